@@ -7,6 +7,7 @@ from pathlib import Path
 import cairosvg
 from textual.pilot import Pilot
 
+from genie_core.room.files.transfer import Transfer
 from genie_core.room.participant import Participant
 from genie_core.room.protocol.events import Event
 from genie_core.room.seat import (
@@ -16,7 +17,6 @@ from genie_core.room.seat import (
     LinkStatus,
     Seat,
     Severity,
-    Transfer,
     Unsent,
 )
 from genie_core.runtime.progress import What

@@ -29,7 +29,7 @@ def loaded_by(module: str) -> set[str]:
     [
         "genie_core.session",
         "genie_core.room.participant",
-        "genie_core.room.server",
+        "genie_core.room.server.server",
         "genie_core.room.client",
         "genie_core.sessions.log.writer",
         "genie_core.assistant.config",

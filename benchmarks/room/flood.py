@@ -34,7 +34,7 @@ from genie_core.room.protocol.frames import (
 from genie_core.room.security.certificate import load_certificate
 from genie_core.room.security.challenge import Transcript, new_nonce
 from genie_core.room.security.identity import Identity
-from genie_core.room.server import RoomServer
+from genie_core.room.server.server import RoomServer
 from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.websocket import tls_connect
 from genie_core.sessions.log.writer import EventLog

@@ -14,7 +14,7 @@ from websockets.asyncio.server import ServerConnection, broadcast, serve
 from benchmarks.room.limits import LIMITS
 from benchmarks.room.plan import ROOM, Plan
 from genie_core.room.security.certificate import Certificate, load_certificate
-from genie_core.room.server import RoomServer
+from genie_core.room.server.server import RoomServer
 from genie_core.sessions.log.writer import EventLog
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from textual.message import Message
 from textual.message_pump import MessagePump
 
+from genie_core.room.files.transfer import Transfer
 from genie_core.room.protocol.events import Event, Quote
 from genie_core.room.seat import (
     EngineStatus,
@@ -20,7 +21,6 @@ from genie_core.room.seat import (
     Listener,
     Seat,
     Severity,
-    Transfer,
     Unsent,
 )
 from genie_core.runtime.progress import What

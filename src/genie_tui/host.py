@@ -11,8 +11,8 @@ from functools import partial
 from typing import Final
 
 from genie_core.errors import GenieError
-from genie_core.room.courier import Courier
 from genie_core.room.discovery.browser import Browser
+from genie_core.room.files.sync import FileSync
 from genie_core.room.participant import Participant
 from genie_core.room.protocol.address import (
     DEFAULT_PORT,
@@ -26,15 +26,17 @@ from genie_core.room.protocol.events import Copied
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.seat import Listener, Severity, Unsent
 from genie_core.room.security.identity import Identity
-from genie_core.room.server import RoomServer
+from genie_core.room.server.file_worker import open_file_worker
+from genie_core.room.server.server import RoomServer
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.websocket import bind
 from genie_core.sessions.log.writer import OpenedLog
 from genie_core.sessions.session import SavedSession
-from genie_core.sessions.view_state import read_view, together
+from genie_core.sessions.view_state import read_view
+from genie_core.sessions.view_state import together
 from genie_core.storage.blobs import BlobStore
-from genie_tui.files import blobs_of, open_depot
+from genie_tui.files import blobs_of
 from genie_tui.holding import open_held
 from genie_tui.hosting import PASSES_NAME, PassFile, Presence
 from genie_tui.place import Person, engine_for, plan_for, withheld_in
@@ -157,7 +159,7 @@ async def open_doors(
         passes=passes,
         keep_passes=file.save,
         ask=settings.ask,
-        files=await open_depot(blobs, needed, settings.limits),
+        files=await open_file_worker(blobs, needed, settings.limits),
         limits=settings.limits,
         base=opened.base.room(),
         past=log,
@@ -221,7 +223,7 @@ async def take_host_seat(
         note_seen=saved.note_seen,
         put_away=resources.aclose,
         hosting=doors.presence,
-        library=Courier(doors.blobs, offers=False),
+        library=FileSync(doors.blobs, reseed=False),
         withheld=await asyncio.to_thread(
             withheld_in, saved, {*server.state.open, *server.state.parked}
         ),

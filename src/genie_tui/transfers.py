@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from genie_core.room.seat import Transfer, Way
+from genie_core.room.files.transfer import Direction, Transfer
 from genie_tui.text import visible_line
 
 

@@ -11,6 +11,8 @@ from typing import Final
 
 from genie_core.errors import GenieError
 from genie_core.room.discovery.interfaces import reachable_hosts
+from genie_core.room.files.sync import FileSync
+from genie_core.room.files.transfer import files_of
 from genie_core.room.participant import Participant
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.codec import event_mark
@@ -23,7 +25,6 @@ from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
 from genie_core.room.state.hosting import KnownHosts, can_host
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.transfer import files_of
 from genie_core.room.transport.dialer import Dialer
 from genie_core.room.transport.websocket import tls_connect
 from genie_core.sessions.catalog import apart_by
@@ -33,7 +34,7 @@ from genie_core.sessions.log.writer import OpenedLog
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.view_state import read_view, together
 from genie_tui.copies import Copies, allegiance_of, known_state, other_host
-from genie_tui.files import LateLibrary, SharedLibrary, blobs_of, open_store
+from genie_tui.files import blobs_of, open_store
 from genie_tui.holding import open_held
 from genie_tui.host import first_free_port, leaving_unless_done
 from genie_tui.opening import JoinRoom, RejoinRoom
@@ -194,8 +195,8 @@ class Visitor:
         place: asyncio.Future[SavedSession] = asyncio.get_running_loop().create_future()
         copy = LogCopy(lambda problem: listener.on_notice(Severity.WARNING, problem))
         second = luggage.lent is not None
-        late = LateLibrary()
-        library = SharedLibrary(blobs_of(luggage.lent)) if luggage.lent is not None else late
+        lent = blobs_of(luggage.lent) if luggage.lent is not None else None
+        files = FileSync(lent, read_only=second)
         identity, certificate = await asyncio.gather(person.identity(), person.certificate())
         seat: Participant
         rivals = Rivals(lambda: seat.state, listener, answers_deed)
@@ -239,7 +240,7 @@ class Visitor:
             keep=None if second else copy.keep,
             past=copy,
             put_away=resources.aclose,
-            library=library,
+            library=files,
             deed=None if second else lambda: self._deed(identity, certificate, seat),
             learn=seeker.learn,
             note_seen=lambda seq: place.result().note_seen(seq) if place.done() else None,
@@ -271,7 +272,7 @@ class Visitor:
             if luggage.opened is not None:
                 copy.attach(luggage.opened.log)
             resources.push_async_callback(copy.aclose)
-            late.open(await open_store(saved, _files_to_keep(luggage, seat)))
+            files.open(await open_store(saved, _files_to_keep(luggage, seat)))
             resources.push_async_callback(_note_visit, saved, seat, seeker)
             await _note_visit(saved, seat, seeker)
             place.set_result(saved)

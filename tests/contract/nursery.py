@@ -21,10 +21,11 @@ import genie_tui.host
 import genie_tui.place
 from genie_core.errors import GenieError
 from genie_core.room.client import RoomClient
+from genie_core.room.files.transfer import Transfer
 from genie_core.room.participant import Participant
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.events import Event
-from genie_core.room.seat import EngineStatus, Knock, LinkStatus, Severity, Transfer, Unsent
+from genie_core.room.seat import EngineStatus, Knock, LinkStatus, Severity, Unsent
 from genie_core.room.transport.dialer import Backoff
 from genie_core.runtime.progress import What
 from genie_tui.entrance import Entrance

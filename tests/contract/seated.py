@@ -24,6 +24,7 @@ from genie_core.assistant.config import AssistantConfig
 from genie_core.datastore import DataStore
 from genie_core.errors import GenieError
 from genie_core.room.client import RoomClient
+from genie_core.room.files.transfer import Transfer
 from genie_core.room.participant import Participant
 from genie_core.room.plan import Engine, EngineLoader
 from genie_core.room.protocol.address import Address
@@ -36,7 +37,6 @@ from genie_core.room.seat import (
     LinkStatus,
     Seat,
     Severity,
-    Transfer,
     Unsent,
 )
 from genie_core.room.transport.connection import ClientConnection
@@ -106,7 +106,7 @@ class Mouth:
         tell("accepted", name=name)
 
     def on_transfer(self, transfer: Transfer) -> None:
-        tell("transfer", **{**asdict(transfer), "way": transfer.way.value})
+        tell("transfer", **{**asdict(transfer), "direction": transfer.direction.value})
 
     def on_rivals(self, hosts: tuple[str, ...]) -> None:
         tell("rivals", hosts=hosts)

@@ -35,7 +35,7 @@ def digest(film: Path) -> str:
 
 
 def progress(member: Member, way: str) -> list[Line]:
-    return [line for line in member.all("transfer") if line["way"] == way]
+    return [line for line in member.all("transfer") if line["direction"] == way]
 
 
 def send(sender: Member, film: Path, digest: str) -> None:
@@ -73,7 +73,7 @@ def test_a_member_sends_a_large_file_over_a_cable_that_is_cut(
         send(bob, film, digest)
         alice.hears("see this")
         received = arrived(alice, digest)
-        bob.wait_for("transfer", way="up", done=SIZE)
+        bob.wait_for("transfer", direction="up", done=SIZE)
         assert_resumed(line, progress(bob, "up"))
         # By its content, never by the name that somebody gave it.
         assert received == alice.sessions[0] / "blobs" / digest
@@ -91,7 +91,7 @@ def test_a_member_receives_a_large_file_over_a_cable_that_is_cut(
         line.cut_after(SIZE // 2)
         send(alice, film, digest)
         bob.hears("see this")
-        bob.wait_for("transfer", way="down", done=SIZE)
+        bob.wait_for("transfer", direction="down", done=SIZE)
         arrived(bob, digest)
         assert_resumed(line, progress(bob, "down"))
         assert line.passed < SIZE * 1.7

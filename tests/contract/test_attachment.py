@@ -12,17 +12,17 @@ import pytest
 from tests.genie_core.room.house import Ear, Sink
 
 from genie_core.room.client import RoomClient
-from genie_core.room.courier import Courier
-from genie_core.room.depot import Depot
+from genie_core.room.files.sync import FileSync
+from genie_core.room.files.transfer import Direction
 from genie_core.room.follower import Follower
 from genie_core.room.participant import Participant
 from genie_core.room.plan import Plan
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.events import MessagePosted
-from genie_core.room.seat import Way
 from genie_core.room.security.certificate import Certificate, load_certificate
 from genie_core.room.security.identity import Identity
-from genie_core.room.server import RoomServer
+from genie_core.room.server.file_worker import FileWorker
+from genie_core.room.server.server import RoomServer
 from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.dialer import Backoff
 from genie_core.room.transport.websocket import tls_connect
@@ -87,7 +87,7 @@ class Scene:
     def __init__(self, folder: Path, stack: AsyncExitStack) -> None:
         self.folder = folder
         self.stack = stack
-        self.depot = Depot(BlobStore(folder / "host"), {})
+        self.depot = FileWorker(BlobStore(folder / "host"), {})
 
     async def open(self, certificate: Certificate) -> None:
         sink = Sink()
@@ -120,7 +120,7 @@ class Scene:
             pass
 
         ear = Ear()
-        library = Courier(BlobStore(self.folder / name))
+        library = FileSync(BlobStore(self.folder / name))
         seat = Participant(name, ear, Plan(connect, put_away, library=library))
         await seat.start()
         self.stack.push_async_callback(seat.leave)
@@ -161,8 +161,8 @@ async def test_a_large_file_arrives_whole_though_both_cables_are_cut_in_the_midd
     assert (upwards.cuts, downwards.cuts) == (1, 1)
     said = [event.body for event in his.events if isinstance(event.body, MessagePosted)]
     assert [(each.text, each.files) for each in said] == [("see this", (file,))]
-    for ear, way in ((hers, Way.UP), (his, Way.DOWN)):
-        done = [each.done for each in ear.transfers if each.way is way]
+    for ear, way in ((hers, Direction.UP), (his, Direction.DOWN)):
+        done = [each.done for each in ear.transfers if each.direction is way]
         assert done[-1] == SIZE
         assert len([each for each in done if 0 < each < SIZE]) > 1
     await until(hers, lambda: not alice.unsent)

@@ -17,6 +17,7 @@ from genie_core.assistant.what_if.report import WhatIfReport
 from genie_core.errors import GenieError
 from genie_core.room.backlog import BacklogChoice
 from genie_core.room.departure import Ending, Receipt
+from genie_core.room.files.transfer import Direction, Transfer
 from genie_core.room.grants import Grant
 from genie_core.room.protocol.events import (
     ROOM,
@@ -42,10 +43,8 @@ from genie_core.room.seat import (
     LinkStatus,
     Listener,
     Parting,
-    Transfer,
     Unrecorded,
     Unsent,
-    Way,
 )
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.workbench import Workbench
@@ -226,7 +225,9 @@ class ScriptedSeat:
     def detach(self, digest: str) -> None:
         self.detached.append(digest)
 
-    def carry(self, file: FileRef, done: int, way: Way = Way.UP, problem: str = "") -> None:
+    def carry(
+        self, file: FileRef, done: int, way: Direction = Direction.UP, problem: str = ""
+    ) -> None:
         """Let a file come so far."""
         assert self.listener is not None
         self.listener.on_transfer(Transfer(file.digest, file.name, way, done, file.size, problem))

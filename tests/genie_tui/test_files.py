@@ -1,33 +1,24 @@
-import asyncio
 import os
 import random
 import time
 from pathlib import Path
 
 import pytest
-from tests.genie_core.room.house import DEADLINE, Ear
+from tests.genie_core.room.house import Ear
 from tests.genie_tui.test_entrance import said, seat
 from tests.genie_tui.test_visitor import _pin, copy_of
 
-from genie_core.room.depot import LEFTOVER
 from genie_core.room.participant import Participant
 from genie_core.room.protocol.errors import NoSuchFile
-from genie_core.room.protocol.events import Event, FileRef, MessagePosted
-from genie_core.room.protocol.frames import ClientFrame, FileStored, StoreFile
-from genie_core.room.protocol.limits import Limits
-from genie_core.room.seat import Seat, Transfer, Way
+from genie_core.room.protocol.events import FileRef
+from genie_core.room.seat import Seat
+from genie_core.room.server.file_worker import LEFTOVER
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.session import SavedSession
 from genie_core.storage.blobs import BlobStore
-from genie_tui.files import (
-    ELSEWHERE,
-    GONE,
-    LateLibrary,
-    SharedLibrary,
-    blobs_of,
-    open_store,
-    take_over,
-)
+from genie_tui.files import blobs_of
+from genie_tui.files import open_store
+from genie_tui.files import take_over
 from genie_tui.opening import JoinRoom, NewRoom, RejoinRoom, ResumeRoom
 
 DATA = random.Random(11).randbytes(400_000)
@@ -141,22 +132,6 @@ async def test_a_second_terminal_opens_what_the_first_one_has_and_attaches_nothi
             await heard.until(lambda: len(alice.state.exchanges) == 2)
 
 
-async def test_what_the_other_terminal_has_not_got_is_said_to_be_there(tmp_path: Path) -> None:
-    shared = SharedLibrary(BlobStore(tmp_path))
-    told: list[Transfer] = []
-    shared.start(lambda _: True, told.append)
-    shared.on_online(Limits())
-    there = FileRef("c" * 64, "../\x1b[31mplan", 9)
-    shared.on_event(Event(1, 0.0, "alice", MessagePosted("1", "x", files=(there,))))
-    assert [(each.digest, each.name, each.problem) for each in told] == [
-        (there.digest, "_[31mplan", ELSEWHERE)
-    ]
-    assert not shared.has("nonsense")
-    assert shared.is_sent(there.digest)
-    shared.on_offline()
-    await shared.aclose()
-
-
 def room(folder: Path, id_: str) -> SavedSession:
     return Catalog(folder).copy_of(id_, "One", "bob", 1.0)
 
@@ -227,46 +202,3 @@ async def test_what_a_message_waits_for_is_sent_though_it_is_taken_back(tmp_path
         alice.detach(file.digest)
         await heard.until(lambda: alice.state.exchanges)
         assert not alice.unsent
-
-
-async def test_what_the_own_copy_tells_is_not_news_when_the_folder_is_known_late(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("genie_core.room.offers.SPREAD", 0.0)
-    blobs = blobs_of(room(tmp_path, "r1"))
-    old = FileRef(stored(blobs, tmp_path, b"old"), "old", 3)
-    late, asked, told = LateLibrary(), list[ClientFrame](), asyncio.Event()
-
-    def ask(frame: ClientFrame) -> bool:
-        asked.append(frame)
-        assert isinstance(frame, StoreFile)
-        late.on_answer(FileStored(frame.digest, frame.size))
-        return True
-
-    late.start(ask, lambda transfer: told.set() if transfer.complete else None)
-    late.recall([old])
-    with pytest.raises(NoSuchFile, match="still opening"):
-        await late.attach(tmp_path / "source")
-    late.drop(old.digest)
-    late.on_online(Limits())
-    late.open(blobs)
-    (tmp_path / "fresh").write_bytes(b"fresh")
-    fresh = await late.attach(tmp_path / "fresh")
-    async with asyncio.timeout(DEADLINE):
-        await told.wait()
-    await late.aclose()
-    assert asked == [StoreFile(fresh.digest, 5)]
-
-
-async def test_what_waits_for_a_lost_file_is_told_so_once_there_is_a_place_for_files(
-    tmp_path: Path,
-) -> None:
-    lost, told = FileRef("ab" * 32, "plan.bin", 5), list[Transfer]()
-    late = LateLibrary()
-    late.start(lambda _: False, told.append)
-    assert late.bring(lost)
-    assert not late.is_sent(lost.digest)
-    late.open(blobs_of(room(tmp_path, "r1")))
-    assert late.is_sent(lost.digest)
-    assert told == [Transfer(lost.digest, "plan.bin", Way.UP, 0, 5, GONE)]
-    await late.aclose()

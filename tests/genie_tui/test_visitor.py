@@ -26,7 +26,7 @@ from genie_core.room.protocol.events import AnswerPosted, PreferencesChanged
 from genie_core.room.seat import Answer, Going, Link, Unsent
 from genie_core.room.security.certificate import load_certificate
 from genie_core.room.security.invite import Invite, write_invite
-from genie_core.room.server import RoomServer
+from genie_core.room.server.server import RoomServer
 from genie_core.room.state.thread import Phase
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.metadata import SessionMetadata

@@ -5,8 +5,8 @@ from functools import partial
 
 from genie_core.room.audience import Audience
 from genie_core.room.engine_room import EngineRoom
+from genie_core.room.files.sync import FileSync
 from genie_core.room.herald import Herald
-from genie_core.room.library import NoLibrary
 from genie_core.room.mail import Mail
 from genie_core.room.oversight import Oversight
 from genie_core.room.plan import Plan
@@ -48,7 +48,7 @@ class Attendance:
         self.visit = Visit(client, plan.saved, self._show_link)
         herald = Herald(client, state, self.audience, plan.label)
         self.engines = EngineRoom(plan, state, client.device, herald, client.author)
-        library = plan.library or NoLibrary()
+        library = plan.library or FileSync(read_only=True)
         self.mail = Mail(library, client, self.audience, self.engines.file_arrived)
         self.succession = Succession(
             plan, client, state, self.audience, partial(self.visit.part, Going.HOST)

@@ -12,7 +12,6 @@ from typing import Final
 
 from genie_core.room.budget import Budget
 from genie_core.room.door import Door
-from genie_core.room.filing import DIGEST_CHARS, Errand, Filing
 from genie_core.room.floor import LABEL_CHARS, SILENCED, Floor
 from genie_core.room.heritage import Heritage
 from genie_core.room.history import History, Past
@@ -20,6 +19,7 @@ from genie_core.room.moderator import PUT_OUT, Moderator
 from genie_core.room.peer import ARRIVING, NEXT, Peer, Stage
 from genie_core.room.protocol.codec import whole_text
 from genie_core.room.protocol.events import (
+    DIGEST_CHARS,
     PREFERENCE_CHARS,
     ROOM,
     VISIT_CHARS,
@@ -72,6 +72,7 @@ from genie_core.room.protocol.names import check_name, fold_name, is_blank, skel
 from genie_core.room.roster import Roster
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteTokens
+from genie_core.room.server.file_requests import FileJob, FileRequests
 from genie_core.room.state.members import Terminal
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.hardening import most_standing
@@ -119,7 +120,7 @@ class Room:
         self._history = History(events, base, past)
         self._roster = Roster(self.limits)
         self._budget = Budget(self.limits)
-        self._filing = Filing(self._roster, self.limits, files or {})
+        self._filing = FileRequests(self._roster, self.limits, files or {})
         self._floor = Floor(self._history, self._roster, self._budget, self._filing, self.limits)
         self._moderator = Moderator(self._history, self._roster, self._budget, self._unseat)
         self._heritage = Heritage(self._history, self._roster, self._budget, self.limits)
@@ -449,13 +450,13 @@ class Room:
         """How often somebody came in by a pass; when it grows, the passes have changed."""
         return self._door.passes_used
 
-    def errands(self) -> list[Errand]:
+    def take_jobs(self) -> list[FileJob]:
         """What peers want done with files on disk, in order; each is handed out once."""
-        return self._filing.errands()
+        return self._filing.take_jobs()
 
-    def run(self, errand: Errand, answer: ServerFrame) -> None:
+    def answer_job(self, job: FileJob, answer: ServerFrame) -> None:
         """Pass on what came of an errand, if the peer is still there."""
-        self._filing.answer(errand, answer)
+        self._filing.answer(job, answer)
 
     def file_arrived(self, file: FileRef) -> None:
         """Take note that a file is complete, of this size and sort; messages may now name it."""

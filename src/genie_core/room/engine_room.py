@@ -258,7 +258,7 @@ class EngineRoom:
 
     def _place(self, digest: str) -> Path | None:
         library = self._plan.library
-        return library.place(digest) if library is not None and library.has(digest) else None
+        return library.path(digest) if library is not None else None
 
     def _fail(self, why: str) -> None:
         why = mask_known(why)

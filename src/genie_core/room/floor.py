@@ -6,7 +6,6 @@ from typing import Final
 import msgspec
 
 from genie_core.room.budget import Budget
-from genie_core.room.filing import Filing
 from genie_core.room.history import NO_DISK, History
 from genie_core.room.peer import Peer
 from genie_core.room.protocol.codec import normal, size_of, whole_text
@@ -47,6 +46,7 @@ from genie_core.room.protocol.frames import (
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import fold_name, is_blank
 from genie_core.room.roster import Roster
+from genie_core.room.server.file_requests import FileRequests
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Phase
 
@@ -77,7 +77,7 @@ class Floor:
         history: History,
         roster: Roster,
         budget: Budget,
-        filing: Filing,
+        filing: FileRequests,
         limits: Limits,
     ) -> None:
         self._history = history

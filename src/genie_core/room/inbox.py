@@ -5,14 +5,15 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from genie_core.room.filing import is_digest
 from genie_core.room.follower import Follower
 from genie_core.room.introduction import Introduction
 from genie_core.room.notices import Notices
 from genie_core.room.outbox import Outbox
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.errors import Contradiction, RoomRefused, TooLong
-from genie_core.room.protocol.events import Event, tag
+from genie_core.room.protocol.events import Event
+from genie_core.room.protocol.events import is_digest
+from genie_core.room.protocol.events import tag
 from genie_core.room.protocol.frames import (
     AgentProgress,
     AnswerDelta,

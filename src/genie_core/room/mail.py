@@ -5,13 +5,14 @@ from pathlib import Path
 
 from genie_core.room.audience import Audience
 from genie_core.room.client import RoomClient
+from genie_core.room.files.sync import FileSync
+from genie_core.room.files.transfer import Direction, Transfer
 from genie_core.room.held import Held
-from genie_core.room.library import Library
 from genie_core.room.outbox import MAX_UNSENT
 from genie_core.room.protocol.errors import TooManyUnsent
 from genie_core.room.protocol.events import Event, FileRef, Quote
 from genie_core.room.protocol.frames import FilePiece, FileStored, FrameRefused
-from genie_core.room.seat import Link, LinkStatus, Transfer, Unsent, Way
+from genie_core.room.seat import Link, LinkStatus, Unsent
 from genie_core.storage.filenames import safe_name
 
 
@@ -24,7 +25,7 @@ class Mail:
 
     def __init__(
         self,
-        library: Library,
+        library: FileSync,
         client: RoomClient,
         audience: Audience,
         arrived: Callable[[str], None],
@@ -74,7 +75,7 @@ class Mail:
         self._held.hold(unsent)
         for each in self._held.waiting:
             for file in each.files:
-                if not self._library.bring(file):
+                if not self._library.resend(file):
                     self._leave_out(file.digest, safe_name(file.name))
 
     async def attach(self, path: Path) -> FileRef:
@@ -89,21 +90,21 @@ class Mail:
 
     def bring(self, file: FileRef) -> bool:
         """Begin to send a file that an earlier seat here took in; False if it is gone."""
-        return self._library.bring(file)
+        return self._library.resend(file)
 
     def detach(self, digest: str) -> None:
         """Stop to send an attached file after all, unless a message brings it."""
         brought = {file.digest for unsent in self.unsent for file in unsent.files}
         if digest not in brought:
-            self._library.drop(digest)
+            self._library.cancel(digest)
 
     def file(self, digest: str) -> Path | None:
         """Where a file of the room is on this machine; None if it has not arrived (yet)."""
-        return self._library.place(digest) if self._library.has(digest) else None
+        return self._library.path(digest)
 
     def recall(self, files: Iterable[FileRef]) -> None:
         """Take note of the files that the own copy of the room names."""
-        self._library.recall(files)
+        self._library.expect(files)
 
     def on_event(self, event: Event) -> None:
         """Fetch what a new event brings."""
@@ -128,9 +129,13 @@ class Mail:
 
     def _on_transfer(self, transfer: Transfer) -> None:
         self._audience.listener.on_transfer(transfer)
-        if transfer.complete and transfer.way is Way.DOWN:
+        if transfer.complete and transfer.direction is Direction.DOWN:
             self._arrived(transfer.digest)
-        if transfer.problem and transfer.way is Way.UP and not self._library.has(transfer.digest):
+        if (
+            transfer.problem
+            and transfer.direction is Direction.UP
+            and not self._library.has(transfer.digest)
+        ):
             self._leave_out(transfer.digest, transfer.name)
         if transfer.complete or transfer.problem:
             self._release()

@@ -7,10 +7,10 @@ from typing import TypeAlias
 from genie_core.message import Message
 from genie_core.room.client import RoomClient
 from genie_core.room.departure import GRACE
+from genie_core.room.files.sync import FileSync
 from genie_core.room.follower import Follower
 from genie_core.room.history import Past
 from genie_core.room.judge import AskAlways, Judge
-from genie_core.room.library import Library
 from genie_core.room.protocol.events import Event
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.seat import Hosting
@@ -66,7 +66,7 @@ class Plan:
     keep: Callable[[Event], None] | None = None
     close_room: Callable[[str], Awaitable[None]] | None = None
     hosting: Hosting | None = None
-    library: Library | None = None
+    library: FileSync | None = None
     withheld: Withheld = field(default_factory=Withheld)
     deed: Callable[[], HostRecord] | None = None
     learn: Callable[[HostRecord], None] | None = None

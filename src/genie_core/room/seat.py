@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from genie_core.room.backlog import BacklogChoice
 from genie_core.room.departure import Ending, Receipt
+from genie_core.room.files.transfer import Transfer
 from genie_core.room.grants import Grant
 from genie_core.room.protocol.events import Event, FileRef, Measure, Quote, Role, RunBody, Scope
 from genie_core.room.protocol.host_record import HostRecord
@@ -110,30 +111,6 @@ class Knock:
     key: str
     source: str
     over: bool = False
-
-
-class Way(Enum):
-    """Which way a file travels."""
-
-    UP = "up"
-    DOWN = "down"
-
-
-@dataclass(frozen=True, slots=True)
-class Transfer:
-    """How far a file has come, in bytes; `problem` says why it stopped, if it did."""
-
-    digest: str
-    name: str
-    way: Way
-    done: int
-    size: int
-    problem: str = ""
-
-    @property
-    def complete(self) -> bool:
-        """Whether the file is all there."""
-        return self.done >= self.size and not self.problem
 
 
 class Hosting(Protocol):

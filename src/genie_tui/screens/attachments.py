@@ -10,8 +10,9 @@ from textual.screen import Screen
 
 from genie_core.errors import GenieError
 from genie_core.privacy.redaction import secrets_in
+from genie_core.room.files.transfer import Transfer
 from genie_core.room.protocol.events import FileRef, Quote
-from genie_core.room.seat import Seat, Transfer
+from genie_core.room.seat import Seat
 from genie_tui.bridge import Doorman
 from genie_tui.commands import Speech, typed
 from genie_tui.order import Attach, Detach, Thread

@@ -12,7 +12,6 @@ from tests.genie_core.room.witness import Arrival, Witness
 
 from genie_core.room.core import Room
 from genie_core.room.door import MAX_HELD
-from genie_core.room.filing import MAX_ERRANDS
 from genie_core.room.protocol.events import (
     ApprovalRequested,
     DecisionMade,
@@ -45,6 +44,7 @@ from genie_core.room.protocol.frames import (
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.security.invite_tokens import InviteTokens
+from genie_core.room.server.file_requests import MAX_JOBS
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.origin import LOOPBACK
 
@@ -424,13 +424,15 @@ class Crowd(RuleBasedStateMachine):
         self.room.trouble(text)
 
     @rule(answer=st.sampled_from([FileStored("b" * 64, 1), FilePiece("a" * 64, 0, b"x", 3), None]))
-    def run_errands(self, answer: FileStored | FilePiece | None) -> None:
-        errands = self.room.errands()
-        for errand in errands:
-            assert errand.frame.digest in (nonsense.KNOWN, "b" * 64)
-            assert [each.name for each in self.crowd if each.id == errand.peer] == [errand.name]
-            self.room.run(errand, answer or FrameRefused("corrupt", "damaged", errand.frame.digest))
-        assert max(Counter(each.peer for each in errands).values(), default=0) <= MAX_ERRANDS
+    def run_jobs(self, answer: FileStored | FilePiece | None) -> None:
+        jobs = self.room.take_jobs()
+        for job in jobs:
+            assert job.frame.digest in (nonsense.KNOWN, "b" * 64)
+            assert [each.name for each in self.crowd if each.id == job.peer] == [job.name]
+            self.room.answer_job(
+                job, answer or FrameRefused("corrupt", "damaged", job.frame.digest)
+            )
+        assert max(Counter(each.peer for each in jobs).values(), default=0) <= MAX_JOBS
 
     @precondition(lambda self: self.seen % 4 == 0)
     @rule(host=st.sampled_from(["hana", "hana", "bob"]))

@@ -21,7 +21,7 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.room.seat import Link, LinkStatus, Severity, Unsent
 from genie_core.room.security.identity import Identity
-from genie_core.room.server import RoomServer
+from genie_core.room.server.server import RoomServer
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.dialer import Backoff

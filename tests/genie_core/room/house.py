@@ -11,15 +11,16 @@ from typing import Any
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.datastore import DataStore
 from genie_core.room.client import RoomClient
+from genie_core.room.files.transfer import Transfer
 from genie_core.room.follower import Follower
 from genie_core.room.judge import AskAlways, Judge
 from genie_core.room.participant import Participant
 from genie_core.room.plan import Engine, EngineLoader, Plan
 from genie_core.room.protocol.errors import LeftInDisorder
 from genie_core.room.protocol.events import Event
-from genie_core.room.seat import EngineStatus, Knock, LinkStatus, Severity, Transfer, Unsent
+from genie_core.room.seat import EngineStatus, Knock, LinkStatus, Severity, Unsent
 from genie_core.room.security.identity import Identity
-from genie_core.room.server import RoomServer
+from genie_core.room.server.server import RoomServer
 from genie_core.room.state.thread import ToolApproval
 from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.dialer import Backoff

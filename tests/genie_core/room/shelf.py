@@ -1,9 +1,12 @@
 """A participant's files and the host's, without a disk."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from genie_core.room.filing import Errand
+from genie_core.storage.blobs import BlobStore
+
+from genie_core.room.files.sync import FileSync
+from genie_core.room.files.transfer import Direction, Transfer
 from genie_core.room.protocol.events import Event, FileRef
 from genie_core.room.protocol.frames import (
     ClientFrame,
@@ -13,13 +16,15 @@ from genie_core.room.protocol.frames import (
     ServerFrame,
 )
 from genie_core.room.protocol.limits import Limits
-from genie_core.room.seat import Transfer, Way
+from genie_core.room.server.file_requests import FileJob
+from genie_core.room.server.file_worker import FileWorker
 
 
-class Shelf:
+class Shelf(FileSync):
     """A library whose files arrive at the host when the test says so."""
 
     def __init__(self, folder: Path) -> None:
+        super().__init__()
         self.folder = folder
         self.brought: list[str] = []
         self.dropped: list[str] = []
@@ -29,7 +34,7 @@ class Shelf:
 
     def arrive(self, digest: str) -> None:
         self.sent.add(digest)
-        self.report(Transfer(digest, "f", Way.UP, 5, 5))
+        self.report(Transfer(digest, "f", Direction.UP, 5, 5))
 
     def start(self, ask: Callable[[ClientFrame], bool], report: Callable[[Transfer], None]) -> None:
         self.report = report
@@ -37,12 +42,12 @@ class Shelf:
     async def attach(self, path: Path) -> FileRef:
         raise NotImplementedError
 
-    def bring(self, file: FileRef) -> bool:
+    def resend(self, file: FileRef) -> bool:
         self.brought.append(file.digest)
         return file.digest not in self.gone
 
-    def place(self, digest: str) -> Path:
-        return self.folder / digest
+    def path(self, digest: str) -> Path | None:
+        return self.folder / digest if self.has(digest) else None
 
     def has(self, digest: str) -> bool:
         return digest in self.sent
@@ -50,10 +55,10 @@ class Shelf:
     def is_sent(self, digest: str) -> bool:
         return digest in self.sent
 
-    def drop(self, digest: str) -> None:
+    def cancel(self, digest: str) -> None:
         self.dropped.append(digest)
 
-    def recall(self, files: Iterable[FileRef]) -> None: ...
+    def expect(self, files: Iterable[FileRef]) -> None: ...
     def on_event(self, event: Event) -> None: ...
     def on_answer(self, answer: FileStored | FilePiece | FrameRefused) -> None: ...
     def on_online(self, limits: Limits) -> None: ...
@@ -61,14 +66,14 @@ class Shelf:
     async def aclose(self) -> None: ...
 
 
-class Store:
+class Store(FileWorker):
     """The host's files: all that are ever named are there."""
 
     def __init__(self, *files: FileRef) -> None:
-        self.known: Mapping[str, FileRef] = {file.digest: file for file in files}
+        super().__init__(BlobStore(Path()), {file.digest: file for file in files})
 
     def take(
-        self, errand: Errand, done: Callable[[Errand, ServerFrame, FileRef | None], None]
+        self, job: FileJob, done: Callable[[FileJob, ServerFrame, FileRef | None], None]
     ) -> None:
         raise NotImplementedError
 

@@ -27,6 +27,7 @@ from genie_core.reasoner import Decision, Response
 from genie_core.room.client import RoomClient
 from genie_core.room.departure import Grace
 from genie_core.room.engine_room import EngineRoom
+from genie_core.room.files.transfer import Direction, Transfer
 from genie_core.room.follower import Follower
 from genie_core.room.participant import Participant
 from genie_core.room.plan import Engine, EngineLoader, Plan
@@ -47,7 +48,7 @@ from genie_core.room.protocol.events import (
     RunBody,
     RunFailed,
 )
-from genie_core.room.seat import Answer, EngineState, EngineStatus, Transfer, Way
+from genie_core.room.seat import Answer, EngineState, EngineStatus
 from genie_core.room.security.signing import Author, Signed
 from genie_core.room.state.room_state import RoomState
 from genie_core.runtime.progress import What
@@ -345,8 +346,8 @@ async def test_an_engine_gets_a_file_of_others_when_it_is_there(tmp_path: Path) 
         cleo.say("look at this", files=[FILE])
         await ear.until(lambda: len(ben.state.exchanges) == 1)
         shelf.sent.add(DIGEST)
-        shelf.report(Transfer(DIGEST, "plan.pdf", Way.DOWN, 5, 5))
-        shelf.report(Transfer(DIGEST, "plan.pdf", Way.DOWN, 5, 5))  # it is told of once
+        shelf.report(Transfer(DIGEST, "plan.pdf", Direction.DOWN, 5, 5))
+        shelf.report(Transfer(DIGEST, "plan.pdf", Direction.DOWN, 5, 5))  # it is told of once
         ben.say("and?")
         await ear.until(lambda: len(seen) == 3)
         absent, late, _ = seen

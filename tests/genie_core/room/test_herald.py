@@ -10,7 +10,7 @@ from genie_core.room.audience import Audience
 from genie_core.room.herald import Herald
 from genie_core.room.protocol.events import AnswerPosted, DecisionMade, EngineChanged, RunCancelled
 from genie_core.room.seat import EngineState, EngineStatus
-from genie_core.room.server import RoomServer
+from genie_core.room.server.server import RoomServer
 
 
 @asynccontextmanager

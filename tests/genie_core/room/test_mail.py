@@ -9,12 +9,13 @@ from tests.genie_core.room.shelf import Shelf, Store
 
 from genie_core.room.audience import Audience
 from genie_core.room.client import RoomClient
+from genie_core.room.files.transfer import Direction, Transfer
 from genie_core.room.mail import Mail
 from genie_core.room.outbox import MAX_UNSENT
 from genie_core.room.protocol.errors import LeftInDisorder, TooManyUnsent
 from genie_core.room.protocol.events import FileRef, MessagePosted
 from genie_core.room.protocol.limits import Limits
-from genie_core.room.seat import Link, Transfer, Unsent, Way
+from genie_core.room.seat import Link, Unsent
 from genie_core.room.transport.websocket import ws_connector
 
 
@@ -60,16 +61,16 @@ async def test_a_file_that_can_not_be_sent_lets_its_message_go(tmp_path: Path) -
     desk = Desk(tmp_path)
     desk.say("with a file", file)
     desk.shelf.sent.add(file.digest)  # which then is said to be there, for nothing else can come
-    desk.shelf.report(Transfer(file.digest, "f", Way.UP, 2, 5, problem="it is gone"))
+    desk.shelf.report(Transfer(file.digest, "f", Direction.UP, 2, 5, problem="it is gone"))
     assert [unsent.text for unsent in desk.client.unsent] == ["with a file"]
 
 
 async def test_a_file_that_came_down_is_told_of(tmp_path: Path) -> None:
     (file,) = files(1)
     desk = Desk(tmp_path)
-    desk.shelf.report(Transfer(file.digest, "f", Way.DOWN, 2, 5))
+    desk.shelf.report(Transfer(file.digest, "f", Direction.DOWN, 2, 5))
     assert desk.arrived == []
-    desk.shelf.report(Transfer(file.digest, "f", Way.DOWN, 5, 5))
+    desk.shelf.report(Transfer(file.digest, "f", Direction.DOWN, 5, 5))
     assert desk.arrived == [file.digest]
     assert len(desk.ear.transfers) == 2
 
@@ -104,7 +105,9 @@ async def test_a_message_goes_without_a_file_that_is_gone(tmp_path: Path, *, at_
         later.shelf.gone.add(lost.digest)
     later.mail.hold(earlier.mail.unsent)
     if not at_once:  # it is found out when there is a place for files
-        later.shelf.report(Transfer(lost.digest, lost.name, Way.UP, 0, 5, problem="it is gone"))
+        later.shelf.report(
+            Transfer(lost.digest, lost.name, Direction.UP, 0, 5, problem="it is gone")
+        )
     later.shelf.arrive(kept.digest)
     (unsent,) = later.client.unsent
     assert (unsent.text, unsent.files) == ("look", (kept,))

@@ -242,7 +242,7 @@ def test_the_muted_bring_no_files(meeting: Meeting) -> None:
     frames: list[ClientFrame] = [StoreFile("b" * 64, 3), Chunk("b" * 64, 0, b"abc")]
     codes = [(each.code, each.ref) for each in refusals(meeting.tell(meeting.bob, *frames))]
     assert codes == [("not_allowed", "b" * 64)] * 2
-    assert meeting.room.errands() == []
+    assert meeting.room.take_jobs() == []
 
 
 def test_observers_read_and_do_no_more(meeting: Meeting) -> None:

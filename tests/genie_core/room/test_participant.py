@@ -11,7 +11,7 @@ from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.errors import GenieError
 from genie_core.message import Message
 from genie_core.reasoner import Decision, Response
-from genie_core.room.courier import Courier
+from genie_core.room.files.sync import FileSync
 from genie_core.room.plan import Engine, EngineLoader
 from genie_core.room.protocol.errors import LeftInDisorder, NoEngine, Unreachable
 from genie_core.room.protocol.events import (
@@ -422,7 +422,7 @@ async def test_messages_that_never_arrived_are_not_passed_over_in_silence(tmp_pa
 async def test_whoever_is_kept_out_leaves_nothing_behind_that_runs(tmp_path: Path) -> None:
     async with opened() as house:
         before = running()
-        files = Courier(BlobStore(tmp_path / "blobs"))
+        files = FileSync(BlobStore(tmp_path / "blobs"))
         nowhere = ws_connector(f"127.0.0.1:{free_port()}")
         with pytest.raises(Unreachable):
             await house.seat("ben", None, connector=nowhere, library=files)

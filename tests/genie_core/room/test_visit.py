@@ -14,7 +14,7 @@ from genie_core.room.protocol.errors import RoomRefused, Unreachable
 from genie_core.room.protocol.events import Event
 from genie_core.room.protocol.frames import Welcome
 from genie_core.room.seat import Going, Link, LinkStatus
-from genie_core.room.server import RoomServer
+from genie_core.room.server.server import RoomServer
 from genie_core.room.transport.websocket import Connector, ws_connector
 from genie_core.room.visit import BROKEN, Visit
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from rich.style import Style
 
+from genie_core.room.files.transfer import Direction, Transfer
 from genie_core.room.protocol.events import MessagePosted
-from genie_core.room.seat import Transfer, Way
 from genie_core.room.state.thread import MessageThread, Phase
 from genie_tui.transfers import FileTransfers
 from genie_tui.widgets.entry import (

@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 from textual.strip import Strip
 from textual.widgets import Static
 
+from genie_core.room.files.transfer import Direction, Transfer
 from genie_core.room.protocol.events import (
     AnyBody,
     ApprovalRequested,
@@ -22,7 +23,7 @@ from genie_core.room.protocol.events import (
     RunCancelled,
     RunFailed,
 )
-from genie_core.room.seat import Transfer, Unsent, Way
+from genie_core.room.seat import Unsent
 from genie_core.room.state.room_state import WINDOW
 from genie_core.room.state.thread import MessageThread
 from genie_tui.widgets.entry import Entry

@@ -34,6 +34,9 @@ NAME_CHARS: Final = 100
 FILE_NAME_CHARS: Final = 200
 """Of a longer name of a file only the beginning counts."""
 
+DIGEST_CHARS: Final = 64
+"""The length of a SHA-256 in hexadecimal, which names a file."""
+
 VISIT_CHARS: Final = 32
 MOST_VISITS: Final = 16
 """Terminals of one person that a message may be meant for."""
@@ -463,3 +466,8 @@ class Event(msgspec.Struct, frozen=True):
         body = self.told.body
         files = body.files if isinstance(body, MessagePosted) else ()
         return len(files) <= MOST_FILES and all(file.is_sane() for file in files)
+
+
+def is_digest(text: str) -> bool:
+    """Whether a text is a SHA-256 in hex, in lower case."""
+    return len(text) == DIGEST_CHARS and all(each in "0123456789abcdef" for each in text)

@@ -1,8 +1,11 @@
 """How much a room takes, and from whom; each of it can be set."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
+
+CHUNK_BYTES: Final = 96 * 1024
+"""How much of a file travels at once; in a frame it takes a third more."""
 
 
 class Limits(msgspec.Struct, frozen=True, omit_defaults=True):

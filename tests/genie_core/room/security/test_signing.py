@@ -13,8 +13,8 @@ from tests.genie_core.room.house import House, loader, opened
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.message import Message
 from genie_core.reasoner import Decision, Response
-from genie_core.room.filing import NAME_CHARS
 from genie_core.room.protocol.events import (
+    FILE_NAME_CHARS,
     AnswerPosted,
     AnyBody,
     ApprovalRequested,
@@ -129,7 +129,7 @@ def test_what_was_signed_before_there_were_visits_still_counts_as_said() -> None
 def test_the_name_of_a_file_is_signed_as_the_room_records_it() -> None:
     named = msgspec.structs.replace(SAY, files=(FileRef("ab" * 32, "a/b\u202e" + "c" * 300, 3),))
     said = as_said(sign_speech(ME, "r1", named))
-    name = safe_name(named.files[0].name[:NAME_CHARS])
+    name = safe_name(named.files[0].name[:FILE_NAME_CHARS])
     assert name != named.files[0].name
     recorded = msgspec.structs.replace(said, files=(FileRef("ab" * 32, name, 3),))
     assert wrote(ME.key, "r1", recorded)

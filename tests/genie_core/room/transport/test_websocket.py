@@ -86,7 +86,7 @@ from genie_core.room.security.certificate import Certificate, client_context, lo
 from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteTokens
-from genie_core.room.server import RoomServer
+from genie_core.room.server.server import RoomServer
 from genie_core.room.transport.websocket import (
     WATCH_INTERVAL,
     WATCH_TIMEOUT,

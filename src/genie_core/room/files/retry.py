@@ -7,13 +7,13 @@ from genie_core.room.protocol.frames import Refusal
 
 FIRST_PAUSE: Final = 3.0
 LONGEST_PAUSE: Final = 300.0
-"""Seconds between two attempts to fetch what the host lacks: it may be brought at any time."""
+"""Seconds between two attempts to fetch a file that the host lacks; a member may send it anytime."""
 
 
-class Missed:
-    """Keeps in mind what is not here. `now` is in seconds from any clock.
+class RetryQueue:
+    """Holds failed downloads. `now` is in seconds from any clock.
 
-    What the host lacks is tried again at growing intervals, everything with each new connection.
+    Files that the host lacks are due at growing intervals, all others with the next connection.
     """
 
     def __init__(self) -> None:
@@ -22,19 +22,19 @@ class Missed:
         self._due: dict[str, float] = {}
 
     def add(self, file: FileRef, code: Refusal, now: float) -> None:
-        """Take note that a file could not be fetched."""
+        """Hold a file that could not be fetched."""
         digest = file.digest
         self._files[digest] = file
         if code == "unknown_file":
             times = self._times[digest] = self._times.get(digest, 0) + 1
             self._due[digest] = now + min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(times - 1, 10))
 
-    def is_known(self, digest: str) -> bool:
-        """Whether it has been told before that the host lacks a file."""
+    def is_lacked(self, digest: str) -> bool:
+        """Whether the host was found to lack a file."""
         return digest in self._times
 
     def forget(self, digest: str) -> None:
-        """A file is here, or somebody asks for it anew."""
+        """Drop a file that is here, or that is wanted anew."""
         for each in (self._files, self._times, self._due):
             each.pop(digest, None)
 
@@ -45,7 +45,7 @@ class Missed:
         return taken
 
     def take(self, now: float) -> dict[str, FileRef]:
-        """What it is time to try again."""
+        """The files that are due."""
         digests = [digest for digest, due in self._due.items() if due <= now]
         for digest in digests:
             del self._due[digest]

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.room.courier import Courier
-from genie_core.room.depot import Depot
-from genie_core.room.downloads import FETCHED_AT_ONCE
-from genie_core.room.filing import MAX_ERRANDS, Errand
+from genie_core.room.files.download import FETCHED_AT_ONCE
+from genie_core.room.files.sync import ELSEWHERE, GONE, FileSync
+from genie_core.room.files.transfer import Direction, Transfer
+from genie_core.room.files.upload import SENT_AT_ONCE
+from genie_core.room.protocol.errors import NoSuchFile
 from genie_core.room.protocol.events import (
     Event,
     FileRef,
@@ -28,12 +29,14 @@ from genie_core.room.protocol.frames import (
     ServerFrame,
     StoreFile,
 )
+from genie_core.room.protocol.limits import CHUNK_BYTES
 from genie_core.room.protocol.limits import Limits
-from genie_core.room.seat import Transfer, Way
-from genie_core.room.transfer import CHUNK_BYTES
-from genie_core.room.uploads import SENT_AT_ONCE
+from genie_core.room.server.file_requests import FileJob
+from genie_core.room.server.file_requests import MAX_JOBS
+from genie_core.room.server.file_worker import FileWorker
 from genie_core.storage.blobs import BlobStore
-from genie_core.storage.errors import BlobTooLarge, NoAttachment
+from genie_core.storage.errors import BlobTooLarge
+from genie_core.storage.errors import NoAttachment
 
 LIMITS = Limits()
 DATA = random.Random(7).randbytes(1_000_000)
@@ -48,13 +51,13 @@ class Prompt(random.Random):
 
 
 class Line:
-    """A courier's connection to a depot, which can be cut, and what the person is told."""
+    """A sync's connection to a worker, which can be cut, and what the person is told."""
 
-    def __init__(self, folder: Path, depot: Depot, name: str) -> None:
+    def __init__(self, folder: Path, worker: FileWorker, name: str) -> None:
         self.name = name
         self.blobs = BlobStore(folder / name)
-        self.courier = Courier(self.blobs, chance=Prompt())
-        self.depot = depot
+        self.sync = FileSync(self.blobs, chance=Prompt())
+        self.worker = worker
         self.asked: list[ClientFrame] = []
         self.told: list[Transfer] = []
         self.up = False
@@ -63,7 +66,7 @@ class Line:
         self.change: Callable[[ServerFrame], ServerFrame] = lambda frame: frame
         self._connection = 0
         self._news = asyncio.Event()
-        self.courier.start(self.ask, self.tell)
+        self.sync.start(self.ask, self.tell)
 
     def ask(self, frame: ClientFrame) -> bool:
         if not self.up:
@@ -71,15 +74,15 @@ class Line:
         assert isinstance(frame, StoreFile | Chunk | FetchFile)
         self.asked.append(frame)
         self.open += 1
-        assert self.open <= MAX_ERRANDS
+        assert self.open <= MAX_JOBS
         connection = self._connection
 
-        def done(_errand: Errand, answer: ServerFrame, _file: FileRef | None) -> None:
+        def done(_errand: FileJob, answer: ServerFrame, _file: FileRef | None) -> None:
             if connection == self._connection:
                 self.open -= 1
                 self._deliver(answer)
 
-        self.depot.take(Errand(1, self.name, frame), done)
+        self.worker.take(FileJob(1, self.name, frame), done)
         self.cut_after -= 1
         if self.cut_after == 0:
             self.cut()
@@ -88,19 +91,19 @@ class Line:
     def _deliver(self, answer: ServerFrame) -> None:
         answer = self.change(answer)
         assert isinstance(answer, FileStored | FilePiece | FrameRefused)
-        self.courier.on_answer(answer)
+        self.sync.on_answer(answer)
         self._news.set()
 
     def cut(self) -> None:
         self._connection += 1
         self.open = 0
         self.up = False
-        self.courier.on_offline()
+        self.sync.on_offline()
         self._news.set()
 
     def connect(self, limits: Limits = LIMITS) -> None:
         self.up = True
-        self.courier.on_online(limits)
+        self.sync.on_online(limits)
 
     def tell(self, transfer: Transfer) -> None:
         self.told.append(transfer)
@@ -116,17 +119,17 @@ class Line:
         return any(each.digest == digest and (each.complete or each.problem) for each in self.told)
 
     def say(self, *files: FileRef) -> None:
-        self.courier.on_event(Event(1, 0.0, "alice", MessagePosted("id", "see", files=files)))
+        self.sync.on_event(Event(1, 0.0, "alice", MessagePosted("id", "see", files=files)))
 
-    def recall(self, *files: FileRef) -> None:
-        self.courier.recall(files)
+    def expect(self, *files: FileRef) -> None:
+        self.sync.expect(files)
 
     def hosted(self) -> None:
-        self.courier.on_event(Event(2, 0.0, "", HostStarted("heir")))
+        self.sync.on_event(Event(2, 0.0, "", HostStarted("heir")))
 
     def recovered(self, *files: FileRef) -> None:
         said = Event(1, 0.0, "alice", MessagePosted("id", "see", files=files))
-        self.courier.on_event(Event(3, 0.0, "bob", RecoveredEvent(said)))
+        self.sync.on_event(Event(3, 0.0, "bob", RecoveredEvent(said)))
 
     def sends(self, digest: str) -> list[ClientFrame]:
         """What was asked to bring a file."""
@@ -141,11 +144,11 @@ class House:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.blobs = BlobStore(folder / "host")
-        self.depot = Depot(self.blobs, {})
+        self.worker = FileWorker(self.blobs, {})
         self.lines: list[Line] = []
 
     def line(self, name: str) -> Line:
-        line = Line(self.folder, self.depot, name)
+        line = Line(self.folder, self.worker, name)
         self.lines.append(line)
         return line
 
@@ -164,7 +167,7 @@ class House:
         """Bring files to the host as somebody else would."""
         line = self.line(f"helper{len(self.lines)}")
         line.connect()
-        files = [await line.courier.attach(self.file(data=each)) for each in contents]
+        files = [await line.sync.attach(self.file(data=each)) for each in contents]
         for file in files:
             await line.until(lambda file=file: line.ended(file.digest))  # type: ignore[misc]
         return files
@@ -175,27 +178,29 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
     house = House(tmp_path)
     yield house
     for line in house.lines:
-        await line.courier.aclose()
-    await house.depot.aclose()
+        await line.sync.aclose()
+    await house.worker.aclose()
 
 
 async def test_a_file_goes_from_one_person_to_another(house: House) -> None:
     alice, bob = house.line("alice"), house.line("bob")
     alice.connect()
     bob.connect()
-    file = await alice.courier.attach(house.file("\u202e..evil name.bin"))
+    file = await alice.sync.attach(house.file("\u202e..evil name.bin"))
     assert file == FileRef(DIGEST, "evil name.bin", len(DATA), "application/octet-stream")
-    assert not alice.courier.is_sent(DIGEST)
-    await alice.until(lambda: alice.courier.is_sent(DIGEST))
-    assert alice.told[-1] == Transfer(DIGEST, file.name, Way.UP, len(DATA), len(DATA))
-    assert house.depot.known.keys() == {DIGEST}
+    assert not alice.sync.is_sent(DIGEST)
+    await alice.until(lambda: alice.sync.is_sent(DIGEST))
+    assert alice.told[-1] == Transfer(DIGEST, file.name, Direction.UP, len(DATA), len(DATA))
+    assert house.worker.known.keys() == {DIGEST}
 
-    assert not bob.courier.has(DIGEST)
+    assert not bob.sync.has(DIGEST)
     bob.say(file)
     await bob.until(lambda: bob.ended(DIGEST))
-    assert bob.courier.has(DIGEST)
-    assert bob.courier.place(DIGEST).read_bytes() == DATA
-    assert bob.told[-1] == Transfer(DIGEST, file.name, Way.DOWN, len(DATA), len(DATA))
+    assert bob.sync.has(DIGEST)
+    path = bob.sync.path(DIGEST)
+    assert path is not None
+    assert path.read_bytes() == DATA
+    assert bob.told[-1] == Transfer(DIGEST, file.name, Direction.DOWN, len(DATA), len(DATA))
     assert [each.done for each in bob.told] == sorted(each.done for each in bob.told)
 
 
@@ -210,12 +215,12 @@ async def test_nothing_is_told_to_be_complete_before_it_was_checked(house: House
 
 async def test_a_file_taken_in_without_a_connection_goes_with_the_next_one(house: House) -> None:
     alice = house.line("alice")
-    await alice.courier.attach(house.file())
+    await alice.sync.attach(house.file())
     assert alice.asked == []
-    assert alice.courier.has(DIGEST)
+    assert alice.sync.has(DIGEST)
     alice.connect()
-    await alice.until(lambda: alice.courier.is_sent(DIGEST))
-    assert house.depot.known.keys() == {DIGEST}
+    await alice.until(lambda: alice.sync.is_sent(DIGEST))
+    assert house.worker.known.keys() == {DIGEST}
 
 
 @pytest.mark.parametrize("every", [1, 2, 3, 5])
@@ -223,12 +228,12 @@ async def test_a_line_that_is_cut_again_and_again_costs_no_more_than_was_on_its_
     house: House, every: int
 ) -> None:
     alice = house.line("alice")
-    await alice.courier.attach(house.file())
+    await alice.sync.attach(house.file())
     for cuts in range(60):
         alice.cut_after = every + cuts // 10
         alice.connect()
-        await alice.until(lambda: not alice.up or alice.courier.is_sent(DIGEST))
-        if alice.courier.is_sent(DIGEST):
+        await alice.until(lambda: not alice.up or alice.sync.is_sent(DIGEST))
+        if alice.sync.is_sent(DIGEST):
             break
     assert house.blobs.read(DIGEST, 0, len(DATA)) == DATA
 
@@ -240,7 +245,9 @@ async def test_a_line_that_is_cut_again_and_again_costs_no_more_than_was_on_its_
         await bob.until(lambda: not bob.up or bob.ended(DIGEST))
         if bob.ended(DIGEST):
             break
-    assert bob.courier.place(DIGEST).read_bytes() == DATA
+    path = bob.sync.path(DIGEST)
+    assert path is not None
+    assert path.read_bytes() == DATA
     chunks = -(-len(DATA) // CHUNK_BYTES)
     assert sum(isinstance(frame, FetchFile) for frame in bob.asked) <= 3 * chunks
 
@@ -252,14 +259,16 @@ async def test_a_program_that_is_started_again_goes_on_where_it_was(house: House
     before.cut_after = 5
     before.connect()
     await before.until(lambda: not before.up)
-    await before.courier.aclose()
+    await before.sync.aclose()
     after = house.line("bob")
     after.say(file)
     after.connect()
     await after.until(lambda: after.ended(DIGEST))
     first = next(frame for frame in after.asked if isinstance(frame, FetchFile))
     assert first.offset >= 3 * CHUNK_BYTES
-    assert after.courier.place(DIGEST).read_bytes() == DATA
+    path = after.sync.path(DIGEST)
+    assert path is not None
+    assert path.read_bytes() == DATA
 
 
 class PausedStore(BlobStore):
@@ -282,19 +291,19 @@ class PausedStore(BlobStore):
 
 async def test_what_was_read_for_an_old_connection_is_not_sent_on_a_new_one(house: House) -> None:
     alice = house.line("alice")
-    await alice.courier.aclose()
+    await alice.sync.aclose()
     blobs = PausedStore(house.folder / "alice", asyncio.get_running_loop())
-    alice.courier = Courier(blobs)
-    alice.courier.start(alice.ask, alice.tell)
+    alice.sync = FileSync(blobs)
+    alice.sync.start(alice.ask, alice.tell)
     alice.connect()
-    await alice.courier.attach(house.file())
+    await alice.sync.attach(house.file())
     async with asyncio.timeout(60):
         await blobs.paused.wait()
     alice.cut()
     before = len(alice.asked)
     alice.connect()
     blobs.go_on.set()
-    await alice.until(lambda: alice.courier.is_sent(DIGEST))
+    await alice.until(lambda: alice.sync.is_sent(DIGEST))
     assert isinstance(alice.asked[before], StoreFile)
 
 
@@ -313,41 +322,41 @@ async def test_the_newest_files_come_first_and_only_a_few_at_once(house: House) 
 async def test_a_file_that_is_here_is_not_fetched(house: House) -> None:
     alice = house.line("alice")
     alice.connect()
-    file = await alice.courier.attach(house.file())
-    await alice.until(lambda: alice.courier.is_sent(DIGEST))
+    file = await alice.sync.attach(house.file())
+    await alice.until(lambda: alice.sync.is_sent(DIGEST))
     alice.say(file)
     alice.say(file)
     alice.cut()
     alice.connect()
-    second = await alice.courier.attach(house.file("other", b"other"))
-    await alice.until(lambda: alice.courier.is_sent(second.digest))
+    second = await alice.sync.attach(house.file("other", b"other"))
+    await alice.until(lambda: alice.sync.is_sent(second.digest))
     assert not any(isinstance(frame, FetchFile) for frame in alice.asked)
 
 
 async def test_a_room_that_is_hosted_anew_gets_what_no_message_names_yet(house: House) -> None:
     alice = house.line("alice")
     alice.connect()
-    await alice.courier.attach(house.file())
-    await alice.until(lambda: alice.courier.is_sent(DIGEST))
+    await alice.sync.attach(house.file())
+    await alice.until(lambda: alice.sync.is_sent(DIGEST))
     alice.cut()
-    alice.depot = Depot(BlobStore(house.folder / "heir"), {})
+    alice.worker = FileWorker(BlobStore(house.folder / "heir"), {})
     told = len(alice.told)
     alice.connect()
-    assert not alice.courier.is_sent(DIGEST)
-    await alice.until(lambda: alice.courier.is_sent(DIGEST))
-    assert alice.depot.known.keys() == {DIGEST}
+    assert not alice.sync.is_sent(DIGEST)
+    await alice.until(lambda: alice.sync.is_sent(DIGEST))
+    assert alice.worker.known.keys() == {DIGEST}
     assert alice.told[told:] == []
-    await alice.depot.aclose()
+    await alice.worker.aclose()
 
 
 async def test_what_the_host_refuses_is_told_and_the_message_need_not_wait(house: House) -> None:
-    house.depot = Depot(house.blobs, {}, Limits(files_bytes=0))
+    house.worker = FileWorker(house.blobs, {}, Limits(files_bytes=0))
     alice = house.line("alice")
     alice.connect()
-    await alice.courier.attach(house.file())
+    await alice.sync.attach(house.file())
     await alice.until(lambda: alice.ended(DIGEST))
     assert "space" in alice.told[-1].problem or "keeps" in alice.told[-1].problem
-    assert alice.courier.is_sent(DIGEST)
+    assert alice.sync.is_sent(DIGEST)
 
 
 async def test_a_file_that_the_host_lacks_is_told_and_tried_again_later(house: House) -> None:
@@ -359,7 +368,7 @@ async def test_a_file_that_the_host_lacks_is_told_and_tried_again_later(house: H
     await house.stock(DATA)
     bob.cut()
     bob.connect()
-    await bob.until(lambda: bob.courier.has(DIGEST))
+    await bob.until(lambda: bob.sync.has(DIGEST))
 
 
 @pytest.mark.parametrize(
@@ -380,17 +389,16 @@ async def test_what_cannot_be_a_file_of_the_room_is_not_fetched(
     await bob.until(lambda: bob.ended(file.digest))
     assert why in bob.told[-1].problem
     assert bob.asked == []
-    assert not bob.courier.has(file.digest)
-    assert bob.courier.place(file.digest).parent == bob.blobs.folder
-    assert not bob.courier.place(file.digest).exists()
+    assert not bob.sync.has(file.digest)
+    assert bob.sync.path(file.digest) is None
 
 
 async def test_a_host_cannot_fill_the_disk(house: House) -> None:
     files = await house.stock(b"1" * 50_000, b"2" * 50_000)
     bob = house.line("bob")
-    await bob.courier.aclose()
-    bob.courier = Courier(bob.blobs, kept_bytes=90_000)
-    bob.courier.start(bob.ask, bob.tell)
+    await bob.sync.aclose()
+    bob.sync = FileSync(bob.blobs, kept_bytes=90_000)
+    bob.sync.start(bob.ask, bob.tell)
     bob.connect()
     for file in files:
         bob.say(file)
@@ -404,9 +412,9 @@ async def test_a_host_cannot_fill_the_disk(house: House) -> None:
 async def test_what_is_being_fetched_counts_towards_what_is_kept(house: House) -> None:
     files = await house.stock(b"1" * 50_000, b"2" * 50_000, b"3" * 50_000)
     bob = house.line("bob")
-    await bob.courier.aclose()
-    bob.courier = Courier(bob.blobs, kept_bytes=90_000)
-    bob.courier.start(bob.ask, bob.tell)
+    await bob.sync.aclose()
+    bob.sync = FileSync(bob.blobs, kept_bytes=90_000)
+    bob.sync.start(bob.ask, bob.tell)
     bob.connect()
     bob.say(*files)
     await bob.until(lambda: all(bob.ended(file.digest) for file in files))
@@ -438,7 +446,7 @@ async def test_a_host_that_sends_another_file_is_given_up(house: House) -> None:
     bob.say(file)
     await bob.until(lambda: bob.ended(DIGEST))
     assert "damaged" in bob.told[-1].problem
-    assert not bob.courier.has(DIGEST)
+    assert not bob.sync.has(DIGEST)
     assert bob.blobs.total() == 0
 
 
@@ -446,21 +454,21 @@ async def test_what_cannot_be_attached_is_said_and_not_sent(house: House) -> Non
     alice = house.line("alice")
     alice.connect(Limits(file_bytes=1000))
     with pytest.raises(BlobTooLarge):
-        await alice.courier.attach(house.file())
+        await alice.sync.attach(house.file())
     with pytest.raises(NoAttachment):
-        await alice.courier.attach(house.folder)
+        await alice.sync.attach(house.folder)
     assert (alice.asked, alice.told) == ([], [])
 
 
 async def test_answers_that_nobody_asked_for_change_nothing(house: House) -> None:
     bob = house.line("bob")
     bob.connect()
-    bob.courier.on_answer(FileStored(DIGEST, 5))
-    bob.courier.on_answer(FilePiece(DIGEST, 0, b"x", 1))
-    bob.courier.on_answer(FrameRefused("disk", "", "0123"))
-    bob.courier.on_online(LIMITS)
-    assert bob.courier.is_sent(DIGEST)
-    assert not bob.courier.has("nonsense")
+    bob.sync.on_answer(FileStored(DIGEST, 5))
+    bob.sync.on_answer(FilePiece(DIGEST, 0, b"x", 1))
+    bob.sync.on_answer(FrameRefused("disk", "", "0123"))
+    bob.sync.on_online(LIMITS)
+    assert bob.sync.is_sent(DIGEST)
+    assert not bob.sync.has("nonsense")
 
 
 async def test_what_was_taken_in_before_is_brought_once_it_is_wanted_again(house: House) -> None:
@@ -469,13 +477,13 @@ async def test_what_was_taken_in_before_is_brought_once_it_is_wanted_again(house
     alice.blobs.remove(gone.digest)
     other = FileRef(file.digest, file.name, file.size + 1)
     for lost in (gone, other, FileRef("no digest", "x", 1)):
-        assert not alice.courier.bring(lost)
-        assert alice.courier.is_sent(lost.digest)
-    assert alice.courier.bring(file)
-    assert not alice.courier.is_sent(file.digest)
+        assert not alice.sync.resend(lost)
+        assert alice.sync.is_sent(lost.digest)
+    assert alice.sync.resend(file)
+    assert not alice.sync.is_sent(file.digest)
     alice.connect()
-    await alice.until(lambda: alice.courier.is_sent(file.digest))
-    assert house.depot.known.keys() == {file.digest}
+    await alice.until(lambda: alice.sync.is_sent(file.digest))
+    assert house.worker.known.keys() == {file.digest}
 
 
 async def test_whoever_hosts_the_room_anew_is_offered_what_messages_name(house: House) -> None:
@@ -483,30 +491,30 @@ async def test_whoever_hosts_the_room_anew_is_offered_what_messages_name(house: 
     (unnamed,) = house.keep("alice", b"nobody has ever said this")
     (there,) = await house.stock(b"second")
     alice = house.line("alice")
-    alice.recall(*files)
+    alice.expect(*files)
     alice.hosted()
     alice.connect()
     await alice.until(lambda: all(alice.sends(file.digest) for file in files))
-    await alice.until(lambda: all(file.digest in house.depot.known for file in files))
+    await alice.until(lambda: all(file.digest in house.worker.known for file in files))
     bob = house.line("bob")
     bob.connect()
     for file in files:
         bob.say(file)
-    await bob.until(lambda: all(bob.courier.has(file.digest) for file in files))
+    await bob.until(lambda: all(bob.sync.has(file.digest) for file in files))
     assert alice.sends(unnamed.digest) == []
     assert alice.sends(there.digest) == [StoreFile(there.digest, there.size)]
     assert alice.told == []
-    assert all(alice.courier.is_sent(file.digest) for file in files)
+    assert all(alice.sync.is_sent(file.digest) for file in files)
 
 
 async def test_a_host_who_stays_is_offered_nothing(house: House) -> None:
     files = house.keep("alice", DATA, b"second")
     alice = house.line("alice")
-    alice.recall(*files)
+    alice.expect(*files)
     for _ in range(3):
         alice.connect()
-        fresh = await alice.courier.attach(house.file("fresh", b"fresh"))
-        await alice.until(lambda: alice.courier.is_sent(fresh.digest))  # noqa: B023
+        fresh = await alice.sync.attach(house.file("fresh", b"fresh"))
+        await alice.until(lambda: alice.sync.is_sent(fresh.digest))  # noqa: B023
         alice.cut()
     assert {frame.digest for frame in alice.asked if isinstance(frame, StoreFile)} == {fresh.digest}
 
@@ -515,33 +523,33 @@ async def test_a_host_who_lacks_one_file_is_offered_the_others(house: House) -> 
     (file,) = house.keep("alice", DATA)
     lost = FileRef("d" * 64, "lost", 5)
     alice = house.line("alice")
-    alice.recall(lost, file)
+    alice.expect(lost, file)
     alice.connect()
-    await alice.until(lambda: DIGEST in house.depot.known)
+    await alice.until(lambda: DIGEST in house.worker.known)
     assert alice.ended(lost.digest)
 
 
 async def test_what_is_recovered_is_brought_by_whoever_has_it(house: House) -> None:
     file, other = house.keep("alice", DATA, b"other")
     alice = house.line("alice")
-    alice.recall(other)
+    alice.expect(other)
     alice.connect()
     alice.recovered(file)
-    await alice.until(lambda: DIGEST in house.depot.known)
+    await alice.until(lambda: DIGEST in house.worker.known)
     assert house.blobs.read(DIGEST, 0, len(DATA)) == DATA
     assert alice.sends(other.digest) == []
 
 
 async def test_what_is_brought_in_vain_is_not_told_nor_tried_again_at_once(house: House) -> None:
-    house.depot = Depot(house.blobs, {}, Limits(files_bytes=0))
+    house.worker = FileWorker(house.blobs, {}, Limits(files_bytes=0))
     (file,) = house.keep("alice", DATA)
     alice = house.line("alice")
-    alice.recall(file)
+    alice.expect(file)
     alice.hosted()
     alice.connect()
     await alice.until(lambda: alice.sends(DIGEST) != [])
     alice.hosted()
-    fresh = await alice.courier.attach(house.file("fresh", b"fresh"))
+    fresh = await alice.sync.attach(house.file("fresh", b"fresh"))
     await alice.until(lambda: alice.ended(fresh.digest))
     assert alice.sends(DIGEST) == [StoreFile(DIGEST, len(DATA))]
     assert {each.digest for each in alice.told} == {fresh.digest}
@@ -550,27 +558,27 @@ async def test_what_is_brought_in_vain_is_not_told_nor_tried_again_at_once(house
 async def test_the_hosts_own_courier_offers_nothing(house: House) -> None:
     (file,) = house.keep("host", DATA)
     hana = house.line("hana")
-    await hana.courier.aclose()
-    hana.courier = Courier(house.blobs, offers=False)
-    hana.courier.start(hana.ask, hana.tell)
+    await hana.sync.aclose()
+    hana.sync = FileSync(house.blobs, reseed=False)
+    hana.sync.start(hana.ask, hana.tell)
     hana.say(file)
     hana.hosted()
     hana.connect()
-    fresh = await hana.courier.attach(house.file("fresh", b"fresh"))
-    await hana.until(lambda: hana.courier.is_sent(fresh.digest))
+    fresh = await hana.sync.attach(house.file("fresh", b"fresh"))
+    await hana.until(lambda: hana.sync.is_sent(fresh.digest))
     assert {frame.digest for frame in hana.asked if isinstance(frame, StoreFile)} == {fresh.digest}
 
 
 async def test_a_line_that_is_cut_while_a_file_is_brought_back_costs_little(house: House) -> None:
     (file,) = house.keep("alice", DATA)
     alice = house.line("alice")
-    alice.recall(file)
+    alice.expect(file)
     alice.hosted()
     for _ in range(60):
         alice.cut_after = 4
         alice.connect()
-        await alice.until(lambda: not alice.up or DIGEST in house.depot.known)
-        if DIGEST in house.depot.known:
+        await alice.until(lambda: not alice.up or DIGEST in house.worker.known)
+        if DIGEST in house.worker.known:
             break
     assert house.blobs.read(DIGEST, 0, len(DATA)) == DATA
     chunks = -(-len(DATA) // CHUNK_BYTES)
@@ -580,13 +588,13 @@ async def test_a_line_that_is_cut_while_a_file_is_brought_back_costs_little(hous
 async def test_what_the_person_attaches_is_told_though_it_is_being_offered(house: House) -> None:
     (file,) = house.keep("alice", DATA)
     alice = house.line("alice")
-    alice.recall(file)
+    alice.expect(file)
     alice.hosted()
     alice.cut_after = 3
     alice.connect()
     await alice.until(lambda: not alice.up)
-    await alice.courier.attach(house.file())
-    assert not alice.courier.is_sent(DIGEST)
+    await alice.sync.attach(house.file())
+    assert not alice.sync.is_sent(DIGEST)
     alice.connect()
     await alice.until(lambda: alice.ended(DIGEST))
     assert alice.told[-1].complete
@@ -595,7 +603,7 @@ async def test_what_the_person_attaches_is_told_though_it_is_being_offered(house
 async def test_what_the_host_lacks_is_told_once_and_fetched_when_it_is_there(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("genie_core.room.missed.FIRST_PAUSE", 0.001)
+    monkeypatch.setattr("genie_core.room.files.retry.FIRST_PAUSE", 0.001)
     bob = house.line("bob")
     bob.connect()
     bob.say(FileRef(DIGEST, "../\x1b[31ma", len(DATA)))
@@ -609,7 +617,7 @@ async def test_what_the_host_lacks_is_told_once_and_fetched_when_it_is_there(
     ]
     told = len(bob.told)
     await house.stock(DATA)
-    await bob.until(lambda: bob.courier.has(DIGEST) and bob.told[-1].complete)
+    await bob.until(lambda: bob.sync.has(DIGEST) and bob.told[-1].complete)
     assert not any(each.problem for each in bob.told[told:])
     assert {each.name for each in bob.told} == {"_[31ma"}
 
@@ -618,76 +626,76 @@ async def test_what_is_taken_back_is_sent_no_further(house: House) -> None:
     alice = house.line("alice")
     alice.cut_after = 3
     alice.connect()
-    file = await alice.courier.attach(house.file())
+    file = await alice.sync.attach(house.file())
     await alice.until(lambda: not alice.up)
-    alice.courier.drop(DIGEST)
-    alice.courier.drop("nonsense")
-    assert alice.courier.is_sent(DIGEST)
+    alice.sync.cancel(DIGEST)
+    alice.sync.cancel("nonsense")
+    assert alice.sync.is_sent(DIGEST)
     before = len(alice.asked)
     alice.connect()
-    fresh = await alice.courier.attach(house.file("fresh", b"fresh"))
-    await alice.until(lambda: alice.courier.is_sent(fresh.digest))
+    fresh = await alice.sync.attach(house.file("fresh", b"fresh"))
+    await alice.until(lambda: alice.sync.is_sent(fresh.digest))
     assert {frame.digest for frame in alice.asked[before:] if isinstance(frame, StoreFile)} == {
         fresh.digest
     }
-    again = await alice.courier.attach(house.file())
+    again = await alice.sync.attach(house.file())
     assert again == file
-    await alice.until(lambda: alice.courier.is_sent(DIGEST))
+    await alice.until(lambda: alice.sync.is_sent(DIGEST))
     assert house.blobs.read(DIGEST, 0, len(DATA)) == DATA
 
 
 async def test_what_is_taken_back_in_full_flight_may_be_attached_again(house: House) -> None:
     alice = house.line("alice")
     alice.connect()
-    await alice.courier.attach(house.file())
+    await alice.sync.attach(house.file())
     await alice.until(lambda: any(each.done for each in alice.told))
-    alice.courier.drop(DIGEST)
-    await alice.courier.attach(house.file())
-    await alice.until(lambda: alice.courier.is_sent(DIGEST))
+    alice.sync.cancel(DIGEST)
+    await alice.sync.attach(house.file())
+    await alice.until(lambda: alice.sync.is_sent(DIGEST))
     assert house.blobs.read(DIGEST, 0, len(DATA)) == DATA
 
 
 async def test_what_a_message_names_is_not_taken_back(house: House) -> None:
     alice = house.line("alice")
     alice.connect()
-    file = await alice.courier.attach(house.file())
+    file = await alice.sync.attach(house.file())
     alice.say(file)
-    alice.courier.drop(DIGEST)
-    await alice.until(lambda: alice.courier.is_sent(DIGEST))
-    assert DIGEST in house.depot.known
+    alice.sync.cancel(DIGEST)
+    await alice.until(lambda: alice.sync.is_sent(DIGEST))
+    assert DIGEST in house.worker.known
 
 
 async def test_what_the_person_sends_goes_before_what_is_only_offered(house: House) -> None:
     files = house.keep("alice", *(bytes([number]) * 8_000_000 for number in range(3)))
     alice = house.line("alice")
-    alice.recall(*files)
+    alice.expect(*files)
     alice.hosted()
     alice.connect()
     await alice.until(lambda: sum(isinstance(frame, Chunk) for frame in alice.asked) > 4)
-    fresh = await alice.courier.attach(house.file("fresh", b"fresh"))
-    await alice.until(lambda: alice.courier.is_sent(fresh.digest))
-    assert house.depot.known.keys() == {fresh.digest}
+    fresh = await alice.sync.attach(house.file("fresh", b"fresh"))
+    await alice.until(lambda: alice.sync.is_sent(fresh.digest))
+    assert house.worker.known.keys() == {fresh.digest}
 
 
 async def test_the_next_host_is_offered_everything_anew(house: House) -> None:
     files = house.keep("alice", DATA, b"second")
     alice = house.line("alice")
-    alice.recall(*files)
+    alice.expect(*files)
     alice.hosted()
     alice.connect()
-    await alice.until(lambda: all(file.digest in house.depot.known for file in files))
+    await alice.until(lambda: all(file.digest in house.worker.known for file in files))
     alice.cut()
-    alice.depot = Depot(BlobStore(house.folder / "heir"), {})
+    alice.worker = FileWorker(BlobStore(house.folder / "heir"), {})
     alice.hosted()
     alice.connect()
-    await alice.until(lambda: all(file.digest in alice.depot.known for file in files))
-    await alice.depot.aclose()
+    await alice.until(lambda: all(file.digest in alice.worker.known for file in files))
+    await alice.worker.aclose()
 
 
 async def test_a_host_who_wants_nothing_from_somebody_is_not_pestered(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("genie_core.room.offers.INTERVAL", 0.0)
+    monkeypatch.setattr("genie_core.room.files.reseed.INTERVAL", 0.0)
 
     def change(frame: ServerFrame) -> ServerFrame:
         assert isinstance(frame, FileStored)
@@ -696,12 +704,12 @@ async def test_a_host_who_wants_nothing_from_somebody_is_not_pestered(
     files = house.keep("alice", *(f"{number}".encode() for number in range(20)))
     alice = house.line("alice")
     alice.change = change
-    alice.recall(*files)
+    alice.expect(*files)
     alice.hosted()
     alice.connect()
     await alice.until(lambda: alice.asked != [])
     for number in range(5):
-        fresh = await alice.courier.attach(house.file("fresh", f"fresh {number}".encode()))
+        fresh = await alice.sync.attach(house.file("fresh", f"fresh {number}".encode()))
         await alice.until(lambda: alice.ended(fresh.digest))  # noqa: B023
     assert sum(alice.sends(file.digest) != [] for file in files) <= 2 * SENT_AT_ONCE
 
@@ -720,12 +728,12 @@ async def test_however_much_the_host_lacks_the_own_files_are_looked_through_once
     house: House,
 ) -> None:
     alice = house.line("alice")
-    await alice.courier.aclose()
+    await alice.sync.aclose()
     blobs = CountingStore(house.folder / "alice")
-    alice.courier = Courier(blobs)
-    alice.courier.start(alice.ask, alice.tell)
+    alice.sync = FileSync(blobs)
+    alice.sync.start(alice.ask, alice.tell)
     lost = [FileRef(f"{number:064x}", "lost", 5) for number in range(10)]
-    alice.recall(*lost)
+    alice.expect(*lost)
     alice.connect()
     await alice.until(lambda: all(alice.ended(file.digest) for file in lost))
     assert blobs.looks == 1
@@ -733,16 +741,76 @@ async def test_however_much_the_host_lacks_the_own_files_are_looked_through_once
 
 async def test_what_is_taken_back_while_it_is_read_is_not_sent(house: House) -> None:
     alice = house.line("alice")
-    await alice.courier.aclose()
+    await alice.sync.aclose()
     blobs = PausedStore(house.folder / "alice", asyncio.get_running_loop())
-    alice.courier = Courier(blobs)
-    alice.courier.start(alice.ask, alice.tell)
+    alice.sync = FileSync(blobs)
+    alice.sync.start(alice.ask, alice.tell)
     alice.connect()
-    await alice.courier.attach(house.file())
+    await alice.sync.attach(house.file())
     async with asyncio.timeout(60):
         await blobs.paused.wait()
-    alice.courier.drop(DIGEST)
+    alice.sync.cancel(DIGEST)
     blobs.go_on.set()
-    fresh = await alice.courier.attach(house.file("fresh", b"fresh"))
-    await alice.until(lambda: alice.courier.is_sent(fresh.digest))
+    fresh = await alice.sync.attach(house.file("fresh", b"fresh"))
+    await alice.until(lambda: alice.sync.is_sent(fresh.digest))
     assert alice.sends(DIGEST) == [StoreFile(DIGEST, len(DATA))]
+
+
+async def test_what_the_other_terminal_has_not_got_is_said_to_be_there(tmp_path: Path) -> None:
+    shared = FileSync(BlobStore(tmp_path), read_only=True)
+    told: list[Transfer] = []
+    shared.start(lambda _: True, told.append)
+    shared.on_online(Limits())
+    there = FileRef("c" * 64, "../\x1b[31mplan", 9)
+    shared.on_event(Event(1, 0.0, "alice", MessagePosted("1", "x", files=(there,))))
+    assert [(each.digest, each.name, each.problem) for each in told] == [
+        (there.digest, "_[31mplan", ELSEWHERE)
+    ]
+    assert not shared.has("nonsense")
+    assert shared.is_sent(there.digest)
+    shared.on_offline()
+    await shared.aclose()
+
+
+async def test_what_the_own_copy_tells_is_not_news_when_the_folder_is_known_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("genie_core.room.files.reseed.SPREAD", 0.0)
+    blobs = BlobStore(tmp_path / "blobs")
+    (tmp_path / "old").write_bytes(b"old")
+    old = FileRef(blobs.add(tmp_path / "old")[0], "old", 3)
+    late, asked, told = FileSync(), list[ClientFrame](), asyncio.Event()
+
+    def ask(frame: ClientFrame) -> bool:
+        asked.append(frame)
+        assert isinstance(frame, StoreFile)
+        late.on_answer(FileStored(frame.digest, frame.size))
+        return True
+
+    late.start(ask, lambda transfer: told.set() if transfer.complete else None)
+    late.expect([old])
+    with pytest.raises(NoSuchFile, match="still opening"):
+        await late.attach(tmp_path / "source")
+    late.cancel(old.digest)
+    late.on_online(Limits())
+    late.open(blobs)
+    (tmp_path / "fresh").write_bytes(b"fresh")
+    fresh = await late.attach(tmp_path / "fresh")
+    async with asyncio.timeout(60):
+        await told.wait()
+    await late.aclose()
+    assert asked == [StoreFile(fresh.digest, 5)]
+
+
+async def test_what_waits_for_a_lost_file_is_told_so_once_there_is_a_place_for_files(
+    tmp_path: Path,
+) -> None:
+    lost, told = FileRef("ab" * 32, "plan.bin", 5), list[Transfer]()
+    late = FileSync()
+    late.start(lambda _: False, told.append)
+    assert late.resend(lost)
+    assert not late.is_sent(lost.digest)
+    late.open(BlobStore(tmp_path / "blobs"))
+    assert late.is_sent(lost.digest)
+    assert told == [Transfer(lost.digest, "plan.bin", Direction.UP, 0, 5, GONE)]
+    await late.aclose()

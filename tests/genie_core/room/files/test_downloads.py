@@ -3,13 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.room.channel import Channel, now
-from genie_core.room.downloads import FETCHED_AT_ONCE, Downloads
+from genie_core.room.files.download import FETCHED_AT_ONCE, Downloads
+from genie_core.room.files.transfer import FileChannel, Transfer, TransferReports, now
 from genie_core.room.protocol.events import FileRef
 from genie_core.room.protocol.frames import ClientFrame, FetchFile, FilePiece, FrameRefused
 from genie_core.room.protocol.limits import Limits
-from genie_core.room.seat import Transfer
-from genie_core.room.telling import Telling
 from genie_core.storage.blobs import BlobStore
 
 
@@ -21,11 +19,11 @@ class Desk:
         self.asked: list[ClientFrame] = []
         self.told: list[Transfer] = []
         self.own: set[str] = set()
-        telling = Telling(now)
-        telling.start(self.told.append)
-        self.channel = Channel(lambda: None, self._lost)
+        reports = TransferReports(now)
+        reports.start(self.told.append)
+        self.channel = FileChannel(lambda: None, self._lost)
         self.channel.start(self._ask)
-        self.downloads = Downloads(self.blobs, 10**9, self.channel, telling, self.own)
+        self.downloads = Downloads(10**9, self.channel, reports, self.own)
 
     def _ask(self, frame: ClientFrame) -> bool:
         self.asked.append(frame)
@@ -38,9 +36,9 @@ class Desk:
         return [frame.digest for frame in self.asked if isinstance(frame, FetchFile)]
 
     async def work(self) -> None:
-        await self.downloads.choose()
-        await self.downloads.go_on()
-        self.downloads.put_away()
+        await self.downloads.choose(self.blobs)
+        await self.downloads.advance(self.blobs)
+        self.downloads.discard_finished()
 
 
 @pytest.fixture

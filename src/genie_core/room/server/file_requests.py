@@ -1,4 +1,4 @@
-"""What peers may do with the room's files; the disk work itself is done elsewhere."""
+"""What peers may ask of the room's files; `FileWorker` does the disk work."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from genie_core.room.peer import Peer
-from genie_core.room.protocol.events import FILE_NAME_CHARS, FileRef
+from genie_core.room.protocol.events import DIGEST_CHARS, FILE_NAME_CHARS, FileRef, is_digest
 from genie_core.room.protocol.frames import (
     Chunk,
     FetchFile,
@@ -20,39 +20,37 @@ from genie_core.room.protocol.limits import Limits
 from genie_core.room.roster import Roster
 from genie_core.storage.filenames import safe_name
 
-NAME_CHARS: Final = FILE_NAME_CHARS
-DIGEST_CHARS: Final = 64
-MAX_ERRANDS: Final = 8
-"""How much of one peer may wait to be done, or as pieces to be read by it. Whoever keeps to asking
-one by one needs one."""
+MAX_JOBS: Final = 8
+"""How many jobs of one peer may wait, or as pieces wait to be read. A client that asks one by one
+needs one."""
 
 FileFrame: TypeAlias = StoreFile | Chunk | FetchFile
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
-    """Something that a peer wants done with the room's files."""
+class FileJob:
+    """Work on the room's files that a peer asked for."""
 
     peer: int
     name: str
     frame: FileFrame
 
 
-class Filing:
-    """Judges what peers ask of the room's files, and keeps in mind which are complete.
+class FileRequests:
+    """Checks what peers ask of the room's files, and knows which files are complete.
 
-    Each errand is answered by the shell, in its own time, with one frame.
+    Each job is answered later by exactly one frame.
     """
 
     def __init__(self, roster: Roster, limits: Limits, files: Mapping[str, FileRef]) -> None:
         self._roster = roster
         self._limits = limits
         self._files = dict(files)
-        self._waiting: deque[Errand] = deque()
+        self._waiting: deque[FileJob] = deque()
         self._open: dict[int, int] = {}
 
     def ask(self, peer: Peer, frame: FileFrame) -> None:
-        """Take in a wish; what is not in order is refused at once."""
+        """Take in a request; refuse it at once if it is not in order."""
         objection = self._objection(peer, frame)
         if objection is not None:
             self._refuse(peer, objection)
@@ -60,26 +58,26 @@ class Filing:
             self._roster.reply(peer, FileStored(frame.digest, self._files[frame.digest].size))
         else:
             self._open[peer.id] = self._open.get(peer.id, 0) + 1
-            self._waiting.append(Errand(peer.id, peer.name, frame))
+            self._waiting.append(FileJob(peer.id, peer.name, frame))
 
-    def errands(self) -> list[Errand]:
+    def take_jobs(self) -> list[FileJob]:
         """Hand over what is to be done."""
-        errands = list(self._waiting)
+        jobs = list(self._waiting)
         self._waiting.clear()
-        return errands
+        return jobs
 
-    def answer(self, errand: Errand, answer: ServerFrame) -> None:
-        """Pass on what came of an errand."""
-        left = self._open.get(errand.peer, 0) - 1
+    def answer(self, job: FileJob, answer: ServerFrame) -> None:
+        """Pass the result of a job on to its peer."""
+        left = self._open.get(job.peer, 0) - 1
         if left > 0:
-            self._open[errand.peer] = left
+            self._open[job.peer] = left
         else:
-            self._open.pop(errand.peer, None)
-        peer = self._roster.get(errand.peer)
+            self._open.pop(job.peer, None)
+        peer = self._roster.get(job.peer)
         if peer is None or not peer.name:
             return
         if isinstance(answer, FrameRefused):
-            if answer.code == "unknown_file":  # it was there; somebody may bring it again
+            if answer.code == "unknown_file":  # it was there; a member may send it again
                 self._files.pop(answer.ref, None)
             self._refuse(peer, answer)
         else:
@@ -87,30 +85,30 @@ class Filing:
             self._roster.reply(peer, answer)
 
     def forget(self, peer: Peer) -> None:
-        """Drop what a peer that is gone wanted."""
+        """Drop what a peer that is gone asked for."""
         self._open.pop(peer.id, None)
         self._waiting = deque(each for each in self._waiting if each.peer != peer.id)
 
     def add(self, file: FileRef) -> None:
-        """Take note of a complete file."""
+        """Note that a file is complete."""
         self._files[file.digest] = file
 
     def as_stored(self, files: tuple[FileRef, ...]) -> tuple[FileRef, ...] | str:
         """The files of a message as the room knows them, or the digest of one it lacks.
 
-        Only the name is the sender's word; size and sort are what arrived.
+        Only the name is the sender's word; size and type are those of the content.
         """
         found: list[FileRef] = []
         for file in files:
             known = self._files.get(file.digest)
             if known is None:
                 return file.digest[:DIGEST_CHARS]
-            name = safe_name(file.name[:NAME_CHARS])
+            name = safe_name(file.name[:FILE_NAME_CHARS])
             found.append(FileRef(known.digest, name, known.size, known.media))
         return tuple(found)
 
     def _refuse(self, peer: Peer, refused: FrameRefused) -> None:
-        """Tell a peer; it is nobody's fault that the host lacks what old messages name."""
+        """Refuse a request, without a strike if the host lacks a file that old messages name."""
         if refused.code == "unknown_file":
             self._roster.reply(peer, refused)
         else:
@@ -121,7 +119,7 @@ class Filing:
         if not is_digest(digest):
             return FrameRefused("malformed", "a file is named by its SHA-256 in hex")
         unread = sum(isinstance(reply, FilePiece) for reply in peer.replies)
-        if self._open.get(peer.id, 0) + unread >= MAX_ERRANDS:
+        if self._open.get(peer.id, 0) + unread >= MAX_JOBS:
             return FrameRefused("too_fast", "wait for the answers about files", digest)
         if isinstance(frame, FetchFile):
             if digest not in self._files:
@@ -136,8 +134,3 @@ class Filing:
             why = f"a file of {frame.size:,} bytes; this room takes 1 to {most:,}"
             return FrameRefused("too_large", why, digest)
         return None
-
-
-def is_digest(text: str) -> bool:
-    """Whether a text is a SHA-256 in hex, in lower case."""
-    return len(text) == DIGEST_CHARS and all(each in "0123456789abcdef" for each in text)

@@ -3,14 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.room.channel import Channel, now
-from genie_core.room.offers import Offers
+from genie_core.room.files.reseed import ReseedQueue
+from genie_core.room.files.transfer import FileChannel, Transfer, TransferReports, now
+from genie_core.room.files.upload import SENT_AT_ONCE, Uploads
 from genie_core.room.protocol.events import Event, FileRef, HostStarted
 from genie_core.room.protocol.frames import Chunk, ClientFrame, FileStored, FrameRefused, StoreFile
 from genie_core.room.protocol.limits import Limits
-from genie_core.room.seat import Transfer
-from genie_core.room.telling import Telling
-from genie_core.room.uploads import SENT_AT_ONCE, Uploads
 from genie_core.storage.blobs import BlobStore
 
 
@@ -29,11 +27,11 @@ class Desk:
         self.files = [self._added(folder, number) for number in range(4)]
         self.sent: list[ClientFrame] = []
         self.told: list[Transfer] = []
-        telling = Telling(now)
-        telling.start(self.told.append)
-        self.channel = Channel(lambda: None, self._lost)
+        reports = TransferReports(now)
+        reports.start(self.told.append)
+        self.channel = FileChannel(lambda: None, self._lost)
         self.channel.start(self._ask)
-        self.uploads = Uploads(self.blobs, self.channel, telling, Offers(Prompt()))
+        self.uploads = Uploads(self.channel, reports, ReseedQueue(Prompt()))
 
     def _added(self, folder: Path, number: int) -> FileRef:
         (folder / "source").write_bytes(bytes([number]) * 10)
@@ -59,9 +57,9 @@ class Desk:
         self.uploads.disconnected()
 
     async def work(self) -> None:
-        await self.uploads.offer()
-        await self.uploads.go_on()
-        self.uploads.put_away()
+        await self.uploads.reseed(self.blobs)
+        await self.uploads.advance(self.blobs)
+        self.uploads.discard_finished()
 
 
 @pytest.fixture
@@ -97,7 +95,7 @@ async def test_a_few_are_sent_at_a_time(desk: Desk) -> None:
         desk.uploads.begin(file)
     await desk.work()
     assert desk.asked() == [file.digest for file in desk.files[:SENT_AT_ONCE]]
-    desk.uploads.drop(desk.files[0].digest)
+    desk.uploads.cancel(desk.files[0].digest)
     await desk.work()
     assert desk.asked()[SENT_AT_ONCE:] == [desk.files[SENT_AT_ONCE].digest]
 
@@ -106,7 +104,7 @@ async def test_what_a_message_names_is_not_taken_back(desk: Desk) -> None:
     file = desk.files[0]
     desk.uploads.begin(file)
     desk.uploads.name(file)
-    desk.uploads.drop(file.digest)
+    desk.uploads.cancel(file.digest)
     assert not desk.uploads.is_sent(file.digest)
 
 

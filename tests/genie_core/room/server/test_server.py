@@ -49,7 +49,7 @@ from genie_core.room.protocol.frames import (
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Link, Severity
 from genie_core.room.security.identity import Identity
-from genie_core.room.server import FRAMES
+from genie_core.room.server.server import FRAMES
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.websocket import ws_connector
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.room.depot import IDLE, LEFTOVER, UPLOADS, Depot, stock
-from genie_core.room.filing import Errand, FileFrame
+from genie_core.room.files.transfer import files_of
 from genie_core.room.protocol.events import Event, FileRef, MessagePosted
 from genie_core.room.protocol.frames import (
     Chunk,
@@ -21,9 +20,17 @@ from genie_core.room.protocol.frames import (
     ServerFrame,
     StoreFile,
 )
+from genie_core.room.protocol.limits import CHUNK_BYTES
 from genie_core.room.protocol.limits import Limits
-from genie_core.room.transfer import CHUNK_BYTES, files_of
-from genie_core.storage.blobs import BlobStore, on_disk
+from genie_core.room.server.file_requests import FileFrame
+from genie_core.room.server.file_requests import FileJob
+from genie_core.room.server.file_worker import FileWorker
+from genie_core.room.server.file_worker import IDLE
+from genie_core.room.server.file_worker import LEFTOVER
+from genie_core.room.server.file_worker import UPLOADS
+from genie_core.room.server.file_worker import complete_files
+from genie_core.storage.blobs import BlobStore
+from genie_core.storage.blobs import on_disk
 
 KIB = 1024
 LIMITS = Limits(file_bytes=400 * KIB, files_bytes=1600 * KIB)
@@ -36,13 +43,13 @@ def some(seed: int, size: int = 250 * KIB) -> tuple[str, bytes]:
 
 
 class Desk:
-    """Hands errands to a depot as the room would, and waits for what comes of them."""
+    """Hands jobs to a worker as the room would, and waits for what comes of them."""
 
     def __init__(self, folder: Path, limits: Limits = LIMITS) -> None:
         self.now = 0.0
         self.blobs = BlobStore(folder)
-        known = stock(self.blobs, (), 0.0)
-        self.depot = Depot(self.blobs, known, limits, clock=lambda: self.now)
+        known = complete_files(self.blobs, (), 0.0)
+        self.worker = FileWorker(self.blobs, known, limits, clock=lambda: self.now)
         self.arrived: list[FileRef] = []
 
     def ask(
@@ -50,12 +57,12 @@ class Desk:
     ) -> "asyncio.Future[ServerFrame]":
         answer: asyncio.Future[ServerFrame] = asyncio.get_running_loop().create_future()
 
-        def done(_errand: Errand, frame: ServerFrame, file: FileRef | None) -> None:
+        def done(_errand: FileJob, frame: ServerFrame, file: FileRef | None) -> None:
             if file is not None:
                 self.arrived.append(file)
             answer.set_result(frame)
 
-        self.depot.take(Errand(peer, name, frame), done)
+        self.worker.take(FileJob(peer, name, frame), done)
         return answer
 
     async def send(self, digest: str, data: bytes, name: str = "alice") -> ServerFrame:
@@ -79,7 +86,7 @@ class Desk:
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     desk = Desk(tmp_path / "blobs")
     yield desk
-    await desk.depot.aclose()
+    await desk.worker.aclose()
 
 
 def code(answer: ServerFrame) -> str:
@@ -91,7 +98,7 @@ async def test_a_file_comes_in_chunks_is_checked_and_goes_out_in_pieces(desk: De
     digest, data = some(1)
     assert await desk.send(digest, data) == FileStored(digest, len(data))
     assert desk.arrived == [FileRef(digest, digest[:12], len(data), "application/octet-stream")]
-    assert desk.depot.known == {digest: desk.arrived[0]}
+    assert desk.worker.known == {digest: desk.arrived[0]}
     assert await desk.fetch(digest) == data
 
 
@@ -210,7 +217,7 @@ async def test_one_person_fills_their_share_only(tmp_path: Path) -> None:
     assert isinstance(await desk.send(*some(1)), FileStored)
     assert code(await desk.send(*some(2))) == "no_space"
     assert isinstance(await desk.send(*some(2), name="bob"), FileStored)
-    await desk.depot.aclose()
+    await desk.worker.aclose()
 
 
 async def test_a_room_that_is_full_takes_nothing_more_from_anybody(tmp_path: Path) -> None:
@@ -218,11 +225,11 @@ async def test_a_room_that_is_full_takes_nothing_more_from_anybody(tmp_path: Pat
     assert isinstance(await desk.send(*some(1), name="alice"), FileStored)
     assert isinstance(await desk.send(*some(2), name="bob"), FileStored)
     assert code(await desk.send(*some(3), name="carol")) == "no_space"
-    await desk.depot.aclose()
+    await desk.worker.aclose()
     again = Desk(tmp_path, Limits(file_bytes=400 * KIB, files_bytes=700 * KIB))
     assert code(await again.send(*some(3), name="carol")) == "no_space"
     assert isinstance(await again.send(*some(4, 100 * KIB), name="carol"), FileStored)
-    await again.depot.aclose()
+    await again.worker.aclose()
 
 
 async def test_the_room_takes_no_more_than_it_may_and_first_removes_what_was_left(
@@ -245,7 +252,7 @@ async def test_the_room_takes_no_more_than_it_may_and_first_removes_what_was_lef
     ]
     assert [answer.have for answer in again if isinstance(answer, FileStored)] == [CHUNK_BYTES] * 2
     assert desk.blobs.have(some(1)[0], from_="bob") == 0
-    await desk.depot.aclose()
+    await desk.worker.aclose()
 
 
 async def test_a_full_disk_is_told_and_breaks_nothing(
@@ -276,7 +283,7 @@ async def test_a_file_that_vanished_is_brought_again(desk: Desk) -> None:
     desk.blobs.remove(digest)
     assert await desk.ask(StoreFile(digest, len(data))) == FileStored(digest, len(data))
     assert code(await desk.ask(FetchFile(digest, 0))) == "unknown_file"
-    assert digest not in desk.depot.known
+    assert digest not in desk.worker.known
     assert await desk.send(digest, data, name="bob") == FileStored(digest, len(data))
     assert await desk.fetch(digest) == data
 
@@ -306,11 +313,11 @@ async def test_a_peer_has_one_errand_done_at_a_time_and_others_do_not_wait_for_i
     (slow, _), (quick, _) = plain.add(tmp_path / "a"), plain.add(tmp_path / "b")
     desk = Desk(tmp_path / "blobs")
     blobs = SlowStore(tmp_path / "blobs", slow)
-    desk.depot = Depot(blobs, desk.depot.known, LIMITS)
+    desk.worker = FileWorker(blobs, desk.worker.known, LIMITS)
     waiting = [desk.ask(FetchFile(slow, 0)) for _ in range(5)]
     assert isinstance(await desk.ask(FetchFile(quick, 0), peer=2), FilePiece)
     assert blobs.reading == 1
-    closing = asyncio.create_task(desk.depot.aclose())
+    closing = asyncio.create_task(desk.worker.aclose())
     await asyncio.sleep(0)
     blobs.go_on.set()
     await closing
@@ -338,16 +345,16 @@ def test_before_a_room_opens_what_nobody_refers_to_is_removed(tmp_path: Path) ->
     now = (blobs.path(recent.digest)).stat().st_mtime + 10
     for file in (named.digest, old.digest):
         os.utime(blobs.path(file), (0, now - LEFTOVER - 1))
-    known = stock(blobs, files_of([message(named, missing)]), now)
+    known = complete_files(blobs, files_of([message(named, missing)]), now)
     assert {digest: file.media for digest, file in known.items()} == {
         named.digest: "image/png",
         recent.digest: "text/plain",
     }
     assert blobs.have("0" * 64, from_="alice") == 1
-    assert stock(blobs, (), now + 2 * LEFTOVER) == {}
+    assert complete_files(blobs, (), now + 2 * LEFTOVER) == {}
     assert list((tmp_path / "blobs").iterdir()) == []
 
 
 def test_stock_of_a_folder_that_is_not_there_is_empty(tmp_path: Path) -> None:
-    assert stock(BlobStore(tmp_path / "blobs"), (), 0.0) == {}
+    assert complete_files(BlobStore(tmp_path / "blobs"), (), 0.0) == {}
     assert not (tmp_path / "blobs").exists()

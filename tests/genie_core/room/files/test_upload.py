@@ -5,16 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from genie_core.room.files.upload import Part, Upload
 from genie_core.room.protocol.frames import Refusal, StoreFile
-from genie_core.room.sending import Part, Sending
-from genie_core.room.transfer import Progress
 
 DIGEST = "d" * 64
 SIZE, CHUNK, WINDOW = 100, 7, 3
 
 
-def sending() -> Sending:
-    return Sending(DIGEST, SIZE, chunk=CHUNK, window=WINDOW)
+def upload() -> Upload:
+    return Upload(DIGEST, SIZE, chunk=CHUNK, window=WINDOW)
 
 
 @dataclass
@@ -34,12 +33,12 @@ class Host:
         self.answers.append(self.have)
 
 
-def pump(it: Sending, host: Host, now: float = 0.0) -> None:
+def pump(it: Upload, host: Host, now: float = 0.0) -> None:
     while (frame := it.take(now)) is not None:
         host.take(frame)
 
 
-def hear(it: Sending, host: Host, now: float = 0.0) -> None:
+def hear(it: Upload, host: Host, now: float = 0.0) -> None:
     answer = host.answers.popleft()
     if isinstance(answer, int):
         it.on_stored(answer, now)
@@ -47,7 +46,7 @@ def hear(it: Sending, host: Host, now: float = 0.0) -> None:
         it.on_refused(answer, "no", now)
 
 
-def run(it: Sending, host: Host, now: float = 0.0) -> None:
+def run(it: Upload, host: Host, now: float = 0.0) -> None:
     pump(it, host, now)
     while host.answers:
         hear(it, host, now)
@@ -55,29 +54,29 @@ def run(it: Sending, host: Host, now: float = 0.0) -> None:
 
 
 def test_a_file_is_announced_and_sent_a_few_chunks_at_a_time() -> None:
-    it = sending()
+    it = upload()
     assert it.take(0) is None
     it.connected()
     assert it.take(0) == StoreFile(DIGEST, SIZE)
     assert it.take(0) is None
-    assert it.progress is Progress.WAITING
+    assert not it.over
     it.on_stored(0, 0)
     assert [it.take(0) for _ in range(4)] == [Part(0, 7), Part(7, 7), Part(14, 7), None]
     it.on_stored(7, 0)
-    assert (it.progress, it.done) == (Progress.RUNNING, 7)
+    assert it.done == 7
     assert it.take(0) == Part(21, 7)
 
 
 def test_only_what_the_host_lacks_is_sent() -> None:
-    it = sending()
+    it = upload()
     it.connected()
     it.take(0)
     it.on_stored(98, 0)
     assert [it.take(0), it.take(0)] == [Part(98, 2), None]
     it.on_stored(SIZE, 0)
-    assert it.progress is Progress.DONE
+    assert it.complete
 
-    it = sending()
+    it = upload()
     it.connected()
     it.take(0)
     it.on_stored(SIZE, 0)
@@ -86,7 +85,7 @@ def test_only_what_the_host_lacks_is_sent() -> None:
 
 
 def test_what_another_terminal_of_the_same_person_has_sent_is_not_sent_again() -> None:
-    it = sending()
+    it = upload()
     it.connected()
     it.take(0)
     it.on_stored(0, 0)
@@ -96,7 +95,7 @@ def test_what_another_terminal_of_the_same_person_has_sent_is_not_sent_again() -
 
 
 def test_a_new_connection_asks_first_and_goes_on_where_the_host_is() -> None:
-    it, host = sending(), Host()
+    it, host = upload(), Host()
     it.connected()
     pump(it, host)
     hear(it, host)
@@ -112,20 +111,20 @@ def test_a_new_connection_asks_first_and_goes_on_where_the_host_is() -> None:
 
 @pytest.mark.parametrize("code", ["no_space", "too_large", "not_allowed", "muted"])
 def test_some_refusals_are_for_good(code: Refusal) -> None:
-    it = sending()
+    it = upload()
     it.connected()
     it.take(0)
     it.on_refused(code, "there is no room", 0)
-    assert (it.progress, it.why) == (Progress.FAILED, "there is no room")
+    assert (it.failed, it.why) == (True, "there is no room")
     assert it.code == code
     it.connected()
     assert it.take(0) is None
     it.on_stored(SIZE, 0)
-    assert it.progress is Progress.FAILED
+    assert it.failed
 
 
 def test_others_pass_after_a_while() -> None:
-    it, host = sending(), Host()
+    it, host = upload(), Host()
     it.connected()
     pump(it, host)
     hear(it, host)
@@ -139,11 +138,11 @@ def test_others_pass_after_a_while() -> None:
     assert it.due(5.0) == 1.0
     assert it.take(5.5) is None
     run(it, host, 6.0)
-    assert (it.progress, it.why) == (Progress.DONE, "")
+    assert (it.complete, it.why) == (True, "")
 
 
 def test_what_arrived_damaged_is_sent_once_more_and_not_forever() -> None:
-    it, host = sending(), Host()
+    it, host = upload(), Host()
     it.connected()
     arrivals = 0
     pump(it, host)
@@ -154,11 +153,11 @@ def test_what_arrived_damaged_is_sent_once_more_and_not_forever() -> None:
         hear(it, host)
         pump(it, host)
     assert arrivals == 2
-    assert (it.progress, it.code) == (Progress.FAILED, "corrupt")
+    assert (it.failed, it.code) == (True, "corrupt")
 
 
 def test_a_host_that_takes_nothing_in_is_given_up() -> None:
-    it = sending()
+    it = upload()
     it.connected()
     for _ in range(100):
         while it.take(0) is not None:
@@ -171,15 +170,15 @@ def test_a_host_that_takes_nothing_in_is_given_up() -> None:
 
 @pytest.mark.parametrize("have", [-1, SIZE + 1])
 def test_a_host_that_miscounts_is_given_up(have: int) -> None:
-    it = sending()
+    it = upload()
     it.connected()
     it.take(0)
     it.on_stored(have, 0)
-    assert (it.progress, it.code) == (Progress.FAILED, "malformed")
+    assert (it.failed, it.code) == (True, "malformed")
 
 
 def test_an_answer_that_nobody_asked_for_changes_nothing() -> None:
-    it = sending()
+    it = upload()
     it.on_stored(5, 0)
     it.on_refused("no_space", "", 0)
     it.connected()
@@ -193,7 +192,7 @@ STEP = st.sampled_from(["take", "hear", "cut", "lose", "forget", "busy", "free"]
 
 @given(st.lists(STEP, max_size=200))
 def test_whatever_happens_on_the_way_the_file_arrives(steps: list[str]) -> None:
-    it, host = sending(), Host()
+    it, host = upload(), Host()
     it.connected()
     now = 0.0
     for step in steps:
@@ -226,7 +225,7 @@ def test_whatever_happens_on_the_way_the_file_arrives(steps: list[str]) -> None:
     for _ in range(60):
         now += 60
         run(it, host, now)
-    assert it.progress is Progress.DONE
+    assert it.complete
     assert host.have == SIZE
 
 
@@ -237,7 +236,7 @@ ANSWER = st.one_of(
 
 @given(st.lists(st.one_of(st.just("take"), st.just("cut"), ANSWER), max_size=150))
 def test_arbitrary_answers_break_nothing(steps: list[str | int]) -> None:
-    it = sending()
+    it = upload()
     it.connected()
     on_their_way = 0
     for now, step in enumerate(steps):

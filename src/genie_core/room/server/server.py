@@ -6,7 +6,7 @@ import logging
 import secrets
 import socket
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Final, Protocol, Self
@@ -14,7 +14,6 @@ from typing import Final, Protocol, Self
 from websockets.asyncio.server import Server
 
 from genie_core.room.core import Room
-from genie_core.room.filing import Errand
 from genie_core.room.history import Past
 from genie_core.room.outlet import Outlet
 from genie_core.room.protocol.address import DEFAULT_PORT, LOOPBACK, Address
@@ -29,6 +28,8 @@ from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.certificate import Certificate
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteTokens
+from genie_core.room.server.file_requests import FileJob
+from genie_core.room.server.file_worker import FileWorker
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.connection import ClientConnection, PeerConnection, memory_pair
 from genie_core.room.transport.hardening import HalfOpenLimiter
@@ -93,26 +94,6 @@ class EventSink(Protocol):
         """
 
 
-class FileStore(Protocol):
-    """Where the files that people attach are kept."""
-
-    @property
-    def known(self) -> Mapping[str, FileRef]:
-        """The complete files, by digest."""
-
-    def take(
-        self, errand: Errand, done: Callable[[Errand, ServerFrame, FileRef | None], None]
-    ) -> None:
-        """Do something with a file, without waiting.
-
-        `done` is called once, on the event loop: with what the peer is to be told, and with the
-        file if the errand made it complete.
-        """
-
-    async def aclose(self) -> None:
-        """Finish what is under way and take nothing more."""
-
-
 class RoomServer:
     """Serves a room to its participants.
 
@@ -135,7 +116,7 @@ class RoomServer:
         passes: InviteTokens | None = None,
         keep_passes: Callable[[InviteTokens], None] | None = None,
         ask: bool = False,
-        files: FileStore | None = None,
+        files: FileWorker | None = None,
         base: RoomState | None = None,
         past: Past | None = None,
         copied: Copied = "",
@@ -390,14 +371,14 @@ class RoomServer:
             if self._keep_passes is not None and self._passes is not None:
                 self._keep_passes(self._passes)
         if self._files is not None:
-            for errand in self._room.errands():
-                self._files.take(errand, self._file_done)
+            for job in self._room.take_jobs():
+                self._files.take(job, self._file_done)
 
-    def _file_done(self, errand: Errand, answer: ServerFrame, file: FileRef | None) -> None:
-        """Pass on what came of an errand with a file, and note the file if it is complete now."""
+    def _file_done(self, job: FileJob, answer: ServerFrame, file: FileRef | None) -> None:
+        """Pass on the result of a file job, and note the file if it is complete now."""
         if file is not None:
             self._room.file_arrived(file)
-        self._room.run(errand, answer)
+        self._room.answer_job(job, answer)
         self._stir()
 
     # -- connections

@@ -1,8 +1,7 @@
 import pytest
 from tests.genie_core.room.bench import ROOMY, Bench, only_refusal, refusals
 
-from genie_core.room.filing import MAX_ERRANDS, NAME_CHARS, Errand, is_digest
-from genie_core.room.protocol.events import FileRef, MessagePosted
+from genie_core.room.protocol.events import FILE_NAME_CHARS, FileRef, MessagePosted, is_digest
 from genie_core.room.protocol.frames import (
     Chunk,
     ClientFrame,
@@ -14,6 +13,7 @@ from genie_core.room.protocol.frames import (
     StoreFile,
 )
 from genie_core.room.protocol.limits import Limits
+from genie_core.room.server.file_requests import MAX_JOBS, FileJob
 
 KNOWN = FileRef("a" * 64, "report.pdf", 300, "application/pdf")
 NEW = "b" * 64
@@ -49,12 +49,12 @@ def test_what_is_in_order_becomes_an_errand_that_is_handed_out_once() -> None:
         FetchFile(KNOWN.digest, 100),
     ]
     assert refusals(bench.tell(alice, *frames)) == []
-    errands = bench.room.errands()
-    assert errands == [Errand(alice, "alice", frame) for frame in frames]  # type: ignore[arg-type]
-    assert bench.room.errands() == []
-    bench.room.run(errands[0], FileStored(NEW, 0))
-    bench.room.run(errands[1], FrameRefused("corrupt", "not what it should be", NEW))
-    bench.room.run(errands[2], FilePiece(KNOWN.digest, 100, b"x", 300))
+    jobs = bench.room.take_jobs()
+    assert jobs == [FileJob(alice, "alice", frame) for frame in frames]  # type: ignore[arg-type]
+    assert bench.room.take_jobs() == []
+    bench.room.answer_job(jobs[0], FileStored(NEW, 0))
+    bench.room.answer_job(jobs[1], FrameRefused("corrupt", "not what it should be", NEW))
+    bench.room.answer_job(jobs[2], FilePiece(KNOWN.digest, 100, b"x", 300))
     kinds = [type(frame) for frame in bench.pull(alice)]
     assert kinds == [FileStored, FrameRefused, FilePiece]
 
@@ -63,7 +63,7 @@ def test_a_file_that_is_there_is_not_sent_again() -> None:
     bench = library()
     alice = bench.join("alice")
     assert bench.tell(alice, StoreFile(KNOWN.digest, 999)) == [FileStored(KNOWN.digest, 300)]
-    assert bench.room.errands() == []
+    assert bench.room.take_jobs() == []
 
 
 @pytest.mark.parametrize(
@@ -84,20 +84,20 @@ def test_what_is_not_in_order_is_refused(frame: ClientFrame, code: str) -> None:
     alice = bench.join("alice")
     refusal = only_refusal(bench.tell(alice, frame))
     assert (refusal.code, refusal.final) == (code, False)
-    assert bench.room.errands() == []
+    assert bench.room.take_jobs() == []
 
 
 def test_a_peer_has_so_many_errands_and_no_more() -> None:
     bench = library()
     alice, bob = bench.join("alice"), bench.join("bob")
-    fetches = [FetchFile(KNOWN.digest, n) for n in range(MAX_ERRANDS + 3)]
+    fetches = [FetchFile(KNOWN.digest, n) for n in range(MAX_JOBS + 3)]
     answers = refusals(bench.tell(alice, *fetches))
     assert [(each.code, each.ref) for each in answers] == [("too_fast", KNOWN.digest)] * 3
-    errands = bench.room.errands()
-    assert len(errands) == MAX_ERRANDS
+    jobs = bench.room.take_jobs()
+    assert len(jobs) == MAX_JOBS
     assert only_refusal(bench.tell(alice, fetches[0])).code == "too_fast"
     assert refusals(bench.tell(bob, fetches[0])) == []
-    bench.room.run(errands[0], FilePiece(KNOWN.digest, 0, b"x", 300))
+    bench.room.answer_job(jobs[0], FilePiece(KNOWN.digest, 0, b"x", 300))
     bench.pull(alice)
     assert refusals(bench.tell(alice, fetches[0])) == []
     assert only_refusal(bench.tell(alice, fetches[0])).code == "too_fast"
@@ -107,13 +107,13 @@ def test_who_is_gone_wants_nothing_any_more() -> None:
     bench = library()
     alice = bench.join("alice")
     bench.send(alice, FetchFile(KNOWN.digest, 0))
-    (errand,) = bench.room.errands()
+    (job,) = bench.room.take_jobs()
     bench.send(alice, FetchFile(KNOWN.digest, 1))
     bench.lose(alice)
-    assert bench.room.errands() == []
-    bench.room.run(errand, FilePiece(KNOWN.digest, 0, b"x", 300))
+    assert bench.room.take_jobs() == []
+    bench.room.answer_job(job, FilePiece(KNOWN.digest, 0, b"x", 300))
     alice = bench.join("alice")
-    fetches = [FetchFile(KNOWN.digest, n) for n in range(MAX_ERRANDS)]
+    fetches = [FetchFile(KNOWN.digest, n) for n in range(MAX_JOBS)]
     assert bench.tell(alice, *fetches) == []
 
 
@@ -127,7 +127,7 @@ def test_a_message_names_files_as_the_room_knows_them() -> None:
     assert (first.digest, first.size, first.media) == (KNOWN.digest, 300, "application/pdf")
     assert "\ud800" not in first.name
     assert "n" * 9 in first.name
-    assert max(len(first.name), len(second.name)) <= NAME_CHARS
+    assert max(len(first.name), len(second.name)) <= FILE_NAME_CHARS
     assert second.name
 
 
@@ -168,11 +168,11 @@ def test_a_file_that_has_vanished_may_be_brought_again() -> None:
     bench = library()
     alice = bench.join("alice")
     bench.send(alice, FetchFile(KNOWN.digest, 0))
-    (errand,) = bench.room.errands()
-    bench.room.run(errand, FrameRefused("unknown_file", "it is gone", KNOWN.digest))
+    (job,) = bench.room.take_jobs()
+    bench.room.answer_job(job, FrameRefused("unknown_file", "it is gone", KNOWN.digest))
     assert only_refusal(bench.pull(alice)).code == "unknown_file"
     assert bench.tell(alice, StoreFile(KNOWN.digest, 300)) == []
-    assert len(bench.room.errands()) == 1
+    assert len(bench.room.take_jobs()) == 1
     bench.room.file_arrived(KNOWN)
     assert bench.tell(alice, StoreFile(KNOWN.digest, 300)) == [FileStored(KNOWN.digest, 300)]
 

@@ -2,9 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from genie_core.room.files.download import Download
 from genie_core.room.protocol.frames import FetchFile, FilePiece, Refusal
-from genie_core.room.receiving import Receiving
-from genie_core.room.transfer import Progress
 
 DIGEST = "d" * 64
 DATA = bytes(range(100))
@@ -15,14 +14,14 @@ def piece(offset: int, data: bytes | None = None, size: int = SIZE) -> FilePiece
     return FilePiece(DIGEST, offset, DATA[offset : offset + PIECE] if data is None else data, size)
 
 
-def online(have: int = 0) -> Receiving:
-    it = Receiving(DIGEST, SIZE, have)
+def online(have: int = 0) -> Download:
+    it = Download(DIGEST, SIZE, have)
     it.connected()
     return it
 
 
 def test_pieces_are_asked_for_one_by_one_as_they_are_written() -> None:
-    it = Receiving(DIGEST, SIZE)
+    it = Download(DIGEST, SIZE)
     assert it.take(0) is None
     it.connected()
     assert it.take(0) == FetchFile(DIGEST, 0)
@@ -31,7 +30,7 @@ def test_pieces_are_asked_for_one_by_one_as_they_are_written() -> None:
     assert it.to_write
     assert it.take(0) is None
     it.written(7)
-    assert (it.done, it.progress) == (7, Progress.RUNNING)
+    assert it.done == 7
     assert it.take(0) == FetchFile(DIGEST, 7)
 
 
@@ -43,11 +42,11 @@ def test_it_goes_on_from_what_is_here_and_checks_the_whole_in_the_end() -> None:
     assert it.to_check
     assert not it.over
     it.checked(0, intact=True)
-    assert it.progress is Progress.DONE
+    assert it.complete
 
 
 def test_what_is_all_here_only_needs_a_check() -> None:
-    it = Receiving(DIGEST, SIZE, SIZE)
+    it = Download(DIGEST, SIZE, SIZE)
     assert it.to_check
     it.connected()
     assert it.take(0) is None
@@ -62,14 +61,14 @@ def test_a_damaged_file_is_fetched_once_more_and_not_forever() -> None:
     it.on_piece(FilePiece(DIGEST, 0, DATA, SIZE), 0)
     it.written(SIZE)
     it.checked(0, intact=False)
-    assert (it.progress, it.code) == (Progress.FAILED, "corrupt")
+    assert (it.failed, it.code) == (True, "corrupt")
 
 
 def test_a_lost_connection_costs_one_piece() -> None:
     it = online()
     it.take(0)
     it.disconnected()
-    assert it.progress is Progress.WAITING
+    assert not it.over
     assert not it.on_piece(piece(0), 0)
     it.connected()
     assert it.take(0) == FetchFile(DIGEST, 0)
@@ -99,14 +98,14 @@ def test_another_part_than_asked_for_is_not_taken(wrong: FilePiece) -> None:
         assert not it.over
     it.take(0)
     it.on_piece(wrong, 0)
-    assert (it.progress, it.code) == (Progress.FAILED, "out_of_state")
+    assert (it.failed, it.code) == (True, "out_of_state")
 
 
 def test_a_file_of_another_size_is_another_file() -> None:
     it = online()
     it.take(0)
     assert not it.on_piece(piece(0, size=SIZE + 1), 0)
-    assert (it.progress, it.code) == (Progress.FAILED, "malformed")
+    assert (it.failed, it.code) == (True, "malformed")
 
 
 @pytest.mark.parametrize(("code", "over"), [("unknown_file", True), ("disk", False)])
