@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 
-from genie_core.room.heritage import WORTH_KEEPING
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.errors import Diverged, KnownRoom, OtherHost
 from genie_core.room.protocol.events import Event
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.invite import looks_like_invite
+from genie_core.room.server.recovery import WORTH_KEEPING
 from genie_core.room.state.hosting import KnownHosts
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.catalog import apart_of

@@ -33,8 +33,7 @@ from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.websocket import bind
 from genie_core.sessions.log.writer import OpenedLog
 from genie_core.sessions.session import SavedSession
-from genie_core.sessions.view_state import read_view
-from genie_core.sessions.view_state import together
+from genie_core.sessions.view_state import read_view, together
 from genie_core.storage.blobs import BlobStore
 from genie_tui.files import blobs_of
 from genie_tui.holding import open_held
@@ -166,7 +165,7 @@ async def open_doors(
         copied=copied,
         origin=record.origin if copied else "",
     )
-    log.memory = server.remembered
+    log.memory = server.room.log.remembered
     if not copied:
         _check_name(server.state, person.name, identity)
     await server.start()

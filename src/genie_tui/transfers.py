@@ -41,7 +41,7 @@ class FileTransfers:
     def is_sending(self, digest: str) -> bool:
         """Whether a file is being sent to the room."""
         transfer = self._running.get(digest)
-        return transfer is not None and transfer.way is Way.UP and not transfer.problem
+        return transfer is not None and transfer.direction is Direction.UP and not transfer.problem
 
     def status(self, digest: str) -> FileStatus:
         """Return where a file is, or how much of it has arrived."""
@@ -51,4 +51,6 @@ class FileTransfers:
         if transfer.problem:
             return FileStatus(visible_line(transfer.problem), "failed")
         part = f"{transfer.done * 100 // max(transfer.size, 1)} %"
-        return FileStatus(f"sending {part}" if transfer.way is Way.UP else part, "working")
+        return FileStatus(
+            f"sending {part}" if transfer.direction is Direction.UP else part, "working"
+        )

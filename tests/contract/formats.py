@@ -17,43 +17,44 @@ from typing import Any, Final
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from genie_core.archive.blobs import BLOBS_NAME
-from genie_core.archive.export.bundle import SESSION_NAME
-from genie_core.archive.holder import Holder
-from genie_core.archive.labels import LABELS_NAME, Label
-from genie_core.archive.lines import Found, encode_line, read_lines
-from genie_core.archive.lock import LOCK_NAME
-from genie_core.archive.record import RoomRecord, encode_record
-from genie_core.archive.saved import ENGINE_NAME, LOG_NAME, RECORD_NAME, WITHHELD_NAME
-from genie_tui.view_state import VIEW_NAME, View
 from msgspec import inspect
 
-from genie_core.archive import index, migrations, search_store
-from genie_core.archive.export import header
 from genie_core.assistant.what_if.report import WhatIfReport
 from genie_core.room.discovery import service_record as announcement
 from genie_core.room.discovery.service_record import Announcement, write_announcement
 from genie_core.room.protocol import frames as frame
-from genie_core.room.protocol import host_record as deed
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.codec import encode
 from genie_core.room.protocol.events import AnyBody, ApprovalRequested, Event, MessagePosted
 from genie_core.room.protocol.frames import AnswerApproval, ClientFrame, PostMessage, ServerFrame
-from genie_core.room.protocol.host_record import HostRecord, sign_host_record
+from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security import challenge as proof
-from genie_core.room.security import invite
+from genie_core.room.security import host_records, invite
 from genie_core.room.security import signing as authorship
 from genie_core.room.security.challenge import Transcript
+from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity, load_identity, words
 from genie_core.room.security.invite import Invite, write_invite
 from genie_core.room.security.invite_tokens import InviteToken, InviteTokens
-from genie_core.room.security.signing import shown, sign_report, sign_ruling, sign_speech
+from genie_core.room.security.signing import sign_report, sign_ruling, sign_speech
 from genie_core.room.state import snapshot as checkpoint
 from genie_core.room.state.members import Person
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import encode_state
 from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.room.withheld import Withheld
+from genie_core.sessions import metadata
+from genie_core.sessions.export import header as header
+from genie_core.sessions.export.bundle import SESSION_NAME
+from genie_core.sessions.labels import LABELS_NAME, Label
+from genie_core.sessions.lock import LOCK_NAME, LockHolder
+from genie_core.sessions.log import index
+from genie_core.sessions.log.format import LoggedEvent, encode_line, read_lines
+from genie_core.sessions.metadata import SessionMetadata, encode_metadata
+from genie_core.sessions.search import store as search_store
+from genie_core.sessions.session import ENGINE_NAME, LOG_NAME, METADATA_NAME, WITHHELD_NAME
+from genie_core.sessions.view_state import VIEW_NAME, View
+from genie_core.storage.blobs import BLOBS_NAME
 from genie_core.storage.journal import encode_line as encode_journal_line
 from genie_tui.hosting import PASSES_NAME
 from genie_tui.whatif_files import FOLDER as REPORTS_NAME
@@ -126,7 +127,7 @@ def constants() -> dict[str, Any]:
         "known": list(frame.KNOWN),
         "checkpoint": checkpoint.VERSION,
         "index": index.VERSION,
-        "record": [migrations.OLDEST, migrations.FORMAT],
+        "record": [metadata.OLDEST, metadata.FORMAT],
         "export": header.VERSION,
         "search": search_store.VERSION,
         "invite": invite.PREFIX,
@@ -134,7 +135,7 @@ def constants() -> dict[str, Any]:
         "contexts": [
             each.decode()
             for each in (
-                deed.CONTEXT,
+                host_records.CONTEXT,
                 proof.CONTEXT,
                 proof.HOST_CONTEXT,
                 authorship.SPEECH,
@@ -145,20 +146,23 @@ def constants() -> dict[str, Any]:
         ],
         "names": [
             *(BLOBS_NAME, SESSION_NAME, index.INDEX_NAME, LABELS_NAME, LOCK_NAME, ENGINE_NAME),
-            *(LOG_NAME, RECORD_NAME, WITHHELD_NAME, PASSES_NAME, VIEW_NAME, REPORTS_NAME),
+            *(LOG_NAME, METADATA_NAME, WITHHELD_NAME, PASSES_NAME, VIEW_NAME, REPORTS_NAME),
         ],
     }
 
 
 def files() -> dict[str, Any]:
     """Files beside the log, each with its fields and what is written of a sample."""
-    record, part = sample(RoomRecord), header.Part(2, 7, "0" * 64)
+    record, part = sample(SessionMetadata), header.ExportPart(2, 7, "0" * 64)
     kept: dict[str, tuple[type, bytes]] = {
-        "room.json": (RoomRecord, encode_record(record)),
-        "room.json at first": (RoomRecord, encode_record(sample(RoomRecord, least=True))),
+        "room.json": (SessionMetadata, encode_metadata(record)),
+        "room.json at first": (
+            SessionMetadata,
+            encode_metadata(sample(SessionMetadata, least=True)),
+        ),
         "view.json": (View, msgspec.json.encode(sample(View))),
         "labels.jsonl": (Label, msgspec.json.encode(sample(Label))),
-        "lock": (Holder, msgspec.json.encode(sample(Holder))),
+        "lock": (LockHolder, msgspec.json.encode(sample(LockHolder))),
         "whatif": (WhatIfReport, msgspec.json.encode(sample(WhatIfReport))),
         "passes.json": (InviteToken, InviteTokens([InviteToken("p1", b"0" * 16, 2.5, 3)]).encode()),
         "export": (header.Header, header.encode_header(record, part, part)),
@@ -216,7 +220,7 @@ def signatures() -> dict[str, str]:
     return {
         **{name: value.hex() for name, value in made.items()},
         "words": words(ANN.key),
-        "shown": shown(sample(ToolApproval)),
+        "shown": sample(ToolApproval).digest,
     }
 
 
@@ -238,7 +242,7 @@ def indexed(history: bytes) -> Any:
         log.write_bytes(history)
         found = index.LogIndex()
         for each in read_lines(history).events:
-            found.take(Found(each, 0, 0))
+            found.take(LoggedEvent(each, 0, 0))
         found.cover(len(history), history.count(b"\n"), zlib.crc32(history))
         found.note_base(only=True)
         with log.open("rb") as file:

@@ -6,17 +6,17 @@ from typing import Any
 
 import msgspec
 import pytest
-from genie_core.archive.export.header import decode_header
-from genie_core.archive.labels import Label
-from genie_core.archive.lines import decode_line, encode_line, read_lines
-from genie_core.archive.record import RoomRecord, encode_record
-from genie_tui.view_state import View
 from tests.contract.formats import FILE, formats, history, strays
 
 from genie_core.assistant.what_if.report import WhatIfReport
 from genie_core.room.protocol.codec import decode_client, decode_server, encode
 from genie_core.room.security.invite import read_invite, write_invite
 from genie_core.room.security.invite_tokens import InviteTokens
+from genie_core.sessions.export.header import decode_header
+from genie_core.sessions.labels import Label
+from genie_core.sessions.log.format import decode_line, encode_line, read_lines
+from genie_core.sessions.metadata import SessionMetadata, encode_metadata
+from genie_core.sessions.view_state import View
 
 KEPT: dict[str, Any] = json.loads(FILE.read_text())
 WRITTEN = formats(history())
@@ -31,7 +31,7 @@ READ: dict[str, Callable[[bytes], bytes]] = {
     "to the room": lambda data: encode(decode_client(data, len(data))),
     "from the room": lambda data: encode(decode_server(data)),
     "events": lambda data: encode_line(decode_line(data[:-1], first=False)),
-    "room.json": lambda data: encode_record(msgspec.json.decode(data, type=RoomRecord)),
+    "room.json": lambda data: encode_metadata(msgspec.json.decode(data, type=SessionMetadata)),
     "view.json": again(View),
     "labels.jsonl": again(Label),
     "whatif": again(WhatIfReport),

@@ -16,9 +16,7 @@ from genie_core.room.server.file_worker import LEFTOVER
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.session import SavedSession
 from genie_core.storage.blobs import BlobStore
-from genie_tui.files import blobs_of
-from genie_tui.files import open_store
-from genie_tui.files import take_over
+from genie_tui.files import blobs_of, open_store, take_over
 from genie_tui.opening import JoinRoom, NewRoom, RejoinRoom, ResumeRoom
 
 DATA = random.Random(11).randbytes(400_000)

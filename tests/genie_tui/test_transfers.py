@@ -1,10 +1,10 @@
 from pathlib import Path
 
-from genie_core.room.seat import Transfer, Way
+from genie_core.room.files.transfer import Direction, Transfer
 from genie_tui.transfers import ELSEWHERE, HERE, FileTransfers
 
 
-def transfer(done: int, way: Way = Way.DOWN, problem: str = "") -> Transfer:
+def transfer(done: int, way: Direction = Direction.DOWN, problem: str = "") -> Transfer:
     return Transfer("d", "a.pdf", way, done, 200, problem)
 
 
@@ -19,16 +19,16 @@ def test_progress_is_told_until_it_is_complete() -> None:
     transfers = FileTransfers()
     transfers.update(transfer(50))
     assert transfers.status("d").text == "25 %"
-    transfers.update(transfer(50, Way.UP))
+    transfers.update(transfer(50, Direction.UP))
     assert transfers.status("d").text == "sending 25 %"
     assert transfers.is_sending("d")
-    transfers.update(transfer(200, Way.UP))
+    transfers.update(transfer(200, Direction.UP))
     assert transfers.status("d") == ELSEWHERE
     assert not transfers.is_sending("d")
 
 
 def test_a_problem_is_told_safely() -> None:
     transfers = FileTransfers()
-    transfers.update(transfer(50, Way.UP, "too large\x1b"))
+    transfers.update(transfer(50, Direction.UP, "too large\x1b"))
     assert transfers.status("d").text == "too large␛"
     assert not transfers.is_sending("d")

@@ -11,9 +11,7 @@ from genie_core.room.notices import Notices
 from genie_core.room.outbox import Outbox
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.errors import Contradiction, RoomRefused, TooLong
-from genie_core.room.protocol.events import Event
-from genie_core.room.protocol.events import is_digest
-from genie_core.room.protocol.events import tag
+from genie_core.room.protocol.events import Event, is_digest, tag
 from genie_core.room.protocol.frames import (
     AgentProgress,
     AnswerDelta,

@@ -12,7 +12,6 @@ from typing import Final
 
 import msgspec
 
-from genie_core.room.budget import WORK_RATE
 from genie_core.room.protocol.codec import normal, size_of, whole_text
 from genie_core.room.protocol.errors import TooLong, TooManyUnsent
 from genie_core.room.protocol.events import (
@@ -27,6 +26,7 @@ from genie_core.room.protocol.events import (
     RunFailed,
 )
 from genie_core.room.protocol.frames import (
+    BEQUEST_REF,
     ClientFrame,
     FrameRefused,
     PostMessage,
@@ -38,7 +38,7 @@ from genie_core.room.protocol.frames import (
     Stop,
     Typing,
 )
-from genie_core.room.protocol.limits import Limits
+from genie_core.room.protocol.limits import WORK_RATE, Limits
 from genie_core.room.seat import Unrecorded, Unsent
 from genie_core.room.transport.rate import TokenBucket
 
@@ -56,8 +56,6 @@ PAUSE: Final = 1.0
 
 BEQUEST: Final = 64
 """How many events of an earlier host travel in one frame, if they are small."""
-
-BEQUEST_REF: Final = "bequest"
 
 MARGIN: Final = 0.8
 """Part of the room's rate that is used, so that clocks which differ don't lead to refusals."""

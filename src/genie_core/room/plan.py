@@ -9,11 +9,11 @@ from genie_core.room.client import RoomClient
 from genie_core.room.departure import GRACE
 from genie_core.room.files.sync import FileSync
 from genie_core.room.follower import Follower
-from genie_core.room.history import Past
 from genie_core.room.judge import AskAlways, Judge
 from genie_core.room.protocol.events import Event
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.seat import Hosting
+from genie_core.room.server.log_window import EventSource
 from genie_core.room.withheld import Withheld
 from genie_core.room.workbench import Workbench
 from genie_core.session import GroupSession
@@ -75,4 +75,4 @@ class Plan:
     begin_closing: Callable[[float], int] | None = None
     grace: float = GRACE
     note_seen: Callable[[int], None] | None = None
-    past: Past | None = None
+    past: EventSource | None = None

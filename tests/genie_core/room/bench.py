@@ -4,8 +4,6 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from genie_core.room.core import Room
-from genie_core.room.history import Past
 from genie_core.room.protocol.events import Event, FileRef
 from genie_core.room.protocol.frames import (
     Challenge,
@@ -21,6 +19,9 @@ from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.challenge import InviteSecret, Transcript
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteToken, InviteTokens
+from genie_core.room.server.log_window import EventSource
+from genie_core.room.server.peers import Peer
+from genie_core.room.server.room import Room
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.origin import LOOPBACK
 
@@ -73,7 +74,7 @@ class Bench:
         host: str = "hana",
         key: str = "",
         base: RoomState | None = None,
-        disk: Past | None = None,
+        disk: EventSource | None = None,
     ) -> None:
         past = list(events)
         self.room = Room(
@@ -95,24 +96,24 @@ class Bench:
         self.commit()
 
     def commit(self) -> None:
-        pending = self.room.pending()
+        pending = self.room.log.pending()
         if pending:
             self.written += pending
             self.room.commit(pending[-1].seq)
 
-    def connect(self, hello: Hello | None = None) -> int:
+    def connect(self, hello: Hello | None = None) -> Peer:
         """Come in from inside the host's process, where nobody proves anything."""
         peer = self.room.connect()
         if hello is not None:
             self.send(peer, hello)
         return peer
 
-    def join(self, name: str, **fields: Any) -> int:
+    def join(self, name: str, **fields: Any) -> Peer:
         peer = self.connect(Hello(name, **fields))
         self.pull(peer)
         return peer
 
-    def join_host(self, *, engine: bool = True) -> int:
+    def join_host(self, *, engine: bool = True) -> Peer:
         return self.join(self.host, engine=engine, token=HOST_TOKEN, key=self.key)
 
     def greet(
@@ -124,7 +125,7 @@ class Bench:
         channel: str = PIN,
         device: str = "d1",
         **fields: Any,
-    ) -> tuple[int, Hello, list[ServerFrame]]:
+    ) -> tuple[Peer, Hello, list[ServerFrame]]:
         """Say hello from outside; returns also what the room answers."""
         key = (by or identity(name)).key
         hello = Hello(name, key=key, nonce=NONCE, device=device, **fields)
@@ -140,7 +141,7 @@ class Bench:
         ticket: InviteSecret | None = None,
         channel: str = PIN,
         **fields: Any,
-    ) -> tuple[int, list[ServerFrame]]:
+    ) -> tuple[Peer, list[ServerFrame]]:
         """Say hello and prove it; returns also what the room answers to that."""
         peer, hello, answers = self.greet(name, by=by, channel=channel, **fields)
         (challenge,) = answers
@@ -149,30 +150,30 @@ class Bench:
         self.send(peer, signed(hello, challenge, by=by, channel=channel, ticket=ticket))
         return peer, self.pull(peer)
 
-    def seat(self, name: str, **fields: Any) -> int:
+    def seat(self, name: str, **fields: Any) -> Peer:
         """Come in from outside, as somebody who is let in."""
         peer, answers = self.meet(name, **fields)
         assert refusals(answers) == []
         return peer
 
-    def send(self, peer: int, *frames: ClientFrame) -> None:
+    def send(self, peer: Peer, *frames: ClientFrame) -> None:
         for frame in frames:
             self.room.receive(peer, frame, self.now)
         self.commit()
 
-    def pull(self, peer: int) -> list[ServerFrame]:
+    def pull(self, peer: Peer) -> list[ServerFrame]:
         frames: list[ServerFrame] = []
         while more := self.room.pull(peer):
             frames += more
         return frames
 
-    def tell(self, peer: int, *frames: ClientFrame) -> list[ServerFrame]:
+    def tell(self, peer: Peer, *frames: ClientFrame) -> list[ServerFrame]:
         """Send frames and return what the same peer gets because of them."""
         self.pull(peer)
         self.send(peer, *frames)
         return self.pull(peer)
 
-    def lose(self, peer: int) -> None:
+    def lose(self, peer: Peer) -> None:
         self.room.disconnect(peer, "gone", self.now)
         self.commit()
 
@@ -180,7 +181,7 @@ class Bench:
         bodies = [event.body for event in self.written]
         return bodies if kind is None else [body for body in bodies if isinstance(body, kind)]
 
-    def say(self, peer: int, text: str = "hello", id_: str = "1") -> int:
+    def say(self, peer: Peer, text: str = "hello", id_: str = "1") -> int:
         self.send(peer, PostMessage(id_, text))
         return self.room.state.head
 

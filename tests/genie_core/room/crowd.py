@@ -10,8 +10,6 @@ from tests.genie_core.room import nonsense
 from tests.genie_core.room.bench import HOST_TOKEN, LAN, NONCE, PIN, identity, signed
 from tests.genie_core.room.witness import Arrival, Witness
 
-from genie_core.room.core import Room
-from genie_core.room.door import MAX_HELD
 from genie_core.room.protocol.events import (
     ApprovalRequested,
     DecisionMade,
@@ -44,7 +42,9 @@ from genie_core.room.protocol.frames import (
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.security.invite_tokens import InviteTokens
+from genie_core.room.server.admission import MAX_HELD
 from genie_core.room.server.file_requests import MAX_JOBS
+from genie_core.room.server.room import Room
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.origin import LOOPBACK
 
@@ -128,14 +128,14 @@ class Crowd(RuleBasedStateMachine):
 
     def _look(self, actor: Arrival | None) -> None:
         """Show the witness what has been recorded since the last time."""
-        for event in self.room.pending():
+        for event in self.room.log.pending():
             if event.seq > self.seen:
                 self.seen = event.seq
                 self.witness.saw(event, actor, getattr(self, "crowd", []))
 
     def _pull(self, peer: Arrival) -> list[ServerFrame]:
-        frames = self.room.pull(peer.id)
-        self.witness.got(peer, frames, self.room.durable)
+        frames = self.room.pull(peer.peer)
+        self.witness.got(peer, frames, self.room.log.durable)
         for frame in frames:
             if isinstance(frame, Challenge):
                 peer.nonce = frame.nonce
@@ -155,7 +155,7 @@ class Crowd(RuleBasedStateMachine):
             self.witness.ruled.add(frame.approval)
         if isinstance(frame, AcceptHosting) and peer.name in self.witness.offered:
             self.witness.willing.add(peer.name)
-        self.room.receive(peer.id, frame, self.now)
+        self.room.receive(peer.peer, frame, self.now)
         self._look(came)
         if not came.welcomed:
             self._pull(came)
@@ -173,7 +173,7 @@ class Crowd(RuleBasedStateMachine):
     def _swap(self, index: int, source: str, channel: str | None) -> Arrival:
         """Cut a connection and make another one."""
         old = self.crowd[index]
-        self.room.disconnect(old.id, "lost", self.now)
+        self.room.disconnect(old.peer, "lost", self.now)
         self._look(old)
         self.crowd[index] = self._connect(source, channel)
         return self.crowd[index]
@@ -218,7 +218,7 @@ class Crowd(RuleBasedStateMachine):
             device=device,
             trick=trick,
             ticket=ticket,
-            since=max(0, self.room.durable - behind),
+            since=max(0, self.room.log.durable - behind),
         )
 
     @rule(name=nonsense.people, thief=nonsense.people | st.just("nobody"), origin=origins)
@@ -240,7 +240,7 @@ class Crowd(RuleBasedStateMachine):
     @rule(frame=nonsense.frames)
     def lose_patience(self, frame: ClientFrame) -> None:
         """Do something else than to wait for the host's word."""
-        for held in self.room._roster.held[:1]:
+        for held in self.room.peers.held[:1]:
             self._send(next(each for each in self.crowd if each.id == held.id), frame)
 
     @rule(people=st.lists(nonsense.people, min_size=2, max_size=3, unique=True))
@@ -404,7 +404,7 @@ class Crowd(RuleBasedStateMachine):
 
     @rule()
     def write(self) -> None:
-        pending = self.room.pending()
+        pending = self.room.log.pending()
         if pending:
             self.written += pending
             self.room.commit(pending[-1].seq)
@@ -416,7 +416,7 @@ class Crowd(RuleBasedStateMachine):
     @precondition(lambda self: self.seen % 3 == 0)  # or few stay long
     @rule(index=peers)
     def reject(self, index: int) -> None:
-        self.room.reject(self.crowd[index].id, "malformed", "no frame", self.now)
+        self.room.reject(self.crowd[index].peer, "malformed", "no frame", self.now)
         self._look(self.crowd[index])
 
     @rule(text=st.sampled_from(["", "disk full"]))
@@ -425,11 +425,11 @@ class Crowd(RuleBasedStateMachine):
 
     @rule(answer=st.sampled_from([FileStored("b" * 64, 1), FilePiece("a" * 64, 0, b"x", 3), None]))
     def run_jobs(self, answer: FileStored | FilePiece | None) -> None:
-        jobs = self.room.take_jobs()
+        jobs = self.room.files.take_jobs()
         for job in jobs:
             assert job.frame.digest in (nonsense.KNOWN, "b" * 64)
             assert [each.name for each in self.crowd if each.id == job.peer] == [job.name]
-            self.room.answer_job(
+            self.room.files.answer(
                 job, answer or FrameRefused("corrupt", "damaged", job.frame.digest)
             )
         assert max(Counter(each.peer for each in jobs).values(), default=0) <= MAX_JOBS
@@ -444,8 +444,8 @@ class Crowd(RuleBasedStateMachine):
         for peer in self.crowd:
             while self._pull(peer):
                 pass
-            assert self.room.finished(peer.id)
-            self.room.disconnect(peer.id, "gone", self.now)
+            assert peer.peer.done
+            self.room.disconnect(peer.peer, "gone", self.now)
         self._look(None)
         self._open(host)
         for index, name in enumerate(("alice", "bob", "carol"), 1):
@@ -459,14 +459,14 @@ class Crowd(RuleBasedStateMachine):
     def what_waits_for_a_peer_is_bounded(self) -> None:
         held = 0
         for each in self.crowd:
-            peer = self.room._roster.get(each.id)
+            peer = self.room.peers.get(each.id)
             assert peer is not None
             assert len(peer.replies) <= LIMITS.replies
             assert len(peer.signals) <= LIMITS.signals
             held += peer.stage.value == "held"
         assert held <= MAX_HELD
         seated = {each.name for each in self.crowd if each.name and not each.gone}
-        assert len(self.room._roster.seated) <= LIMITS.members * LIMITS.terminals
+        assert len(self.room.peers.seated) <= LIMITS.members * LIMITS.terminals
         assert max(Counter(self._places()).values(), default=0) <= LIMITS.terminals
         assert {person.name for person in self.room.state.present()} <= seated
 
@@ -475,17 +475,17 @@ class Crowd(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Look whether hosts know who waits; called when there is a room and when there is none."""
-        waiting = {peer.id for peer in self.room._roster.held} if hasattr(self, "room") else set()
+        waiting = {peer.id for peer in self.room.peers.held} if hasattr(self, "room") else set()
         for host in getattr(self, "crowd", []):
             while self._pull(host):
                 pass
-            if not self.room.finished(host.id) and self._is_host(host):
+            if not host.peer.done and self._is_host(host):
                 assert host.knocks == waiting
 
     @invariant()
     def the_state_is_what_the_log_says(self) -> None:
         folded = RoomState()
-        for event in [*self.written, *self.room.pending()]:
+        for event in [*self.written, *self.room.log.pending()]:
             folded.apply(event)
         assert vars(folded) == vars(self.room.state)
 

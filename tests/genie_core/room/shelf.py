@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from genie_core.storage.blobs import BlobStore
-
 from genie_core.room.files.sync import FileSync
 from genie_core.room.files.transfer import Direction, Transfer
 from genie_core.room.protocol.events import Event, FileRef
@@ -18,6 +16,7 @@ from genie_core.room.protocol.frames import (
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.server.file_requests import FileJob
 from genie_core.room.server.file_worker import FileWorker
+from genie_core.storage.blobs import BlobStore
 
 
 class Shelf(FileSync):

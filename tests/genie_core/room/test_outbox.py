@@ -2,9 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.room.core import Room
 from genie_core.room.outbox import MAX_UNSENT, PAUSE, TOO_LARGE, Outbox
-from genie_core.room.peer import Signals
 from genie_core.room.protocol.errors import FrameError, TooLong, TooManyUnsent
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -35,6 +33,8 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Unrecorded, Unsent
+from genie_core.room.server.peers import Signals
+from genie_core.room.server.room import Room
 
 
 def unsent(n: int, text: str = "hello") -> Unsent:
@@ -254,7 +254,7 @@ class World:
             self.room.receive(self.peer, frame, self.now)
 
     def receive(self) -> None:
-        pending = self.room.pending()
+        pending = self.room.log.pending()
         if pending:
             self.written += pending
             self.room.commit(pending[-1].seq)

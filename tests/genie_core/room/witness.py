@@ -40,6 +40,7 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.host_records import is_valid
+from genie_core.room.server.peers import Peer
 from genie_core.room.transport.origin import LOOPBACK
 
 RUN = (DecisionMade, ApprovalRequested, ApprovalResolved, AnswerPosted, RunFailed, RunCancelled)
@@ -49,7 +50,7 @@ RUN = (DecisionMade, ApprovalRequested, ApprovalResolved, AnswerPosted, RunFaile
 class Arrival:
     """A connection, as whoever made it knows it."""
 
-    id: int
+    peer: Peer
     source: str
     channel: str | None
     hello: Hello | None = None
@@ -65,6 +66,10 @@ class Arrival:
     gone: bool = False
     over: bool = False
     knocks: set[int] = field(default_factory=set)
+
+    @property
+    def id(self) -> int:
+        return self.peer.id
 
     def is_at(self, name: str, device: str) -> bool:
         return (self.name, self.device) == (name, device) and not self.gone

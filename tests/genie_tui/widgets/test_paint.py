@@ -172,9 +172,9 @@ def test_files_show_name_type_and_how_far_they_have_come() -> None:
 
     for part in ("1 a.pdf", "application/pdf · 1.2 MB", "not here yet"):
         assert part in line()
-    transfers.update(Transfer("d", "a.pdf", Way.DOWN, 1, 4))
+    transfers.update(Transfer("d", "a.pdf", Direction.DOWN, 1, 4))
     assert "25 %" in line()
-    transfers.update(Transfer("d", "a.pdf", Way.DOWN, 4, 4))
+    transfers.update(Transfer("d", "a.pdf", Direction.DOWN, 4, 4))
     transfers.place = {"d": Path("a")}.get
     assert "here" in line()
 

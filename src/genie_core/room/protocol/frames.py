@@ -19,6 +19,9 @@ VERSION: Final = 4
 KNOWN: Final = ("suspending",)
 """The frames that came to this version later, which this program understands."""
 
+BEQUEST_REF: Final = "bequest"
+"""What refusals of `RecoverEvents` refer to."""
+
 Refusal: TypeAlias = Literal[
     "version",
     "wrong_room",

@@ -7,6 +7,9 @@ import msgspec
 CHUNK_BYTES: Final = 96 * 1024
 """How much of a file travels at once; in a frame it takes a third more."""
 
+WORK_RATE: Final = 20
+"""An engine reports up to this many times as often as a person may speak."""
+
 
 class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the room accepts; counted in bytes, characters, persons and messages.

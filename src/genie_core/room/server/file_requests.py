@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from genie_core.room.peer import Peer
 from genie_core.room.protocol.events import DIGEST_CHARS, FILE_NAME_CHARS, FileRef, is_digest
 from genie_core.room.protocol.frames import (
     Chunk,
@@ -17,7 +16,7 @@ from genie_core.room.protocol.frames import (
     StoreFile,
 )
 from genie_core.room.protocol.limits import Limits
-from genie_core.room.roster import Roster
+from genie_core.room.server.peers import Peer, PeerRegistry
 from genie_core.storage.filenames import safe_name
 
 MAX_JOBS: Final = 8
@@ -42,8 +41,8 @@ class FileRequests:
     Each job is answered later by exactly one frame.
     """
 
-    def __init__(self, roster: Roster, limits: Limits, files: Mapping[str, FileRef]) -> None:
-        self._roster = roster
+    def __init__(self, peers: PeerRegistry, limits: Limits, files: Mapping[str, FileRef]) -> None:
+        self._peers = peers
         self._limits = limits
         self._files = dict(files)
         self._waiting: deque[FileJob] = deque()
@@ -55,7 +54,7 @@ class FileRequests:
         if objection is not None:
             self._refuse(peer, objection)
         elif isinstance(frame, StoreFile) and frame.digest in self._files:
-            self._roster.reply(peer, FileStored(frame.digest, self._files[frame.digest].size))
+            self._peers.reply(peer, FileStored(frame.digest, self._files[frame.digest].size))
         else:
             self._open[peer.id] = self._open.get(peer.id, 0) + 1
             self._waiting.append(FileJob(peer.id, peer.name, frame))
@@ -73,7 +72,7 @@ class FileRequests:
             self._open[job.peer] = left
         else:
             self._open.pop(job.peer, None)
-        peer = self._roster.get(job.peer)
+        peer = self._peers.get(job.peer)
         if peer is None or not peer.name:
             return
         if isinstance(answer, FrameRefused):
@@ -82,7 +81,7 @@ class FileRequests:
             self._refuse(peer, answer)
         else:
             peer.strikes = 0
-            self._roster.reply(peer, answer)
+            self._peers.reply(peer, answer)
 
     def forget(self, peer: Peer) -> None:
         """Drop what a peer that is gone asked for."""
@@ -110,9 +109,9 @@ class FileRequests:
     def _refuse(self, peer: Peer, refused: FrameRefused) -> None:
         """Refuse a request, without a strike if the host lacks a file that old messages name."""
         if refused.code == "unknown_file":
-            self._roster.reply(peer, refused)
+            self._peers.reply(peer, refused)
         else:
-            self._roster.refuse(peer, refused.code, refused.text, refused.ref)
+            self._peers.refuse(peer, refused.code, refused.text, refused.ref)
 
     def _objection(self, peer: Peer, frame: FileFrame) -> FrameRefused | None:
         digest = frame.digest

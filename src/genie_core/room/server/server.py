@@ -1,4 +1,4 @@
-"""The host's side of a room: the pure `Room`, with sockets, a disk and a clock around it."""
+"""Serves a room: sockets, the disk and the clock around the pure `Room`."""
 
 import asyncio
 import errno
@@ -8,14 +8,12 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import Final, Protocol, Self
 
 from websockets.asyncio.server import Server
 
-from genie_core.room.core import Room
-from genie_core.room.history import Past
-from genie_core.room.outlet import Outlet
 from genie_core.room.protocol.address import DEFAULT_PORT, LOOPBACK, Address
 from genie_core.room.protocol.codec import ServerEncoder
 from genie_core.room.protocol.errors import ConnectionLost, FrameError
@@ -30,6 +28,11 @@ from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.room.server.file_requests import FileJob
 from genie_core.room.server.file_worker import FileWorker
+from genie_core.room.server.log_window import EventSource
+from genie_core.room.server.peer_writer import PeerWriter
+from genie_core.room.server.peers import ARRIVING, Peer, Stage
+from genie_core.room.server.quotas import Quotas
+from genie_core.room.server.room import Room
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.connection import ClientConnection, PeerConnection, memory_pair
 from genie_core.room.transport.hardening import HalfOpenLimiter
@@ -43,7 +46,7 @@ RETRY_LONGEST: Final = 5.0
 FRAMES: Final = 80
 """How many frames of any kind are read from one connection for each message a person may send.
 
-It is more than whoever keeps to the limits can need; the rest is read later, not refused.
+A client within the limits needs less; the rest is read later, not refused.
 """
 
 LONGEST_PAUSE: Final = 1.0
@@ -95,11 +98,11 @@ class EventSink(Protocol):
 
 
 class RoomServer:
-    """Serves a room to its participants.
+    """Serves a room to its members.
 
-    Use it as an async context, or `start` it and `close` it in the end. `suspend` ends the room in
-    good order; closing without it is what a crash looks like to the others. One task writes the
-    log; each connection has a task that reads and one that writes, so nobody waits for another.
+    Use it as an async context manager, or call `start` and finally `close`. `suspend` ends the room
+    in good order; closing without it looks like a crash to the members. One task writes the log;
+    each connection has a task that reads and one that writes, so that no member waits for another.
     """
 
     def __init__(
@@ -118,7 +121,7 @@ class RoomServer:
         ask: bool = False,
         files: FileWorker | None = None,
         base: RoomState | None = None,
-        past: Past | None = None,
+        past: EventSource | None = None,
         copied: Copied = "",
         origin: str = "",
         limits: Limits | None = None,
@@ -126,7 +129,7 @@ class RoomServer:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._files = files
-        self._room = Room(
+        self.room = Room(
             events,
             room=room,
             title=title,
@@ -151,9 +154,9 @@ class RoomServer:
         self._stall_timeout = stall_timeout
         self._clock = clock
         self._encoder = ServerEncoder()
-        self._gate = HalfOpenLimiter(self._room.limits.half_open)
+        self._gate = HalfOpenLimiter(self.room.limits.half_open)
         self._listeners: list[Server] = []
-        self._outlets: dict[int, Outlet] = {}
+        self._writers: dict[int, PeerWriter] = {}
         self._local: set[asyncio.Task[None]] = set()
         self._closing = False
         self._written = asyncio.Event()
@@ -182,11 +185,7 @@ class RoomServer:
     @property
     def state(self) -> RoomState:
         """The room as of the last event, whether or not it is on disk."""
-        return self._room.state
-
-    def remembered(self) -> list[Event]:
-        """The latest events, as far as they are held in memory; any thread may ask."""
-        return self._room.remembered()
+        return self.room.state
 
     async def start(self) -> None:
         """Open the room.
@@ -196,7 +195,7 @@ class RoomServer:
 
         """
         pin = self._certificate.pin if self._certificate is not None else ""
-        self._room.open(
+        self.room.open(
             self._host,
             self._host_token,
             self._clock(),
@@ -207,7 +206,7 @@ class RoomServer:
         )
         self._committer = start_task(self._commit_forever(), name="room committer")
         self._committer.add_done_callback(self._note_end)
-        self._stir()
+        self._dispatch()
 
     async def listen(
         self,
@@ -234,18 +233,18 @@ class RoomServer:
             await listen(
                 sock,
                 self._gate,
-                self._attend,
+                partial(self._serve_connection, patience=self._stall_timeout),
                 self._encoder,
-                frame_bytes=self._room.limits.frame_bytes,
-                open_timeout=self._room.limits.handshake,
+                frame_bytes=self.room.limits.frame_bytes,
+                open_timeout=self.room.limits.handshake,
                 certificate=self._certificate,
             )
         )
         return Address(str(name[0]), int(name[1]))
 
     def settle(self, deed: HostRecord) -> None:
-        """Take note of where this host can be found, to be told to participants."""
-        self._room.settle(deed)
+        """Note where this host can be found, to be told to members."""
+        self.room.deed = deed
 
     def connect_local(self) -> ClientConnection:
         """Connect from inside this process; such a connection is never dropped for being slow."""
@@ -253,7 +252,7 @@ class RoomServer:
         if self._closing:
             far.abort()
             return near
-        task = start_task(self._care_for(far, patience=None), name="local seat")
+        task = start_task(self._serve_connection(far), name="local member")
         self._local.add(task)
         task.add_done_callback(self._local.discard)
         return near
@@ -263,8 +262,8 @@ class RoomServer:
 
         Returns the number of the last event so far: those after it are no messages.
         """
-        last = self._room.begin_suspending(within, self._clock())
-        self._stir()
+        last = self.room.begin_suspending(within, self._clock())
+        self._dispatch()
         return last
 
     async def suspend(self, reason: str = "", grace: float = 5.0) -> bool:
@@ -274,15 +273,15 @@ class RoomServer:
         A room that is closed already stays as it is.
         """
         if self._committer is None:
-            return not self._room.pending()
-        self._room.suspend(reason, self._clock())
-        self._stir()
+            return not self.room.log.pending()
+        self.room.suspend(reason, self._clock())
+        self._dispatch()
         with suppress(TimeoutError):
             async with asyncio.timeout(grace):
                 await self._all_written()
                 await self._empty.wait()
         await self.close()
-        return not self._room.pending()
+        return not self.room.log.pending()
 
     async def close(self) -> None:
         """Stop at once. What is not on disk by now never was acknowledged."""
@@ -292,8 +291,8 @@ class RoomServer:
             server.close()
         if self._files is not None:
             await self._files.aclose()
-        for outlet in list(self._outlets.values()):
-            outlet.link.abort()
+        for writer in list(self._writers.values()):
+            writer.link.abort()
         await self._gate.clear()
         for server in self._listeners:
             await server.wait_closed()
@@ -309,7 +308,7 @@ class RoomServer:
 
     async def _commit_forever(self) -> None:
         """Write what is pending, until the log refuses it for good."""
-        while not self._room.refuses:
+        while not self.room.log.refusal:
             await self._unwritten.wait()
             self._unwritten.clear()
             await self._write()
@@ -317,34 +316,34 @@ class RoomServer:
     def _note_end(self, committer: asyncio.Task[None]) -> None:
         """Tell everybody if the log's writer ended before the room did; that would be a fault."""
         self._written.set()
-        if committer is not self._committer or self._room.refuses:
+        if committer is not self._committer or self.room.log.refusal:
             return
         error = None if committer.cancelled() else committer.exception()
         logger.critical("the writer of the log ended", exc_info=error)
-        self._room.refuse_all(WRITER_ENDED)
-        self._stir()
+        self.room.refuse_all(WRITER_ENDED)
+        self._dispatch()
 
     async def _write(self) -> None:
         """Write all that is pending, in groups of whatever gathered during the last write."""
         delay = RETRY_FIRST
-        while events := self._room.pending():
+        while events := self.room.log.pending():
             try:
                 await self._sink.append(events)
-                self._room.commit(events[-1].seq)
+                self.room.commit(events[-1].seq)
             except Exception as error:  # whatever it is, the room lives on and tries again
                 logger.warning("writing the log failed", exc_info=True)
                 if _is_final(error):
-                    self._room.refuse_all(LOG_REFUSES.format(_reason(error)))
-                    self._stir()
+                    self.room.refuse_all(LOG_REFUSES.format(_reason(error)))
+                    self._dispatch()
                     return
-                self._room.trouble(DISK_FAILS.format(_reason(error)))
-                self._stir()
+                self.room.trouble(DISK_FAILS.format(_reason(error)))
+                self._dispatch()
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, RETRY_LONGEST)
             else:
                 delay = RETRY_FIRST
-                self._room.trouble("")
-                self._stir()
+                self.room.trouble("")
+                self._dispatch()
         self._written.set()
 
     @property
@@ -353,143 +352,132 @@ class RoomServer:
         return self._committer is not None and not self._committer.done()
 
     async def _all_written(self) -> None:
-        while self._room.pending() and self._writes:
+        while self.room.log.pending() and self._writes:
             self._written.clear()
             self._unwritten.set()
             await self._written.wait()
 
-    def _stir(self) -> None:
-        """Set everything in motion that the last call to the room gave reason for."""
-        for peer in self._room.stirred():
-            outlet = self._outlets.get(peer)
-            if outlet is not None:
-                outlet.stir()
-        if self._room.state.head > self._room.durable:
+    def _dispatch(self) -> None:
+        """Act on what the last call to the room changed: send, write, store, work on files."""
+        for peer in self.room.peers.take_ready():
+            writer = self._writers.get(peer.id)
+            if writer is not None:
+                writer.wake()
+        if self.room.log.head > self.room.log.durable:
             self._unwritten.set()
-        if self._room.passes_used > self._passes_used:
-            self._passes_used = self._room.passes_used
+        if self.room.admission.passes_used > self._passes_used:
+            self._passes_used = self.room.admission.passes_used
             if self._keep_passes is not None and self._passes is not None:
                 self._keep_passes(self._passes)
         if self._files is not None:
-            for job in self._room.take_jobs():
+            for job in self.room.files.take_jobs():
                 self._files.take(job, self._file_done)
 
     def _file_done(self, job: FileJob, answer: ServerFrame, file: FileRef | None) -> None:
         """Pass on the result of a file job, and note the file if it is complete now."""
         if file is not None:
-            self._room.file_arrived(file)
-        self._room.answer_job(job, answer)
-        self._stir()
+            self.room.files.add(file)
+        self.room.files.answer(job, answer)
+        self._dispatch()
 
     # -- connections
 
-    async def _attend(
-        self, link: PeerConnection, source: str, channel: str, let_in: Callable[[], None]
-    ) -> None:
-        await self._care_for(link, self._stall_timeout, source, channel, let_in)
-
-    async def _care_for(
+    async def _serve_connection(
         self,
         link: PeerConnection,
-        patience: float | None,
         source: str = "",
         channel: str | None = None,
         let_in: Callable[[], None] | None = None,
+        *,
+        patience: float | None = None,
     ) -> None:
-        """Serve one connection until it ends, for whatever reason."""
-        peer = self._room.connect(source, channel)
-        outlet = self._outlets[peer] = Outlet(self._room, peer, link)
+        """Serve one connection until it ends, for any reason."""
+        peer = self.room.connect(source, channel)
+        writer = self._writers[peer.id] = PeerWriter(self.room, peer, link)
         self._empty.clear()
         if self._closing:  # one that began before, and was not there yet to be ended
             link.abort()
         reason = "connection lost"
         try:
-            reason = await self._serve(peer, outlet, patience, let_in)
+            async with asyncio.TaskGroup() as tasks:  # reads in this task, writes in another
+                writing = tasks.create_task(writer.run(patience))
+                reason = await self._read(peer, link, let_in)
+                writing.cancel()
+            if not writing.cancelled():
+                reason = writing.result() or reason
         except Exception:  # one connection's failure must not reach the others
             logger.exception("serving a connection failed")
             link.abort()
+            reason = "connection lost"
         finally:
-            del self._outlets[peer]
-            self._room.disconnect(peer, reason, self._clock())
-            self._stir()
-            if not self._outlets:
+            del self._writers[peer.id]
+            self.room.disconnect(peer, reason, self._clock())
+            self._dispatch()
+            if not self._writers:
                 self._empty.set()
 
-    async def _serve(
-        self,
-        peer: int,
-        outlet: Outlet,
-        patience: float | None,
-        let_in: Callable[[], None] | None,
-    ) -> str:
-        """Read in this task and write in another; returns why the connection ended."""
-        async with asyncio.TaskGroup() as tasks:
-            writer = tasks.create_task(outlet.run(patience))
-            reason = await self._read(peer, outlet.link, let_in)
-            writer.cancel()
-        return reason if writer.cancelled() else writer.result() or reason
-
     async def _read(
-        self, peer: int, link: PeerConnection, let_in: Callable[[], None] | None
+        self, peer: Peer, link: PeerConnection, let_in: Callable[[], None] | None
     ) -> str:
-        loop, limits = asyncio.get_running_loop(), self._room.limits
+        """Read frames until the connection ends; returns why."""
+        loop, limits = asyncio.get_running_loop(), self.room.limits
         until = loop.time() + limits.handshake
         pace = TokenBucket(limits.burst * FRAMES, limits.per_second * FRAMES)
         is_remote = let_in is not None
-        meter = link.on_arrival = _Meter(self._room, peer, link, self._clock)
+        meter = link.on_arrival = _Meter(self.room.quotas, peer, link, self._clock)
         while True:
-            deadline = until if self._room.is_arriving(peer) else None
+            deadline = until if peer.stage in ARRIVING else None
             try:
                 async with asyncio.timeout_at(deadline):
                     frame = await link.receive()
             except ConnectionLost as error:
                 return str(error)
             except FrameError as error:
-                self._room.reject(peer, error.code, str(error), self._clock())
+                self.room.reject(peer, error.code, str(error), self._clock())
             except TimeoutError:
                 why = "you did not say who you are in time"
-                self._room.reject(peer, "out_of_state", why, self._clock())
+                self.room.reject(peer, "out_of_state", why, self._clock())
             else:
-                self._room.receive(peer, frame, self._clock())
+                self.room.receive(peer, frame, self._clock())
             meter.stop()
             if is_remote:
-                await _keep(pace)
-            if let_in is not None and self._room.is_known(peer):
+                await _pace(pace)
+            if let_in is not None and peer.stage in (Stage.HELD, Stage.SEATED):
                 let_in()
                 let_in = None
-            self._stir()
+            self._dispatch()
 
 
 class _Meter:
-    """Charges what arrives over a connection to the person who sends it."""
+    """Charges arriving frames to the person who sends them."""
 
     def __init__(
-        self, room: Room, peer: int, link: PeerConnection, clock: Callable[[], float]
+        self, quotas: Quotas, peer: Peer, link: PeerConnection, clock: Callable[[], float]
     ) -> None:
-        self._room = room
+        self._quotas = quotas
         self._peer = peer
         self._link = link
         self._clock = clock
         self._began: float | None = None
 
     async def __call__(self, size: int) -> bool:
-        """Wait for the person's turn and charge a frame; no if it need not be decoded at all."""
+        """Wait for the person's turn and charge a frame; False if it need not be decoded."""
         while self._link.is_open():
-            seconds = self._room.pause(self._peer, self._clock())
+            seconds = self._quotas.pause(self._peer, self._clock())
             if not seconds:
                 break
             await asyncio.sleep(min(seconds, LONGEST_PAUSE))
         self._began = time.perf_counter()
-        return self._room.arrived(self._peer, size, self._clock())
+        return self._quotas.read(self._peer, size, self._clock())
 
     def stop(self) -> None:
         """Charge the time that the frame took, if there was one."""
         if self._began is not None:
-            self._room.took(self._peer, time.perf_counter() - self._began, self._clock())
+            self._quotas.spend(self._peer, time.perf_counter() - self._began, self._clock())
             self._began = None
 
 
-async def _keep(pace: TokenBucket) -> None:
+async def _pace(pace: TokenBucket) -> None:
     """Wait until one more may be read."""
     loop = asyncio.get_running_loop()
     if not pace.take(loop.time()):

@@ -29,14 +29,11 @@ from genie_core.room.protocol.frames import (
     ServerFrame,
     StoreFile,
 )
-from genie_core.room.protocol.limits import CHUNK_BYTES
-from genie_core.room.protocol.limits import Limits
-from genie_core.room.server.file_requests import FileJob
-from genie_core.room.server.file_requests import MAX_JOBS
+from genie_core.room.protocol.limits import CHUNK_BYTES, Limits
+from genie_core.room.server.file_requests import MAX_JOBS, FileJob
 from genie_core.room.server.file_worker import FileWorker
 from genie_core.storage.blobs import BlobStore
-from genie_core.storage.errors import BlobTooLarge
-from genie_core.storage.errors import NoAttachment
+from genie_core.storage.errors import BlobTooLarge, NoAttachment
 
 LIMITS = Limits()
 DATA = random.Random(7).randbytes(1_000_000)
@@ -77,7 +74,7 @@ class Line:
         assert self.open <= MAX_JOBS
         connection = self._connection
 
-        def done(_errand: FileJob, answer: ServerFrame, _file: FileRef | None) -> None:
+        def done(_job: FileJob, answer: ServerFrame, _file: FileRef | None) -> None:
             if connection == self._connection:
                 self.open -= 1
                 self._deliver(answer)

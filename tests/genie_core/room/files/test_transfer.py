@@ -1,7 +1,6 @@
 import logging
 
 import pytest
-from genie_core.storage.errors import DamagedBlob
 
 from genie_core.room.files.transfer import (
     LONGEST_PAUSE,
@@ -27,6 +26,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.protocol.frames import Chunk, ClientFrame, Refusal, StoreFile
 from genie_core.room.protocol.limits import CHUNK_BYTES, Limits
+from genie_core.storage.errors import DamagedBlob
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_a_digest_is_sixty_four_hex_digits(text: str, good: bool) -> None:
     assert is_digest(text) is good
 
 
-def test_what_is_in_order_becomes_an_errand_that_is_handed_out_once() -> None:
+def test_what_is_in_order_becomes_a_job_that_is_handed_out_once() -> None:
     bench = library()
     alice = bench.join("alice")
     frames: list[ClientFrame] = [
@@ -49,12 +49,12 @@ def test_what_is_in_order_becomes_an_errand_that_is_handed_out_once() -> None:
         FetchFile(KNOWN.digest, 100),
     ]
     assert refusals(bench.tell(alice, *frames)) == []
-    jobs = bench.room.take_jobs()
-    assert jobs == [FileJob(alice, "alice", frame) for frame in frames]  # type: ignore[arg-type]
-    assert bench.room.take_jobs() == []
-    bench.room.answer_job(jobs[0], FileStored(NEW, 0))
-    bench.room.answer_job(jobs[1], FrameRefused("corrupt", "not what it should be", NEW))
-    bench.room.answer_job(jobs[2], FilePiece(KNOWN.digest, 100, b"x", 300))
+    jobs = bench.room.files.take_jobs()
+    assert jobs == [FileJob(alice.id, "alice", frame) for frame in frames]  # type: ignore[arg-type]
+    assert bench.room.files.take_jobs() == []
+    bench.room.files.answer(jobs[0], FileStored(NEW, 0))
+    bench.room.files.answer(jobs[1], FrameRefused("corrupt", "not what it should be", NEW))
+    bench.room.files.answer(jobs[2], FilePiece(KNOWN.digest, 100, b"x", 300))
     kinds = [type(frame) for frame in bench.pull(alice)]
     assert kinds == [FileStored, FrameRefused, FilePiece]
 
@@ -63,7 +63,7 @@ def test_a_file_that_is_there_is_not_sent_again() -> None:
     bench = library()
     alice = bench.join("alice")
     assert bench.tell(alice, StoreFile(KNOWN.digest, 999)) == [FileStored(KNOWN.digest, 300)]
-    assert bench.room.take_jobs() == []
+    assert bench.room.files.take_jobs() == []
 
 
 @pytest.mark.parametrize(
@@ -84,20 +84,20 @@ def test_what_is_not_in_order_is_refused(frame: ClientFrame, code: str) -> None:
     alice = bench.join("alice")
     refusal = only_refusal(bench.tell(alice, frame))
     assert (refusal.code, refusal.final) == (code, False)
-    assert bench.room.take_jobs() == []
+    assert bench.room.files.take_jobs() == []
 
 
-def test_a_peer_has_so_many_errands_and_no_more() -> None:
+def test_a_peer_has_so_many_jobs_and_no_more() -> None:
     bench = library()
     alice, bob = bench.join("alice"), bench.join("bob")
     fetches = [FetchFile(KNOWN.digest, n) for n in range(MAX_JOBS + 3)]
     answers = refusals(bench.tell(alice, *fetches))
     assert [(each.code, each.ref) for each in answers] == [("too_fast", KNOWN.digest)] * 3
-    jobs = bench.room.take_jobs()
+    jobs = bench.room.files.take_jobs()
     assert len(jobs) == MAX_JOBS
     assert only_refusal(bench.tell(alice, fetches[0])).code == "too_fast"
     assert refusals(bench.tell(bob, fetches[0])) == []
-    bench.room.answer_job(jobs[0], FilePiece(KNOWN.digest, 0, b"x", 300))
+    bench.room.files.answer(jobs[0], FilePiece(KNOWN.digest, 0, b"x", 300))
     bench.pull(alice)
     assert refusals(bench.tell(alice, fetches[0])) == []
     assert only_refusal(bench.tell(alice, fetches[0])).code == "too_fast"
@@ -107,11 +107,11 @@ def test_who_is_gone_wants_nothing_any_more() -> None:
     bench = library()
     alice = bench.join("alice")
     bench.send(alice, FetchFile(KNOWN.digest, 0))
-    (job,) = bench.room.take_jobs()
+    (job,) = bench.room.files.take_jobs()
     bench.send(alice, FetchFile(KNOWN.digest, 1))
     bench.lose(alice)
-    assert bench.room.take_jobs() == []
-    bench.room.answer_job(job, FilePiece(KNOWN.digest, 0, b"x", 300))
+    assert bench.room.files.take_jobs() == []
+    bench.room.files.answer(job, FilePiece(KNOWN.digest, 0, b"x", 300))
     alice = bench.join("alice")
     fetches = [FetchFile(KNOWN.digest, n) for n in range(MAX_JOBS)]
     assert bench.tell(alice, *fetches) == []
@@ -138,7 +138,7 @@ def test_a_message_with_a_file_that_is_not_there_is_refused_until_it_is() -> Non
     refusal = only_refusal(bench.tell(alice, say))
     assert (refusal.code, refusal.ref) == ("unknown_file", "1")
     assert NEW in refusal.text
-    bench.room.file_arrived(FileRef(NEW, "", 5, "text/plain"))
+    bench.room.files.add(FileRef(NEW, "", 5, "text/plain"))
     assert refusals(bench.tell(alice, say)) == []
     assert bench.bodies(MessagePosted)[0].files == (FileRef(NEW, "n.txt", 5, "text/plain"),)
 
@@ -168,12 +168,12 @@ def test_a_file_that_has_vanished_may_be_brought_again() -> None:
     bench = library()
     alice = bench.join("alice")
     bench.send(alice, FetchFile(KNOWN.digest, 0))
-    (job,) = bench.room.take_jobs()
-    bench.room.answer_job(job, FrameRefused("unknown_file", "it is gone", KNOWN.digest))
+    (job,) = bench.room.files.take_jobs()
+    bench.room.files.answer(job, FrameRefused("unknown_file", "it is gone", KNOWN.digest))
     assert only_refusal(bench.pull(alice)).code == "unknown_file"
     assert bench.tell(alice, StoreFile(KNOWN.digest, 300)) == []
-    assert len(bench.room.take_jobs()) == 1
-    bench.room.file_arrived(KNOWN)
+    assert len(bench.room.files.take_jobs()) == 1
+    bench.room.files.add(KNOWN)
     assert bench.tell(alice, StoreFile(KNOWN.digest, 300)) == [FileStored(KNOWN.digest, 300)]
 
 

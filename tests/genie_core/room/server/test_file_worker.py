@@ -20,17 +20,10 @@ from genie_core.room.protocol.frames import (
     ServerFrame,
     StoreFile,
 )
-from genie_core.room.protocol.limits import CHUNK_BYTES
-from genie_core.room.protocol.limits import Limits
-from genie_core.room.server.file_requests import FileFrame
-from genie_core.room.server.file_requests import FileJob
-from genie_core.room.server.file_worker import FileWorker
-from genie_core.room.server.file_worker import IDLE
-from genie_core.room.server.file_worker import LEFTOVER
-from genie_core.room.server.file_worker import UPLOADS
-from genie_core.room.server.file_worker import complete_files
-from genie_core.storage.blobs import BlobStore
-from genie_core.storage.blobs import on_disk
+from genie_core.room.protocol.limits import CHUNK_BYTES, Limits
+from genie_core.room.server.file_requests import FileFrame, FileJob
+from genie_core.room.server.file_worker import IDLE, LEFTOVER, UPLOADS, FileWorker, complete_files
+from genie_core.storage.blobs import BlobStore, on_disk
 
 KIB = 1024
 LIMITS = Limits(file_bytes=400 * KIB, files_bytes=1600 * KIB)
@@ -57,7 +50,7 @@ class Desk:
     ) -> "asyncio.Future[ServerFrame]":
         answer: asyncio.Future[ServerFrame] = asyncio.get_running_loop().create_future()
 
-        def done(_errand: FileJob, frame: ServerFrame, file: FileRef | None) -> None:
+        def done(_job: FileJob, frame: ServerFrame, file: FileRef | None) -> None:
             if file is not None:
                 self.arrived.append(file)
             answer.set_result(frame)
@@ -304,7 +297,7 @@ class SlowStore(BlobStore):
         return super().read(digest, offset, length)
 
 
-async def test_a_peer_has_one_errand_done_at_a_time_and_others_do_not_wait_for_it(
+async def test_a_peer_has_one_job_done_at_a_time_and_others_do_not_wait_for_it(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "a").write_bytes(TEXT)

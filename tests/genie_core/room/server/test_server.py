@@ -24,7 +24,6 @@ from tests.genie_core.room.wire import (
 )
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from genie_core.room.core import Room
 from genie_core.room.protocol.errors import AddressInUse, ConnectionLost, InvalidName, NotLoopback
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -49,6 +48,8 @@ from genie_core.room.protocol.frames import (
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Link, Severity
 from genie_core.room.security.identity import Identity
+from genie_core.room.server.peers import Peer
+from genie_core.room.server.quotas import Quotas
 from genie_core.room.server.server import FRAMES
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.websocket import ws_connector
@@ -490,14 +491,14 @@ async def test_a_flood_of_small_frames_is_read_later_and_not_lost() -> None:
 async def test_whoever_sends_too_many_bytes_is_read_later_over_all_connections(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    now, charged, charge = 1000.0, 0, Room.arrived
+    now, charged, charge = 1000.0, 0, Quotas.read
 
-    def arrived(room: Room, peer: int, size: int, at: float) -> bool:
+    def read(quotas: Quotas, peer: Peer, size: int, at: float) -> bool:
         nonlocal charged
         charged += size
-        return charge(room, peer, size, at)
+        return charge(quotas, peer, size, at)
 
-    monkeypatch.setattr(Room, "arrived", arrived)
+    monkeypatch.setattr(Quotas, "read", read)
     sink, mallory = MemorySink(), Identity.generate()
     limits = Limits(frame_bytes=16 * 1024, volume=16 * 1024)
     async with room_server(sink, limits=limits, clock=lambda: now) as server:

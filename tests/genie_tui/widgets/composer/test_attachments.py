@@ -4,8 +4,8 @@ import pytest
 from tests.genie_tui.scripted_seat import ScriptedSeat
 from textual.app import App, ComposeResult
 
+from genie_core.room.files.transfer import Direction, Transfer
 from genie_core.room.protocol.events import FileRef, MemberJoined, Quote, QuotedLine
-from genie_core.room.seat import Transfer, Way
 from genie_tui.transfers import FileTransfers
 from genie_tui.widgets.composer.attachments import (
     LONGEST_PASTE,
@@ -69,7 +69,7 @@ async def test_it_shows_what_goes_along_and_nothing_else() -> None:
         text = str(app.line.render())
         for part in ("▤ [a]␛.pdf 100 bytes", "b.pdf reading…", "❝ Garden 1 message", "/detach"):
             assert part in text
-        app.transfers.update(Transfer("d", "a", Way.UP, 30, 100))
+        app.transfers.update(Transfer("d", "a", Direction.UP, 30, 100))
         app.line.show()
         assert "sending 30 %" in str(app.line.render())
         app.attached.remove("")

@@ -1,13 +1,10 @@
-"""What those who are in a room may do there: speak, let their engine report, stop runs."""
+"""Handles the frames of members: messages, reports of engines, requests to stop runs."""
 
 from collections import OrderedDict
 from typing import Final
 
 import msgspec
 
-from genie_core.room.budget import Budget
-from genie_core.room.history import NO_DISK, History
-from genie_core.room.peer import Peer
 from genie_core.room.protocol.codec import normal, size_of, whole_text
 from genie_core.room.protocol.errors import FrameError
 from genie_core.room.protocol.events import (
@@ -45,8 +42,10 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import fold_name, is_blank
-from genie_core.room.roster import Roster
 from genie_core.room.server.file_requests import FileRequests
+from genie_core.room.server.log_window import NO_DISK, LogWindow
+from genie_core.room.server.peers import Peer, PeerRegistry
+from genie_core.room.server.quotas import Quotas
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Phase
 
@@ -65,32 +64,32 @@ REPEATS: Final = "you keep sending what the room has already; come back in a whi
 CLOSING: Final = "the host suspends the room; this is sent when it is back"
 
 
-class Floor:
-    """Judges the frames of seated peers and records what is in order.
+class FrameHandlers:
+    """Checks the frames of members and records what is in order.
 
-    Everything refused is answered; ephemeral frames that don't fit are dropped without a word.
-    While it is `closing` messages are put off: their authors keep them for when the room is back.
+    Every refusal is answered; ephemeral frames that don't fit are dropped silently. While `closing`,
+    messages are put off: their authors keep them until the room is back.
     """
 
     def __init__(
         self,
-        history: History,
-        roster: Roster,
-        budget: Budget,
-        filing: FileRequests,
+        log: LogWindow,
+        peers: PeerRegistry,
+        quotas: Quotas,
+        files: FileRequests,
         limits: Limits,
     ) -> None:
-        self._history = history
-        self._roster = roster
-        self._budget = budget
-        self._filing = filing
+        self._log = log
+        self._peers = peers
+        self._quotas = quotas
+        self._files = files
         self._limits = limits
         self._published = _Recent()
         self.closing = False
 
     @property
     def _state(self) -> RoomState:
-        return self._history.state
+        return self._log.state
 
     def say(self, peer: Peer, say: PostMessage, now: float) -> None:
         """Record a message. The same id by the same author is recorded once."""
@@ -99,18 +98,18 @@ class Floor:
             return  # the recorded event is the answer
         if self.closing:
             # No strike: a program that doesn't know of this tries again each second.
-            self._roster.reply(peer, FrameRefused("too_fast", CLOSING, say.id[:ID_CHARS]))
+            self._peers.reply(peer, FrameRefused("too_fast", CLOSING, say.id[:ID_CHARS]))
             return
         refusal = self._objection_to(peer, say, now)
         if refusal is not None:
-            self._roster.refuse(peer, *refusal, say.id[:ID_CHARS])
+            self._peers.refuse(peer, *refusal, say.id[:ID_CHARS])
             return
-        files = self._filing.as_stored(say.files)
+        files = self._files.as_stored(say.files)
         if isinstance(files, str):
             why = f"a file of this message is not at the host: {files}"
-            self._roster.refuse(peer, "unknown_file", why, say.id[:ID_CHARS])
+            self._peers.refuse(peer, "unknown_file", why, say.id[:ID_CHARS])
             return
-        self._history.record(peer.name, self._as_said(peer, say, files), now)
+        self._log.record(peer.name, self._as_said(peer, say, files), now)
         peer.strikes = 0
 
     def _as_said(self, peer: Peer, say: PostMessage, files: tuple[FileRef, ...]) -> MessagePosted:
@@ -128,39 +127,39 @@ class Floor:
         )
 
     def publish(self, peer: Peer, publish: Publish, now: float) -> None:
-        """Record what the responsible engine did. The same id is recorded once."""
+        """Record a report of the engine that is responsible. The same id is recorded once."""
         if (peer.name, publish.id) in self._published:
             self._note_repeat(peer, now)
             return
         ref = publish.id[:ID_CHARS]
         if not _is_id(publish.id):
-            self._roster.refuse(peer, "malformed", f"an id has 1 to {ID_CHARS} characters", ref)
+            self._peers.refuse(peer, "malformed", f"an id has 1 to {ID_CHARS} characters", ref)
             return
-        if self._history.congested:
-            self._roster.refuse(peer, "disk", NO_DISK, ref)
+        if self._log.congested:
+            self._peers.refuse(peer, "disk", NO_DISK, ref)
             return
-        if not self._budget.work(peer, now):
-            self._roster.refuse(peer, "too_fast", "the engine reports too much", ref)
+        if not self._quotas.work(peer, now):
+            self._peers.refuse(peer, "too_fast", "the engine reports too much", ref)
             return
         try:
             body = normal(publish.body, self._limits.frame_bytes)
         except FrameError as error:
-            self._roster.refuse(peer, error.code, str(error), ref)
+            self._peers.refuse(peer, error.code, str(error), ref)
             return
         if isinstance(body, AnswerPosted) and is_blank(body.text):
-            self._roster.refuse(peer, "malformed", "the answer is blank", ref)
+            self._peers.refuse(peer, "malformed", "the answer is blank", ref)
             return
         objection = self._state.objection(body, peer.name, peer.device)
         if objection is not None:
-            self._roster.refuse(peer, self._code(body.message, peer.name), objection, ref)
+            self._peers.refuse(peer, self._code(body.message, peer.name), objection, ref)
             return
         if self.is_silenced(peer) and not self._is_under_way(body):
-            self._roster.refuse(peer, *self._silence_of(peer), ref)
+            self._peers.refuse(peer, *self._silence_of(peer), ref)
             return
-        if not self._budget.record(peer, size_of(body), now):
-            self._roster.refuse(peer, "too_fast", TOO_MUCH, ref)
+        if not self._quotas.record(peer, size_of(body), now):
+            self._peers.refuse(peer, "too_fast", TOO_MUCH, ref)
             return
-        self._history.record(peer.name, body, now)
+        self._log.record(peer.name, body, now)
         self._published.add(peer.name, publish.id)
         peer.strikes = 0
 
@@ -171,118 +170,118 @@ class Floor:
             return False
         return exchange.phase is Phase.DECIDING or not isinstance(body, DecisionMade)
 
-    def equip(self, peer: Peer, equip: SetEngine, now: float) -> None:
-        """Record that an engine goes by another label."""
+    def set_engine(self, peer: Peer, equip: SetEngine, now: float) -> None:
+        """Record the new label of an engine."""
         terminal = self._state.people[peer.name].terminals[peer.device]
         label = whole_text(equip.agent, LABEL_CHARS)
         if not terminal.engine:
-            self._roster.refuse(peer, "out_of_state", "a guest has no engine to speak of")
+            self._peers.refuse(peer, "out_of_state", "a guest has no engine to speak of")
         elif self.is_silenced(peer):
-            self._roster.refuse(peer, "not_allowed", SILENCED)
+            self._peers.refuse(peer, "not_allowed", SILENCED)
         elif label == terminal.agent:
             self._note_repeat(peer, now)
-        elif self._history.congested:
-            self._roster.refuse(peer, "disk", NO_DISK)
-        elif not (self._budget.nudge(peer, now) and self._budget.record(peer, len(label), now)):
-            self._roster.refuse(peer, "too_fast", "the engine changes too often")
+        elif self._log.congested:
+            self._peers.refuse(peer, "disk", NO_DISK)
+        elif not (self._quotas.nudge(peer, now) and self._quotas.record(peer, len(label), now)):
+            self._peers.refuse(peer, "too_fast", "the engine changes too often")
         else:
-            self._history.record(peer.name, EngineChanged(label, peer.device), now)
+            self._log.record(peer.name, EngineChanged(label, peer.device), now)
 
-    def prefer(self, peer: Peer, prefer: SetPreferences, now: float) -> None:
-        """Record how somebody likes to be answered."""
+    def set_preferences(self, peer: Peer, prefer: SetPreferences, now: float) -> None:
+        """Record how a member likes to be answered."""
         text = whole_text(prefer.text)
         if self.is_silenced(peer):
-            self._roster.refuse(peer, "not_allowed", SILENCED)
+            self._peers.refuse(peer, "not_allowed", SILENCED)
         elif len(text) > PREFERENCE_CHARS:
             why = f"preferences have at most {PREFERENCE_CHARS:,} characters"
-            self._roster.refuse(peer, "too_long", why)
+            self._peers.refuse(peer, "too_long", why)
         elif text == self._state.preferences.get(fold_name(peer.name), ""):
             self._note_repeat(peer, now)
-        elif self._history.congested:
-            self._roster.refuse(peer, "disk", NO_DISK)
-        elif not self._budget.speak(peer, size_of(prefer), now):
-            self._roster.refuse(peer, "too_fast", TOO_MUCH)
+        elif self._log.congested:
+            self._peers.refuse(peer, "disk", NO_DISK)
+        elif not self._quotas.speak(peer, size_of(prefer), now):
+            self._peers.refuse(peer, "too_fast", TOO_MUCH)
         else:
-            self._history.record(peer.name, PreferencesChanged(text), now)
+            self._log.record(peer.name, PreferencesChanged(text), now)
 
     def typing(self, peer: Peer, now: float) -> None:
-        """Pass on that somebody is writing."""
-        if not self.is_silenced(peer) and self._budget.nudge(peer, now):
-            self._roster.signal(peer, MemberTyping(peer.name))
+        """Pass on that a member is typing."""
+        if not self.is_silenced(peer) and self._quotas.nudge(peer, now):
+            self._peers.signal(peer, MemberTyping(peer.name))
 
     def progress(self, peer: Peer, progress: ReportProgress, now: float) -> None:
-        """Pass on what an agent is at, if it comes from where it is at work."""
+        """Pass on an agent's progress, if it comes from the terminal of the run."""
         if not self._runs_at(peer, progress.message):
             self._note_repeat(peer, now)
             return
         agent = whole_text(progress.agent, PATH_CHARS)
         detail = whole_text(progress.detail, PATH_CHARS)
-        if self._budget.pass_on(peer, len(agent) + len(detail), now):
-            self._roster.signal(peer, AgentProgress(progress.message, agent, progress.what, detail))
+        if self._quotas.pass_on(peer, len(agent) + len(detail), now):
+            self._peers.signal(peer, AgentProgress(progress.message, agent, progress.what, detail))
 
     def _note_repeat(self, peer: Peer, now: float) -> None:
-        """Charge a frame that is left without an answer; drop whoever sends too many of them."""
-        if not self._budget.repeat(peer, now):
-            self._roster.drop(peer, REPEATS)
+        """Charge a frame that gets no answer; dismiss a peer that sends too many of them."""
+        if not self._quotas.repeat(peer, now):
+            self._peers.drop(peer, REPEATS)
 
     def _runs_at(self, peer: Peer, message: int) -> bool:
-        """Whether the run for a message is the business of this very terminal."""
+        """Whether the run for a message belongs to this terminal."""
         exchange = self._state.running.get(message)
         if exchange is None or exchange.handler != peer.name:
             return False
         return not self._state.is_elsewhere(exchange, peer.device)
 
     def delta(self, peer: Peer, delta: ReportDelta, now: float) -> None:
-        """Pass on text of an answer in the making, if it comes from where the answer will."""
+        """Pass on text of a streamed answer, if it comes from the terminal of the run."""
         if not self._runs_at(peer, delta.message) or len(delta.text) > self._limits.text_chars:
             self._note_repeat(peer, now)
             return
-        if self._budget.pass_on(peer, len(delta.text), now):
-            self._roster.signal(peer, AnswerDelta(delta.message, whole_text(delta.text)))
+        if self._quotas.pass_on(peer, len(delta.text), now):
+            self._peers.signal(peer, AnswerDelta(delta.message, whole_text(delta.text)))
 
     def stop(self, peer: Peer, stop: Stop, now: float) -> None:
         """Ask the engine that runs a message to stop, on behalf of its author or its owner."""
         exchange = self._state.running.get(stop.message)
         if exchange is None:
-            self._roster.refuse(peer, "out_of_state", f"nothing runs for message {stop.message}")
+            self._peers.refuse(peer, "out_of_state", f"nothing runs for message {stop.message}")
             return
         if peer.name not in (exchange.author, exchange.handler):
             why = f"only {exchange.author} and {exchange.handler} may stop this run"
-            self._roster.refuse(peer, "not_responsible", why)
+            self._peers.refuse(peer, "not_responsible", why)
             return
-        if not self._budget.nudge(peer, now):
-            self._roster.refuse(peer, "too_fast", "too many requests to stop; slow down")
+        if not self._quotas.nudge(peer, now):
+            self._peers.refuse(peer, "too_fast", "too many requests to stop; slow down")
             return
         terminals = self._terminals_of(exchange)
         if not terminals:
-            self._roster.refuse(peer, "out_of_state", f"{exchange.handler} is not here")
+            self._peers.refuse(peer, "out_of_state", f"{exchange.handler} is not here")
         for terminal in terminals:
-            self._roster.reply(terminal, Stopping(stop.message, peer.name))
+            self._peers.reply(terminal, Stopping(stop.message, peer.name))
 
-    def rule(self, peer: Peer, rule: AnswerApproval, now: float) -> None:
+    def answer_approval(self, peer: Peer, rule: AnswerApproval, now: float) -> None:
         """Pass an answer to an approval on to the terminal of the same person where it waits."""
         proposal = self._state.open.get(rule.approval)
         if proposal is None or proposal.owner != peer.name:
-            self._roster.refuse(peer, "out_of_state", "that tool call does not wait for you")
+            self._peers.refuse(peer, "out_of_state", "that tool call does not wait for you")
             return
         terminals = self._terminals_of(self._state.exchanges[proposal.message])
         elsewhere = [terminal for terminal in terminals if terminal is not peer]
         if not elsewhere:
-            self._roster.refuse(peer, "out_of_state", "the terminal where it waits is not here")
-        elif not self._budget.work(peer, now):
-            self._roster.refuse(peer, "too_fast", TOO_MUCH)
+            self._peers.refuse(peer, "out_of_state", "the terminal where it waits is not here")
+        elif not self._quotas.work(peer, now):
+            self._peers.refuse(peer, "too_fast", TOO_MUCH)
         else:
             ruled = ApprovalAnswered(*msgspec.structs.astuple(rule))
             for terminal in elsewhere:
-                self._roster.reply(terminal, ruled)
+                self._peers.reply(terminal, ruled)
 
     def _terminals_of(self, exchange: MessageThread) -> list[Peer]:
         """Where a run is; if that terminal is gone, its owner's others have taken it over."""
-        terminal = self._roster.terminal(exchange.handler, exchange.device)
-        return [terminal] if terminal is not None else self._roster.at(exchange.handler)
+        terminal = self._peers.terminal(exchange.handler, exchange.device)
+        return [terminal] if terminal is not None else self._peers.at(exchange.handler)
 
     def is_silenced(self, peer: Peer) -> bool:
-        """Whether the host wants nothing from them, or nothing any more."""
+        """Whether this member may write nothing."""
         return self.is_silent_role(peer.name, self._state.people[peer.name].role)
 
     def _silence_of(self, peer: Peer) -> tuple[Refusal, str]:
@@ -292,7 +291,7 @@ class Floor:
         return "not_allowed", SILENCED
 
     def is_silent_role(self, name: str, role: Role) -> bool:
-        """Whether somebody of this name and role may write nothing, here or not."""
+        """Whether a person of this name and role may write nothing, present or not."""
         return role == "observer" or fold_name(name) in self._state.muted
 
     def _objection_to(self, peer: Peer, say: PostMessage, now: float) -> tuple[Refusal, str] | None:
@@ -312,9 +311,9 @@ class Floor:
                 "too_long",
                 f"the message has {len(say.text):,} characters, the limit is {limit:,}",
             )
-        if self._history.congested:
+        if self._log.congested:
             return "disk", NO_DISK
-        if not self._budget.speak(peer, size_of(say), now):
+        if not self._quotas.speak(peer, size_of(say), now):
             return "too_fast", TOO_MUCH
         return None
 

@@ -15,13 +15,6 @@ from tests.genie_core.room.bench import (
     ticket_of,
 )
 
-from genie_core.room.door import (
-    DEVICE_CHARS,
-    LONGEST_HOLD,
-    MAX_HELD,
-    MAX_HELD_FROM_ONE,
-    MAX_HELD_FROM_SITE,
-)
 from genie_core.room.protocol.events import MemberJoined, MemberLeft, MessagePosted
 from genie_core.room.protocol.frames import (
     AnswerJoinRequest,
@@ -41,22 +34,30 @@ from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.challenge import NONCE_CHARS, InviteSecret, Transcript
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteTokens
+from genie_core.room.server.admission import (
+    DEVICE_CHARS,
+    LONGEST_HOLD,
+    MAX_HELD,
+    MAX_HELD_FROM_ONE,
+    MAX_HELD_FROM_SITE,
+)
+from genie_core.room.server.peers import ARRIVING, Peer
 
 HANA = identity("hana").key
 
 
-def challenged(bench: Bench, name: str = "alice") -> tuple[int, Hello, Challenge]:
+def challenged(bench: Bench, name: str = "alice") -> tuple[Peer, Hello, Challenge]:
     peer, hello, answers = bench.greet(name)
     (challenge,) = answers
     assert isinstance(challenge, Challenge)
     return peer, hello, challenge
 
 
-def turned_away(bench: Bench, peer: int, *frames: Prove) -> str:
+def turned_away(bench: Bench, peer: Peer, *frames: Prove) -> str:
     head = bench.room.state.head
     refusal = only_refusal(bench.tell(peer, *frames))
     assert refusal.final
-    assert bench.room.finished(peer)
+    assert peer.done
     assert bench.room.state.head == head
     return refusal.code
 
@@ -68,12 +69,12 @@ def test_who_signs_the_meeting_is_let_in_and_gets_the_log() -> None:
     bench = Bench()
     peer, hello, challenge = challenged(bench)
     assert challenge.room == "r1"
-    assert bench.room.is_arriving(peer)
+    assert peer.stage in ARRIVING
     frames = bench.tell(peer, signed(hello, challenge, by=identity("alice")))
     assert isinstance(frames[0], Welcome)
     assert [event.seq for event in events_in(frames)] == [1, 2, 3]
     assert bench.bodies()[-1] == MemberJoined("guest", key=identity("alice").key, device="d1")
-    assert not bench.room.is_arriving(peer)
+    assert peer.stage not in ARRIVING
 
 
 def test_nothing_of_the_room_is_told_before_the_proof() -> None:
@@ -291,10 +292,10 @@ def test_strangers_from_beyond_the_machine_need_an_invite() -> None:
     _, answers = bench.meet("alice", source=LAN)
     refusal = only_refusal(answers)
     assert (refusal.code, refusal.final) == ("no_invite", True)
-    assert bench.room.passes_used == 0
+    assert bench.room.admission.passes_used == 0
     _, answers = bench.meet("alice", source=LAN, ticket=ticket_of(open_))
     assert refusals(answers) == []
-    assert bench.room.passes_used == 1
+    assert bench.room.admission.passes_used == 1
 
 
 def test_a_room_without_passes_lets_nobody_new_in_from_beyond() -> None:
@@ -321,7 +322,7 @@ def test_whoever_was_here_needs_no_invite_even_from_elsewhere() -> None:
     again = Bench(first.written, passes=passes)
     again.lose(again.seat("alice", source="198.51.100.1"))
     again.seat("alice", source=LAN, ticket=ticket_of(open_))  # the old invite does no harm
-    assert again.room.passes_used == 0
+    assert again.room.admission.passes_used == 0
 
 
 @pytest.mark.parametrize("spoilt", ["secret", "unknown", "expired", "renewed", "stolen proof"])
@@ -379,7 +380,7 @@ def test_an_invite_is_not_used_up_by_who_is_turned_away() -> None:
 # -- knocking
 
 
-def asking(**fields: object) -> tuple[Bench, int]:
+def asking(**fields: object) -> tuple[Bench, Peer]:
     bench = Bench(ask=True, key=HANA, **fields)  # type: ignore[arg-type]
     return bench, bench.join_host()
 
@@ -389,13 +390,13 @@ def test_a_stranger_waits_for_the_hosts_word() -> None:
     head = bench.room.state.head
     peer, (hold,) = bench.meet("alice")
     assert isinstance(hold, JoinPending)
-    assert not bench.room.is_arriving(peer)
-    knock = JoinRequested(peer, "alice", identity("alice").key, "loopback")
+    assert peer.stage not in ARRIVING
+    knock = JoinRequested(peer.id, "alice", identity("alice").key, "loopback")
     assert bench.pull(host) == [knock]
     bench.say(host, "who is that?")
     assert bench.pull(peer) == []
     bench.pull(host)
-    answers = bench.tell(host, AnswerJoinRequest(peer, allow=True))
+    answers = bench.tell(host, AnswerJoinRequest(peer.id, allow=True))
     assert answers_in(answers)[0] == JoinRequested(*knock_of(knock), over=True)
     welcome, *_ = bench.pull(peer)
     assert isinstance(welcome, Welcome)
@@ -409,12 +410,13 @@ def knock_of(knock: JoinRequested) -> tuple[int, str, str, str]:
 def test_the_host_may_turn_them_away() -> None:
     bench, host = asking()
     peer, _ = bench.meet("alice")
-    bench.send(host, AnswerJoinRequest(peer, allow=False))
+    bench.send(host, AnswerJoinRequest(peer.id, allow=False))
     refusal = only_refusal(bench.pull(peer))
     assert (refusal.code, refusal.final) == ("turned_away", True)
     assert "alice" not in bench.room.state.people
     assert (
-        only_refusal(bench.tell(host, AnswerJoinRequest(peer, allow=True))).code == "unknown_person"
+        only_refusal(bench.tell(host, AnswerJoinRequest(peer.id, allow=True))).code
+        == "unknown_person"
     )
 
 
@@ -425,9 +427,9 @@ def test_the_hosts_word_holds_for_all_terminals_at_which_somebody_waits(allow: b
     second, _ = bench.meet("alice", device="d2")
     stranger, _ = bench.meet("bob")
     bench.pull(host)
-    bench.send(host, AnswerJoinRequest(second, allow=allow))
+    bench.send(host, AnswerJoinRequest(second.id, allow=allow))
     overs = [each.knock for each in bench.pull(host) if isinstance(each, JoinRequested)]
-    assert overs == [first, second]
+    assert overs == [first.id, second.id]
     answered = Welcome if allow else FrameRefused
     assert all(isinstance(bench.pull(each)[0], answered) for each in (first, second))
     assert bench.pull(stranger) == []
@@ -436,7 +438,7 @@ def test_the_hosts_word_holds_for_all_terminals_at_which_somebody_waits(allow: b
 def test_known_people_and_the_host_do_not_knock() -> None:
     bench, host = asking()
     peer, _ = bench.meet("alice")
-    bench.send(host, AnswerJoinRequest(peer, allow=True))
+    bench.send(host, AnswerJoinRequest(peer.id, allow=True))
     bench.lose(peer)
     bench.seat("alice", device="d2")
     bench.seat("hana", source=LAN)
@@ -446,7 +448,9 @@ def test_nobody_else_answers_a_knock() -> None:
     bench, _ = asking()
     bob = bench.join("bob", engine=True)
     peer, _ = bench.meet("alice")
-    assert only_refusal(bench.tell(bob, AnswerJoinRequest(peer, allow=True))).code == "not_allowed"
+    assert (
+        only_refusal(bench.tell(bob, AnswerJoinRequest(peer.id, allow=True))).code == "not_allowed"
+    )
     assert bench.pull(peer) == []
 
 
@@ -456,10 +460,10 @@ def test_those_who_wait_are_told_to_a_host_who_comes_later() -> None:
     other, _ = bench.meet("bob")
     bench.send(other, Bye())
     late, answers = bench.meet("hana", device="d2")
-    assert [each.knock for each in answers if isinstance(each, JoinRequested)] == [peer]
+    assert [each.knock for each in answers if isinstance(each, JoinRequested)] == [peer.id]
     for terminal in (host, late):
         bench.pull(terminal)
-    bench.send(host, AnswerJoinRequest(peer, allow=True))
+    bench.send(host, AnswerJoinRequest(peer.id, allow=True))
     for terminal in (host, late):
         overs = [each for each in bench.pull(terminal) if isinstance(each, JoinRequested)]
         assert [each.over for each in overs] == [True]
@@ -481,7 +485,7 @@ def test_a_knock_is_over_when_the_stranger_goes(how: str) -> None:
             bench.room.reject(peer, "malformed", "no frame", bench.now)
     (over,) = bench.pull(host)
     assert isinstance(over, JoinRequested)
-    assert (over.knock, over.over) == (peer, True)
+    assert (over.knock, over.over) == (peer.id, True)
     bench.lose(peer)
     assert bench.pull(host) == []
     assert bench.bodies(MemberJoined) == bench.bodies(MemberJoined)[:1]
@@ -496,7 +500,7 @@ def test_so_many_wait_and_no_more() -> None:
     peer, answers = bench.meet("alice")
     refusal = only_refusal(answers)
     assert (refusal.code, refusal.final) == ("room_full", False)
-    assert bench.room.finished(peer)
+    assert peer.done
     assert len([each for each in bench.pull(host) if isinstance(each, JoinRequested)]) == MAX_HELD
 
 
@@ -540,13 +544,13 @@ def test_nobody_waits_for_ever_where_others_want_to() -> None:
     over = [
         each.knock for each in bench.pull(host) if isinstance(each, JoinRequested) and each.over
     ]
-    assert over == patient
+    assert over == [each.id for each in patient]
 
 
 def test_who_could_not_come_in_anyway_does_not_knock() -> None:
     bench, host = asking()
     alice, _ = bench.meet("alice")
-    bench.send(host, AnswerJoinRequest(alice, allow=True))
+    bench.send(host, AnswerJoinRequest(alice.id, allow=True))
     bench.pull(host)
     _, answers = bench.meet("alice", by=identity("mallory"))
     assert only_refusal(answers).code == "name_taken"
@@ -561,7 +565,7 @@ def test_what_has_changed_while_they_waited_counts() -> None:
     second, _ = bench.meet("bob", source=LAN, ticket=ticket)
     third, _ = bench.meet("alice", by=identity("mallory"))
     for peer in (first, second, third):
-        bench.send(host, AnswerJoinRequest(peer, allow=True))
+        bench.send(host, AnswerJoinRequest(peer.id, allow=True))
     assert isinstance(bench.pull(first)[0], Welcome)
     assert only_refusal(bench.pull(second)).code == "no_invite"
     assert only_refusal(bench.pull(third)).code == "name_taken"
@@ -570,7 +574,7 @@ def test_what_has_changed_while_they_waited_counts() -> None:
 def test_a_knock_tells_the_name_and_no_space_around_it() -> None:
     bench, host = asking()
     peer, _ = bench.meet(" " * 9999 + "alice\n", by=identity("alice"))
-    knock = JoinRequested(peer, "alice", identity("alice").key, "loopback")
+    knock = JoinRequested(peer.id, "alice", identity("alice").key, "loopback")
     assert bench.pull(host) == [knock]
 
 
@@ -648,7 +652,7 @@ def test_two_who_have_such_names_already_both_come_back_and_open_the_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with monkeypatch.context() as before:
-        before.setattr("genie_core.room.door.skeletons", lambda name: frozenset({name}))
+        before.setattr("genie_core.room.server.admission.skeletons", lambda name: frozenset({name}))
         bench = Bench()
         for name in ("bob", "b0b", "\u0251nn", "ann"):
             bench.seat(name)

@@ -8,7 +8,6 @@ from tests.genie_core.room.bench import (
     refusals,
 )
 
-from genie_core.room.floor import PATH_CHARS
 from genie_core.room.protocol.events import (
     LATEST,
     PREFERENCE_CHARS,
@@ -46,6 +45,8 @@ from genie_core.room.protocol.frames import (
     Typing,
 )
 from genie_core.room.protocol.limits import Limits
+from genie_core.room.server.handlers import PATH_CHARS
+from genie_core.room.server.peers import Peer
 
 FILE = FileRef("a" * 64, "a.txt", 3, "text/plain")
 
@@ -64,13 +65,13 @@ class Desk(Bench):
         self.two = self.seat("alice", engine=True, device="d2")
         self.bob = self.seat("bob")
 
-    def question(self, peer: int, id_: str = "1") -> int:
+    def question(self, peer: Peer, id_: str = "1") -> int:
         seq = self.say(peer, "do something", id_)
         for each in (self.one, self.two, self.bob):
             self.pull(each)
         return seq
 
-    def waiting(self, peer: int) -> int:
+    def waiting(self, peer: Peer) -> int:
         seq = self.question(peer)
         self.send(peer, Publish("d", DecisionMade(seq, "delegate", query="q")))
         self.send(peer, Publish("a", ApprovalRequested(seq, "a1", "agent", "rm", {"path": "x"})))
@@ -321,14 +322,14 @@ def test_what_changes_nothing_is_charged_and_who_insists_is_dropped_for_a_while(
     repeats = 0
     while not answers:
         repeats += 1
-        desk.room.arrived(desk.one, 250_000, desk.now)
+        desk.room.quotas.read(desk.one, 250_000, desk.now)
         answers = desk.tell(desk.one, frames[kind])
     assert 4 < repeats < 20
     (refusal,) = refusals(answers)
     assert (refusal.code, refusal.final) == ("too_fast", False)
     assert "keep sending" in refusal.text
-    assert desk.room.finished(desk.one)
-    assert not desk.room.arrived(desk.one, 1, desk.now)  # not even decoded
+    assert desk.one.done
+    assert not desk.room.quotas.read(desk.one, 1, desk.now)  # not even decoded
     desk.lose(desk.one)
     assert desk.bodies(MemberLeft)[-1].reason == "sent too much"
     _, answers = desk.meet("alice", engine=True)

@@ -10,7 +10,6 @@ from tests.genie_core.room.bench import (
     refusals,
 )
 
-from genie_core.room.outbox import BEQUEST_REF
 from genie_core.room.protocol.events import (
     ROOM,
     AnswerPosted,
@@ -29,6 +28,7 @@ from genie_core.room.protocol.events import (
     RecoveredEvent,
 )
 from genie_core.room.protocol.frames import (
+    BEQUEST_REF,
     EventsRecovered,
     Moderate,
     PostMessage,
@@ -36,6 +36,7 @@ from genie_core.room.protocol.frames import (
     ServerFrame,
 )
 from genie_core.room.protocol.limits import Limits
+from genie_core.room.server.peers import Peer
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import Phase
 
@@ -60,7 +61,7 @@ class Estate:
     def state(self) -> RoomState:
         return self.bench.room.state
 
-    def bequeath(self, *events: Event, by: int = 0) -> list[ServerFrame]:
+    def bequeath(self, *events: Event, by: Peer | None = None) -> list[ServerFrame]:
         return answers_in(self.bench.tell(by or self.bob, RecoverEvents(events)))
 
     def recovered(self) -> list[Event]:
@@ -231,7 +232,7 @@ def test_a_bequest_keeps_to_what_one_person_may_have_recorded() -> None:
 def test_a_bequest_waits_for_a_disk_that_fails(
     estate: Estate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("genie_core.room.history.PENDING_EVENTS", 0)
+    monkeypatch.setattr("genie_core.room.server.log_window.PENDING_EVENTS", 0)
     assert only_refusal(estate.bequeath(*estate.lost)).code == "disk"
     monkeypatch.undo()
     assert estate.bequeath(*estate.lost) == [EventsRecovered(estate.lost[-1].seq)]
@@ -326,7 +327,7 @@ def test_nobody_has_to_work_on_what_was_recovered(estate: Estate) -> None:
 
 
 def test_whom_a_former_host_has_banned_stays_banned_if_they_bring_that(estate: Estate) -> None:
-    cleo = estate.bench.seat("cleo")
+    estate.bench.seat("cleo")
     ban = estate.event(MemberModerated("ban", "cleo"), by="hana")
     estate.bequeath(ban)  # bob says that hana did
     assert "cleo" not in estate.state.banned
@@ -342,7 +343,6 @@ def test_whom_a_former_host_has_banned_stays_banned_if_they_bring_that(estate: E
     assert list(estate.state.banned) == ["cleo"]  # the host is nobody's to ban
     assert not estate.state.muted
     assert estate.state.people["cleo"].present
-    assert cleo
 
 
 def test_a_former_host_makes_nobody_a_host(estate: Estate) -> None:

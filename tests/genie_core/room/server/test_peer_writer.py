@@ -7,9 +7,6 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from genie_core.room.core import Room
-from genie_core.room.history import BATCH_EVENTS
-from genie_core.room.outlet import Outlet
 from genie_core.room.protocol.errors import FrameError
 from genie_core.room.protocol.events import MessagePosted
 from genie_core.room.protocol.frames import (
@@ -21,6 +18,9 @@ from genie_core.room.protocol.frames import (
     ServerFrame,
 )
 from genie_core.room.protocol.limits import Limits
+from genie_core.room.server.log_window import BATCH_EVENTS
+from genie_core.room.server.peer_writer import PeerWriter
+from genie_core.room.server.room import Room
 from genie_core.room.transport.connection import take_any
 
 DEADLINE = 60.0
@@ -87,23 +87,23 @@ class House:
         self.room.open("hana", "secret", NOW)
         self.peer = self.room.connect()
         self.room.receive(self.peer, Hello("bob"), NOW)
-        self.outlet = Outlet(self.room, self.peer, link)
+        self.writer = PeerWriter(self.room, self.peer, link)
 
     def say(self, *texts: str) -> None:
-        """Have the guest say things, put them on disk, and tell the outlet."""
+        """Have the guest say things, put them on disk, and tell the writer."""
         for text in texts:
             self.room.receive(self.peer, PostMessage(text, text), NOW)
         self.room.commit(self.room.state.head)
-        self.outlet.stir()
+        self.writer.wake()
 
 
 @asynccontextmanager
 async def house(link: Link, patience: float = FOREVER) -> AsyncIterator[House]:
-    """A house whose outlet has sent everything and rests."""
+    """A house whose writer has sent everything and rests."""
     house = House(link)
     house.say()
     async with asyncio.timeout(DEADLINE):
-        running = asyncio.create_task(house.outlet.run(patience))
+        running = asyncio.create_task(house.writer.run(patience))
         while not link.texts():
             house.say("hello")
             await asyncio.sleep(0)
@@ -153,7 +153,7 @@ async def test_whoever_makes_us_wait_too_long_is_dropped() -> None:
     room = House(link)
     room.say("hello")
     async with asyncio.timeout(DEADLINE):
-        assert await room.outlet.run(patience=0.01) == "too slow"
+        assert await room.writer.run(patience=0.01) == "too slow"
     assert link.aborted
 
 
@@ -161,7 +161,7 @@ async def test_the_end_is_sent_and_then_the_connection_closed() -> None:
     link = Link()
     async with house(link) as room:
         room.room.receive(room.peer, Bye("lunch"), NOW)
-        room.outlet.stir()
+        room.writer.wake()
         await link.closed.wait()
     assert not link.aborted
 

@@ -10,7 +10,6 @@ from tests.genie_core.room.bench import (
     refusals,
 )
 
-from genie_core.room.moderator import PUT_OUT, REASON_CHARS
 from genie_core.room.protocol.events import (
     ArgumentSharingChanged,
     Measure,
@@ -41,6 +40,7 @@ from genie_core.room.protocol.frames import (
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.host_records import sign_host_record
+from genie_core.room.server.moderation import PUT_OUT, REASON_CHARS
 
 HANA = identity("hana").key
 
@@ -165,7 +165,7 @@ def test_who_is_kicked_gets_the_log_up_to_that_and_a_farewell(meeting: Meeting) 
         refusal = only_refusal(frames)
         assert (refusal.code, refusal.final) == ("kicked", True)
         assert "be? nice" in refusal.text
-        assert meeting.room.finished(peer)
+        assert peer.done
         assert meeting.pull(peer) == []
 
 
@@ -242,7 +242,7 @@ def test_the_muted_bring_no_files(meeting: Meeting) -> None:
     frames: list[ClientFrame] = [StoreFile("b" * 64, 3), Chunk("b" * 64, 0, b"abc")]
     codes = [(each.code, each.ref) for each in refusals(meeting.tell(meeting.bob, *frames))]
     assert codes == [("not_allowed", "b" * 64)] * 2
-    assert meeting.room.take_jobs() == []
+    assert meeting.room.files.take_jobs() == []
 
 
 def test_observers_read_and_do_no_more(meeting: Meeting) -> None:
@@ -429,10 +429,10 @@ def test_who_is_put_out_does_not_stay_because_the_disk_is_full(
     meeting.room.receive(meeting.hana, Moderate(measure, "bob"), meeting.now)
     assert meeting.pull(meeting.bob) == []  # for the log comes first
     meeting.room.trouble("the disk is full")
-    assert meeting.bob in meeting.room.stirred()
+    assert meeting.bob in meeting.room.peers.take_ready()
     (farewell,) = refusals(meeting.pull(meeting.bob))
     assert farewell.code in ("kicked", "banned")
-    assert meeting.room.finished(meeting.bob)
+    assert meeting.bob.done
     told = [each for each in refusals(meeting.pull(meeting.hana)) if each.code == "disk"]
     assert [f"not done for good: /{measure} bob holds" in each.text for each in told] == [True]
 
@@ -466,7 +466,7 @@ def test_what_is_taken_away_while_the_disk_is_full_holds_at_once_and_is_told_as_
 def test_a_right_is_taken_away_even_when_too_much_waits_for_the_disk(
     meeting: Meeting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("genie_core.room.history.PENDING_EVENTS", 1)
+    monkeypatch.setattr("genie_core.room.server.log_window.PENDING_EVENTS", 1)
     meeting.room.receive(meeting.alice, PostMessage("1", "hello"), meeting.now)
     meeting.room.receive(meeting.hana, Moderate("ban", "bob"), meeting.now)
     assert "bob" in meeting.room.state.banned

@@ -1,18 +1,15 @@
-"""How much may be asked of a room: by one person, from one place, and by everybody together.
+"""Rate limits of a room: for one person, for one source of connections, and for all together.
 
-What is recorded stays on everybody's disk, so that it is limited in number and in size.
+Recorded events stay on the disk of every member, so they are limited in number and in size.
 """
 
 from typing import Final
 
-from genie_core.room.peer import Peer
-from genie_core.room.protocol.limits import Limits
+from genie_core.room.protocol.limits import WORK_RATE, Limits
 from genie_core.room.protocol.names import fold_name
+from genie_core.room.server.peers import Peer, Stage
 from genie_core.room.transport.origin import site_of
 from genie_core.room.transport.rate import Rates, TokenBucket
-
-WORK_RATE: Final = 20
-"""An engine reports up to this many times as often as a person may speak."""
 
 REGAIN: Final = 1 / 16
 """Part of their volume that a person gets back each second."""
@@ -48,13 +45,13 @@ LONGEST_CHARGE: Final = 1.0
 that slept, took the rest."""
 
 
-class Budget:
-    """Says whether there is enough left, and takes it if so. Sizes are in bytes.
+class Quotas:
+    """Says whether a quota suffices, and takes from it if so. Sizes are in bytes.
 
-    Allowances belong to names and survive their leaving. A newcomer from the source that another
-    person has just left has no more than what that one had not used up: a new name makes no difference.
-    Who is known to the room has their own, whoever else comes from the same source.
-    Peers without a source are inside the host's process; only their own allowances bind them.
+    Quotas belong to names and outlast a visit. A newcomer from a source that another person has
+    just left gets what that person had left: a new name makes no difference. People known to the
+    room have quotas of their own, wherever they connect from. Peers without a source are inside the
+    host's process and bound by their own quotas only.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -75,7 +72,7 @@ class Budget:
         self._gone: dict[str, list[str]] = {}
 
     def join(self, source: str, now: float, key: str = "") -> bool:
-        """Whether one more may come in from there; those whose `key` is known have a share each."""
+        """Whether one more may join from there; each known `key` has a quota of its own."""
         if not source:
             return True
         if key:
@@ -83,7 +80,7 @@ class Budget:
         return self._joins.take(source, now) and self._site_joins.take(site_of(source), now)
 
     def arrive(self, peer: Peer, now: float, *, known: bool = False) -> None:
-        """Give a person what their name had left, a newcomer what the last from their source had.
+        """Give a person what their name had left, a newcomer what the last of their source had.
 
         `known`: the room has seen this name before.
         """
@@ -97,7 +94,7 @@ class Budget:
                 rates.hand_over(before, name)
 
     def depart(self, peer: Peer) -> None:
-        """Keep in mind whom the next one from the same source may be."""
+        """Remember who the next one from the same source may be."""
         if peer.source:
             gone, name = self._gone.setdefault(peer.source, []), fold_name(peer.name)
             if name not in gone:
@@ -118,17 +115,21 @@ class Budget:
         return not peer.source or (self._events.take(now) and self._bytes.take(now, size))
 
     def pass_on(self, peer: Peer, size: int, now: float) -> bool:
-        """For text that goes to everybody but not into the log."""
+        """For text that goes to all members but not into the log."""
         return self.work(peer, now) and self._volume.take(fold_name(peer.name), now, size)
 
     def nudge(self, peer: Peer, now: float) -> bool:
         """For a small thing that only says that something happens."""
         return self._nudges.take(fold_name(peer.name), now)
 
-    def read(self, peer: Peer, size: int, now: float) -> None:
-        """Charge a frame that has arrived, before it is decoded."""
+    def read(self, peer: Peer, size: int, now: float) -> bool:
+        """Charge a frame that has arrived; False if the peer is leaving, so it need not be decoded."""
+        if peer.stage is Stage.LEAVING:
+            return False
+        peer.arrived = size
         if peer.source and peer.name:
             self._reading.charge(fold_name(peer.name), now, size)
+        return True
 
     def spend(self, peer: Peer, seconds: float, now: float) -> None:
         """Charge the time for which a frame kept the event loop busy."""
@@ -146,7 +147,7 @@ class Budget:
         return not peer.source or self._idle.take(fold_name(peer.name), now, max(1, peer.arrived))
 
     def exclusion(self, name: str, now: float) -> float:
-        """How many seconds somebody who repeated too much has to stay away."""
+        """Seconds until a person who repeated too much may come back."""
         return self._idle.wait(fold_name(name), now)
 
     @property
@@ -157,7 +158,7 @@ class Budget:
         )
 
     def _tidy(self, now: float) -> None:
-        """Forget the allowances that nobody has used for a while."""
+        """Forget the quotas that have not been used for a while."""
         for rates in (self._joins, self._site_joins, *self._personal):
             rates.tidy(now)
         self._gone = {

@@ -1,11 +1,8 @@
-"""A host's authority: who may be put out, silenced or given another role, and who hosts next."""
+"""The host's authority: removing and muting people, giving roles, choosing the next host."""
 
 from collections.abc import Callable
 from typing import Final
 
-from genie_core.room.budget import Budget
-from genie_core.room.history import NO_DISK, History
-from genie_core.room.peer import Peer
 from genie_core.room.protocol.codec import whole_text
 from genie_core.room.protocol.events import ArgumentSharingChanged, MemberModerated
 from genie_core.room.protocol.frames import (
@@ -17,8 +14,10 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.names import fold_name
-from genie_core.room.roster import Roster
 from genie_core.room.security.host_records import is_valid
+from genie_core.room.server.log_window import NO_DISK, LogWindow
+from genie_core.room.server.peers import Peer, PeerRegistry
+from genie_core.room.server.quotas import Quotas
 from genie_core.room.state.members import Person
 
 REASON_CHARS: Final = 200
@@ -36,24 +35,23 @@ CAN_NOT_HOST: Final = "{} can't host: that takes a member who is here and may sp
 PUT_OUT: Final = "put out by the host"
 
 
-class Moderator:
-    """Judges what hosts want done, records it, and acts on those who are here.
+class Moderation:
+    """Checks and records what the host demands, and acts on those who are present.
 
-    Whatever is asked without authority is refused by name. `unseat` is called for those who are
-    put out.
+    `leave` is called for each connection that is removed.
     """
 
     def __init__(
         self,
-        history: History,
-        roster: Roster,
-        budget: Budget,
-        unseat: Callable[[Peer, str, float], None],
+        log: LogWindow,
+        peers: PeerRegistry,
+        quotas: Quotas,
+        leave: Callable[[Peer, str, float], None],
     ) -> None:
-        self._history = history
-        self._roster = roster
-        self._budget = budget
-        self._unseat = unseat
+        self._log = log
+        self._peers = peers
+        self._quotas = quotas
+        self._leave = leave
         self._offered = ""
         self._heir: tuple[str, HostRecord | None] = ("", None)
         self._failing = False
@@ -61,50 +59,48 @@ class Moderator:
 
     @property
     def heir(self) -> tuple[str, HostRecord | None]:
-        """Who hosts when this host closes, and where; nobody if the name is empty."""
+        """Who hosts next, and where; the name is empty if no member has accepted."""
         return self._heir
 
     def has_authority(self, peer: Peer) -> bool:
-        """Whether this is the host; if not, they are told."""
-        if fold_name(peer.name) == fold_name(self._history.state.host):
+        """Whether this is the host; refuses otherwise."""
+        if fold_name(peer.name) == fold_name(self._log.state.host):
             return True
-        self._roster.refuse(peer, "not_allowed", "only the host may do that")
+        self._peers.refuse(peer, "not_allowed", "only the host may do that")
         return False
 
-    def moderate(self, peer: Peer, wish: Moderate, now: float) -> None:
-        """Act on somebody, who need not be here."""
-        urgent = wish.measure not in ("unmute", "pardon")
+    def moderate(self, peer: Peer, frame: Moderate, now: float) -> None:
+        """Apply a measure to a person, who need not be present."""
+        urgent = frame.measure not in ("unmute", "pardon")
         if not (self.has_authority(peer) and self._has_time(peer, now, urgent=urgent)):
             return
-        person = self._person(peer, wish.name)
+        person = self._person(peer, frame.name)
         if person is None:
             return
-        objection = self._objection(wish, person)
+        objection = self._objection(frame, person)
         if objection:
-            self._roster.refuse(peer, "out_of_state", objection)
+            self._peers.refuse(peer, "out_of_state", objection)
             return
-        role = wish.role if wish.measure == "role" else None
-        reason = whole_text(wish.reason, REASON_CHARS)
-        self._history.record(
-            peer.name, MemberModerated(wish.measure, person.name, role, reason), now
-        )
-        if wish.measure in FAREWELLS or not _may_host(person):
+        role = frame.role if frame.measure == "role" else None
+        reason = whole_text(frame.reason, REASON_CHARS)
+        self._log.record(peer.name, MemberModerated(frame.measure, person.name, role, reason), now)
+        if frame.measure in FAREWELLS or not _may_host(person):
             self._withdraw(person.name)
-        if wish.measure in FAREWELLS:
-            code, text = FAREWELLS[wish.measure]
-            self._put_out(person.name, code, f"{text}: {reason}" if reason else text, now)
+        if frame.measure in FAREWELLS:
+            code, text = FAREWELLS[frame.measure]
+            self._remove(person.name, code, f"{text}: {reason}" if reason else text, now)
         self._tell_what_is_not_on_disk()
 
     def share(self, peer: Peer, on: bool, now: float) -> None:  # noqa: FBT001 - a frame's field
-        """Show or withhold what tools are called with for guests."""
+        """Show or hide the arguments of tool calls made for guests."""
         if not (self.has_authority(peer) and self._has_time(peer, now, urgent=not on)):
             return
-        if on != self._history.state.sharing:
-            self._history.record(peer.name, ArgumentSharingChanged(on), now)
+        if on != self._log.state.sharing:
+            self._log.record(peer.name, ArgumentSharingChanged(on), now)
             self._tell_what_is_not_on_disk()
 
     def disk_fails(self, *, fails: bool) -> None:
-        """Note whether the log can't be written, and tell the host what is not in it therefore."""
+        """Note whether the log can't be written, and tell the host which measures it lacks."""
         self._failing = fails
         self._tell_what_is_not_on_disk()
 
@@ -112,7 +108,7 @@ class Moderator:
         """Tell the host, once for each measure: it holds in memory, which ends with the room."""
         if not self._failing:
             return
-        for event in self._history.pending():
+        for event in self._log.pending():
             body = event.body
             if event.seq <= self._told or not isinstance(
                 body, MemberModerated | ArgumentSharingChanged
@@ -120,65 +116,65 @@ class Moderator:
                 continue
             self._told = event.seq
             what = f"/{body.measure} {body.name}" if isinstance(body, MemberModerated) else "/share"
-            for host in self._roster.at(self._history.state.host):
-                self._roster.reply(host, FrameRefused("disk", NOT_ON_DISK.format(what)))
+            for host in self._peers.at(self._log.state.host):
+                self._peers.reply(host, FrameRefused("disk", NOT_ON_DISK.format(what)))
 
     def offer(self, peer: Peer, name: str, now: float) -> None:
-        """Ask somebody who is here to host from now on."""
+        """Ask a member to host from now on."""
         if not (self.has_authority(peer) and self._has_time(peer, now)):
             return
         person = self._person(peer, name)
         if person is None:
             return
         if not (person.present and _may_host(person)):
-            self._roster.refuse(peer, "out_of_state", CAN_NOT_HOST.format(person.name))
+            self._peers.refuse(peer, "out_of_state", CAN_NOT_HOST.format(person.name))
             return
         self._offered = person.name
-        for terminal in self._roster.at(person.name):
-            self._roster.reply(terminal, HostingOffered(peer.name))
+        for terminal in self._peers.at(person.name):
+            self._peers.reply(terminal, HostingOffered(peer.name))
 
     def accept(self, peer: Peer, deed: HostRecord, now: float) -> None:
-        """Take note that whoever was asked is willing; the host closes the room then."""
+        """Note that the member who was asked accepts; the host closes the room then."""
         if peer.name != self._offered:
-            self._roster.refuse(peer, "not_allowed", "nobody asked you to host")
+            self._peers.refuse(peer, "not_allowed", "nobody asked you to host")
             return
-        if not _may_host(self._history.state.people[peer.name]):
-            self._roster.refuse(peer, "not_allowed", CAN_NOT_HOST.format(peer.name))
+        if not _may_host(self._log.state.people[peer.name]):
+            self._peers.refuse(peer, "not_allowed", CAN_NOT_HOST.format(peer.name))
             return
         if not self._has_time(peer, now):
             return
         if not is_valid(deed) or (deed.key, deed.host) != (peer.key, peer.name):
-            self._roster.refuse(peer, "unproven", "the deed is not signed by your key")
+            self._peers.refuse(peer, "unproven", "the deed is not signed by your key")
             return
-        if deed.room != self._history.state.room:
-            self._roster.refuse(peer, "wrong_room", "the deed is for another room")
+        if deed.room != self._log.state.room:
+            self._peers.refuse(peer, "wrong_room", "the deed is for another room")
             return
         self._offered, self._heir = "", (peer.name, deed)
-        for terminal in self._roster.at(self._history.state.host):
-            self._roster.reply(terminal, HostingAccepted(peer.name, deed))
+        for terminal in self._peers.at(self._log.state.host):
+            self._peers.reply(terminal, HostingAccepted(peer.name, deed))
 
     def _has_time(self, peer: Peer, now: float, *, urgent: bool = False) -> bool:
-        if self._history.congested and not urgent:  # what takes a right away can't wait
-            self._roster.refuse(peer, "disk", NO_DISK)
-        elif not self._budget.nudge(peer, now):
-            self._roster.refuse(peer, "too_fast", "too much at once; slow down")
+        if self._log.congested and not urgent:  # what takes a right away can't wait
+            self._peers.refuse(peer, "disk", NO_DISK)
+        elif not self._quotas.nudge(peer, now):
+            self._peers.refuse(peer, "too_fast", "too much at once; slow down")
         else:
             return True
         return False
 
     def _person(self, peer: Peer, name: str) -> Person | None:
         wanted = fold_name(name)
-        for person in self._history.state.people.values():
+        for person in self._log.state.people.values():
             if fold_name(person.name) == wanted:
                 return person
-        self._roster.refuse(peer, "unknown_person", f"nobody called {name[:64]} was ever here")
+        self._peers.refuse(peer, "unknown_person", f"nobody called {name[:64]} was ever here")
         return None
 
-    def _objection(self, wish: Moderate, person: Person) -> str:
-        state, name = self._history.state, fold_name(person.name)
+    def _objection(self, frame: Moderate, person: Person) -> str:
+        state, name = self._log.state, fold_name(person.name)
         if name == fold_name(state.host):
             return "the host can't be the target of that"
-        match wish.measure:
+        match frame.measure:
             case "kick" if not person.present:
                 return f"{person.name} is not in the room"
             case "ban" if name in state.banned:
@@ -189,7 +185,7 @@ class Moderator:
                 return f"{person.name} is muted already"
             case "unmute" if name not in state.muted:
                 return f"{person.name} is not muted"
-            case "role" if wish.role in (None, "host"):
+            case "role" if frame.role in (None, "host"):
                 return "there are the roles member, guest and observer; /host hands the room over"
         return ""
 
@@ -200,13 +196,13 @@ class Moderator:
         if self._heir[0] == name:
             self._heir = ("", None)
 
-    def _put_out(self, name: str, code: Refusal, text: str, now: float) -> None:
-        """Let somebody have the log up to here, and then the farewell."""
-        until = self._history.head
-        for terminal in self._roster.at(name):
+    def _remove(self, name: str, code: Refusal, text: str, now: float) -> None:
+        """Remove a person: send the log up to here, and then the farewell."""
+        until = self._log.head
+        for terminal in self._peers.at(name):
             terminal.until = until
-            self._roster.dismiss(terminal, code, text, final=True)
-            self._unseat(terminal, PUT_OUT, now)
+            self._peers.dismiss(terminal, code, text, final=True)
+            self._leave(terminal, PUT_OUT, now)
 
 
 def _may_host(person: Person) -> bool:

@@ -1,50 +1,38 @@
-"""The way out of a room to one peer."""
+"""Sends to one peer what the room has for it."""
 
 import asyncio
 import logging
-from typing import Final, Protocol
+from typing import Final
 
 from genie_core.room.protocol.errors import ConnectionLost
-from genie_core.room.protocol.frames import Entries, ServerFrame
+from genie_core.room.protocol.frames import Entries
+from genie_core.room.server.peers import Peer
+from genie_core.room.server.room import Room
 from genie_core.room.transport.connection import PeerConnection
 
 logger = logging.getLogger(__name__)
 
 
-class Source(Protocol):
-    """What an outlet needs of the room."""
+class PeerWriter:
+    """Sends to one peer.
 
-    @property
-    def durable(self) -> int:
-        """Sequence number up to which events may be delivered."""
-
-    def pull(self, peer_id: int) -> list[ServerFrame]:
-        """The next frames for a peer; empty if it is up to date."""
-
-    def finished(self, peer_id: int) -> bool:
-        """Whether the peer got all that it will ever get."""
-
-
-class Outlet:
-    """Hands to a peer what the room has for it.
-
-    While the peer keeps up, `stir` sends at once, from whichever task the news comes. As soon as
-    sending could mean waiting, the task that runs `run` takes over: only that peer waits.
+    While the peer keeps up, `wake` sends at once, in the task that calls it. As soon as sending
+    could mean waiting, the task that runs `run` takes over: only that peer waits.
     """
 
-    def __init__(self, room: Source, peer: int, link: PeerConnection) -> None:
+    def __init__(self, room: Room, peer: Peer, link: PeerConnection) -> None:
         self.link: Final = link
         self._room = room
         self._peer = peer
         self._wake = asyncio.Event()
         self._resting = False
 
-    def stir(self) -> None:
-        """Take note that the room may have something; never waits and never raises."""
+    def wake(self) -> None:
+        """Send if the room has something for the peer; never waits and never raises."""
         try:
             if not (self._resting and self.link.is_free()) or self._post():
                 self._wake.set()
-        except Exception:  # this connection's failure must not reach who has news for it
+        except Exception:  # this connection's failure must not reach the caller
             logger.exception("sending to a connection failed")
             self.link.abort()
 
@@ -54,7 +42,7 @@ class Outlet:
         A peer that makes us wait for more than `patience` seconds is dropped.
         """
         try:
-            while not self._room.finished(self._peer):
+            while not self._peer.done:
                 await self._catch_up(patience)
             await self.link.close()
         except TimeoutError:
@@ -70,7 +58,7 @@ class Outlet:
         while frames := self._room.pull(self._peer):
             async with asyncio.timeout(patience):
                 await self.link.send(frames)
-        if not self._room.finished(self._peer):
+        if not self._peer.done:
             self._resting = True
             try:
                 await self._wake.wait()
@@ -83,6 +71,6 @@ class Outlet:
         if frames:
             self.link.post(frames)
         for frame in frames:
-            if isinstance(frame, Entries) and frame.events[-1].seq < self._room.durable:
+            if isinstance(frame, Entries) and frame.events[-1].seq < self._room.log.durable:
                 return True
-        return self._room.finished(self._peer)
+        return self._peer.done

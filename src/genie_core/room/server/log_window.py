@@ -1,4 +1,4 @@
-"""A room's log as it is handed out: the source of all catching up."""
+"""The log of a room: its latest events in memory, older ones read from disk."""
 
 import logging
 from collections import OrderedDict
@@ -17,7 +17,7 @@ PENDING_EVENTS: Final = 20_000
 """Events that may wait for a disk that fails; beyond them nothing new is taken."""
 
 TAIL: Final = 4_096
-"""Of the events that are on disk, about so many of the latest are held in memory, too."""
+"""About how many of the events on disk are held in memory, too."""
 
 NO_DISK: Final = "the host can't write to its disk"
 UNREADABLE: Final = "the host can't read its log"
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 _encode: Final = msgspec.json.Encoder().encode
 
 
-class Past(Protocol):
+class EventSource(Protocol):
     """Where events that are on disk can be read again."""
 
     def read(self, after: int, most: int) -> list[Event]:
@@ -40,17 +40,19 @@ class Past(Protocol):
         """
 
 
-class History:
-    """All events so far, and up to where they are safe on disk.
+class LogWindow:
+    """All events so far, of which those up to `durable` are on disk.
 
-    Only safe events are handed out by `after`; peers with the same position share one frame. With
-    a `past` to read them from, the older ones are not held in memory. `base` is the room before the
-    first of `events`; it belongs to the history from then on. `refusal` says why nothing can be
-    written any more, if that is so.
+    `after` returns durable events only; peers with the same position share one frame. With a `past`
+    to read them from, older events are not held in memory. `base` is the room before the first of
+    `events`; the log takes it over. `refusal` says why nothing can be written any more, if so.
     """
 
     def __init__(
-        self, events: Iterable[Event], base: RoomState | None = None, past: Past | None = None
+        self,
+        events: Iterable[Event],
+        base: RoomState | None = None,
+        past: EventSource | None = None,
     ) -> None:
         self.state = base or RoomState()
         self._past = past
@@ -72,7 +74,7 @@ class History:
 
     @property
     def congested(self) -> bool:
-        """Whether so much waits for the disk that only departures may still be recorded."""
+        """Whether so many events wait for the disk that only departures may be recorded."""
         return bool(self.refusal) or self.head - self.durable >= PENDING_EVENTS
 
     def record(self, by: str, body: AnyBody, now: float) -> Event:
@@ -96,7 +98,7 @@ class History:
         return self._events[self.durable - self._before :]
 
     def commit(self, seq: int) -> None:
-        """Take note that everything up to `seq` is on disk."""
+        """Note that everything up to `seq` is on disk."""
         if seq > self.head:
             raise ValueError(f"event {seq} was never recorded")
         self.durable = max(self.durable, seq)
@@ -106,7 +108,7 @@ class History:
             self._before += surplus
 
     def after(self, position: int) -> Entries | None:
-        """The next safe events after `position`, in a frame of bounded size; None if up to date."""
+        """The next durable events after `position`, in a frame of bounded size; None if up to date."""
         if position >= self.durable:
             return None
         key = (position, self.durable)

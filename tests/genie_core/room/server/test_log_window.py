@@ -1,12 +1,12 @@
 import pytest
 
-from genie_core.room.history import BATCH_BYTES, BATCH_EVENTS, TAIL, History
 from genie_core.room.protocol.events import Event, HostStarted, MessagePosted, RoomCreated
+from genie_core.room.server.log_window import BATCH_BYTES, BATCH_EVENTS, TAIL, LogWindow
 from genie_core.room.state.room_state import RoomState
 
 
-def filled(count: int, text: str = "x") -> History:
-    history = History([Event(1, 0.0, "", RoomCreated("r", "t"))])
+def filled(count: int, text: str = "x") -> LogWindow:
+    history = LogWindow([Event(1, 0.0, "", RoomCreated("r", "t"))])
     for n in range(2, count + 1):
         history.record("alice", MessagePosted(str(n), text), float(n))
     return history
@@ -61,7 +61,7 @@ def test_batches_are_bounded_in_number_and_bytes() -> None:
 
 def test_known_events_are_not_taken_twice() -> None:
     opened = Event(1, 0.0, "", RoomCreated("r", "t"))
-    history = History([opened, opened, Event(2, 0.0, "", HostStarted("hana"))])
+    history = LogWindow([opened, opened, Event(2, 0.0, "", HostStarted("hana"))])
     assert history.head == 2
     assert history.event(1) == opened
     assert history.event(3) is None
@@ -74,7 +74,7 @@ class Disk:
         self.events: list[Event] = []
         self.broken = False
 
-    def write(self, history: History) -> None:
+    def write(self, history: LogWindow) -> None:
         self.events += history.pending()
         history.commit(history.head)
 
@@ -84,7 +84,7 @@ class Disk:
         return self.events[after : after + most]
 
 
-def handed_out(history: History) -> list[Event]:
+def handed_out(history: LogWindow) -> list[Event]:
     events: list[Event] = []
     while (batch := history.after(len(events))) is not None:
         events += batch.events
@@ -93,7 +93,7 @@ def handed_out(history: History) -> list[Event]:
 
 def test_what_is_on_disk_is_read_from_there_and_nothing_is_missing() -> None:
     disk = Disk()
-    history = History([], past=disk)
+    history = LogWindow([], past=disk)
     for n in range(1, 3 * TAIL):
         history.record("alice", MessagePosted(str(n), "x"), float(n))
         if not n % 50:
@@ -112,14 +112,14 @@ def test_what_is_on_disk_is_read_from_there_and_nothing_is_missing() -> None:
 
 def test_a_history_goes_on_from_a_state() -> None:
     disk = Disk()
-    first = History([], past=disk)
+    first = LogWindow([], past=disk)
     for n in range(1, 11):
         first.record("alice", MessagePosted(str(n), "x"), float(n))
     disk.write(first)
     base = RoomState()
     for event in disk.events[:6]:
         base.apply(event)
-    history = History(disk.events[6:], base, disk)
+    history = LogWindow(disk.events[6:], base, disk)
     assert (history.head, history.durable, history.pending()) == (10, 10, [])
     assert handed_out(history) == disk.events
     history.record("bob", MessagePosted("11", "y"), 11.0)

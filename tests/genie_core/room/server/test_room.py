@@ -12,7 +12,6 @@ from tests.genie_core.room.bench import (
 )
 from tests.genie_core.room.crowd import Crowd
 
-from genie_core.room.core import FAREWELL_CHARS, ROOMS_REASONS
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.events import (
     ROOM,
@@ -56,6 +55,8 @@ from genie_core.room.protocol.frames import (
     Welcome,
 )
 from genie_core.room.protocol.limits import Limits
+from genie_core.room.server.peers import ARRIVING
+from genie_core.room.server.room import FAREWELL_CHARS, ROOMS_REASONS
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import Phase
 from genie_core.room.transport.hardening import most_standing
@@ -155,7 +156,7 @@ def test_who_may_not_come_in_is_told_why(hello: Hello, code: str) -> None:
     peer = bench.connect(hello)
     refusal = only_refusal(bench.pull(peer))
     assert (refusal.code, refusal.final) == (code, True)
-    assert bench.room.finished(peer)
+    assert peer.done
     assert bench.room.state.head == head
 
 
@@ -208,11 +209,11 @@ def test_of_too_many_strangers_the_oldest_of_the_site_with_the_most_is_turned_aw
     local = [bench.connect() for _ in range(100)]
     first = bench.room.connect(LAN, PIN)
     crowd = [bench.room.connect(f"fd00::{n:x}", PIN) for n in range(1, most_standing(4))]
-    assert not any(map(bench.room.finished, [first, *crowd, *local]))
+    assert not any(each.done for each in (first, *crowd, *local))
     last = bench.room.connect("192.0.2.8", PIN)
     refusal = only_refusal(bench.pull(crowd[0]))
     assert (refusal.code, refusal.final) == ("room_full", False)
-    assert all(map(bench.room.is_arriving, [first, *crowd[1:], last, *local]))
+    assert all(each.stage in ARRIVING for each in (first, *crowd[1:], last, *local))
     bench.send(local[0], Hello("bob"))
     assert isinstance(bench.pull(local[0])[0], Welcome)
 
@@ -261,7 +262,7 @@ def test_nothing_is_delivered_before_it_is_on_disk() -> None:
     bench.pull(alice)
     bench.room.receive(alice, PostMessage("m1", "hello"), bench.now)
     assert bench.pull(alice) == bench.pull(bob) == []
-    assert [event.body for event in bench.room.pending()] == [MessagePosted("m1", "hello")]
+    assert [event.body for event in bench.room.log.pending()] == [MessagePosted("m1", "hello")]
     bench.commit()
     assert len(events_in(bench.pull(alice))) == len(events_in(bench.pull(bob))) == 1
 
@@ -558,10 +559,10 @@ def test_leaving_is_recorded_with_its_reason() -> None:
         bench.room.state.head, 1000.0, ROOM, MemberLeft("alice", "lunch")
     )
     assert bench.pull(alice) == []
-    assert bench.room.finished(alice)
+    assert alice.done
     bench.room.disconnect(alice, "gone", bench.now)
     bench.room.disconnect(bob, "connection lost", bench.now)
-    assert bench.room.pending()[0].body == MemberLeft("bob", "connection lost")
+    assert bench.room.log.pending()[0].body == MemberLeft("bob", "connection lost")
     assert bench.room.state.present() == []
 
 
@@ -608,19 +609,18 @@ def test_suspending_delivers_the_rest_and_then_says_farewell() -> None:
     bench.room.receive(alice, PostMessage("1", "last words"), bench.now)
     bench.room.suspend("good night", bench.now)
     assert bench.pull(alice) == []
-    assert not bench.room.finished(alice)
+    assert not alice.done
     bench.commit()
     frames = bench.pull(alice)
     assert [type(event.body) for event in events_in(frames)] == [MessagePosted, RoomSuspended]
     assert isinstance(frames[-1], FrameRefused)
     assert (frames[-1].code, frames[-1].final) == ("suspended", True)
     assert only_refusal(bench.pull(stranger)).code == "suspended"
-    assert bench.room.finished(alice)
-    assert bench.room.finished(stranger)
+    assert all(each.done for each in (alice, stranger))
     late = only_refusal(bench.pull(bench.connect(Hello("bob"))))
     assert (late.code, late.text) == ("suspended", "the host suspended the room: good night")
     bench.room.disconnect(alice, "gone", bench.now)
-    assert bench.room.pending() == []
+    assert bench.room.log.pending() == []
 
 
 # -- slow peers and a failing disk
@@ -649,9 +649,9 @@ def test_a_peer_that_lets_replies_pile_up_is_dismissed_and_may_return() -> None:
         bench.room.trouble("")
     refusal = refusals(bench.pull(alice))[-1]
     assert (refusal.code, refusal.final) == ("slow", False)
-    assert bench.room.finished(alice)
+    assert alice.done
     bench.room.disconnect(alice, "whatever", bench.now)
-    assert bench.room.pending()[-1].body == MemberLeft("alice", "too slow")
+    assert bench.room.log.pending()[-1].body == MemberLeft("alice", "too slow")
     assert isinstance(bench.pull(bench.connect(Hello("alice")))[0], Welcome)
 
 
@@ -663,7 +663,7 @@ def test_a_peer_that_insists_on_what_is_refused_is_dismissed() -> None:
         bench.send(alice, PostMessage("1", ""))
         seen += bench.pull(alice)
     assert [refusal.code for refusal in refusals(seen)] == ["malformed"] * 5 + ["too_fast"]
-    assert bench.room.finished(alice)
+    assert alice.done
 
 
 def test_trouble_with_the_disk_is_told_once_and_to_newcomers_too() -> None:
@@ -683,7 +683,7 @@ def test_trouble_with_the_disk_is_told_once_and_to_newcomers_too() -> None:
 def test_what_waits_for_a_failing_disk_is_bounded_whoever_sends_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("genie_core.room.history.PENDING_EVENTS", 10)
+    monkeypatch.setattr("genie_core.room.server.log_window.PENDING_EVENTS", 10)
     bench = Bench(limits=Limits(burst=10**6, members=3))
     host, bob = bench.join_host(), bench.join("bob")
     seq = bench.say(host)
@@ -698,7 +698,7 @@ def test_what_waits_for_a_failing_disk_is_bounded_whoever_sends_it(
         late = room.connect()
         room.receive(late, Hello("late"), bench.now)
         room.disconnect(late, "gone", bench.now)
-    assert len(room.pending()) <= 10 + bench.room.limits.members
+    assert len(room.log.pending()) <= 10 + bench.room.limits.members
     assert {refusal.code for refusal in refusals(bench.pull(bob) + bench.pull(host))} == {"disk"}
     late = room.connect()
     room.receive(late, Hello("late"), bench.now)

@@ -1,6 +1,6 @@
-from genie_core.room.budget import WORK_RATE, WRITERS, Budget
-from genie_core.room.peer import Peer, Signals
-from genie_core.room.protocol.limits import Limits
+from genie_core.room.protocol.limits import WORK_RATE, Limits
+from genie_core.room.server.peers import Peer, Signals
+from genie_core.room.server.quotas import WRITERS, Quotas
 
 LIMITS = Limits(burst=4, per_second=1.0, volume=1600)
 
@@ -10,7 +10,7 @@ def person(name: str, source: str = "there") -> Peer:
 
 
 def test_so_many_arrive_from_one_address_in_a_minute_and_no_more() -> None:
-    budget = Budget(Limits(joins=30))
+    budget = Quotas(Limits(joins=30))
     assert all(budget.join("there", 0.0) for _ in range(30))
     came = sum(budget.join("there", 0.01 * n) for n in range(6_000))
     assert 29 <= came <= 30
@@ -19,7 +19,7 @@ def test_so_many_arrive_from_one_address_in_a_minute_and_no_more() -> None:
 
 
 def test_size_counts_as_much_as_number() -> None:
-    budget = Budget(LIMITS)
+    budget = Quotas(LIMITS)
     ann = person("ann")
     assert budget.speak(ann, 1000, 0.0)
     assert budget.speak(ann, 1000, 0.0)
@@ -29,7 +29,7 @@ def test_size_counts_as_much_as_number() -> None:
 
 
 def test_text_that_is_only_passed_on_counts_too() -> None:
-    budget = Budget(LIMITS)
+    budget = Quotas(LIMITS)
     ann = person("ann")
     passed = sum(budget.pass_on(ann, 400, 0.0) for _ in range(WORK_RATE))
     assert passed == 4
@@ -37,7 +37,7 @@ def test_text_that_is_only_passed_on_counts_too() -> None:
 
 
 def test_another_name_from_the_same_place_gains_nothing() -> None:
-    budget = Budget(LIMITS)
+    budget = Quotas(LIMITS)
     said = 0
     for turn in range(50):
         peer = person(f"name{turn}")
@@ -48,7 +48,7 @@ def test_another_name_from_the_same_place_gains_nothing() -> None:
 
 
 def test_two_names_that_take_turns_gain_nothing_either() -> None:
-    budget = Budget(LIMITS)
+    budget = Quotas(LIMITS)
     said = 0
     for turn in range(50):
         peer = person("ann" if turn % 2 else "bob")
@@ -59,7 +59,7 @@ def test_two_names_that_take_turns_gain_nothing_either() -> None:
 
 
 def test_whoever_comes_from_elsewhere_or_is_known_keeps_their_own() -> None:
-    budget = Budget(LIMITS)
+    budget = Quotas(LIMITS)
     ann, ben, cem = person("ann"), person("ben"), person("cem", "elsewhere")
     budget.arrive(ben, 0.0)
     assert budget.speak(ben, 1, 0.0)
@@ -72,7 +72,7 @@ def test_whoever_comes_from_elsewhere_or_is_known_keeps_their_own() -> None:
 
 
 def test_the_debts_of_a_person_are_no_known_neighbours_and_stay_their_own() -> None:
-    budget = Budget(LIMITS)
+    budget = Quotas(LIMITS)
     mallory, ann, ben = person("mallory"), person("ann"), person("ben")
     mallory.arrived = 100 * LIMITS.volume
     assert budget.repeat(mallory, 0.0)
@@ -88,7 +88,7 @@ def test_the_debts_of_a_person_are_no_known_neighbours_and_stay_their_own() -> N
 
 
 def test_what_was_used_up_comes_back_with_time() -> None:
-    budget = Budget(LIMITS)
+    budget = Quotas(LIMITS)
     ann, ben = person("ann"), person("ben")
     budget.arrive(ann, 0.0)
     assert all(budget.speak(ann, 1, 0.0) for _ in range(4))
@@ -98,14 +98,14 @@ def test_what_was_used_up_comes_back_with_time() -> None:
 
 
 def test_the_whole_room_has_a_limit_that_does_not_bind_the_host() -> None:
-    budget = Budget(LIMITS)
+    budget = Quotas(LIMITS)
     crowd = [person(f"p{n}") for n in range(100)]
     assert sum(budget.record(peer, LIMITS.volume, 0.0) for peer in crowd) == WRITERS
     assert budget.record(person("hana", source=""), 100, 0.0)
 
 
 def test_all_that_arrives_from_a_person_is_charged_over_all_connections() -> None:
-    budget = Budget(Limits())
+    budget = Quotas(Limits())
     one, two, other = person("ann"), person("ann"), person("ben")
     for _ in range(40):
         budget.read(one, 256 * 1024, 0.0)
@@ -116,7 +116,7 @@ def test_all_that_arrives_from_a_person_is_charged_over_all_connections() -> Non
 
 
 def test_so_is_the_time_that_it_takes_whatever_its_size() -> None:
-    budget = Budget(Limits())
+    budget = Quotas(Limits())
     ann = person("ann")
     budget.spend(ann, 0.08, 0.0)
     assert budget.pause(ann, 0.0) == 0.0
@@ -125,7 +125,7 @@ def test_so_is_the_time_that_it_takes_whatever_its_size() -> None:
 
 
 def test_no_frame_is_charged_for_the_hours_in_which_the_process_stood_still() -> None:
-    budget = Budget(Limits())
+    budget = Quotas(Limits())
     ann, ben = person("ann"), person("ben")
     budget.spend(ann, 4 * 3600.0, 0.0)
     assert 10.0 < budget.pause(ann, 0.0) < 20.0
@@ -136,7 +136,7 @@ def test_no_frame_is_charged_for_the_hours_in_which_the_process_stood_still() ->
 
 def test_a_file_of_the_largest_size_is_never_kept_waiting_for_long() -> None:
     limits = Limits()
-    budget = Budget(limits)
+    budget = Quotas(limits)
     ann, now = person("ann"), 0.0
     for _ in range(0, limits.file_bytes, 96 * 1024):
         budget.read(ann, 129 * 1024, now)
@@ -145,7 +145,7 @@ def test_a_file_of_the_largest_size_is_never_kept_waiting_for_long() -> None:
 
 
 def test_another_name_does_not_end_the_pause_and_the_own_host_has_none() -> None:
-    budget = Budget(Limits())
+    budget = Quotas(Limits())
     ann, ben, host = person("ann"), person("ben"), person("hana", source="")
     for each in (ann, host):
         budget.read(each, 10**9, 0.0)
@@ -157,7 +157,7 @@ def test_another_name_does_not_end_the_pause_and_the_own_host_has_none() -> None
 
 
 def test_repeats_are_charged_by_their_size() -> None:
-    budget = Budget(Limits())
+    budget = Quotas(Limits())
     ann, host = person("ann"), person("hana", source="")
     ann.arrived = host.arrived = 250_000
     assert sum(budget.repeat(ann, 0.0) for _ in range(100)) == 9
@@ -167,7 +167,7 @@ def test_repeats_are_charged_by_their_size() -> None:
 
 
 def test_strangers_with_many_addresses_of_a_network_leave_those_who_are_known_alone() -> None:
-    budget = Budget(Limits(joins=30))
+    budget = Quotas(Limits(joins=30))
     came = sum(budget.join(f"fd00::bad:{n:x}", 0.0) for n in range(6_000))
     assert came == 4 * 30
     assert all(budget.join(f"fd00::{n:x}", 0.0, key=f"key{n}") for n in range(1, 47))

@@ -1,0 +1,293 @@
+"""The connections of a room: what is known of each, and what is queued for it."""
+
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
+
+from genie_core.room.protocol.codec import whole_text
+from genie_core.room.protocol.frames import (
+    AcceptHosting,
+    AgentProgress,
+    AnswerApproval,
+    AnswerDelta,
+    AnswerJoinRequest,
+    Bye,
+    Chunk,
+    FetchFile,
+    Frame,
+    FrameRefused,
+    Hello,
+    MemberTyping,
+    Moderate,
+    OfferHosting,
+    PostMessage,
+    Prove,
+    Publish,
+    RecoverEvents,
+    Refusal,
+    ReportDelta,
+    ReportProgress,
+    ServerFrame,
+    SetEngine,
+    SetPreferences,
+    ShareArguments,
+    Stop,
+    StoreFile,
+    Typing,
+)
+from genie_core.room.protocol.limits import Limits
+from genie_core.room.protocol.names import fold_name
+
+REFUSAL_CHARS: Final = 300
+"""Longest text of a refusal, which may quote what was sent."""
+
+MERGED_CHARS: Final = 64_000
+"""Most text of one answer that waits for one peer; the finished answer has all of it anyway."""
+
+
+class Stage(Enum):
+    """Where a connection stands."""
+
+    GREETING = "greeting"
+    PROVING = "proving"
+    HELD = "held"
+    SEATED = "seated"
+    LEAVING = "leaving"
+
+
+ARRIVING: Final = frozenset({Stage.GREETING, Stage.PROVING})
+"""Stages that end within seconds, or else the connection does."""
+
+_TALK: Final = (
+    *(
+        PostMessage,
+        Publish,
+        SetEngine,
+        SetPreferences,
+        Typing,
+        ReportDelta,
+        ReportProgress,
+        Stop,
+        AnswerApproval,
+    ),
+    *(RecoverEvents, OfferHosting, AcceptHosting),
+)
+_AUTHORITY: Final = (Moderate, ShareArguments, AnswerJoinRequest)
+_FILES: Final = (StoreFile, Chunk, FetchFile)
+
+NEXT: Final[dict[tuple[Stage, type[Frame]], Stage]] = {
+    (Stage.GREETING, Hello): Stage.PROVING,
+    (Stage.PROVING, Prove): Stage.SEATED,
+    (Stage.PROVING, Bye): Stage.LEAVING,
+    (Stage.HELD, Bye): Stage.LEAVING,
+    (Stage.SEATED, Bye): Stage.LEAVING,
+    **{(Stage.SEATED, kind): Stage.SEATED for kind in (*_TALK, *_AUTHORITY, *_FILES)},
+}
+"""Which frames fit which stage, and the stage that follows if all is well. Anything else ends the
+connection. Inside the host's own process a hello is enough to join."""
+
+
+class Signals:
+    """Ephemeral frames that wait for one peer. The oldest go when there are too many."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._waiting: OrderedDict[
+            str | int | tuple[int, str, str], MemberTyping | AnswerDelta | AgentProgress
+        ] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, signal: MemberTyping | AnswerDelta | AgentProgress) -> None:
+        """Queue a signal, merged with a queued one for the same person, agent or message."""
+        if isinstance(signal, MemberTyping):
+            self._waiting[signal.name] = signal
+        elif isinstance(signal, AgentProgress):
+            note = signal.detail if signal.what == "note" else ""  # nothing else may hide it
+            self._waiting[signal.message, signal.agent, note] = signal
+        else:
+            earlier = self._waiting.get(signal.message)
+            text = earlier.text if isinstance(earlier, AnswerDelta) else ""
+            merged = (text + signal.text)[-MERGED_CHARS:]
+            self._waiting[signal.message] = AnswerDelta(signal.message, merged)
+        if len(self._waiting) > self._capacity:
+            self._waiting.popitem(last=False)
+
+    def take(self) -> list[ServerFrame]:
+        """Take all queued signals."""
+        taken: list[ServerFrame] = list(self._waiting.values())
+        self._waiting.clear()
+        return taken
+
+
+@dataclass(slots=True, eq=False)
+class Peer:
+    """One connection to the room. Nothing in it grows with how slowly the peer reads.
+
+    `source` and `channel` are those of `Room.connect`. The client signs `nonce` with its `hello`;
+    `pass_id` is the invite that admitted it. `position` is the last event sent, `strikes` counts
+    the frames refused in a row, `arrived` is the size of the last frame. `farewell` is the refusal
+    to end with, sent only after the events up to `until`. `done` says that nothing more is sent.
+    """
+
+    id: int
+    signals: Signals
+    source: str = ""
+    channel: str | None = None
+    stage: Stage = Stage.GREETING
+    hello: Hello = field(default_factory=lambda: Hello(""))
+    nonce: str = ""
+    pass_id: str = ""
+    held_at: float = 0.0
+    name: str = ""
+    device: str = ""
+    position: int = 0
+    strikes: int = 0
+    replies: deque[ServerFrame] = field(default_factory=deque)
+    arrived: int = 0
+    farewell: FrameRefused | None = None
+    until: int = 0
+    done: bool = False
+
+    @property
+    def key(self) -> str:
+        """The key that the client claims; proven from the stage HELD on."""
+        return self.hello.key
+
+    def take_replies(self) -> list[ServerFrame]:
+        """Take all queued replies."""
+        taken = list(self.replies)
+        self.replies.clear()
+        return taken
+
+
+class PeerRegistry:
+    """The connections of a room, and which of them are members.
+
+    Names that a reader could confuse count as the same. A person may be connected from several
+    terminals, told apart by their devices.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._peers: dict[int, Peer] = {}
+        self._seats: dict[str, dict[str, Peer]] = {}
+        self._ready: set[int] = set()
+        self._next = 1
+
+    def __iter__(self) -> Iterator[Peer]:
+        return iter(list(self._peers.values()))
+
+    def add(self, source: str, channel: str | None = None) -> Peer:
+        """Register a new connection, which is not a member yet."""
+        signals = Signals(self._limits.signals)
+        peer = self._peers[self._next] = Peer(self._next, signals, source, channel)
+        self._next += 1
+        return peer
+
+    def get(self, peer_id: int) -> Peer | None:
+        """The connection with this number, unless it is gone."""
+        return self._peers.get(peer_id)
+
+    def remove(self, peer: Peer) -> bool:
+        """Forget a connection, which must be vacated separately; False if that was done before."""
+        return self._peers.pop(peer.id, None) is not None
+
+    @property
+    def strangers(self) -> list[Peer]:
+        """The connections that have not shown who they are, the oldest first."""
+        return [peer for peer in self._peers.values() if peer.stage in ARRIVING]
+
+    @property
+    def held(self) -> list[Peer]:
+        """The connections that wait for the host's answer."""
+        return [peer for peer in self._peers.values() if peer.stage is Stage.HELD]
+
+    @property
+    def people(self) -> int:
+        """How many people are in the room."""
+        return len(self._seats)
+
+    @property
+    def seated(self) -> list[Peer]:
+        """The terminals of all members, those of a person together, in order of arrival."""
+        return [peer for terminals in self._seats.values() for peer in terminals.values()]
+
+    def at(self, name: str) -> list[Peer]:
+        """The terminals of the person with this name, or one too much like it."""
+        return list(self._seats.get(fold_name(name), {}).values())
+
+    def terminal(self, name: str, device: str) -> Peer | None:
+        """One terminal of a person."""
+        return self._seats.get(fold_name(name), {}).get(device)
+
+    def seat(self, peer: Peer) -> None:
+        """Make a peer a member, by its name and device."""
+        self._seats.setdefault(fold_name(peer.name), {})[peer.device] = peer
+
+    def vacate(self, peer: Peer) -> bool:
+        """Undo `seat`; False if the peer is no member."""
+        seat = fold_name(peer.name)
+        terminals = self._seats.get(seat, {})
+        if not peer.name or terminals.get(peer.device) is not peer:
+            return False
+        del terminals[peer.device]
+        if not terminals:
+            del self._seats[seat]
+        return True
+
+    def reply(self, peer: Peer, frame: ServerFrame) -> None:
+        """Queue a frame that must not get lost; dismiss a peer that reads too slowly.
+
+        A peer that is leaving gets nothing more than its farewell.
+        """
+        if peer.stage is Stage.LEAVING:
+            return
+        if len(peer.replies) >= self._limits.replies:
+            peer.replies.clear()
+            self.dismiss(peer, "slow", "you read too slowly; come back to catch up", final=False)
+            return
+        peer.replies.append(frame)
+        self._ready.add(peer.id)
+
+    def refuse(self, peer: Peer, code: Refusal, text: str, ref: str = "") -> None:
+        """Refuse a frame; dismiss a peer after too many refusals in a row."""
+        if peer.stage is Stage.LEAVING:
+            return
+        peer.strikes += 1
+        if peer.strikes > self._limits.replies:
+            self.dismiss(peer, "too_fast", "too many refused frames in a row", final=False)
+            return
+        self.reply(peer, FrameRefused(code, whole_text(text, REFUSAL_CHARS), ref))
+
+    def drop(self, peer: Peer, why: str) -> None:
+        """Dismiss a peer that demands too much, at once; it may come back later."""
+        if peer.stage is not Stage.LEAVING:
+            peer.replies.clear()
+            self.dismiss(peer, "too_fast", why, final=False)
+
+    def signal(self, sender: Peer, signal: MemberTyping | AnswerDelta | AgentProgress) -> None:
+        """Send something ephemeral to all members but its sender."""
+        for peer in self.seated:
+            if peer is not sender:
+                peer.signals.add(signal)
+                self._ready.add(peer.id)
+
+    def dismiss(self, peer: Peer, code: Refusal, text: str, *, final: bool) -> None:
+        """End a connection with a farewell. `final`: coming back is of no use."""
+        peer.stage = Stage.LEAVING
+        peer.farewell = FrameRefused(code, whole_text(text, REFUSAL_CHARS), final=final)
+        self._ready.add(peer.id)
+
+    def mark_ready(self, *peers: Peer) -> None:
+        """Note that there may be something to send to these peers, or to all if none is given."""
+        self._ready.update(peer.id for peer in peers or self._peers.values())
+
+    def take_ready(self) -> list[Peer]:
+        """The peers with possibly something to send since the last call."""
+        ready = [self._peers[each] for each in sorted(self._ready) if each in self._peers]
+        self._ready.clear()
+        return ready

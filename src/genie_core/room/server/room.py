@@ -1,0 +1,469 @@
+"""The room at its host: connections come and go, frames go in, events and replies come out.
+
+Pure: nothing here waits, reads a clock or touches a file. The log is the outbox of all peers: each
+has a position in it, and `pull` returns the events that are on disk and not yet sent. So a slow
+peer costs no memory, and nothing is acknowledged before it is durable: the `MessagePosted` event that comes
+back *is* the acknowledgement.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from genie_core.room.protocol.codec import whole_text
+from genie_core.room.protocol.events import (
+    DIGEST_CHARS,
+    PREFERENCE_CHARS,
+    ROOM,
+    VISIT_CHARS,
+    Copied,
+    Event,
+    FileRef,
+    HostStarted,
+    MemberJoined,
+    MemberLeft,
+    MessagePosted,
+    Role,
+    RoomCreated,
+    RoomSuspended,
+    tag,
+)
+from genie_core.room.protocol.frames import (
+    AcceptHosting,
+    AnswerApproval,
+    AnswerJoinRequest,
+    Bye,
+    Chunk,
+    ClientFrame,
+    Entries,
+    FetchFile,
+    Hello,
+    MemberTyping,
+    Moderate,
+    OfferHosting,
+    PostMessage,
+    Prove,
+    Publish,
+    RecoverEvents,
+    Refusal,
+    ReportDelta,
+    ReportProgress,
+    ServerFrame,
+    SetEngine,
+    SetPreferences,
+    ShareArguments,
+    Stop,
+    StoreFile,
+    Suspending,
+    Trouble,
+    Typing,
+    Welcome,
+)
+from genie_core.room.protocol.host_record import HostRecord
+from genie_core.room.protocol.limits import Limits
+from genie_core.room.protocol.names import check_name, fold_name, is_blank, skeletons
+from genie_core.room.security.identity import Identity
+from genie_core.room.security.invite_tokens import InviteTokens
+from genie_core.room.server.admission import Admission
+from genie_core.room.server.file_requests import FileRequests
+from genie_core.room.server.handlers import LABEL_CHARS, SILENCED, FrameHandlers
+from genie_core.room.server.log_window import EventSource, LogWindow
+from genie_core.room.server.moderation import PUT_OUT, Moderation
+from genie_core.room.server.peers import NEXT, Peer, PeerRegistry, Stage
+from genie_core.room.server.quotas import Quotas
+from genie_core.room.server.recovery import EventRecovery
+from genie_core.room.state.members import Terminal
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.transport.hardening import most_standing
+from genie_core.room.transport.origin import site_of
+
+REASON_CHARS: Final = 200
+SUSPENDING: Final = "suspending"
+DROPPED: Final = {"slow": "too slow", "too_fast": "sent too much"}
+"""Why somebody left whom the room has dropped."""
+
+ROOMS_REASONS: Final = frozenset({PUT_OUT, *DROPPED.values()})
+"""Reasons to leave that the room gives, not the person."""
+
+FAREWELL_CHARS: Final = 80
+"""Longest reason of somebody who leaves, which is recorded each time."""
+
+
+class Room:
+    """A room, built from its past events; its id and title are those given here.
+
+    A long log need not be given whole: `base` is then the room before the first of `events`, and
+    `past` reads the ones before it. The host's `identity` signs each challenge.
+
+    Call `open` once, then `connect`, `receive` and `disconnect` for each connection. After any
+    call, `peers.take_ready` names the peers to `pull` for, `log.pending` the events to write, and
+    `files.take_jobs` the disk work; `commit` says what has been written. `suspend` ends it. Times
+    are in seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        events: Iterable[Event] = (),
+        *,
+        room: str,
+        title: str,
+        limits: Limits | None = None,
+        passes: InviteTokens | None = None,
+        ask: bool = False,
+        files: Mapping[str, FileRef] | None = None,
+        base: RoomState | None = None,
+        past: EventSource | None = None,
+        identity: Identity | None = None,
+    ) -> None:
+        self.limits: Final = limits or Limits()
+        self.log: Final = LogWindow(events, base, past)
+        self.peers: Final = PeerRegistry(self.limits)
+        self.quotas: Final = Quotas(self.limits)
+        self.files: Final = FileRequests(self.peers, self.limits, files or {})
+        self.admission: Final = Admission(
+            self.log,
+            self.peers,
+            self.quotas,
+            self.limits,
+            passes,
+            room=room,
+            ask=ask,
+            join=self._join,
+            identity=identity,
+        )
+        self.deed: HostRecord | None = None
+        self._handlers = FrameHandlers(self.log, self.peers, self.quotas, self.files, self.limits)
+        self._moderation = Moderation(self.log, self.peers, self.quotas, self._leave)
+        self._recovery = EventRecovery(self.log, self.peers, self.quotas, self.limits)
+        self._id = room
+        self._title = title
+        self._trouble = ""
+        self._ends_at: float | None = None
+        self._closed = "the room is closed"
+
+    @property
+    def state(self) -> RoomState:
+        """The room as of the last event, durable or not."""
+        return self.log.state
+
+    def open(
+        self,
+        host: str,
+        host_token: str,
+        now: float,
+        *,
+        key: str = "",
+        pin: str = "",
+        copied: Copied = "",
+        origin: str = "",
+    ) -> None:
+        """Let people in.
+
+        The host is admitted by a hello with `host_token` from inside this process, and by a proof of
+        `key`. `pin` is that of the certificate, empty without TLS. A room that was `copied` from
+        the room `origin` becomes the host's own.
+
+        Raises:
+            InvalidName: the host can't have this name.
+
+        """
+        name = check_name(host)
+        self.admission.host_token = host_token
+        if not self.log.head:
+            self.log.record(ROOM, RoomCreated(self._id, self._title), now)
+        if not copied and (self.state.room, self.state.title) == (self._id, self._title):
+            self.log.record(ROOM, HostStarted(name, key=key, pin=pin), now)
+        else:  # also where the line that told them is damaged, or the room has another title now
+            hosted = HostStarted(name, self._id, self._title, key, pin, copied, origin)
+            self.log.record(ROOM, hosted, now)
+        self._closed = ""
+
+    # -- connections
+
+    def connect(self, source: str = "", channel: str | None = None) -> Peer:
+        """Register a new connection.
+
+        Connections of the same `source` share some limits. Empty stands for the own process,
+        `source.LOOPBACK` for the own machine. `channel` is the pin of the certificate that the
+        connection runs over, empty without TLS; None if both ends are in this process, so that
+        nothing needs to be proven.
+        """
+        peer = self.peers.add(source, channel)
+        if self._closed:
+            self.peers.dismiss(peer, "suspended", self._closed, final=True)
+        else:
+            self._limit_strangers()
+        return peer
+
+    def _limit_strangers(self) -> None:
+        """Dismiss the oldest stranger of the site with the most if there are too many.
+
+        Connections over a network are limited before they get here.
+        """
+        strangers = [each for each in self.peers.strangers if each.channel is not None]
+        if len(strangers) > most_standing(self.limits.half_open):
+            sites = [site_of(each.source) for each in strangers]
+            heaviest = max(sites, key=Counter(sites).__getitem__)
+            why = "too many connections at once; try again"
+            self.peers.dismiss(strangers[sites.index(heaviest)], "room_full", why, final=False)
+
+    def disconnect(self, peer: Peer, reason: str, now: float) -> None:
+        """Note that a connection ended."""
+        if not self.peers.remove(peer):
+            return
+        self.files.forget(peer)
+        self._withdraw_request(peer)
+        code = peer.farewell.code if peer.farewell is not None else ""
+        self._leave(peer, DROPPED.get(code, reason), now)
+        peer.stage, peer.done = Stage.LEAVING, True
+
+    def reject(self, peer: Peer, code: Refusal, text: str, now: float) -> None:
+        """End a connection that sent something that is no frame, or nothing in time."""
+        if peer.stage is not Stage.LEAVING:
+            self._expel(peer, code, text, now)
+
+    # -- frames
+
+    def receive(self, peer: Peer, frame: ClientFrame, now: float) -> None:
+        """Act on a frame. Never raises for anything a peer can send."""
+        if peer.stage is Stage.LEAVING:
+            return
+        if (peer.stage, type(frame)) not in NEXT:
+            kind = tag(frame)
+            why = f"{kind} does not fit here: the connection is {peer.stage.value}"
+            self._expel(peer, "out_of_state", why, now)
+            return
+        match frame:
+            case Hello():
+                self.admission.greet(peer, frame, now)
+            case Prove():
+                self.admission.prove(peer, frame, now)
+            case PostMessage():
+                self._handlers.say(peer, frame, now)
+            case Publish():
+                self._handlers.publish(peer, frame, now)
+            case SetEngine():
+                self._handlers.set_engine(peer, frame, now)
+            case SetPreferences():
+                self._handlers.set_preferences(peer, frame, now)
+            case ReportProgress():
+                self._handlers.progress(peer, frame, now)
+            case Typing():
+                self._handlers.typing(peer, now)
+            case ReportDelta():
+                self._handlers.delta(peer, frame, now)
+            case Stop():
+                self._handlers.stop(peer, frame, now)
+            case AnswerApproval():
+                self._handlers.answer_approval(peer, frame, now)
+            case Moderate():
+                self._moderation.moderate(peer, frame, now)
+            case ShareArguments(on=on):
+                self._moderation.share(peer, on, now)
+            case OfferHosting(name=name):
+                self._moderation.offer(peer, name, now)
+            case AcceptHosting(deed=deed):
+                self._moderation.accept(peer, deed, now)
+            case AnswerJoinRequest():
+                if self._moderation.has_authority(peer):
+                    self.admission.answer_request(peer, frame, now)
+            case RecoverEvents(events=events):
+                self._recovery.recover(peer, events, now)
+            case StoreFile() | Chunk() if self._handlers.is_silenced(peer):
+                self.peers.refuse(peer, "not_allowed", SILENCED, frame.digest[:DIGEST_CHARS])
+            case StoreFile() | Chunk() | FetchFile():
+                self.files.ask(peer, frame)
+            case Bye(reason=reason):
+                self._say_goodbye(peer, reason, now)
+
+    def _say_goodbye(self, peer: Peer, reason: str, now: float) -> None:
+        self._withdraw_request(peer)
+        peer.stage = Stage.LEAVING
+        self.peers.mark_ready(peer)
+        self._leave(peer, _persons_reason(reason), now)
+
+    # -- the log
+
+    def commit(self, seq: int) -> None:
+        """Note that everything up to `seq` is on disk; it may now be sent."""
+        self.log.commit(seq)
+        self.peers.mark_ready()
+
+    def pull(self, peer: Peer) -> list[ServerFrame]:
+        """The next frames for a peer: replies, a batch of events, signals; empty if up to date."""
+        if peer.done:
+            return []
+        frames = peer.take_replies() if peer.replies else []
+        if peer.stage is Stage.SEATED:
+            frames += self._entries(peer, self.log.durable)
+            if len(peer.signals):
+                frames += _timely(peer.signals.take(), frames)
+        elif peer.position < peer.until:
+            frames += self._entries(peer, peer.until)
+        if peer.stage is Stage.LEAVING and (peer.position >= peer.until or self._is_cut_off(peer)):
+            peer.done = True
+            if peer.farewell is not None:
+                frames.append(peer.farewell)
+        return frames
+
+    def _is_cut_off(self, peer: Peer) -> bool:
+        """Whether the host removed this peer, and the events it should get first can't be written."""
+        removed = peer.farewell is not None and peer.farewell.code in ("kicked", "banned")
+        return removed and bool(self._trouble)
+
+    def _entries(self, peer: Peer, until: int) -> list[Entries]:
+        """The next events for a peer, none after `until`."""
+        batch = self.log.after(peer.position)
+        if batch is None:
+            return []
+        if batch.events[-1].seq > until:
+            batch = Entries(tuple(event for event in batch.events if event.seq <= until))
+        peer.position = batch.events[-1].seq
+        return [batch]
+
+    def trouble(self, text: str) -> None:
+        """Tell all members that nothing can be written at the moment; empty: it can again."""
+        if text != self._trouble:
+            self._trouble = text
+            self._moderation.disk_fails(fails=bool(text))
+            self.peers.mark_ready()  # those who are removed don't wait for the disk
+            for peer in self.peers.seated:
+                self.peers.reply(peer, Trouble(text))
+
+    def refuse_all(self, text: str) -> None:
+        """Take nothing and admit no one from now on, for this reason: nothing can be written."""
+        self.log.refusal = text
+        self.trouble(text)
+
+    # -- the end
+
+    def begin_suspending(self, within: float, now: float) -> int:
+        """Take no more messages, and tell all members that the room is suspended so many seconds on.
+
+        Reports of engines are recorded as before. Returns the number of the last event so far:
+        those after it are no messages.
+        """
+        if not self._closed and self._ends_at is None:
+            self._ends_at = now + within
+            self._handlers.closing = True
+            for peer in self.peers.seated:
+                self._tell_of_end(peer, now)
+        return self.log.head
+
+    def _tell_of_end(self, peer: Peer, now: float) -> None:
+        if self._ends_at is not None and SUSPENDING in peer.hello.knows:
+            self.peers.reply(peer, Suspending(max(0.0, self._ends_at - now)))
+
+    def suspend(self, reason: str, now: float) -> None:
+        """End the room. All members get the rest of the log, and then a farewell.
+
+        If a member has accepted to host from now on, the log says so.
+        """
+        if self._closed:
+            return
+        reason = whole_text(reason, REASON_CHARS)
+        heir, deed = self._moderation.heir
+        self.log.record(ROOM, RoomSuspended(reason, heir, deed), now)
+        last = self.log.durable if self.log.refusal else self.log.head
+        self._closed = "the host suspended the room" + (f": {reason}" if reason else "")
+        for peer in self.peers:
+            self.peers.vacate(peer)
+            if peer.stage is not Stage.LEAVING:
+                peer.until = last if peer.stage is Stage.SEATED else 0
+                self.peers.dismiss(peer, "suspended", self._closed, final=True)
+
+    # -- coming and going
+
+    def _join(self, peer: Peer, name: str, role: Role, now: float) -> None:
+        hello = peer.hello
+        silent = self._handlers.is_silent_role(name, role)  # these fields are writing, too
+        agent = "" if silent else whole_text(hello.agent, LABEL_CHARS)
+        preferences = whole_text(hello.preferences, PREFERENCE_CHARS)
+        if silent:
+            preferences = self.state.preferences.get(fold_name(name), "")
+        joined = MemberJoined(
+            role,
+            hello.engine,
+            agent,
+            hello.key,
+            whole_text(hello.device),
+            preferences,
+            whole_text(hello.visit, VISIT_CHARS),
+        )
+        known = fold_name(name) in self.state.keys or name in self.state.people
+        self._replace(name, joined.device)
+        if not self._is_here_as(name, joined):
+            self.log.record(name, joined, now)
+        peer.stage, peer.name, peer.device = Stage.SEATED, name, joined.device
+        peer.position = max(0, min(hello.since, self.log.head))
+        self.peers.seat(peer)
+        self.quotas.arrive(peer, now, known=known)
+        welcome = Welcome(
+            self._id,
+            self._title,
+            name,
+            role,
+            self.state.host,
+            self.log.head,
+            self.limits,
+            deed=self.deed,
+        )
+        self.peers.reply(peer, welcome)
+        if role == "host":
+            self.admission.resend_requests(peer)
+        if self._trouble:
+            self.peers.reply(peer, Trouble(self._trouble))
+        self._tell_of_end(peer, now)
+
+    def _replace(self, name: str, device: str) -> None:
+        before = self.peers.terminal(name, device)
+        if before is None:
+            return
+        self.peers.vacate(before)
+        if before.stage is not Stage.LEAVING:  # a peer that was removed stays removed
+            why = f"{before.name} came in from another connection"
+            self.peers.dismiss(before, "replaced", why, final=True)
+
+    def _is_here_as(self, name: str, joined: MemberJoined) -> bool:
+        person = self.state.people.get(name)
+        if person is None or (person.role, person.key) != (joined.role, joined.key):
+            return False
+        here = Terminal(joined.engine, joined.agent, joined.visit)
+        return person.terminals.get(joined.device) == here
+
+    def _leave(self, peer: Peer, reason: str, now: float) -> None:
+        if self.peers.vacate(peer):
+            self.quotas.depart(peer)
+            if self._handlers.is_silenced(peer) and reason not in ROOMS_REASONS:
+                reason = ""
+            left = MemberLeft(peer.name, whole_text(reason, FAREWELL_CHARS), peer.device)
+            self.log.record(ROOM, left, now)
+
+    def _expel(self, peer: Peer, code: Refusal, text: str, now: float) -> None:
+        self._withdraw_request(peer)
+        self.peers.dismiss(peer, code, text, final=True)
+        self._leave(peer, text, now)
+
+    def _withdraw_request(self, peer: Peer) -> None:
+        if peer.stage is Stage.HELD:
+            self.admission.withdraw_request(peer)
+
+
+def _persons_reason(text: str) -> str:
+    """Return a person's reason to leave, empty if it could be read as one that the room gives."""
+    reason = whole_text(text, FAREWELL_CHARS)
+    seen = skeletons("".join(char for char in reason if not is_blank(char)))
+    given = set().union(*map(skeletons, ROOMS_REASONS))
+    return "" if any(own in form for own in given for form in seen) else reason
+
+
+def _timely(signals: list[ServerFrame], frames: list[ServerFrame]) -> list[ServerFrame]:
+    """The signals without those of writing by people whose message these frames bring."""
+    spoke = {
+        event.by
+        for frame in frames
+        if isinstance(frame, Entries)
+        for event in frame.events
+        if isinstance(event.body, MessagePosted)
+    }
+    return [each for each in signals if not (isinstance(each, MemberTyping) and each.name in spoke)]
