@@ -42,7 +42,7 @@ from genie_core.room.protocol.frames import (
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.security.invite_tokens import InviteTokens
-from genie_core.room.server.admission import MAX_HELD
+from genie_core.room.server.admission import MAX_PENDING
 from genie_core.room.server.file_requests import MAX_JOBS
 from genie_core.room.server.room import Room
 from genie_core.room.state.room_state import RoomState
@@ -240,7 +240,7 @@ class Crowd(RuleBasedStateMachine):
     @rule(frame=nonsense.frames)
     def lose_patience(self, frame: ClientFrame) -> None:
         """Do something else than to wait for the host's word."""
-        for held in self.room.peers.held[:1]:
+        for held in self.room.peers.pending[:1]:
             self._send(next(each for each in self.crowd if each.id == held.id), frame)
 
     @rule(people=st.lists(nonsense.people, min_size=2, max_size=3, unique=True))
@@ -463,10 +463,10 @@ class Crowd(RuleBasedStateMachine):
             assert peer is not None
             assert len(peer.replies) <= LIMITS.replies
             assert len(peer.signals) <= LIMITS.signals
-            held += peer.stage.value == "held"
-        assert held <= MAX_HELD
+            held += peer.stage.value == "pending"
+        assert held <= MAX_PENDING
         seated = {each.name for each in self.crowd if each.name and not each.gone}
-        assert len(self.room.peers.seated) <= LIMITS.members * LIMITS.terminals
+        assert len(self.room.peers.members) <= LIMITS.members * LIMITS.terminals
         assert max(Counter(self._places()).values(), default=0) <= LIMITS.terminals
         assert {person.name for person in self.room.state.present()} <= seated
 
@@ -475,7 +475,7 @@ class Crowd(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Look whether hosts know who waits; called when there is a room and when there is none."""
-        waiting = {peer.id for peer in self.room.peers.held} if hasattr(self, "room") else set()
+        waiting = {peer.id for peer in self.room.peers.pending} if hasattr(self, "room") else set()
         for host in getattr(self, "crowd", []):
             while self._pull(host):
                 pass

@@ -32,7 +32,7 @@ SENT_AT_ONCE: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ChunkRange:
     """A part of the file to be read and sent as a `Chunk`."""
 
     offset: int
@@ -68,7 +68,7 @@ class Upload(TransferState):
         if not self.over:
             self._phase = TransferPhase.OFFLINE
 
-    def take(self, now: float) -> StoreFile | Part | None:
+    def take(self, now: float) -> StoreFile | ChunkRange | None:
         """What to send now, if anything; each call is for one frame."""
         if self.due(now) != 0:
             return None
@@ -76,7 +76,7 @@ class Upload(TransferState):
         if self._phase is TransferPhase.ASKING:
             self._phase = TransferPhase.ASKED
             return StoreFile(self.digest, self.size)
-        part = Part(self._next, min(self._chunk, self.size - self._next))
+        part = ChunkRange(self._next, min(self._chunk, self.size - self._next))
         self._next += part.length
         return part
 

@@ -33,16 +33,16 @@ from genie_core.room.server.quotas import Quotas
 from genie_core.room.transport.origin import LOOPBACK, site_of
 
 DEVICE_CHARS: Final = 64
-MAX_HELD: Final = 16
+MAX_PENDING: Final = 16
 """How many strangers may wait for the host's answer."""
 
-MAX_HELD_FROM_ONE: Final = 4
+MAX_PENDING_FROM_ONE: Final = 4
 """How many of them from one machine."""
 
-MAX_HELD_FROM_SITE: Final = 8
+MAX_PENDING_FROM_SITE: Final = 8
 """How many of them from one network, in which a machine can choose its IPv6 address."""
 
-LONGEST_HOLD: Final = 600.0
+LONGEST_PENDING: Final = 600.0
 """Seconds after which a waiting person is dismissed if others want to wait."""
 
 MAX_POINTS: Final = 32
@@ -120,7 +120,7 @@ class Admission:
         if not self._may_arrive(peer, now):
             return
         if self.ask and not self._knows(peer):
-            self._hold(peer, now)
+            self._let_wait(peer, now)
         else:
             self._admit(peer, now)
 
@@ -137,10 +137,10 @@ class Admission:
     def answer_request(self, host: Peer, admit: AnswerJoinRequest, now: float) -> None:
         """Admit or turn away a waiting person, at all their terminals, as the host says."""
         peer = self._peers.get(admit.knock)
-        if peer is None or peer.stage is not Stage.HELD:
-            self._peers.refuse(host, "unknown_person", "they don't wait at the door any more")
+        if peer is None or peer.stage is not Stage.PENDING:
+            self._peers.refuse(host, "unknown_person", "they no longer wait to be admitted")
             return
-        for each in [other for other in self._peers.held if other.key == peer.key]:
+        for each in [other for other in self._peers.pending if other.key == peer.key]:
             self.withdraw_request(each)
             if admit.allow:
                 self._admit(each, now)
@@ -153,7 +153,7 @@ class Admission:
 
     def resend_requests(self, host: Peer) -> None:
         """Tell a terminal of the host, which has just joined, who waits."""
-        for peer in self._peers.held:
+        for peer in self._peers.pending:
             self._peers.reply(host, self._request_of(peer))
 
     def _may_arrive(self, peer: Peer, now: float) -> bool:
@@ -168,8 +168,8 @@ class Admission:
         self._peers.dismiss(peer, "too_fast", why, final=False)
         return False
 
-    def _hold(self, peer: Peer, now: float) -> None:
-        self._end_long_holds(now)
+    def _let_wait(self, peer: Peer, now: float) -> None:
+        self._end_long_waits(now)
         if self._is_crowded(peer.source):
             why = "too many people wait for the host's word; try again later"
             self._peers.dismiss(peer, "room_full", why, final=False)
@@ -178,24 +178,24 @@ class Admission:
         if objection is not None:
             self._turn_away(peer, *objection)
             return
-        peer.stage, peer.held_at = Stage.HELD, now
+        peer.stage, peer.waiting_since = Stage.PENDING, now
         self._peers.reply(peer, JoinPending(WAIT))
         self._tell_host(self._request_of(peer))
 
     def _is_crowded(self, source: str) -> bool:
         """Whether so many wait for the host's answer that no more may from this source."""
-        waiting = [other.source for other in self._peers.held]
+        waiting = [other.source for other in self._peers.pending]
         beside = sum(site_of(other) == site_of(source) for other in waiting)
         return (
-            len(waiting) >= MAX_HELD
-            or waiting.count(source) >= MAX_HELD_FROM_ONE
-            or beside >= MAX_HELD_FROM_SITE
+            len(waiting) >= MAX_PENDING
+            or waiting.count(source) >= MAX_PENDING_FROM_ONE
+            or beside >= MAX_PENDING_FROM_SITE
         )
 
-    def _end_long_holds(self, now: float) -> None:
+    def _end_long_waits(self, now: float) -> None:
         """Dismiss those who have waited too long, for the sake of others."""
-        for peer in self._peers.held:
-            if now - peer.held_at > LONGEST_HOLD:
+        for peer in self._peers.pending:
+            if now - peer.waiting_since > LONGEST_PENDING:
                 self.withdraw_request(peer)
                 why = "the host has not answered; try again later"
                 self._peers.dismiss(peer, "turned_away", why, final=True)

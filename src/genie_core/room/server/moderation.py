@@ -53,14 +53,10 @@ class Moderation:
         self._quotas = quotas
         self._leave = leave
         self._offered = ""
-        self._heir: tuple[str, HostRecord | None] = ("", None)
+        self.heir: tuple[str, HostRecord | None] = ("", None)
+        """Who hosts next, and where; the name is empty if no member has accepted."""
         self._failing = False
         self._told = 0
-
-    @property
-    def heir(self) -> tuple[str, HostRecord | None]:
-        """Who hosts next, and where; the name is empty if no member has accepted."""
-        return self._heir
 
     def has_authority(self, peer: Peer) -> bool:
         """Whether this is the host; refuses otherwise."""
@@ -149,7 +145,7 @@ class Moderation:
         if deed.room != self._log.state.room:
             self._peers.refuse(peer, "wrong_room", "the deed is for another room")
             return
-        self._offered, self._heir = "", (peer.name, deed)
+        self._offered, self.heir = "", (peer.name, deed)
         for terminal in self._peers.at(self._log.state.host):
             self._peers.reply(terminal, HostingAccepted(peer.name, deed))
 
@@ -193,8 +189,8 @@ class Moderation:
         """Take back the offer to a person, and what they accepted."""
         if self._offered == name:
             self._offered = ""
-        if self._heir[0] == name:
-            self._heir = ("", None)
+        if self.heir[0] == name:
+            self.heir = ("", None)
 
     def _remove(self, name: str, code: Refusal, text: str, now: float) -> None:
         """Remove a person: send the log up to here, and then the farewell."""

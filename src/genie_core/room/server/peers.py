@@ -52,8 +52,8 @@ class Stage(Enum):
 
     GREETING = "greeting"
     PROVING = "proving"
-    HELD = "held"
-    SEATED = "seated"
+    PENDING = "pending"
+    JOINED = "joined"
     LEAVING = "leaving"
 
 
@@ -79,11 +79,11 @@ _FILES: Final = (StoreFile, Chunk, FetchFile)
 
 NEXT: Final[dict[tuple[Stage, type[Frame]], Stage]] = {
     (Stage.GREETING, Hello): Stage.PROVING,
-    (Stage.PROVING, Prove): Stage.SEATED,
+    (Stage.PROVING, Prove): Stage.JOINED,
     (Stage.PROVING, Bye): Stage.LEAVING,
-    (Stage.HELD, Bye): Stage.LEAVING,
-    (Stage.SEATED, Bye): Stage.LEAVING,
-    **{(Stage.SEATED, kind): Stage.SEATED for kind in (*_TALK, *_AUTHORITY, *_FILES)},
+    (Stage.PENDING, Bye): Stage.LEAVING,
+    (Stage.JOINED, Bye): Stage.LEAVING,
+    **{(Stage.JOINED, kind): Stage.JOINED for kind in (*_TALK, *_AUTHORITY, *_FILES)},
 }
 """Which frames fit which stage, and the stage that follows if all is well. Anything else ends the
 connection. Inside the host's own process a hello is enough to join."""
@@ -141,7 +141,7 @@ class Peer:
     hello: Hello = field(default_factory=lambda: Hello(""))
     nonce: str = ""
     pass_id: str = ""
-    held_at: float = 0.0
+    waiting_since: float = 0.0
     name: str = ""
     device: str = ""
     position: int = 0
@@ -154,7 +154,7 @@ class Peer:
 
     @property
     def key(self) -> str:
-        """The key that the client claims; proven from the stage HELD on."""
+        """The key that the client claims; proven from the stage PENDING on."""
         return self.hello.key
 
     def take_replies(self) -> list[ServerFrame]:
@@ -174,7 +174,7 @@ class PeerRegistry:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._peers: dict[int, Peer] = {}
-        self._seats: dict[str, dict[str, Peer]] = {}
+        self._members: dict[str, dict[str, Peer]] = {}
         self._ready: set[int] = set()
         self._next = 1
 
@@ -202,41 +202,41 @@ class PeerRegistry:
         return [peer for peer in self._peers.values() if peer.stage in ARRIVING]
 
     @property
-    def held(self) -> list[Peer]:
+    def pending(self) -> list[Peer]:
         """The connections that wait for the host's answer."""
-        return [peer for peer in self._peers.values() if peer.stage is Stage.HELD]
+        return [peer for peer in self._peers.values() if peer.stage is Stage.PENDING]
 
     @property
     def people(self) -> int:
         """How many people are in the room."""
-        return len(self._seats)
+        return len(self._members)
 
     @property
-    def seated(self) -> list[Peer]:
+    def members(self) -> list[Peer]:
         """The terminals of all members, those of a person together, in order of arrival."""
-        return [peer for terminals in self._seats.values() for peer in terminals.values()]
+        return [peer for terminals in self._members.values() for peer in terminals.values()]
 
     def at(self, name: str) -> list[Peer]:
         """The terminals of the person with this name, or one too much like it."""
-        return list(self._seats.get(fold_name(name), {}).values())
+        return list(self._members.get(fold_name(name), {}).values())
 
     def terminal(self, name: str, device: str) -> Peer | None:
         """One terminal of a person."""
-        return self._seats.get(fold_name(name), {}).get(device)
+        return self._members.get(fold_name(name), {}).get(device)
 
-    def seat(self, peer: Peer) -> None:
+    def join(self, peer: Peer) -> None:
         """Make a peer a member, by its name and device."""
-        self._seats.setdefault(fold_name(peer.name), {})[peer.device] = peer
+        self._members.setdefault(fold_name(peer.name), {})[peer.device] = peer
 
-    def vacate(self, peer: Peer) -> bool:
-        """Undo `seat`; False if the peer is no member."""
-        seat = fold_name(peer.name)
-        terminals = self._seats.get(seat, {})
+    def leave(self, peer: Peer) -> bool:
+        """Undo `join`; False if the peer is no member."""
+        name = fold_name(peer.name)
+        terminals = self._members.get(name, {})
         if not peer.name or terminals.get(peer.device) is not peer:
             return False
         del terminals[peer.device]
         if not terminals:
-            del self._seats[seat]
+            del self._members[name]
         return True
 
     def reply(self, peer: Peer, frame: ServerFrame) -> None:
@@ -271,7 +271,7 @@ class PeerRegistry:
 
     def signal(self, sender: Peer, signal: MemberTyping | AnswerDelta | AgentProgress) -> None:
         """Send something ephemeral to all members but its sender."""
-        for peer in self.seated:
+        for peer in self.members:
             if peer is not sender:
                 peer.signals.add(signal)
                 self._ready.add(peer.id)
@@ -288,6 +288,6 @@ class PeerRegistry:
 
     def take_ready(self) -> list[Peer]:
         """The peers with possibly something to send since the last call."""
-        ready = [self._peers[each] for each in sorted(self._ready) if each in self._peers]
+        ready = [self._peers[each] for each in self._ready if each in self._peers]
         self._ready.clear()
         return ready

@@ -80,13 +80,13 @@ from genie_core.room.transport.origin import site_of
 REASON_CHARS: Final = 200
 SUSPENDING: Final = "suspending"
 DROPPED: Final = {"slow": "too slow", "too_fast": "sent too much"}
-"""Why somebody left whom the room has dropped."""
+"""Why a member left whom the room has dropped."""
 
 ROOMS_REASONS: Final = frozenset({PUT_OUT, *DROPPED.values()})
 """Reasons to leave that the room gives, not the person."""
 
 FAREWELL_CHARS: Final = 80
-"""Longest reason of somebody who leaves, which is recorded each time."""
+"""Longest reason to leave, which is recorded each time."""
 
 
 class Room:
@@ -294,7 +294,7 @@ class Room:
         if peer.done:
             return []
         frames = peer.take_replies() if peer.replies else []
-        if peer.stage is Stage.SEATED:
+        if peer.stage is Stage.JOINED:
             frames += self._entries(peer, self.log.durable)
             if len(peer.signals):
                 frames += _timely(peer.signals.take(), frames)
@@ -327,7 +327,7 @@ class Room:
             self._trouble = text
             self._moderation.disk_fails(fails=bool(text))
             self.peers.mark_ready()  # those who are removed don't wait for the disk
-            for peer in self.peers.seated:
+            for peer in self.peers.members:
                 self.peers.reply(peer, Trouble(text))
 
     def refuse_all(self, text: str) -> None:
@@ -346,7 +346,7 @@ class Room:
         if not self._closed and self._ends_at is None:
             self._ends_at = now + within
             self._handlers.closing = True
-            for peer in self.peers.seated:
+            for peer in self.peers.members:
                 self._tell_of_end(peer, now)
         return self.log.head
 
@@ -367,9 +367,9 @@ class Room:
         last = self.log.durable if self.log.refusal else self.log.head
         self._closed = "the host suspended the room" + (f": {reason}" if reason else "")
         for peer in self.peers:
-            self.peers.vacate(peer)
+            self.peers.leave(peer)
             if peer.stage is not Stage.LEAVING:
-                peer.until = last if peer.stage is Stage.SEATED else 0
+                peer.until = last if peer.stage is Stage.JOINED else 0
                 self.peers.dismiss(peer, "suspended", self._closed, final=True)
 
     # -- coming and going
@@ -394,9 +394,9 @@ class Room:
         self._replace(name, joined.device)
         if not self._is_here_as(name, joined):
             self.log.record(name, joined, now)
-        peer.stage, peer.name, peer.device = Stage.SEATED, name, joined.device
+        peer.stage, peer.name, peer.device = Stage.JOINED, name, joined.device
         peer.position = max(0, min(hello.since, self.log.head))
-        self.peers.seat(peer)
+        self.peers.join(peer)
         self.quotas.arrive(peer, now, known=known)
         welcome = Welcome(
             self._id,
@@ -419,7 +419,7 @@ class Room:
         before = self.peers.terminal(name, device)
         if before is None:
             return
-        self.peers.vacate(before)
+        self.peers.leave(before)
         if before.stage is not Stage.LEAVING:  # a peer that was removed stays removed
             why = f"{before.name} came in from another connection"
             self.peers.dismiss(before, "replaced", why, final=True)
@@ -432,7 +432,7 @@ class Room:
         return person.terminals.get(joined.device) == here
 
     def _leave(self, peer: Peer, reason: str, now: float) -> None:
-        if self.peers.vacate(peer):
+        if self.peers.leave(peer):
             self.quotas.depart(peer)
             if self._handlers.is_silenced(peer) and reason not in ROOMS_REASONS:
                 reason = ""
@@ -445,7 +445,7 @@ class Room:
         self._leave(peer, text, now)
 
     def _withdraw_request(self, peer: Peer) -> None:
-        if peer.stage is Stage.HELD:
+        if peer.stage is Stage.PENDING:
             self.admission.withdraw_request(peer)
 
 

@@ -150,7 +150,8 @@ class RoomServer:
         self._passes = passes
         self._keep_passes = keep_passes
         self._passes_used = 0
-        self._host_token = secrets.token_hex()
+        self.host_token: Final = secrets.token_hex()
+        """The token in the hello of the host's own client."""
         self._stall_timeout = stall_timeout
         self._clock = clock
         self._encoder = ServerEncoder()
@@ -178,11 +179,6 @@ class RoomServer:
         await self.close()
 
     @property
-    def host_token(self) -> str:
-        """What the host's own participant says hello with, to get the host's seat."""
-        return self._host_token
-
-    @property
     def state(self) -> RoomState:
         """The room as of the last event, whether or not it is on disk."""
         return self.room.state
@@ -191,13 +187,13 @@ class RoomServer:
         """Open the room.
 
         Raises:
-            InvalidName: the host can't go by this name.
+            InvalidName: the host can't have this name.
 
         """
         pin = self._certificate.pin if self._certificate is not None else ""
         self.room.open(
             self._host,
-            self._host_token,
+            self.host_token,
             self._clock(),
             key=self._key,
             pin=pin,
@@ -215,7 +211,7 @@ class RoomServer:
         *,
         sock: socket.socket | None = None,
     ) -> Address:
-        """Let participants connect, at `sock` if one is given; returns the address to join.
+        """Accept connections, at `sock` if one is given; returns the address to join.
 
         Port 0 takes any free port. With a certificate it may be any address of this machine, ""
         for all of them; without one it must be on loopback.
@@ -258,7 +254,7 @@ class RoomServer:
         return near
 
     def begin_suspending(self, within: float) -> int:
-        """Take no more messages, and tell everybody that `suspend` follows within so many seconds.
+        """Take no more messages, and tell all members that `suspend` follows within so many seconds.
 
         Returns the number of the last event so far: those after it are no messages.
         """
@@ -267,10 +263,10 @@ class RoomServer:
         return last
 
     async def suspend(self, reason: str = "", grace: float = 5.0) -> bool:
-        """Close the doors: write and deliver what is left, say farewell, disconnect.
+        """End the room: write and send what is left, say farewell, disconnect.
 
         Takes at most `grace` seconds, plus some for closing. Returns whether everything is on disk.
-        A room that is closed already stays as it is.
+        A closed room stays as it is.
         """
         if self._committer is None:
             return not self.room.log.pending()
@@ -314,7 +310,7 @@ class RoomServer:
             await self._write()
 
     def _note_end(self, committer: asyncio.Task[None]) -> None:
-        """Tell everybody if the log's writer ended before the room did; that would be a fault."""
+        """Tell all members if the log's writer ended before the room did, which is a fault."""
         self._written.set()
         if committer is not self._committer or self.room.log.refusal:
             return
@@ -324,13 +320,13 @@ class RoomServer:
         self._dispatch()
 
     async def _write(self) -> None:
-        """Write all that is pending, in groups of whatever gathered during the last write."""
+        """Write all pending events, in groups of those that gathered during the last write."""
         delay = RETRY_FIRST
         while events := self.room.log.pending():
             try:
                 await self._sink.append(events)
                 self.room.commit(events[-1].seq)
-            except Exception as error:  # whatever it is, the room lives on and tries again
+            except Exception as error:  # the room must live on, and tries again
                 logger.warning("writing the log failed", exc_info=True)
                 if _is_final(error):
                     self.room.refuse_all(LOG_REFUSES.format(_reason(error)))
@@ -442,7 +438,7 @@ class RoomServer:
             meter.stop()
             if is_remote:
                 await _pace(pace)
-            if let_in is not None and peer.stage in (Stage.HELD, Stage.SEATED):
+            if let_in is not None and peer.stage in (Stage.PENDING, Stage.JOINED):
                 let_in()
                 let_in = None
             self._dispatch()

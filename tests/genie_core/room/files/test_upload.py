@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.room.files.upload import Part, Upload
+from genie_core.room.files.upload import ChunkRange, Upload
 from genie_core.room.protocol.frames import Refusal, StoreFile
 
 DIGEST = "d" * 64
@@ -24,11 +24,11 @@ class Host:
     answers: deque[int | Refusal] = field(default_factory=deque)
     refusing: Refusal | None = None
 
-    def take(self, frame: StoreFile | Part) -> None:
+    def take(self, frame: StoreFile | ChunkRange) -> None:
         if self.refusing is not None:
             self.answers.append(self.refusing)
             return
-        if isinstance(frame, Part) and frame.offset <= self.have:
+        if isinstance(frame, ChunkRange) and frame.offset <= self.have:
             self.have = max(self.have, frame.offset + frame.length)
         self.answers.append(self.have)
 
@@ -61,10 +61,15 @@ def test_a_file_is_announced_and_sent_a_few_chunks_at_a_time() -> None:
     assert it.take(0) is None
     assert not it.over
     it.on_stored(0, 0)
-    assert [it.take(0) for _ in range(4)] == [Part(0, 7), Part(7, 7), Part(14, 7), None]
+    assert [it.take(0) for _ in range(4)] == [
+        ChunkRange(0, 7),
+        ChunkRange(7, 7),
+        ChunkRange(14, 7),
+        None,
+    ]
     it.on_stored(7, 0)
     assert it.done == 7
-    assert it.take(0) == Part(21, 7)
+    assert it.take(0) == ChunkRange(21, 7)
 
 
 def test_only_what_the_host_lacks_is_sent() -> None:
@@ -72,7 +77,7 @@ def test_only_what_the_host_lacks_is_sent() -> None:
     it.connected()
     it.take(0)
     it.on_stored(98, 0)
-    assert [it.take(0), it.take(0)] == [Part(98, 2), None]
+    assert [it.take(0), it.take(0)] == [ChunkRange(98, 2), None]
     it.on_stored(SIZE, 0)
     assert it.complete
 
@@ -91,7 +96,7 @@ def test_what_another_terminal_of_the_same_person_has_sent_is_not_sent_again() -
     it.on_stored(0, 0)
     it.take(0)
     it.on_stored(50, 0)
-    assert it.take(0) == Part(50, 7)
+    assert it.take(0) == ChunkRange(50, 7)
 
 
 def test_a_new_connection_asks_first_and_goes_on_where_the_host_is() -> None:
@@ -106,7 +111,7 @@ def test_a_new_connection_asks_first_and_goes_on_where_the_host_is() -> None:
     it.connected()
     assert it.take(0) == StoreFile(DIGEST, SIZE)
     it.on_stored(host.have, 0)
-    assert it.take(0) == Part(21, 7)
+    assert it.take(0) == ChunkRange(21, 7)
 
 
 @pytest.mark.parametrize("code", ["no_space", "too_large", "not_allowed", "muted"])
@@ -245,7 +250,7 @@ def test_arbitrary_answers_break_nothing(steps: list[str | int]) -> None:
             frame = it.take(now * 50)
             assert frame is None or not over
             on_their_way += frame is not None
-            if isinstance(frame, Part):
+            if isinstance(frame, ChunkRange):
                 assert 0 <= frame.offset < frame.offset + frame.length <= SIZE
         elif step == "cut":
             it.disconnected()

@@ -36,10 +36,10 @@ from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.room.server.admission import (
     DEVICE_CHARS,
-    LONGEST_HOLD,
-    MAX_HELD,
-    MAX_HELD_FROM_ONE,
-    MAX_HELD_FROM_SITE,
+    LONGEST_PENDING,
+    MAX_PENDING,
+    MAX_PENDING_FROM_ONE,
+    MAX_PENDING_FROM_SITE,
 )
 from genie_core.room.server.peers import ARRIVING, Peer
 
@@ -495,23 +495,25 @@ def test_so_many_wait_and_no_more() -> None:
     made = InviteTokens()
     ticket = ticket_of(made.issue(0.0))
     bench, host = asking(passes=made)
-    for n in range(MAX_HELD):
-        bench.meet(f"stranger{n}", source=f"192.0.2.{n // MAX_HELD_FROM_ONE}", ticket=ticket)
+    for n in range(MAX_PENDING):
+        bench.meet(f"stranger{n}", source=f"192.0.2.{n // MAX_PENDING_FROM_ONE}", ticket=ticket)
     peer, answers = bench.meet("alice")
     refusal = only_refusal(answers)
     assert (refusal.code, refusal.final) == ("room_full", False)
     assert peer.done
-    assert len([each for each in bench.pull(host) if isinstance(each, JoinRequested)]) == MAX_HELD
+    assert (
+        len([each for each in bench.pull(host) if isinstance(each, JoinRequested)]) == MAX_PENDING
+    )
 
 
 def test_one_machine_does_not_keep_others_from_asking() -> None:
     bench, _ = asking()
-    for n in range(MAX_HELD_FROM_ONE):
+    for n in range(MAX_PENDING_FROM_ONE):
         assert isinstance(bench.meet(f"stranger{n}")[1][0], JoinPending)
     assert only_refusal(bench.meet("alice")[1]).code == "room_full"
     made = InviteTokens()
     bench, _ = asking(passes=made)
-    for n in range(MAX_HELD_FROM_ONE):
+    for n in range(MAX_PENDING_FROM_ONE):
         bench.meet(f"stranger{n}")
     _, (hold,) = bench.meet("alice", source=LAN, ticket=ticket_of(made.issue(0.0)))
     assert isinstance(hold, JoinPending)
@@ -523,9 +525,9 @@ def test_one_machine_with_many_addresses_does_not_keep_others_from_asking_either
     bench, _ = asking(passes=made)
     met = [
         bench.meet(f"stranger{n}", source=f"fd00::bad:{n:x}", ticket=ticket)[1][0]
-        for n in range(2 * MAX_HELD)
+        for n in range(2 * MAX_PENDING)
     ]
-    assert sum(isinstance(answer, JoinPending) for answer in met) == MAX_HELD_FROM_SITE
+    assert sum(isinstance(answer, JoinPending) for answer in met) == MAX_PENDING_FROM_SITE
     refusal = only_refusal(bench.meet("late", source="fd00::bad:ffff", ticket=ticket)[1])
     assert (refusal.code, refusal.final) == ("room_full", False)
     for n, source in enumerate((LAN, "fd00:0:0:1::1")):
@@ -534,9 +536,9 @@ def test_one_machine_with_many_addresses_does_not_keep_others_from_asking_either
 
 def test_nobody_waits_for_ever_where_others_want_to() -> None:
     bench, host = asking()
-    patient = [bench.meet(f"stranger{n}")[0] for n in range(MAX_HELD_FROM_ONE)]
+    patient = [bench.meet(f"stranger{n}")[0] for n in range(MAX_PENDING_FROM_ONE)]
     bench.pull(host)
-    bench.now += LONGEST_HOLD + 1
+    bench.now += LONGEST_PENDING + 1
     _, (hold,) = bench.meet("alice")
     assert isinstance(hold, JoinPending)
     for peer in patient:
