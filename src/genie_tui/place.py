@@ -13,6 +13,7 @@ from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
 from genie_core.assistant.models.registry import choice_in, with_main_model
 from genie_core.assistant.secrets import OwnSecrets
 from genie_core.room.client import RoomClient
+from genie_core.room.engine.private_arguments import Withheld
 from genie_core.room.follower import Follower
 from genie_core.room.plan import EngineLoader, Plan
 from genie_core.room.preferences import RoomPreferences
@@ -20,9 +21,9 @@ from genie_core.room.security.certificate import Certificate, load_certificate
 from genie_core.room.security.identity import Identity
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.websocket import Connector
-from genie_core.room.withheld import Withheld
 from genie_core.sessions.catalog import Catalog
-from genie_core.sessions.session import WITHHELD_NAME, SavedSession
+from genie_core.sessions.session import SavedSession
+from genie_core.sessions.session import WITHHELD_NAME
 from genie_tui.engines import OFFLINE_LABEL, engine_loader
 from genie_tui.locations import Locations
 from genie_tui.person import person_of

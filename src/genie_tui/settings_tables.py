@@ -5,7 +5,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from genie_core.assistant.config import AgentSpec, Budget, ModelChoice, Rule, Runtime, ToolLimits
-from genie_core.room.judge import Effect
+from genie_core.room.engine.policy import Effect
 from genie_core.sessions.retention import RetentionLimits
 
 Seconds: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=86_400)]

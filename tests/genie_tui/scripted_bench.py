@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from genie_core.room.workbench import AgentInfo, Allowance, ServerInfo, ToolInfo
+from genie_core.room.engine.controls import AgentInfo, Allowance, ServerInfo, ToolInfo
 from genie_core.runtime.progress import Usage
 
 AGENTS = (

@@ -25,8 +25,8 @@ from genie_core.assistant.servers.registry import ServerRegistry
 from genie_core.assistant.tools.catalog import available
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.reasoner import GroupReasonerFactory
-from genie_core.room.judge import Judge
-from genie_core.room.workbench import Workbench
+from genie_core.room.engine.controls import Workbench
+from genie_core.room.engine.policy import Judge
 from genie_core.secrets import SecretsProvider, secrets_of
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from genie_core.room.judge import Effect
+from genie_core.room.engine.policy import Effect
 
 DEFAULT_TEMPLATE: Final = "general_assist"
 

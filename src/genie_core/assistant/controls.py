@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from genie_core.assistant.agents import DIRECT, MENTION_ONLY, AssistantBuilder
 from genie_core.assistant.models.registry import label_of
-from genie_core.room.judge import Call, Judge, Risk
-from genie_core.room.workbench import AgentInfo, Allowance, ServerInfo, ToolInfo
+from genie_core.room.engine.controls import AgentInfo, Allowance, ServerInfo, ToolInfo
+from genie_core.room.engine.policy import Call, Judge, Risk
 from genie_core.runtime.progress import REASONER, Usage
 from genie_core.secrets import fetch_secrets
 

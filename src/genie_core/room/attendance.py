@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from genie_core.room.audience import Audience
-from genie_core.room.engine_room import EngineRoom
+from genie_core.room.engine.host import EngineRoom
+from genie_core.room.engine.remote_control import Oversight
+from genie_core.room.engine.reporter import Herald
 from genie_core.room.files.sync import FileSync
-from genie_core.room.herald import Herald
 from genie_core.room.mail import Mail
-from genie_core.room.oversight import Oversight
 from genie_core.room.plan import Plan
 from genie_core.room.protocol.events import ApprovalResolved, Event, HostStarted, RoomCreated
 from genie_core.room.protocol.frames import (

@@ -4,10 +4,10 @@ import logging
 
 from genie_core.errors import GenieError
 from genie_core.message import Message
-from genie_core.room.context import Missing, Place, as_answer, as_message, late_file
+from genie_core.room.engine.context import Missing, Place, as_answer, as_message, late_file
+from genie_core.room.engine.verification import Trust
 from genie_core.room.protocol.events import FileRef
 from genie_core.room.state.thread import MessageThread
-from genie_core.room.trust import Trust
 from genie_core.session import GroupSession
 
 logger = logging.getLogger(__name__)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from genie_core.agent.approval import Approval
-from genie_core.room.consent import Consent, arguments
-from genie_core.room.judge import EXCEED_BUDGET, Call, Judge, Judgement
+from genie_core.room.engine.grants import Consent, arguments
+from genie_core.room.engine.policy import EXCEED_BUDGET, Call, Judge, Judgement
 from genie_core.room.protocol.events import How
 from genie_core.room.seat import Answer
 from genie_core.room.state.thread import MessageThread, ToolApproval

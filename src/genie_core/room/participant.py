@@ -13,6 +13,8 @@ from typing import Any
 from genie_core.room.attendance import Attendance
 from genie_core.room.backlog import BacklogChoice
 from genie_core.room.departure import Ending, Receipt
+from genie_core.room.engine.controls import Workbench
+from genie_core.room.engine.pending_reports import lacking
 from genie_core.room.grants import Grant
 from genie_core.room.leaving import Leaving
 from genie_core.room.plan import Plan
@@ -29,7 +31,6 @@ from genie_core.room.protocol.frames import (
     ShareArguments,
 )
 from genie_core.room.protocol.host_record import HostRecord
-from genie_core.room.recorded import lacking
 from genie_core.room.seat import (
     Answer,
     EngineStatus,
@@ -41,7 +42,6 @@ from genie_core.room.seat import (
     Unsent,
 )
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.workbench import Workbench
 from genie_core.runtime.tasks import start_task
 
 

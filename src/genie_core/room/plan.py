@@ -7,15 +7,16 @@ from typing import TypeAlias
 from genie_core.message import Message
 from genie_core.room.client import RoomClient
 from genie_core.room.departure import GRACE
+from genie_core.room.engine.controls import Workbench
+from genie_core.room.engine.policy import AskAlways
+from genie_core.room.engine.policy import Judge
+from genie_core.room.engine.private_arguments import Withheld
 from genie_core.room.files.sync import FileSync
 from genie_core.room.follower import Follower
-from genie_core.room.judge import AskAlways, Judge
 from genie_core.room.protocol.events import Event
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.seat import Hosting
 from genie_core.room.server.log_window import EventSource
-from genie_core.room.withheld import Withheld
-from genie_core.room.workbench import Workbench
 from genie_core.session import GroupSession
 
 

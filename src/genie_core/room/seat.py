@@ -13,12 +13,12 @@ from typing import Any, Protocol
 
 from genie_core.room.backlog import BacklogChoice
 from genie_core.room.departure import Ending, Receipt
+from genie_core.room.engine.controls import Workbench
 from genie_core.room.files.transfer import Transfer
 from genie_core.room.grants import Grant
 from genie_core.room.protocol.events import Event, FileRef, Measure, Quote, Role, RunBody, Scope
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.workbench import Workbench
 from genie_core.runtime.progress import What
 
 

@@ -4,8 +4,8 @@ from textual.screen import Screen
 
 from genie_core.errors import GenieError
 from genie_core.message import SYSTEM
+from genie_core.room.engine.controls import AgentInfo, Workbench
 from genie_core.room.seat import EngineState, Seat
-from genie_core.room.workbench import AgentInfo, Workbench
 from genie_tui.order import UseModel
 from genie_tui.text import visible_line
 

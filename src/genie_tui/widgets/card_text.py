@@ -5,7 +5,7 @@ from typing import Final
 
 from textual.content import Content
 
-from genie_core.room.judge import EXCEED_BUDGET
+from genie_core.room.engine.policy import EXCEED_BUDGET
 from genie_core.room.state.thread import ToolApproval
 from genie_tui.action import Scope
 from genie_tui.keymap import actions

@@ -7,9 +7,9 @@ from typing import Final
 from textual.content import Content
 
 from genie_core.message import SYSTEM
+from genie_core.room.engine.controls import Allowance
 from genie_core.room.protocol.events import Spending
 from genie_core.room.state.costs import Costs, total
-from genie_core.room.workbench import Allowance
 from genie_core.runtime.progress import REASONER, Usage
 from genie_tui.amounts import money, short_count
 from genie_tui.moments import duration

@@ -6,8 +6,8 @@ from typing import Final
 
 from textual.content import Content
 
-from genie_core.room.judge import Effect
-from genie_core.room.workbench import AgentInfo, ServerInfo, ServerState, ToolInfo, Workbench
+from genie_core.room.engine.controls import AgentInfo, ServerInfo, ServerState, ToolInfo, Workbench
+from genie_core.room.engine.policy import Effect
 from genie_tui.text import visible_line
 
 NAME: Final = 28

@@ -11,9 +11,10 @@ from typing import Any
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.datastore import DataStore
 from genie_core.room.client import RoomClient
+from genie_core.room.engine.policy import AskAlways
+from genie_core.room.engine.policy import Judge
 from genie_core.room.files.transfer import Transfer
 from genie_core.room.follower import Follower
-from genie_core.room.judge import AskAlways, Judge
 from genie_core.room.participant import Participant
 from genie_core.room.plan import Engine, EngineLoader, Plan
 from genie_core.room.protocol.errors import LeftInDisorder

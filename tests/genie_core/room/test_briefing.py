@@ -8,6 +8,7 @@ import pytest
 from genie_core.message import Message
 from genie_core.reasoner import Decision, Response
 from genie_core.room.briefing import Briefing
+from genie_core.room.engine.verification import Trust
 from genie_core.room.protocol.events import (
     AnswerPosted,
     AnyBody,
@@ -20,7 +21,6 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
-from genie_core.room.trust import Trust
 from genie_core.session import GroupSession
 from genie_core.testing import agent_factory, echo, reasoner_factory
 

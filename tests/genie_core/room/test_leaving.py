@@ -43,7 +43,7 @@ def working(person: Participant) -> list[MessageThread]:
 async def test_leaving_does_not_wait_for_an_agent_that_will_not_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("genie_core.room.handler.END_TIMEOUT", 0.2)
+    monkeypatch.setattr("genie_core.room.engine.runs.END_TIMEOUT", 0.2)
     released = asyncio.Event()
 
     async def stubborn(_input: AgentInput, _callback: ApprovalCallback, _emit: Emit) -> str:

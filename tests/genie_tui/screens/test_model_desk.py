@@ -4,8 +4,8 @@ from tests.genie_tui.room_parts import notes
 from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
 
 from genie_core.errors import GenieError
+from genie_core.room.engine.controls import AgentInfo, Allowance, ServerInfo, ToolInfo
 from genie_core.room.seat import EngineState, EngineStatus
-from genie_core.room.workbench import AgentInfo, Allowance, ServerInfo, ToolInfo
 from genie_core.runtime.progress import Usage
 from genie_tui.screens.model_desk import LOADING, in_use
 from genie_tui.screens.room import RoomScreen

@@ -1,8 +1,8 @@
 import pytest
 
+from genie_core.room.engine.controls import Allowance
 from genie_core.room.protocol.events import Spending
 from genie_core.room.state.costs import Costs
-from genie_core.room.workbench import Allowance
 from genie_tui.widgets.costs import (
     NO_BUDGET,
     NO_ENGINE,

@@ -1,4 +1,4 @@
-from genie_core.room.judge import EXCEED_BUDGET
+from genie_core.room.engine.policy import EXCEED_BUDGET
 from genie_core.room.protocol.events import AnswerPosted, FileRef, MessagePosted, Quote, QuotedLine
 from genie_core.room.state.thread import MessageThread, Phase, ToolApproval
 from genie_tui.widgets.arguments import WITHHELD

@@ -1,7 +1,7 @@
 import pytest
 from tests.genie_tui.scripted_bench import ScriptedBench
 
-from genie_core.room.workbench import ToolInfo
+from genie_core.room.engine.controls import ToolInfo
 from genie_tui.widgets.tool_list import tool_list
 
 

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Final, TypeAlias
 
 from genie_core.assistant.config import Rule
-from genie_core.room.judge import EXCEED_BUDGET, Call, Judgement, Risk
+from genie_core.room.engine.policy import EXCEED_BUDGET, Call, Judgement, Risk
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.state.costs import kind_of
 

@@ -7,7 +7,7 @@ from typing import Final
 from genie_core.agent.provider.server_outages import Paused
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.privacy.redaction import mask_known
-from genie_core.room.workbench import ServerInfo, ServerState, ToolInfo
+from genie_core.room.engine.controls import ServerInfo, ServerState, ToolInfo
 
 FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0

@@ -16,7 +16,7 @@ from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.assistant.tools.shell.command import Commands
 from genie_core.assistant.tools.time.dates import Dates
 from genie_core.assistant.tools.web.fetch import Web
-from genie_core.room.judge import Risk
+from genie_core.room.engine.policy import Risk
 
 CHAT_TOOLS: Final = ("search_chat", "summarise_chat")
 ROOM_TOOLS: Final = ("search_rooms",)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from genie_core.message import Message
-from genie_core.room.context import Place, as_answer, as_message, missing
+from genie_core.room.engine.context import Place, as_answer, as_message, missing
 from genie_core.room.protocol.events import (
     AnswerPosted,
     DecisionMade,

@@ -8,7 +8,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from genie_core.room.workbench import Workbench
+from genie_core.room.engine.controls import Workbench
 from genie_tui.action import Scope
 from genie_tui.keymap import bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys

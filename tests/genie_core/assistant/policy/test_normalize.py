@@ -8,7 +8,7 @@ from genie_core.assistant.policy.normalize import normalized
 from genie_core.assistant.policy.policy import Policy
 from genie_core.assistant.tools.catalog import RISKS
 from genie_core.assistant.tools.files.workspace import Workspace
-from genie_core.room.judge import Call, Effect
+from genie_core.room.engine.policy import Call, Effect
 
 
 class Judged:

@@ -17,7 +17,7 @@ from genie_core.assistant.policy.policy import (
     check_rules,
 )
 from genie_core.assistant.tools.catalog import ROOM_TOOLS
-from genie_core.room.judge import EXCEED_BUDGET, Call, Effect, Risk
+from genie_core.room.engine.policy import EXCEED_BUDGET, Call, Effect, Risk
 
 RISKS: dict[str, Risk] = {"read_file": "read", "write_file": "write", "run_command": "execute"}
 

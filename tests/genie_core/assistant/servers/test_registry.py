@@ -4,7 +4,7 @@ from genie_core.agent.provider.server_outages import Paused
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.registry import ServerConnection, ServerRegistry
 from genie_core.privacy.redaction import know
-from genie_core.room.workbench import ServerInfo, ToolInfo
+from genie_core.room.engine.controls import ServerInfo, ToolInfo
 
 
 class Clock:

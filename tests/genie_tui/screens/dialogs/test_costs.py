@@ -4,8 +4,8 @@ from typing import Any, cast
 from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
 from textual.widgets import Static
 
+from genie_core.room.engine.controls import Allowance, Workbench
 from genie_core.room.protocol.events import AnswerPosted, DecisionMade, Spending
-from genie_core.room.workbench import Allowance, Workbench
 from genie_tui.screens.dialogs.costs import CostScreen, CostTable
 
 

@@ -5,7 +5,7 @@ from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from genie_core.room.workbench import ToolInfo
+from genie_core.room.engine.controls import ToolInfo
 from genie_tui.screens.dialogs.tools import NO_ENGINE, ToolsScreen
 from genie_tui.widgets.composer.composer import Composer
 

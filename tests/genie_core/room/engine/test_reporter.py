@@ -7,7 +7,7 @@ from tests.genie_core.room.doubles import Guest, local_connector, participant, r
 from tests.genie_core.room.house import Ear
 
 from genie_core.room.audience import Audience
-from genie_core.room.herald import Herald
+from genie_core.room.engine.reporter import Herald
 from genie_core.room.protocol.events import AnswerPosted, DecisionMade, EngineChanged, RunCancelled
 from genie_core.room.seat import EngineState, EngineStatus
 from genie_core.room.server.server import RoomServer

@@ -15,12 +15,12 @@ from tests.genie_core.room.house import Ear, House, loader, opened
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.agent.approval import ask_about
 from genie_core.room.backlog import HANDFUL, IN_FLIGHT, BacklogChoice
-from genie_core.room.consent import CHANGED
 from genie_core.room.court import UNJUDGED
 from genie_core.room.departure import Grace
+from genie_core.room.engine.grants import CHANGED
+from genie_core.room.engine.policy import EXCEED_BUDGET, Call, Judge, Judgement
+from genie_core.room.engine.runs import Handler
 from genie_core.room.grants import Grant
-from genie_core.room.handler import Handler
-from genie_core.room.judge import EXCEED_BUDGET, Call, Judge, Judgement
 from genie_core.room.participant import Participant
 from genie_core.room.protocol.events import (
     AnswerPosted,

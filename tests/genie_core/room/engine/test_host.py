@@ -26,8 +26,9 @@ from genie_core.privacy.known_secrets import HIDDEN, KnownSecrets
 from genie_core.reasoner import Decision, Response
 from genie_core.room.client import RoomClient
 from genie_core.room.departure import Grace
-from genie_core.room.engine_room import EngineRoom
-from genie_core.room.files.transfer import Direction, Transfer
+from genie_core.room.engine.host import EngineRoom
+from genie_core.room.files.transfer import Direction
+from genie_core.room.files.transfer import Transfer
 from genie_core.room.follower import Follower
 from genie_core.room.participant import Participant
 from genie_core.room.plan import Engine, EngineLoader, Plan

@@ -3,7 +3,7 @@
 A host that is not the engine's owner could otherwise let it do what nobody here wants.
 """
 
-from genie_core.room.context import Missing
+from genie_core.room.engine.context import Missing
 from genie_core.room.security.signing import Author
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, ToolApproval

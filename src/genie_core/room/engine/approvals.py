@@ -9,9 +9,11 @@ import msgspec
 from genie_core.agent.approval import Approval
 from genie_core.execution import ApprovalClosed
 from genie_core.privacy.redaction import mask_value
-from genie_core.room.consent import Consent, arguments, binding, unmasked
 from genie_core.room.court import Court, Ruling
-from genie_core.room.judge import Judge, Judgement
+from genie_core.room.engine.grants import Consent, arguments, binding, unmasked
+from genie_core.room.engine.policy import Judge, Judgement
+from genie_core.room.engine.private_arguments import Withheld
+from genie_core.room.engine.verification import Trust
 from genie_core.room.protocol.codec import MAX_DEPTH, normal, size_of
 from genie_core.room.protocol.errors import FrameError
 from genie_core.room.protocol.events import ApprovalRequested, ApprovalResolved, Outcome
@@ -20,8 +22,6 @@ from genie_core.room.running import Running
 from genie_core.room.seat import Answer
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, ToolApproval
-from genie_core.room.trust import Trust
-from genie_core.room.withheld import Withheld
 
 logger = logging.getLogger(__name__)
 

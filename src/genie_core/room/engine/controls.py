@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from genie_core.room.judge import Effect, Risk
+from genie_core.room.engine.policy import Effect, Risk
 from genie_core.runtime.progress import Usage
 
 ServerState: TypeAlias = Literal["idle", "starting", "ready", "down"]

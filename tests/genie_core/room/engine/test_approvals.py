@@ -9,9 +9,11 @@ import pytest
 from genie_core.agent.approval import Approval, Verdict
 from genie_core.agent.provider.approval_answer import denial
 from genie_core.execution import ApprovalClosed, Execution
-from genie_core.room.consent import Consent
-from genie_core.room.docket import UNKNOWN_CALL, UNRECORDED, UNSHOWABLE, Docket
-from genie_core.room.judge import Call, Judgement
+from genie_core.room.engine.approvals import UNKNOWN_CALL, UNRECORDED, UNSHOWABLE, Docket
+from genie_core.room.engine.grants import Consent
+from genie_core.room.engine.policy import Call, Judgement
+from genie_core.room.engine.private_arguments import Withheld
+from genie_core.room.engine.verification import Trust
 from genie_core.room.protocol.events import (
     AnyBody,
     ApprovalResolved,
@@ -27,8 +29,6 @@ from genie_core.room.protocol.events import (
 from genie_core.room.running import Running
 from genie_core.room.seat import Answer
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.trust import Trust
-from genie_core.room.withheld import Withheld
 from genie_core.runtime.progress import What
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from genie_core.room.engine.pending_reports import lacking, unfinished
 from genie_core.room.protocol.events import (
     AnswerPosted,
     AnyBody,
@@ -17,7 +18,6 @@ from genie_core.room.protocol.events import (
     RunCancelled,
     RunFailed,
 )
-from genie_core.room.recorded import lacking, unfinished
 from genie_core.room.seat import Unrecorded
 from genie_core.room.state.room_state import RoomState
 

@@ -11,18 +11,18 @@ from genie_core.errors import GenieError
 from genie_core.privacy.redaction import mask_known
 from genie_core.room.backlog import BacklogChoice
 from genie_core.room.departure import Grace
+from genie_core.room.engine.controls import Workbench
+from genie_core.room.engine.pending_reports import unfinished
+from genie_core.room.engine.runs import Handler
 from genie_core.room.grants import Grant
-from genie_core.room.handler import Handler
 from genie_core.room.plan import Engine, EngineLoader, Plan
 from genie_core.room.protocol.errors import NoEngine
 from genie_core.room.protocol.events import Event, MessagePosted, RunFailed
-from genie_core.room.recorded import unfinished
 from genie_core.room.reporter import Reporter
 from genie_core.room.seat import Answer, EngineState, EngineStatus
 from genie_core.room.security.signing import Author
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
-from genie_core.room.workbench import Workbench
 from genie_core.runtime.tasks import start_task
 
 logger = logging.getLogger(__name__)

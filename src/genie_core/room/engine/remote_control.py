@@ -2,7 +2,7 @@
 
 from genie_core.room.audience import Audience
 from genie_core.room.client import RoomClient
-from genie_core.room.engine_room import EngineRoom
+from genie_core.room.engine.host import EngineRoom
 from genie_core.room.protocol.frames import AnswerApproval, ApprovalAnswered
 from genie_core.room.seat import Answer
 from genie_core.room.state.room_state import RoomState

@@ -2,7 +2,7 @@ from pathlib import Path
 
 from genie_core.agent.provider.files import MAX_BYTES
 from genie_core.message import SYSTEM, Message
-from genie_core.room.context import as_message, missing
+from genie_core.room.engine.context import as_message, missing
 from genie_core.room.protocol.events import (
     AnswerPosted,
     AnyBody,

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from genie_core.room.engine.private_arguments import Withheld
 from genie_core.room.protocol.events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -11,7 +12,6 @@ from genie_core.room.protocol.events import (
     MessagePosted,
     RunFailed,
 )
-from genie_core.room.withheld import Withheld
 
 ARGUMENTS = {"path": "/home/hana/secret"}
 

@@ -27,13 +27,16 @@ from genie_core.room.backlog import (
     BacklogChoice,
 )
 from genie_core.room.briefing import Briefing
-from genie_core.room.consent import Consent
-from genie_core.room.context import Missing, Place, missing
 from genie_core.room.departure import Grace
 from genie_core.room.discreet import Discreet
-from genie_core.room.docket import Docket
+from genie_core.room.engine.approvals import Docket
+from genie_core.room.engine.context import Missing, Place, missing
+from genie_core.room.engine.grants import Consent
+from genie_core.room.engine.pending_reports import unfinished
+from genie_core.room.engine.policy import AskAlways, Judge
+from genie_core.room.engine.private_arguments import Withheld
+from genie_core.room.engine.verification import Trust
 from genie_core.room.grants import Grant
-from genie_core.room.judge import AskAlways, Judge
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalResolved,
@@ -45,15 +48,12 @@ from genie_core.room.protocol.events import (
     RunFailed,
 )
 from genie_core.room.protocol.names import is_blank
-from genie_core.room.recorded import unfinished
 from genie_core.room.reporter import Reporter
 from genie_core.room.running import Running
 from genie_core.room.seat import Answer
 from genie_core.room.security.signing import Author
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Phase
-from genie_core.room.trust import Trust
-from genie_core.room.withheld import Withheld
 from genie_core.session import GroupSession
 
 logger = logging.getLogger(__name__)

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from genie_core.agent.approval import Approval
-from genie_core.room.consent import CHANGED, Consent, Cover, arguments, binding
+from genie_core.room.engine.grants import CHANGED, Consent, Cover, arguments, binding
 from genie_core.room.protocol.events import MOST_OF_SCOPE, Scope
 from genie_core.room.state.thread import ToolApproval
 
