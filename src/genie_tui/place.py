@@ -13,17 +13,17 @@ from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
 from genie_core.assistant.models.registry import choice_in, with_main_model
 from genie_core.assistant.secrets import OwnSecrets
 from genie_core.room.client import RoomClient
-from genie_core.room.engine.private_arguments import Withheld
+from genie_core.room.engine.host import EngineLoader
+from genie_core.room.engine.private_arguments import PrivateArguments
 from genie_core.room.follower import Follower
-from genie_core.room.plan import EngineLoader, Plan
+from genie_core.room.plan import Plan
 from genie_core.room.preferences import RoomPreferences
 from genie_core.room.security.certificate import Certificate, load_certificate
 from genie_core.room.security.identity import Identity
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.websocket import Connector
 from genie_core.sessions.catalog import Catalog
-from genie_core.sessions.session import SavedSession
-from genie_core.sessions.session import WITHHELD_NAME
+from genie_core.sessions.session import WITHHELD_NAME, SavedSession
 from genie_tui.engines import OFFLINE_LABEL, engine_loader
 from genie_tui.locations import Locations
 from genie_tui.person import person_of
@@ -144,9 +144,9 @@ def plan_for(
     )
 
 
-def withheld_in(saved: SavedSession, waiting: Collection[str]) -> Withheld:
+def withheld_in(saved: SavedSession, waiting: Collection[str]) -> PrivateArguments:
     """What the guests' tool calls that wait are made with, as this machine has kept it. Blocks."""
-    withheld = Withheld(saved.folder / WITHHELD_NAME)
+    withheld = PrivateArguments(saved.folder / WITHHELD_NAME)
     withheld.load()
     withheld.keep_only(waiting)
     return withheld

@@ -13,8 +13,8 @@ from tests.genie_core.room.house import Ear, House, opened
 from genie_core.assistant.build import build_assistant
 from genie_core.assistant.config import AssistantConfig, ModelChoice
 from genie_core.datastore import DataStore
+from genie_core.room.engine.host import Engine, EngineLoader
 from genie_core.room.participant import Participant
-from genie_core.room.plan import Engine, EngineLoader
 from genie_core.room.protocol.events import AnyBody, Event
 from genie_core.room.seat import EngineState
 from genie_core.room.state.thread import MessageThread, ToolApproval
@@ -84,8 +84,8 @@ def loader(settings: AssistantConfig, owner: str, folder: Path) -> EngineLoader:
             assistant.offline,
             close,
             assistant.notices,
-            judge=assistant.judge,
-            workbench=assistant.workbench,
+            policy=assistant.policy,
+            controls=assistant.controls,
         )
 
     return load

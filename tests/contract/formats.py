@@ -22,6 +22,7 @@ from msgspec import inspect
 from genie_core.assistant.what_if.report import WhatIfReport
 from genie_core.room.discovery import service_record as announcement
 from genie_core.room.discovery.service_record import Announcement, write_announcement
+from genie_core.room.engine.private_arguments import PrivateArguments
 from genie_core.room.protocol import frames as frame
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.codec import encode
@@ -42,7 +43,6 @@ from genie_core.room.state.members import Person
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import encode_state
 from genie_core.room.state.thread import MessageThread, ToolApproval
-from genie_core.room.withheld import Withheld
 from genie_core.sessions import metadata
 from genie_core.sessions.export import header as header
 from genie_core.sessions.export.bundle import SESSION_NAME
@@ -185,7 +185,7 @@ def files() -> dict[str, Any]:
 def withheld() -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / WITHHELD_NAME
-        Withheld(path).note(sample(ApprovalRequested))
+        PrivateArguments(path).note(sample(ApprovalRequested))
         return path.read_text()
 
 

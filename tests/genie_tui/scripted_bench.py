@@ -27,7 +27,7 @@ SERVERS = (
 
 @dataclass
 class ScriptedBench:
-    """Implements `Workbench`, as far as it is read."""
+    """Implements `EngineControls`, as far as it is read."""
 
     agents: Sequence[AgentInfo] = AGENTS
     tools: Sequence[ToolInfo] = TOOLS

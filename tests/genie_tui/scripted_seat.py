@@ -17,10 +17,9 @@ from genie_core.assistant.what_if.report import WhatIfReport
 from genie_core.errors import GenieError
 from genie_core.room.backlog import BacklogChoice
 from genie_core.room.departure import Ending, Receipt
-from genie_core.room.engine.controls import Workbench
-from genie_core.room.files.transfer import Direction
-from genie_core.room.files.transfer import Transfer
-from genie_core.room.grants import Grant
+from genie_core.room.engine.controls import EngineControls
+from genie_core.room.engine.grants import Grant
+from genie_core.room.files.transfer import Direction, Transfer
 from genie_core.room.protocol.events import (
     ROOM,
     AnyBody,
@@ -50,8 +49,7 @@ from genie_core.room.seat import (
 )
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.labels import Labels
-from genie_core.sessions.replay.player import Recording
-from genie_core.sessions.replay.player import open_recording
+from genie_core.sessions.replay.player import Recording, open_recording
 from genie_core.sessions.view_state import View
 from genie_tui.app import GenieApp
 from genie_tui.bridge import SavedSummary
@@ -124,7 +122,7 @@ class ScriptedSeat:
     revoked: list[int] = field(default_factory=list)
     autos: list[bool] = field(default_factory=list)
     backlog: int | None = None
-    workbench: Workbench | None = None
+    workbench: EngineControls | None = None
     models: list[str] = field(default_factory=list)
     model_error: GenieError | None = None
     preferences: list[str] = field(default_factory=list)

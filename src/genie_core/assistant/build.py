@@ -25,8 +25,8 @@ from genie_core.assistant.servers.registry import ServerRegistry
 from genie_core.assistant.tools.catalog import available
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.reasoner import GroupReasonerFactory
-from genie_core.room.engine.controls import Workbench
-from genie_core.room.engine.policy import Judge
+from genie_core.room.engine.controls import EngineControls
+from genie_core.room.engine.policy import ApprovalPolicy
 from genie_core.secrets import SecretsProvider, secrets_of
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ class Assistant:
     """A ready-made assistant.
 
     `label` is what a status bar shows: the model, or that there is none. `notices` are lines worth
-    telling once, about settings that have no effect. `judge` decides about tool calls by the
-    settings' rules; `workbench` shows and changes what was built.
+    telling once, about settings that have no effect. `policy` decides about tool calls by the
+    settings' rules; `controls` shows and changes what was built.
     """
 
     reasoner_factory: GroupReasonerFactory
@@ -50,8 +50,8 @@ class Assistant:
     label: str
     offline: bool
     notices: tuple[str, ...]
-    judge: Judge
-    workbench: Workbench
+    policy: ApprovalPolicy
+    controls: EngineControls
 
 
 def build_assistant(
@@ -86,8 +86,8 @@ def build_assistant(
         label=label_of(workshop.lineup.main),
         offline=not workshop.lineup.main.name,
         notices=tuple(_notices(config)),
-        judge=policy,
-        workbench=AssistantControls(workshop, policy, owner),
+        policy=policy,
+        controls=AssistantControls(workshop, policy, owner),
     )
 
 

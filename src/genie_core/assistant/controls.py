@@ -8,17 +8,17 @@ from dataclasses import replace
 from genie_core.assistant.agents import DIRECT, MENTION_ONLY, AssistantBuilder
 from genie_core.assistant.models.registry import label_of
 from genie_core.room.engine.controls import AgentInfo, Allowance, ServerInfo, ToolInfo
-from genie_core.room.engine.policy import Call, Judge, Risk
+from genie_core.room.engine.policy import ApprovalPolicy, Risk, ToolCall
 from genie_core.runtime.progress import REASONER, Usage
 from genie_core.secrets import fetch_secrets
 
 
 class AssistantControls:
-    """Shows and changes the assistant that a workshop makes; implements `Workbench`."""
+    """Shows and changes the assistant that a workshop makes; implements `EngineControls`."""
 
-    def __init__(self, workshop: AssistantBuilder, judge: Judge, owner: str) -> None:
+    def __init__(self, workshop: AssistantBuilder, policy: ApprovalPolicy, owner: str) -> None:
         self._workshop = workshop
-        self._judge = judge
+        self._policy = policy
         self._owner = owner
         self._about = {DIRECT: "Directs another agent."}
         for role in workshop.roles:
@@ -86,7 +86,7 @@ class AssistantControls:
     @property
     def _built_in(self) -> Sequence[ToolInfo]:
         return [
-            self._judged(ToolInfo(role.name, name, self._about[name], "unknown", "ask", ""))
+            self._with_policy(ToolInfo(role.name, name, self._about[name], "unknown", "ask", ""))
             for role in self._workshop.roles
             for name in role.tool_names
         ]
@@ -94,18 +94,16 @@ class AssistantControls:
     @property
     def _served(self) -> Sequence[ToolInfo]:
         return [
-            self._judged(replace(tool, agent=role.name))
+            self._with_policy(replace(tool, agent=role.name))
             for role in self._workshop.roles
             for tool in self._workshop.board.tools
             if tool.server in {each.name for each in role.servers}
         ]
 
-    def _judged(self, info: ToolInfo) -> ToolInfo:
+    def _with_policy(self, info: ToolInfo) -> ToolInfo:
         """Add what the rules say of a call without arguments."""
-        judgement = self._judge.judge(Call(self._owner, info.agent, info.name, {}))
-        return replace(
-            info, risk=judgement.risk, effect=judgement.effect, because=judgement.because
-        )
+        result = self._policy.evaluate(ToolCall(self._owner, info.agent, info.name, {}))
+        return replace(info, risk=result.risk, effect=result.effect, because=result.because)
 
 
 def risk_in(workshop: AssistantBuilder, agent: str, tool: str) -> Risk:

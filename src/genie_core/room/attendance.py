@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from genie_core.room.audience import Audience
-from genie_core.room.engine.host import EngineRoom
-from genie_core.room.engine.remote_control import Oversight
-from genie_core.room.engine.reporter import Herald
+from genie_core.room.engine.approvals import Approvals
+from genie_core.room.engine.context import Place
+from genie_core.room.engine.host import EngineHost
+from genie_core.room.engine.remote_control import RemoteControl
+from genie_core.room.engine.reporter import EngineReporter
 from genie_core.room.files.sync import FileSync
 from genie_core.room.mail import Mail
 from genie_core.room.plan import Plan
@@ -46,14 +48,29 @@ class Attendance:
         self.client = client = plan.connect(self)
         client.author.others = self._own_visits
         self.visit = Visit(client, plan.saved, self._show_link)
-        herald = Herald(client, state, self.audience, plan.label)
-        self.engines = EngineRoom(plan, state, client.device, herald, client.author)
+        reporter = EngineReporter(client, state, self.audience, plan.label)
+        remote = RemoteControl(state, client, self.audience)
+        self.approvals = Approvals(state, reporter, plan.withheld, remote, plan.where)
+        self.engines = EngineHost(
+            state,
+            reporter,
+            self.approvals,
+            remote,
+            plan.withheld,
+            loader=plan.loader,
+            reload=plan.reload,
+            label=plan.label,
+            offline=plan.offline,
+            device=client.device,
+            place=_place_in(plan.library),
+            author=client.author,
+            serves=plan.close_room is not None,
+        )
         library = plan.library or FileSync(read_only=True)
         self.mail = Mail(library, client, self.audience, self.engines.file_arrived)
         self.succession = Succession(
             plan, client, state, self.audience, partial(self.visit.part, Going.HOST)
         )
-        self.oversight = Oversight(self.engines, state, client, self.audience)
         self._plan = plan
         self._changed = changed
         self._unheard: list[Event] = []
@@ -148,7 +165,7 @@ class Attendance:
 
     def on_stopping(self, message: int, by: str) -> None:
         """Stop a run that somebody wants stopped; the room has checked that they may."""
-        self.oversight.on_stopping(message, by)
+        self.engines.stop_here(message, by)
 
     def on_link(self, status: LinkStatus) -> None:
         """Note how the connection is; that it has ended is told once it is known why."""
@@ -173,7 +190,7 @@ class Attendance:
 
     def on_ruled(self, ruled: ApprovalAnswered) -> None:
         """Answer an approval that waits here as its owner did at another terminal."""
-        self.oversight.on_ruled(ruled)
+        self.approvals.on_answered_elsewhere(ruled)
 
     def on_knocking(self, knocking: JoinRequested) -> None:
         """Show who waits for the host's word."""
@@ -201,3 +218,8 @@ class Attendance:
         if self._live_after is not None and self.state.head >= self._live_after:
             self.succession.caught_up()
             self.engines.begin(self._live_after)
+
+
+def _place_in(library: FileSync | None) -> Place | None:
+    """Where files of the room are on this machine, for an engine; None if it gets none."""
+    return library.path if library is not None else None

@@ -8,7 +8,7 @@ from typing import Final
 
 from genie_core.room.client import RoomClient
 from genie_core.room.departure import Ending, Grace, Receipt, Step, make_receipt, take_steps
-from genie_core.room.engine.host import EngineRoom
+from genie_core.room.engine.host import EngineHost
 from genie_core.room.mail import Mail
 from genie_core.room.plan import Plan
 from genie_core.room.protocol.errors import LeftInDisorder
@@ -38,7 +38,7 @@ class Leaving:
         plan: Plan,
         seconds: float,
         *,
-        engines: EngineRoom,
+        engines: EngineHost,
         client: RoomClient,
         visit: Visit,
         mail: Mail,

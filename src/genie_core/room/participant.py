@@ -13,9 +13,9 @@ from typing import Any
 from genie_core.room.attendance import Attendance
 from genie_core.room.backlog import BacklogChoice
 from genie_core.room.departure import Ending, Receipt
-from genie_core.room.engine.controls import Workbench
+from genie_core.room.engine.controls import EngineControls
+from genie_core.room.engine.grants import Grant
 from genie_core.room.engine.pending_reports import lacking
-from genie_core.room.grants import Grant
 from genie_core.room.leaving import Leaving
 from genie_core.room.plan import Plan
 from genie_core.room.protocol.events import (
@@ -63,7 +63,7 @@ class Participant:
         self._engines = attendance.engines
         self._mail = attendance.mail
         self._succession = attendance.succession
-        self._oversight = attendance.oversight
+        self._approvals = attendance.approvals
 
     @property
     def name(self) -> str:
@@ -238,20 +238,20 @@ class Participant:
         False if it is not open, if there is no engine yet to act on the answer, or if it would
         allow what can't be seen here.
         """
-        return self._oversight.answer(approval, answer)
+        return self._approvals.answer(approval, answer)
 
     def schema(self, approval: str) -> dict[str, Any] | None:
         """The schema of the arguments of a call that waits here; None if it is not known."""
-        return self._engines.schema(approval)
+        return self._approvals.schema(approval)
 
     @property
     def grants(self) -> tuple[Grant, ...]:
         """What was allowed from the keyboard beyond single calls and still counts."""
-        return self._engines.grants
+        return self._approvals.grants.active
 
     def revoke(self, grant: int) -> bool:
         """Take an allowance back; False if there is none with this id."""
-        return self._engines.revoke(grant)
+        return self._approvals.grants.revoke(grant)
 
     def answer_backlog(self, choice: BacklogChoice) -> int | None:
         """Say which messages from before are answered; returns how many. None if none wait."""
@@ -259,12 +259,12 @@ class Participant:
 
     def auto(self, on: bool) -> bool:  # noqa: FBT001 - the one thing there is to say
         """Allow calls for one's own messages without a question, as far as no rule denies them."""
-        return self._engines.auto(on)
+        return self._engines.set_auto(on=on)
 
     @property
-    def workbench(self) -> Workbench | None:
+    def workbench(self) -> EngineControls | None:
         """The parts of the own engine, once it is loaded."""
-        return self._engines.workbench
+        return self._engines.controls
 
     async def use_model(self, name: str) -> str:
         """Let another model answer for this person; returns its label.
@@ -282,7 +282,7 @@ class Participant:
 
     def stop(self, message: int | None = None) -> int:
         """Stop the run for a message, or all runs one may stop; returns how many were asked to."""
-        return self._oversight.stop(message)
+        return self._engines.stop(message)
 
     # -- coming and going
 

@@ -2,44 +2,17 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
-from genie_core.message import Message
 from genie_core.room.client import RoomClient
 from genie_core.room.departure import GRACE
-from genie_core.room.engine.controls import Workbench
-from genie_core.room.engine.policy import AskAlways
-from genie_core.room.engine.policy import Judge
-from genie_core.room.engine.private_arguments import Withheld
+from genie_core.room.engine.host import EngineLoader
+from genie_core.room.engine.private_arguments import PrivateArguments
 from genie_core.room.files.sync import FileSync
 from genie_core.room.follower import Follower
 from genie_core.room.protocol.events import Event
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.seat import Hosting
 from genie_core.room.server.log_window import EventSource
-from genie_core.session import GroupSession
-
-
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """A loaded engine: the session, what it remembers, and how its model is called.
-
-    `aclose` ends what the session leaves to its owner, its data store above all. `notices` are
-    lines to tell the person once. `judge` decides which tool calls a person is asked about.
-    """
-
-    session: GroupSession
-    remembered: list[Message]
-    label: str
-    offline: bool
-    aclose: Callable[[], Awaitable[None]]
-    notices: tuple[str, ...] = ()
-    judge: Judge = field(default_factory=AskAlways)
-    workbench: Workbench | None = None
-
-
-EngineLoader: TypeAlias = Callable[[], Awaitable[Engine]]
-"""Loads the engine without blocking the event loop; a `GenieError` says why it can't."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +41,7 @@ class Plan:
     close_room: Callable[[str], Awaitable[None]] | None = None
     hosting: Hosting | None = None
     library: FileSync | None = None
-    withheld: Withheld = field(default_factory=Withheld)
+    withheld: PrivateArguments = field(default_factory=PrivateArguments)
     deed: Callable[[], HostRecord] | None = None
     learn: Callable[[HostRecord], None] | None = None
     saved: Callable[[], str] = str

@@ -9,17 +9,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from genie_core.room.backlog import BacklogChoice
 from genie_core.room.departure import Ending, Receipt
-from genie_core.room.engine.controls import Workbench
+from genie_core.room.engine.controls import EngineControls
 from genie_core.room.files.transfer import Transfer
-from genie_core.room.grants import Grant
 from genie_core.room.protocol.events import Event, FileRef, Measure, Quote, Role, RunBody, Scope
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.state.room_state import RoomState
 from genie_core.runtime.progress import What
+
+if TYPE_CHECKING:
+    from genie_core.room.engine.grants import Grant
 
 
 class Link(Enum):
@@ -318,7 +320,7 @@ class Seat(Protocol):
         """The JSON schema of the arguments of a call that waits here; None if it is not known."""
 
     @property
-    def grants(self) -> Sequence[Grant]:
+    def grants(self) -> "Sequence[Grant]":
         """What was allowed from the keyboard beyond single calls and still counts, oldest first."""
 
     def revoke(self, grant: int) -> bool:
@@ -337,7 +339,7 @@ class Seat(Protocol):
         """
 
     @property
-    def workbench(self) -> Workbench | None:
+    def workbench(self) -> EngineControls | None:
         """The parts of the own engine, once it is loaded."""
 
     async def use_model(self, name: str) -> str:

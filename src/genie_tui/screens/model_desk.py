@@ -4,7 +4,7 @@ from textual.screen import Screen
 
 from genie_core.errors import GenieError
 from genie_core.message import SYSTEM
-from genie_core.room.engine.controls import AgentInfo, Workbench
+from genie_core.room.engine.controls import AgentInfo, EngineControls
 from genie_core.room.seat import EngineState, Seat
 from genie_tui.order import UseModel
 from genie_tui.text import visible_line
@@ -41,7 +41,7 @@ class ModelDesk:
             self._screen.notify(f"Your agent is {visible_line(label)} now.")
 
 
-def in_use(workbench: Workbench) -> str:
+def in_use(workbench: EngineControls) -> str:
     """Which model each part of an engine has, a line for each, and how to change it."""
     return "\n".join([*map(_line, workbench.agents), HOW])
 

@@ -6,7 +6,13 @@ from typing import Final
 
 from textual.content import Content
 
-from genie_core.room.engine.controls import AgentInfo, ServerInfo, ServerState, ToolInfo, Workbench
+from genie_core.room.engine.controls import (
+    AgentInfo,
+    EngineControls,
+    ServerInfo,
+    ServerState,
+    ToolInfo,
+)
 from genie_core.room.engine.policy import Effect
 from genie_tui.text import visible_line
 
@@ -29,7 +35,7 @@ _STATES: Final[dict[ServerState, tuple[str, str]]] = {
 }
 
 
-def tool_list(bench: Workbench, width: int) -> Content:
+def tool_list(bench: EngineControls, width: int) -> Content:
     """List agents with their tools, then servers with theirs, each tool on one line."""
     tools = bench.tools
     blocks = [

@@ -176,7 +176,7 @@ def test_after_building_nothing_heavy_is_left_to_import(tmp_path: Path) -> None:
         "    assistant.agent_factory.create_agent('coder', 'alice')\n"
         "    return len(set(sys.modules) - before)\n"
         "assert make_all() <= 5\n"
-        "asyncio.run(assistant.workbench.use_model('openai:small'))\n"
+        "asyncio.run(assistant.controls.use_model('openai:small'))\n"
         "assert make_all() <= 5\n"
     )
     env = {**os.environ, "OPENAI_API_KEY": "sk-none"}

@@ -4,7 +4,7 @@ from genie_core.assistant.build import build_assistant
 from genie_core.assistant.config import AgentSpec, AssistantConfig, Budget, Rule
 from genie_core.assistant.errors import MissingVariable
 from genie_core.room.engine.controls import Allowance
-from genie_core.room.engine.policy import Call
+from genie_core.room.engine.policy import ToolCall
 from genie_core.runtime.progress import Usage
 from genie_core.secrets import SecretsProvider
 
@@ -19,21 +19,21 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_shows_who_there_is_and_on_what_they_run() -> None:
     config = AssistantConfig(model="openai:big", runtime="openai-agents", agents=(CODER,))
-    bench = build_assistant(config, owner="ann").workbench
+    bench = build_assistant(config, owner="ann").controls
     assert [(each.name, each.model, each.runtime) for each in bench.agents] == [
         ("system", "openai:big", "openai-agents"),
         ("coder", "openai:big", "openai-agents"),
         ("reasoner", "openai:big", "pydantic-ai"),
     ]
     assert [each.coordinator for each in bench.agents] == [True, False, False]
-    bench = build_assistant(AssistantConfig(template="mention_only")).workbench
+    bench = build_assistant(AssistantConfig(template="mention_only")).controls
     assert [each.name for each in bench.agents] == ["system"]
 
 
 def test_tools_are_shown_with_what_the_rules_say_of_them() -> None:
     rules = (Rule("deny", "calculate", "coder"),)
     assistant = build_assistant(AssistantConfig(agents=(CODER,), rules=rules), owner="ann")
-    told = {(each.agent, each.name): each for each in assistant.workbench.tools}
+    told = {(each.agent, each.name): each for each in assistant.controls.tools}
     assert told["coder", "calculate"].effect == "deny"
     assert told["system", "calculate"].effect == "allow"
     assert told["system", "calculate"].description
@@ -46,8 +46,8 @@ def test_a_risk_is_known_only_of_tools_that_an_agent_has() -> None:
     assistant = build_assistant(AssistantConfig(agents=(CODER,)))
 
     def judged(agent: str, tool: str) -> tuple[str, str]:
-        judgement = assistant.judge.judge(Call("ann", agent, tool, {}))
-        return judgement.effect, judgement.risk
+        result = assistant.policy.evaluate(ToolCall("ann", agent, tool, {}))
+        return result.effect, result.risk
 
     assert judged("system", "calculate") == ("allow", "read")
     assert judged("coder:1a2b", "calculate") == ("allow", "read")
@@ -57,7 +57,7 @@ def test_a_risk_is_known_only_of_tools_that_an_agent_has() -> None:
 
 
 async def test_another_model_is_shown_or_refused() -> None:
-    bench = build_assistant(AssistantConfig(model="openai:big")).workbench
+    bench = build_assistant(AssistantConfig(model="openai:big")).controls
     assert await bench.use_model("offline") == "offline helper"
     assert (bench.model, bench.agents[0].model) == ("", "offline helper")
     with pytest.raises(MissingVariable):
@@ -79,7 +79,7 @@ class Stored(SecretsProvider):
 
 async def test_a_secret_that_was_stored_meanwhile_is_found() -> None:
     stored = Stored()
-    bench = build_assistant(AssistantConfig(), stored, "ann").workbench
+    bench = build_assistant(AssistantConfig(), stored, "ann").controls
     with pytest.raises(MissingVariable):
         await bench.use_model("anthropic:claude-sonnet-4-5")
     stored.values["ANTHROPIC_API_KEY"] = "sk-none"
@@ -87,7 +87,7 @@ async def test_a_secret_that_was_stored_meanwhile_is_found() -> None:
 
 
 def test_the_budget_counts_what_was_spent_before() -> None:
-    bench = build_assistant(AssistantConfig(budget=Budget(tokens=100))).workbench
+    bench = build_assistant(AssistantConfig(budget=Budget(tokens=100))).controls
     bench.begin(Usage("m", 1, 90, 20))
     assert bench.allowance == Allowance(tokens=110, token_limit=100)
     assert bench.raise_budget(tokens=50) == Allowance(tokens=110, token_limit=150)

@@ -11,12 +11,12 @@ from typing import Any
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.datastore import DataStore
 from genie_core.room.client import RoomClient
-from genie_core.room.engine.policy import AskAlways
-from genie_core.room.engine.policy import Judge
+from genie_core.room.engine.host import Engine, EngineLoader
+from genie_core.room.engine.policy import ApprovalPolicy, AskAlways
 from genie_core.room.files.transfer import Transfer
 from genie_core.room.follower import Follower
 from genie_core.room.participant import Participant
-from genie_core.room.plan import Engine, EngineLoader, Plan
+from genie_core.room.plan import Plan
 from genie_core.room.protocol.errors import LeftInDisorder
 from genie_core.room.protocol.events import Event
 from genie_core.room.seat import EngineStatus, Knock, LinkStatus, Severity, Unsent
@@ -143,7 +143,7 @@ def loader(
     folder: Path,
     decide: DecideFn = delegate_all,
     run: RunFn = echo,
-    judge: Judge | None = None,
+    policy: ApprovalPolicy | None = None,
 ) -> EngineLoader:
     async def load() -> Engine:
         store = DataStore(folder)
@@ -157,7 +157,7 @@ def loader(
             "scripted",
             offline=False,
             aclose=store.aclose,
-            judge=judge or AskAlways(),
+            policy=policy or AskAlways(),
         )
 
     return load

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Final, TypeAlias
 
 from genie_core.assistant.config import Rule
-from genie_core.room.engine.policy import EXCEED_BUDGET, Call, Judgement, Risk
+from genie_core.room.engine.policy import EXCEED_BUDGET, PolicyResult, Risk, ToolCall
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.state.costs import kind_of
 
@@ -74,7 +74,7 @@ class Policy:
     owner: str = ""
     meanings: Callable[[str, str, str], tuple[str, ...]] = field(default=_only_as_written)
 
-    def judge(self, call: Call) -> Judgement:
+    def evaluate(self, call: ToolCall) -> PolicyResult:
         """Decide about a call."""
         risk = self.risk_of(kind_of(call.agent), call.tool)
         values = _Values(call, self.meanings if risk != "unknown" else _only_as_written)
@@ -84,22 +84,22 @@ class Policy:
             if _fits(rule, call, risk, values)
         ]
         if not fitting and call.tool == EXCEED_BUDGET:
-            return Judgement("ask", "the budget of this session is used up", risk)
+            return PolicyResult("ask", "the budget of this session is used up", risk)
         if not fitting:
             return self._usually(call, risk)
         denying = [each for each in fitting if each[1].effect == "deny"]
         number, rule = max(denying or fitting, key=lambda each: (_nearness(each[1]), each[0]))
-        return Judgement(rule.effect, told(number, rule), risk)
+        return PolicyResult(rule.effect, told(number, rule), risk)
 
-    def _usually(self, call: Call, risk: Risk) -> Judgement:
+    def _usually(self, call: ToolCall, risk: Risk) -> PolicyResult:
         """What happens to a call that no rule fits."""
         if risk != "read":
-            return Judgement("ask", _WHY_ASKED[risk], risk)
+            return PolicyResult("ask", _WHY_ASKED[risk], risk)
         if self.owner and fold_name(call.person) != fold_name(self.owner):
-            return Judgement("ask", FOR_GUESTS, risk)
+            return PolicyResult("ask", FOR_GUESTS, risk)
         if call.tool in READS_OTHER_ROOMS:
-            return Judgement("ask", OTHER_ROOMS, risk)
-        return Judgement("allow", READS, risk)
+            return PolicyResult("ask", OTHER_ROOMS, risk)
+        return PolicyResult("allow", READS, risk)
 
 
 def told(number: int, rule: Rule) -> str:
@@ -166,7 +166,9 @@ def _is_open(pattern: str) -> bool:
 class _Values:
     """The arguments of a call as texts to compare, each looked at once."""
 
-    def __init__(self, call: Call, meanings: Callable[[str, str, str], tuple[str, ...]]) -> None:
+    def __init__(
+        self, call: ToolCall, meanings: Callable[[str, str, str], tuple[str, ...]]
+    ) -> None:
         self._call = call
         self._meanings = meanings
         self._found: dict[str, tuple[str, tuple[str, ...]]] = {}
@@ -180,7 +182,7 @@ class _Values:
         return self._found[name]
 
 
-def _fits(rule: Rule, call: Call, risk: Risk, values: _Values) -> bool:
+def _fits(rule: Rule, call: ToolCall, risk: Risk, values: _Values) -> bool:
     if rule.risk and rule.risk != risk:
         return False
     if call.tool == EXCEED_BUDGET and rule.effect == "allow":
@@ -197,7 +199,7 @@ def _fits(rule: Rule, call: Call, risk: Risk, values: _Values) -> bool:
     )
 
 
-def _is_loose(rule: Rule, call: Call) -> bool:
+def _is_loose(rule: Rule, call: ToolCall) -> bool:
     """Whether a rule knows only a part of what a shell would read."""
     if not call.arguments.get("shell") or "shell" in rule.arguments:
         return False

@@ -1,24 +1,26 @@
-"""The tool calls of one person's agents, from the question to the answer that is recorded."""
+"""The approval of tool calls: from the request to the resolution that the log records."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
 from genie_core.agent.approval import Approval
-from genie_core.execution import ApprovalClosed
+from genie_core.execution import ApprovalClosed, Execution
 from genie_core.privacy.redaction import mask_value
-from genie_core.room.court import Court, Ruling
-from genie_core.room.engine.grants import Consent, arguments, binding, unmasked
-from genie_core.room.engine.policy import Judge, Judgement
-from genie_core.room.engine.private_arguments import Withheld
-from genie_core.room.engine.verification import Trust
+from genie_core.room.engine.arguments import digest, shown, unmasked
+from genie_core.room.engine.grants import Grants
+from genie_core.room.engine.policy import EXCEED_BUDGET, ApprovalPolicy, PolicyResult, ToolCall
+from genie_core.room.engine.private_arguments import PrivateArguments
+from genie_core.room.engine.remote_control import RemoteControl
+from genie_core.room.engine.reporter import EngineReporter
+from genie_core.room.engine.verification import Verifier
 from genie_core.room.protocol.codec import MAX_DEPTH, normal, size_of
 from genie_core.room.protocol.errors import FrameError
-from genie_core.room.protocol.events import ApprovalRequested, ApprovalResolved, Outcome
-from genie_core.room.reporter import Reporter
-from genie_core.room.running import Running
+from genie_core.room.protocol.events import ApprovalRequested, ApprovalResolved, How, Outcome
+from genie_core.room.protocol.frames import ApprovalAnswered
 from genie_core.room.seat import Answer
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, ToolApproval
@@ -34,83 +36,232 @@ UNSHOWABLE: Final = (
 
 UNRECORDED: Final = "it can't be recorded now, as too much waits for the connection to the room"
 
+NO_POLICY_RESULT: Final = "the rules could not be applied to it"
+
 _PREVIEW: Final = 200
 """Characters of each argument that are recorded of a call that is too large to be shown."""
 
 _MOST_PREVIEWED: Final = 20
 
 
-class Docket:
-    """Puts calls to the court and then to a person, takes the answers, and reports both.
+@dataclass(frozen=True, slots=True)
+class _Engine:
+    """What requests of the loaded engine are checked and continued with."""
 
-    `consent` is what was allowed beyond single calls; whoever goes on after a pause uses what is
-    revived there. While `auto` is true, calls for the owner's own messages are allowed unless the
-    judge denies them. What it denies, nobody can allow. `where` is shown with each call.
+    owner: str
+    policy: ApprovalPolicy
+    verifier: Verifier
+    resume: Callable[[MessageThread], None]
+    stop: Callable[[int, str], bool]
+
+
+@dataclass(slots=True, eq=False)
+class _Request:
+    """A request of a running execution. `answer` is the one that counted, `how` what gave it."""
+
+    exchange: MessageThread
+    execution: Execution
+    call: Approval
+    answer: Answer | None = None
+    how: How = ""
+    parked: bool = False
+
+
+class Approvals:
+    """Answers requests by policy and grants, puts the others before a person, and records both.
+
+    `begin` takes over the requests of a loaded engine; before that, and after `end`, only requests
+    at the owner's other terminals can be answered. While `auto` is true, calls for the owner's own
+    messages are allowed unless the policy denies them. What the policy denies, no answer, grant or
+    edit allows. `where` is shown with each request.
     """
 
     def __init__(
         self,
         state: RoomState,
-        owner: str,
-        reporter: Reporter,
-        *,
-        judge: Judge,
-        consent: Consent,
-        trust: Trust,
-        withheld: Withheld,
-        where: str,
+        reporter: EngineReporter,
+        private: PrivateArguments,
+        remote: RemoteControl,
+        where: str = "",
     ) -> None:
-        self.auto = False
         self._state = state
-        self._owner = owner
         self._reporter = reporter
-        self._consent = consent
-        self._court = Court(judge, consent, owner)
-        self._trust = trust
-        self._withheld = withheld
+        self._private = private
+        self._remote = remote
         self._where = where
-        self._revived: set[str] = set()
+        self._reset()
+
+    def _reset(self) -> None:
+        self.auto = False
+        self.grants = Grants()
+        self._engine: _Engine | None = None
+        self._open: dict[str, _Request] = {}
+        self._answered: set[str] = set()
         self._closing = ""
 
-    def ask(self, current: Running, approval: Approval) -> None:
-        """Ask about a call of a run, unless the answer is known; it is recorded in any case."""
-        exchange = current.exchange
-        judgement = self._court.judgement(exchange, approval)
-        ruling = None
-        if not self._closing:
-            ruling = self._court.ruling(exchange, approval, judgement, auto=self.auto)
-        asked = self._asked(exchange, approval, judgement, unasked=ruling is not None)
+    def begin(
+        self,
+        owner: str,
+        policy: ApprovalPolicy,
+        verifier: Verifier,
+        *,
+        resume: Callable[[MessageThread], None],
+        stop: Callable[[int, str], bool],
+    ) -> None:
+        """Serve a newly loaded engine; nothing that was granted to an earlier one counts.
+
+        `resume` runs the agent again for calls that are allowed after a pause, `stop` stops a run
+        in a person's name.
+        """
+        self._reset()
+        self._engine = _Engine(owner, policy, verifier, resume, stop)
+
+    def end(self) -> None:
+        """Forget the engine, its requests and its grants."""
+        self._reset()
+
+    # -- requests of the engine
+
+    def request(self, exchange: MessageThread, execution: Execution, call: Approval) -> None:
+        """Ask whether a call may be made, unless the answer is known; record it in any case."""
+        result = self._evaluate(exchange, call)
+        known = None if self._closing else self._known_answer(exchange, call, result)
+        asked = self._asked(exchange, call, result, unasked=known is not None)
         obstacle = UNSHOWABLE if asked is None else self._obstacle(asked)
         if asked is None or obstacle or not self._reporter.publish(asked):
-            # Nobody may allow what nobody can see.
-            self._refuse(current, approval, asked, obstacle or UNRECORDED)
+            # A call that can't be seen can't be allowed.
+            self._refuse(exchange, call, asked, obstacle or UNRECORDED)
             return
-        current.pending[approval.id] = approval
+        request = self._open[call.id] = _Request(exchange, execution, call)
         if self._closing:
-            self._park(current)
-        elif ruling is not None:
-            self._give(current, approval, ruling)
+            self._park(execution)
+        elif known is not None:
+            self._resolve(request, *known)
+
+    def record(self, resolved: ApprovalClosed) -> None:
+        """Record the resolution of a request, unless it was parked or refused."""
+        request = self._open.pop(resolved.approval.id, None)
+        if request is None or request.parked:
+            return
+        answer, verdict = request.answer, resolved.verdict
+        outcome: Outcome = "approved" if verdict else "denied" if answer else "expired"
+        self._reporter.publish(
+            ApprovalResolved(
+                request.exchange.seq,
+                request.call.id,
+                outcome,
+                verdict.reason or (answer.reason if answer else None),
+                answer.scope if answer else "once",
+                None if self._private.hides(request.call.id) else verdict.arguments,
+                answer.count if answer else 0,
+                "edit" if verdict.arguments is not None else request.how,
+            )
+        )
+
+    def forget(self, execution: Execution) -> None:
+        """Drop what is left of a run that has ended."""
+        for each in self._of(execution):
+            del self._open[each.call.id]
+
+    def close(self, reason: str) -> None:
+        """Park all open requests, and those that still come, and cancel their runs."""
+        self._closing = reason
+        for execution in dict.fromkeys(each.execution for each in self._open.values()):
+            self._park(execution)
+
+    def _evaluate(self, exchange: MessageThread, call: Approval) -> PolicyResult:
+        try:
+            arguments = shown(call)
+        except Exception:  # an argument may do anything when it is looked at
+            logger.exception("a call's arguments can't be looked at")
+            return PolicyResult("ask", NO_POLICY_RESULT, must_ask=True)
+        return self._apply_policy(exchange, call.sender, call.tool_name, arguments)
+
+    def _apply_policy(
+        self, exchange: MessageThread, agent: str, tool: str, arguments: dict[str, Any]
+    ) -> PolicyResult:
+        policy = self._served().policy
+        try:
+            return policy.evaluate(ToolCall(exchange.author, agent, tool, arguments))
+        except Exception:  # whatever a rule or an argument does, a person can still be asked
+            logger.exception("the policy failed")
+            return PolicyResult("ask", NO_POLICY_RESULT, must_ask=True)
+
+    def _known_answer(
+        self, exchange: MessageThread, call: Approval, result: PolicyResult
+    ) -> tuple[Answer, How] | None:
+        """The answer that needs no person, and what gives it; uses up a grant."""
+        if result.effect == "deny":
+            return Answer(allow=False, reason=result.because), "rule"
+        if result.must_ask:
+            return None
+        granted = self.grants.answer(exchange.author, exchange.seq, call)
+        if granted is not None:
+            edited = granted.arguments
+            if self._denial(exchange, call.sender, call.tool_name, edited):
+                return None  # the rules have changed since; the person sees the call as it is
+            return granted, "grant"
+        if call.tool_name == EXCEED_BUDGET:
+            return None
+        if result.effect == "allow":
+            return Answer(allow=True, reason=result.because), "rule"
+        if self.auto and exchange.author == self._served().owner:
+            return Answer(allow=True, reason="auto mode"), "auto"
+        return None
+
+    def _asked(
+        self, exchange: MessageThread, call: Approval, result: PolicyResult, *, unasked: bool
+    ) -> ApprovalRequested | None:
+        try:
+            arguments, binding = shown(call), digest(call)
+        except Exception:  # an argument may do anything when it is looked at
+            logger.exception("a call's arguments can't be shown")
+            return None
+        withheld = self._is_withheld(exchange)
+        asked = ApprovalRequested(
+            exchange.seq,
+            call.id,
+            call.sender,
+            call.tool_name,
+            arguments,
+            self._where,
+            withheld,
+            because=result.because,
+            risk=result.risk,
+            binding=binding,
+            unasked=unasked,
+        )
+        self._private.note(asked)
+        return msgspec.structs.replace(asked, arguments={}) if withheld else asked
 
     def _refuse(
-        self, current: Running, approval: Approval, asked: ApprovalRequested | None, why: str
+        self, exchange: MessageThread, call: Approval, asked: ApprovalRequested | None, why: str
     ) -> None:
         """Deny a call that can't be shown, and tell the model, the owner and the log why."""
-        current.parked.add(approval.id)
-        seq, agent, tool = current.exchange.seq, approval.sender, approval.tool_name[:_PREVIEW]
-        shown = _preview(asked.arguments) if asked is not None and why != UNSHOWABLE else {}
-        withheld = current.exchange.author != self._owner and not self._state.sharing
+        tool = call.tool_name[:_PREVIEW]
+        arguments = _preview(asked.arguments) if asked is not None and why != UNSHOWABLE else {}
         row = ApprovalRequested(
-            seq, approval.id, agent, tool, shown, self._where, withheld, unasked=True
+            exchange.seq,
+            call.id,
+            call.sender,
+            tool,
+            arguments,
+            self._where,
+            self._is_withheld(exchange),
+            because=why,
+            unasked=True,
         )
-        row = msgspec.structs.replace(row, because=why)
-        self._withheld.note(row)
+        self._private.note(row)
         if self._reporter.publish(row):
-            self._reporter.publish(ApprovalResolved(seq, approval.id, "expired", why))
+            self._reporter.publish(ApprovalResolved(exchange.seq, call.id, "expired", why))
         self._reporter.warn(f"{tool} was not run: {why}")
-        approval.deny(why, automatic=True)
+        call.deny(why, automatic=True)
+
+    def _is_withheld(self, exchange: MessageThread) -> bool:
+        return exchange.author != self._served().owner and not self._state.sharing
 
     def _obstacle(self, body: ApprovalRequested | ApprovalResolved) -> str:
-        """Why the room can't hold a call or a changed one; empty if it can."""
+        """Why the room can't hold a request or a resolution; empty if it can."""
         most = self._reporter.largest
         try:
             normal(body, most)
@@ -124,170 +275,164 @@ class Docket:
             "that an approval can show; make smaller calls, as by writing a file in parts"
         )
 
-    def settle(self, current: Running, resolved: ApprovalClosed) -> None:
-        """Record how a call of a run was answered, unless it was parked."""
-        approval = resolved.approval
-        current.pending.pop(approval.id, None)
-        if approval.id in current.parked:
-            return
-        ruling = current.answers.pop(approval.id, None)
-        answer = ruling.answer if ruling else None
-        verdict = resolved.verdict
-        outcome: Outcome = "approved" if verdict else "denied" if answer else "expired"
-        self._reporter.publish(
-            ApprovalResolved(
-                current.exchange.seq,
-                approval.id,
-                outcome,
-                verdict.reason or (answer.reason if answer else None),
-                answer.scope if answer else "once",
-                None if self._withheld.hides(approval.id) else verdict.arguments,
-                answer.count if answer else 0,
-                "edit" if verdict.arguments is not None else ruling.how if ruling else "",
-            )
-        )
+    def _resolve(self, request: _Request, answer: Answer, how: How = "") -> bool:
+        """Answer a request; False if something else has done so before."""
+        call, owner = request.call, self._served().owner
+        request.answer, request.how = answer, how
+        if answer.allow:
+            resolved = call.approve(arguments=unmasked(answer.arguments, call), by=owner)
+        else:
+            resolved = call.deny(answer.reason, by=owner, automatic=how != "")
+        if not resolved:
+            request.answer, request.how = None, ""
+        return resolved
 
-    def answer(self, current: Running, approval_id: str, answer: Answer) -> bool:
-        """Answer a call that waits in a run; False if it is answered, or may not be allowed."""
-        approval = current.pending[approval_id]
-        if approval_id in current.parked or approval_id in current.answers:
+    def _park(self, execution: Execution) -> None:
+        for each in self._of(execution):
+            if not each.parked and each.answer is None:
+                each.parked = True
+                self._reporter.publish(ApprovalResolved(each.exchange.seq, each.call.id, "parked"))
+        execution.cancel(self._closing)
+
+    def _of(self, execution: Execution) -> list[_Request]:
+        return [each for each in self._open.values() if each.execution is execution]
+
+    # -- answers of a person
+
+    def answer(self, approval: str, answer: Answer) -> bool:
+        """Answer a request of one's own, open or parked, also one at another terminal.
+
+        False if it does not wait any more, if there is no engine yet to act on the answer, if a
+        rule denies the edited call, or if it would allow what can't be seen here.
+        """
+        return self._answer_here(approval, answer) or self._remote.answer(approval, answer)
+
+    def on_answered_elsewhere(self, ruled: ApprovalAnswered) -> None:
+        """Answer a request that waits here as its owner did at another terminal."""
+        answer = self._remote.verified(ruled)
+        if answer is not None:
+            self._answer_here(ruled.approval, answer)
+
+    def schema(self, approval: str) -> dict[str, Any] | None:
+        """The schema of the arguments of a call that waits here; None if it is not known."""
+        request = self._open.get(approval)
+        return request.call.schema if request is not None else None
+
+    def _answer_here(self, approval: str, answer: Answer) -> bool:
+        request = self._open.get(approval)
+        if request is not None:
+            return self._answer_open(request, answer)
+        parked = self._state.parked.get(approval)
+        if parked is None or self._engine is None or self._closing:
             return False
-        if answer.allow and self._objects(current.exchange, approval, answer):
+        return parked.owner == self._engine.owner and self._answer_parked(parked, answer)
+
+    def _answer_open(self, request: _Request, answer: Answer) -> bool:
+        exchange, call = request.exchange, request.call
+        if request.parked or request.answer is not None:
             return False
-        if answer.allow and self._is_unrecordable(current.exchange.seq, approval_id, answer):
+        if answer.allow and not self._can_allow(
+            exchange, call.id, call.sender, call.tool_name, answer.arguments
+        ):
             return False
-        settled = self._give(current, approval, Ruling(answer))
-        if not settled:
+        if not self._resolve(request, answer):
             return False
         if answer.allow:
-            who, agent, tool = current.exchange.author, approval.sender, approval.tool_name
-            self._consent.grant(who, agent, tool, answer.scope, answer.count, call=approval)
+            self.grants.add(
+                exchange.author,
+                call.sender,
+                call.tool_name,
+                answer.scope,
+                answer.count,
+                request=call,
+            )
         elif answer.stop:
-            current.execution.cancel(f"stopped by {self._owner}")
+            request.execution.cancel(f"stopped by {self._served().owner}")
         return True
 
-    def answer_parked(self, proposal: ToolApproval, answer: Answer) -> bool:
-        """Answer a call from before a pause; False if it is answered, or may not be allowed.
+    def _answer_parked(self, parked: ToolApproval, answer: Answer) -> bool:
+        """Answer a request from before a pause.
 
-        What is allowed is revived, for the next run for its message. A denial that stops takes
-        along what else was revived for that.
+        A call that is allowed gets a one-time grant for the next run for its message. A denial
+        that stops takes back the other one-time grants for that message.
         """
-        if self._is_settled(proposal) or (answer.allow and not self._may_allow(proposal, answer)):
+        if self._is_answered(parked) or (
+            answer.allow and not self._can_allow_parked(parked, answer)
+        ):
             return False
-        self._revived.add(proposal.id)
+        self._answered.add(parked.id)
+        engine = self._served()
         edited = answer.arguments if answer.allow else None
         self._reporter.publish(
             ApprovalResolved(
-                proposal.message,
-                proposal.id,
+                parked.message,
+                parked.id,
                 "approved" if answer.allow else "denied",
                 answer.reason,
                 answer.scope,
-                None if self._withheld.hides(proposal.id) else edited,
+                None if self._private.hides(parked.id) else edited,
                 answer.count,
                 "edit" if edited is not None else "",
             )
         )
         if answer.allow:
-            who = self._state.exchanges[proposal.message].author
-            self._consent.grant(who, proposal.agent, proposal.tool, answer.scope, answer.count)
-            self._consent.revive(proposal, edited)
+            exchange = self._state.exchanges[parked.message]
+            self.grants.add(exchange.author, parked.agent, parked.tool, answer.scope, answer.count)
+            self.grants.add_once(parked, edited)
+            engine.resume(exchange)
         elif answer.stop:
-            self._consent.forget(proposal.message, self._consent.revived(proposal.message))
+            self.grants.drop_once(parked.message, self.grants.once_for(parked.message))
+            engine.stop(parked.message, engine.owner)
         return True
 
-    def _is_settled(self, proposal: ToolApproval) -> bool:
-        """Whether it was answered, here or at an earlier visit, be it that the room has yet to hear."""
-        return proposal.id in self._revived or any(
+    def _is_answered(self, parked: ToolApproval) -> bool:
+        """Whether it was answered, here or at an earlier visit, even if the room has yet to hear."""
+        return parked.id in self._answered or any(
             isinstance(body, ApprovalResolved)
-            and body.approval == proposal.id
+            and body.approval == parked.id
             and body.outcome != "parked"
             for body in self._reporter.unrecorded
         )
 
-    def close(self, runs: Iterable[Running], reason: str) -> None:
-        """Park what waits in these runs, and from now on whatever is asked, and cancel the run."""
-        self._closing = reason
-        for current in runs:
-            if current.pending:
-                self._park(current)
-
-    def _may_allow(self, proposal: ToolApproval, answer: Answer) -> bool:
-        """Whether what a parked call would do is known, and no rule forbids it."""
-        is_hidden = proposal.withheld and not self._withheld.hides(proposal.id)
-        if is_hidden or not self._trust.is_own_call(proposal):
+    def _can_allow_parked(self, parked: ToolApproval, answer: Answer) -> bool:
+        is_hidden = parked.withheld and not self._private.hides(parked.id)
+        if is_hidden or not self._served().verifier.is_own_call(parked):
             self._reporter.warn(UNKNOWN_CALL)
             return False
-        if self._is_unrecordable(proposal.message, proposal.id, answer):
-            return False
-        return not self._objects(self._state.exchanges[proposal.message], proposal, answer)
+        exchange = self._state.exchanges[parked.message]
+        return self._can_allow(exchange, parked.id, parked.agent, parked.tool, answer.arguments)
 
-    def _is_unrecordable(self, message: int, approval: str, answer: Answer) -> bool:
-        """Whether the room can't hold what a person made of a call, which they are told then."""
-        if answer.arguments is None or self._withheld.hides(approval):
-            return False
-        edited = mask_value(answer.arguments)
-        why = self._obstacle(ApprovalResolved(message, approval, "approved", arguments=edited))
-        if why:
-            self._reporter.warn(f"it can't be allowed with these changes: {why}")
-        return bool(why)
-
-    def _give(self, current: Running, approval: Approval, ruling: Ruling) -> bool:
-        """Settle a call; False if something else has settled it before."""
-        answer = ruling.answer
-        current.answers[approval.id] = ruling
-        if answer.allow:
-            given = unmasked(answer.arguments, approval)
-            settled = approval.approve(arguments=given, by=self._owner)
-        else:
-            automatic = ruling.how != ""
-            settled = approval.deny(answer.reason, by=self._owner, automatic=automatic)
-        if not settled:
-            del current.answers[approval.id]
-        return settled
-
-    def _asked(
-        self, exchange: MessageThread, approval: Approval, judgement: Judgement, *, unasked: bool
-    ) -> ApprovalRequested | None:
-        try:
-            shown, digest = arguments(approval), binding(approval)
-        except Exception:  # an argument may do anything when it is looked at
-            logger.exception("a call's arguments can't be shown")
-            return None
-        withheld = exchange.author != self._owner and not self._state.sharing
-        asked = ApprovalRequested(
-            exchange.seq,
-            approval.id,
-            approval.sender,
-            approval.tool_name,
-            shown,
-            self._where,
-            withheld,
-            because=judgement.because,
-            risk=judgement.risk,
-            binding=digest,
-            unasked=unasked,
-        )
-        self._withheld.note(asked)
-        return msgspec.structs.replace(asked, arguments={}) if withheld else asked
-
-    def _objects(
-        self, exchange: MessageThread, call: Approval | ToolApproval, answer: Answer
+    def _can_allow(
+        self,
+        exchange: MessageThread,
+        approval: str,
+        agent: str,
+        tool: str,
+        edited: dict[str, Any] | None,
     ) -> bool:
-        """Whether a rule forbids what a person made of a call, which they are told then."""
-        why = self._court.objection(exchange, call, answer.arguments)
+        """Whether no rule denies an edited call, and the room can hold it; the person is told."""
+        why = self._denial(exchange, agent, tool, edited)
+        if not why and edited is not None and not self._private.hides(approval):
+            masked = mask_value(edited)
+            why = self._obstacle(
+                ApprovalResolved(exchange.seq, approval, "approved", arguments=masked)
+            )
         if why:
             self._reporter.warn(f"it can't be allowed with these changes: {why}")
-        return bool(why)
+        return not why
 
-    def _park(self, current: Running) -> None:
-        for approval in list(current.pending.values()):
-            if approval.id not in current.parked and approval.id not in current.answers:
-                current.parked.add(approval.id)
-                self._reporter.publish(
-                    ApprovalResolved(current.exchange.seq, approval.id, "parked")
-                )
-        current.execution.cancel(self._closing)
+    def _denial(
+        self, exchange: MessageThread, agent: str, tool: str, edited: dict[str, Any] | None
+    ) -> str:
+        """Why a rule denies an edited call; empty if none does."""
+        if edited is None:
+            return ""
+        result = self._apply_policy(exchange, agent, tool, edited)
+        return result.because if result.effect == "deny" else ""
+
+    def _served(self) -> _Engine:
+        assert self._engine is not None, "an engine has begun"  # noqa: S101 - an invariant
+        return self._engine
 
 
 def _preview(arguments: dict[str, Any]) -> dict[str, Any]:

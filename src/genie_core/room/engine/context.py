@@ -1,44 +1,108 @@
-"""The room's conversation as the engine's messages.
+"""What an engine knows of its room: the conversation as the engine's messages.
 
 Each engine message carries the sequence number of the event it stands for as its request id, so
-that after a restart what the engine has saved can be compared with what the room's log says.
+that after a restart the engine's memory can be compared with the room's log.
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from genie_core.agent.provider.files import MAX_BYTES, family_of
+from genie_core.errors import GenieError
 from genie_core.message import SYSTEM, Attachment, Message, Thread
+from genie_core.room.engine.verification import Verifier
 from genie_core.room.protocol.events import FileRef, MessagePosted, Quote
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
+from genie_core.session import GroupSession
 from genie_core.storage.filenames import safe_name
 
+logger = logging.getLogger(__name__)
+
 CONTEXT_LIMIT: Final = 200
-"""Messages and answers of the past that an engine is told when it comes to a room."""
+"""Messages and answers of the past that an engine is told when it enters a room."""
 
 Place: TypeAlias = Callable[[str], Path | None]
 """Where a file with this digest is on this machine; None if it is not here (yet)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
-    """A message that the log has and the engine's memory lacks."""
+class MissingMessage:
+    """A message or, unless `said`, an answer that the log has and the engine's memory lacks."""
 
     exchange: MessageThread
     message: Message
     said: bool
 
 
-def as_message(exchange: MessageThread, place: Place | None = None) -> Message:
-    """Turn what a person said into the engine's form.
+class ContextSync:
+    """Keeps a session's context up to date with what other members write, answer and attach.
 
-    `place` tells where files are on this machine; without it they are left out. Those that are not
-    here yet (see `late_file`), or that no agent reads, are only named: an agent that was handed one
-    would not answer at all, and it is handed all that came since it was last asked, whoever
-    attached them.
+    Messages that the `verifier` doubts, or that the session refuses, are left out. `place` finds
+    files on this machine; files that have not arrived are named, and told once more when they have.
+    """
+
+    def __init__(
+        self, session: GroupSession, owner: str, verifier: Verifier, place: Place | None
+    ) -> None:
+        self._session = session
+        self._owner = owner
+        self._verifier = verifier
+        self._place = place
+        self._awaited: dict[str, tuple[str, FileRef]] = {}
+
+    def message(self, exchange: MessageThread) -> Message:
+        """Return a message in the session's form, with the files that are here."""
+        return as_message(exchange, self._place)
+
+    def catch_up(self, item: MissingMessage) -> None:
+        """Add what the session has not saved."""
+        verifier, exchange = self._verifier, item.exchange
+        doubts = verifier.doubts_message if item.said else verifier.doubts_answer
+        if not doubts(exchange):
+            self._append(item.message)
+            self.await_files(exchange)
+
+    def on_said(self, exchange: MessageThread) -> None:
+        """Add a message that this engine does not answer."""
+        self.catch_up(MissingMessage(exchange, self.message(exchange), said=True))
+
+    def on_answered(self, exchange: MessageThread) -> None:
+        """Add an answer of another engine."""
+        answer = as_answer(exchange, self._owner)
+        if answer is not None and not self._verifier.doubts_answer(exchange):
+            self._append(answer)
+
+    def await_files(self, exchange: MessageThread) -> None:
+        """Remember the files of a message that are not here yet."""
+        for file in exchange.said.files:
+            if self._place is not None and self._place(file.digest) is None:
+                self._awaited[file.digest] = exchange.author, file
+
+    def on_file(self, digest: str) -> None:
+        """Add a file that has arrived after its message."""
+        author, file = self._awaited.pop(digest, ("", None))
+        if file is not None and self._place is not None:
+            message = late_file(author, file, self._place)
+            if message is not None:
+                self._append(message)
+
+    def _append(self, message: Message) -> None:
+        try:
+            self._session.append(message)
+        except GenieError as error:  # the log is data, not a fault
+            logger.warning("left out of the engine's context: %s", error)
+
+
+def as_message(exchange: MessageThread, place: Place | None = None) -> Message:
+    """Turn a person's message into the engine's form.
+
+    `place` finds files on this machine; without it they are left out. Files that have not arrived
+    (see `late_file`), or that no agent reads, are only named: given one, an agent would not answer
+    at all, and it is given all files since it was last asked.
     """
     said = exchange.said
     content = f"* {exchange.author} {said.text}" if said.emote else said.text
@@ -59,7 +123,7 @@ def as_message(exchange: MessageThread, place: Place | None = None) -> Message:
 
 
 def late_file(author: str, file: FileRef, place: Place) -> Message | None:
-    """What to tell an engine when a file of an earlier message has come; None if it is none to read."""
+    """The message for a file of an earlier message that has arrived; None if no agent reads it."""
     attachments = _attachments([file], place) if _is_readable(file) else []
     if not attachments:
         return None
@@ -75,7 +139,7 @@ def _names(files: Sequence[FileRef]) -> str:
 
 
 def _in_place_of_text(said: MessagePosted) -> str:
-    """What a message says that brings something and has no words of its own."""
+    """The content of a message that has files or quotes, but no text."""
     names = [safe_name(file.name) for file in said.files] or [quote.title for quote in said.quotes]
     return f"({', '.join(names)})" if names else "(nothing)"
 
@@ -85,7 +149,7 @@ def _as_thread(quote: Quote) -> Thread:
 
 
 def _attachments(files: Sequence[FileRef], place: Place) -> list[Attachment]:
-    """Those of the files that are here: one that is not would fail the agent that wants to read it."""
+    """The files that are here: a missing one would fail the agent that reads it."""
     found = [(file, place(file.digest)) for file in files]
     return [Attachment(str(path), safe_name(file.name), file.media) for file, path in found if path]
 
@@ -113,23 +177,23 @@ def missing(
     remembered: Sequence[Message],
     limit: int = CONTEXT_LIMIT,
     place: Place | None = None,
-) -> list[Missing]:
+) -> list[MissingMessage]:
     """Find what the engine of `owner` lacks as context, in the room's order.
 
-    What lies before the engine's first memory stays unknown to it, and of the rest the last
-    `limit`: somebody who enters an old room does not make a model read all of it.
+    Returns at most the last `limit`, and nothing from before the engine's first memory: entering an
+    old room does not make a model read all of it.
     """
     known = {(message.request_id, message.sender == SYSTEM) for message in remembered}
     first = min((int(mark) for mark, _ in known if mark and mark.isdecimal()), default=0)
-    found: list[tuple[int, Missing]] = []
+    found: list[tuple[int, MissingMessage]] = []
     for exchange in reversed(state.exchanges.values()):
         if exchange.seq < first or len(found) >= 2 * limit:
             break
         said = as_message(exchange, place)
         if (said.request_id, False) not in known:
-            found.append((exchange.seq, Missing(exchange, said, said=True)))
+            found.append((exchange.seq, MissingMessage(exchange, said, said=True)))
         answer = as_answer(exchange, owner)
         if answer is not None and (answer.request_id, True) not in known:
-            found.append((exchange.answered_seq or 0, Missing(exchange, answer, said=False)))
+            found.append((exchange.answered_seq or 0, MissingMessage(exchange, answer, said=False)))
     found.sort(key=lambda pair: pair[0])
     return [item for _, item in found[-limit:]]

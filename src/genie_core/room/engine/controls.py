@@ -1,4 +1,4 @@
-"""What the owner of an engine can see and change of it while a room is open."""
+"""The parts of a loaded engine that its owner can inspect and change."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ ServerState: TypeAlias = Literal["idle", "starting", "ready", "down"]
 class ToolInfo:
     """A tool that an agent has. `server` is the tool server it comes from, empty if built in.
 
-    `effect` is what the rules say of a call of it in general, and `because` why.
+    `effect` is what the policy says of a call without arguments, and `because` why.
     """
 
     agent: str
@@ -58,40 +58,40 @@ class Allowance:
     token_limit: int = 0
 
 
-class Workbench(Protocol):
-    """The parts of one person's loaded engine that they can look at and change.
+class EngineControls(Protocol):
+    """Inspects and changes one person's loaded engine.
 
-    Belongs to the event loop of the room. Reading it is cheap.
+    Belongs to the event loop of the room. Reading is cheap.
     """
 
     @property
     def agents(self) -> Sequence[AgentInfo]:
-        """The agents there are, the coordinator first."""
+        """The agents, the coordinator first."""
 
     @property
     def tools(self) -> Sequence[ToolInfo]:
-        """The tools there are, by agent; those of servers that have not started yet are missing."""
+        """The tools, by agent; those of servers that have not started yet are missing."""
 
     @property
     def servers(self) -> Sequence[ServerInfo]:
-        """The tool servers there are."""
+        """The tool servers."""
 
     @property
     def allowance(self) -> Allowance:
-        """What was spent of the session's budget."""
+        """How much of the session's budget is used."""
 
     @property
     def model(self) -> str:
         """The model that answers, as in the settings; empty for the offline helper."""
 
     async def use_model(self, name: str) -> str:
-        """Let another model answer from the next request on; returns the label to show.
+        """Use another model from the next request on; returns the label to show.
 
         Raises a `GenieError`, and changes nothing, if it can't be used.
         """
 
     def raise_budget(self, *, money: float = 0.0, tokens: int = 0) -> Allowance:
-        """Allow so much more in this session."""
+        """Raise the limits of this session by so much."""
 
     def begin(self, spent: Usage) -> None:
-        """Take note of what was spent in this room before the engine was loaded."""
+        """Count what was spent in this room before the engine was loaded."""

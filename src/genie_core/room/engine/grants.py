@@ -1,18 +1,17 @@
-"""What a person has allowed beyond the one call in front of them."""
+"""Permissions that a person has given beyond the one call in front of them."""
 
-import hashlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Final
 
 import msgspec
 
 from genie_core.agent.approval import Approval
-from genie_core.privacy.redaction import mask_value, put_back
-from genie_core.room.grants import Grant
+from genie_core.room.engine.arguments import digest, shown
 from genie_core.room.protocol.events import MOST_OF_SCOPE, Scope
+from genie_core.room.seat import Answer
 from genie_core.room.state.thread import ToolApproval
 
 MINUTE: Final = 60.0
@@ -21,43 +20,53 @@ CHANGED: Final = "the tool is not the one any more that this call was allowed fo
 
 
 @dataclass(frozen=True, slots=True)
-class Cover:
-    """An answer that was given before the question: whether the call may be made, and why.
+class Grant:
+    """Lets one agent that works for one person call one tool without asking.
 
-    `arguments` are those to make it with, where a person has changed them.
+    `left` is how many calls remain, None if they are not counted; `until` is when it ends, in
+    seconds since the epoch, None if with the session. `last_used` is None if it never was.
     """
 
-    allow: bool
-    because: str
-    arguments: dict[str, Any] | None = None
+    id: int
+    person: str
+    agent: str
+    tool: str
+    scope: Scope
+    given: float
+    left: int | None = None
+    until: float | None = None
+    used: int = 0
+    last_used: float | None = None
 
 
-@dataclass(slots=True)
-class Consent:
-    """Allowances that answer later approvals on their owner's behalf.
+class Grants:
+    """Answers requests on their owner's behalf, as far as the owner has granted it.
 
-    A grant covers one tool of one agent that works for one person: until the session ends, for so
-    many calls, or for so many minutes. A tool whose schema has changed since then is another one. A revived call is one that was parked by a suspend and
-    allowed afterwards: it covers exactly that call with exactly those arguments, once, in the next
-    run for its message; if the tool has changed since then, it is refused.
+    A `Grant` holds until the session ends, for so many calls, or for so many minutes. It does not
+    cover a tool whose schema has changed since.
 
-    `clock` tells the time in seconds since the epoch.
+    A parked call that is allowed after a pause gets a one-time grant: for exactly this call with
+    exactly these arguments, in the next run for its message. If the tool has changed since, the
+    call is denied.
+
+    `clock` returns the time in seconds since the epoch.
     """
 
-    clock: Callable[[], float] = time.time
-    _grants: dict[int, Grant] = field(default_factory=dict)
-    _schemas: dict[int, bytes] = field(default_factory=dict)
-    _ids: "count[int]" = field(default_factory=lambda: count(1))
-    _revived: dict[int, list[ToolApproval]] = field(default_factory=dict)
-    _edited: dict[str, dict[str, Any]] = field(default_factory=dict)
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._grants: dict[int, Grant] = {}
+        self._schemas: dict[int, bytes] = {}
+        self._ids = count(1)
+        self._once: dict[int, list[ToolApproval]] = {}
+        self._edited: dict[str, dict[str, Any]] = {}
 
     @property
-    def grants(self) -> tuple[Grant, ...]:
+    def active(self) -> tuple[Grant, ...]:
         """The grants that still count, oldest first."""
         self._drop_ended()
         return tuple(self._grants.values())
 
-    def grant(
+    def add(
         self,
         person: str,
         agent: str,
@@ -65,75 +74,76 @@ class Consent:
         scope: Scope = "session",
         number: int = 0,
         *,
-        call: Approval | None = None,
+        request: Approval | None = None,
     ) -> None:
         """Let this agent call this tool for this person as far as the scope reaches.
 
-        `call` is the one that was allowed, if it waits; else the first to use the grant stands for it.
-        The call that is being answered is the first of `number` "times". "once" grants nothing.
+        The schema of `request` is the one that the grant covers; without it, the first call that
+        uses the grant decides. The call that is being answered is the first of `number` "times".
+        "once" grants nothing.
         """
         number = min(max(number, 0), MOST_OF_SCOPE)
-        now = self.clock()
+        now = self._clock()
         left = number - 1 if scope == "times" else None
         until = now + number * MINUTE if scope == "minutes" else None
         if scope == "once" or (scope != "session" and number < 1) or left == 0:
             return
-        granted = Grant(next(self._ids), person, agent, tool, scope, now, left, until)
-        self._grants[granted.id] = granted
-        if call is not None:
-            self._schemas[granted.id] = _schema(call)
+        grant = Grant(next(self._ids), person, agent, tool, scope, now, left, until)
+        self._grants[grant.id] = grant
+        if request is not None:
+            self._schemas[grant.id] = _schema(request)
+
+    def add_once(self, parked: ToolApproval, edited: dict[str, Any] | None = None) -> None:
+        """Let the next run for the parked call's message make this call, perhaps with changes."""
+        self._once.setdefault(parked.message, []).append(parked)
+        if edited is not None:
+            self._edited[parked.id] = edited
+
+    def once_for(self, message: int) -> tuple[ToolApproval, ...]:
+        """List the parked calls that a run for this message may make and has not made."""
+        return tuple(self._once.get(message, ()))
+
+    def drop_once(self, message: int, offered: tuple[ToolApproval, ...]) -> None:
+        """Drop the one-time grants that a run was offered and did not use."""
+        calls = self._once.pop(message, [])
+        left = [call for call in calls if call not in offered]
+        if left:
+            self._once[message] = left
+        for call in calls:
+            if call not in left:
+                self._edited.pop(call.id, None)
 
     def revoke(self, grant: int) -> bool:
         """Take a grant back; False if there is none with this id any more."""
         self._drop_ended()
         return self._grants.pop(grant, None) is not None
 
-    def withdraw(self, person: str) -> None:
-        """Forget what was granted for a person: the name may be somebody else's next time."""
+    def revoke_for(self, person: str) -> None:
+        """Take back all grants for a person who left: another may have the name next time."""
         self._grants = {id_: each for id_, each in self._grants.items() if each.person != person}
 
-    def revive(self, proposal: ToolApproval, edited: dict[str, Any] | None = None) -> None:
-        """Let the next run for the proposal's message make this very call, perhaps with changes."""
-        self._revived.setdefault(proposal.message, []).append(proposal)
-        if edited is not None:
-            self._edited[proposal.id] = edited
-
-    def revived(self, message: int) -> tuple[ToolApproval, ...]:
-        """List the calls that a run for this message may make and has not made."""
-        return tuple(self._revived.get(message, ()))
-
-    def covers(self, person: str, message: int, approval: Approval) -> Cover | None:
-        """The answer that a call has already, or None; uses up a revived call or one of a grant."""
-        for proposal in self._revived.get(message, ()):
-            if (proposal.tool, proposal.arguments) == (approval.tool_name, arguments(approval)):
-                self._revived[message].remove(proposal)
-                edited = self._edited.pop(proposal.id, None)
-                if proposal.binding and proposal.binding != binding(approval):
-                    return Cover(allow=False, because=CHANGED)
-                return Cover(allow=True, because="allowed after the pause", arguments=edited)
+    def answer(self, person: str, message: int, request: Approval) -> Answer | None:
+        """Answer a request by a grant, or return None; uses up a one-time grant, or one call."""
+        for parked in self._once.get(message, ()):
+            if (parked.tool, parked.arguments) == (request.tool_name, shown(request)):
+                self._once[message].remove(parked)
+                edited = self._edited.pop(parked.id, None)
+                if parked.binding and parked.binding != digest(request):
+                    return Answer(allow=False, reason=CHANGED)
+                return Answer(allow=True, reason="allowed after the pause", arguments=edited)
         self._drop_ended()
         for grant in self._grants.values():
             if (grant.person, grant.agent, grant.tool) == (
                 person,
-                approval.sender,
-                approval.tool_name,
-            ) and self._schemas.setdefault(grant.id, _schema(approval)) == _schema(approval):
-                return Cover(allow=True, because=self._use(grant))
+                request.sender,
+                request.tool_name,
+            ) and self._schemas.setdefault(grant.id, _schema(request)) == _schema(request):
+                return Answer(allow=True, reason=self._use(grant))
         return None
-
-    def forget(self, message: int, offered: tuple[ToolApproval, ...]) -> None:
-        """Drop what a run was offered and did not use: consent does not wait for later."""
-        calls = self._revived.pop(message, [])
-        left = [call for call in calls if call not in offered]
-        if left:
-            self._revived[message] = left
-        for call in calls:
-            if call not in left:
-                self._edited.pop(call.id, None)
 
     def _use(self, grant: Grant) -> str:
         left = None if grant.left is None else grant.left - 1
-        used = replace(grant, left=left, used=grant.used + 1, last_used=self.clock())
+        used = replace(grant, left=left, used=grant.used + 1, last_used=self._clock())
         self._grants[grant.id] = used
         match used.scope:
             case "times":
@@ -144,47 +154,15 @@ class Consent:
                 return "allowed for this session"
 
     def _drop_ended(self) -> None:
-        now = self.clock()
+        now = self._clock()
         for grant in list(self._grants.values()):
             if grant.left == 0 or (grant.until is not None and grant.until <= now):
                 del self._grants[grant.id]
 
 
-def arguments(approval: Approval) -> dict[str, Any]:
-    """Put positional and keyword arguments into one table, as the room's log shows them.
-
-    What JSON can't express is shown the way Python would, and known secrets are hidden. Raises
-    what looking at a value raises.
-    """
-    shown: dict[str, Any] = mask_value(_table(approval))
-    return shown
-
-
-def unmasked(edited: dict[str, Any] | None, approval: Approval) -> dict[str, Any] | None:
-    """What a person made of a call's `arguments`, with the secrets that were hidden from them."""
-    if edited is None:
-        return None
-    whole: dict[str, Any] = put_back(edited, _table(approval))
-    return whole
-
-
-def _table(approval: Approval) -> dict[str, Any]:
-    positional = {str(index): value for index, value in enumerate(approval.tool_args)}
-    table = {**positional, **approval.tool_kwargs}
-    plain: dict[str, Any] = msgspec.to_builtins(table, str_keys=True, enc_hook=repr)
-    return plain
-
-
-def _schema(approval: Approval) -> bytes:
-    """What tells a tool from another one of its name; nothing if it can't be written down."""
+def _schema(request: Approval) -> bytes:
+    """What tells a tool from another one of its name; nothing if it can't be encoded."""
     try:
-        return msgspec.json.encode(approval.schema, order="deterministic", enc_hook=repr)
+        return msgspec.json.encode(request.schema, order="deterministic", enc_hook=repr)
     except (TypeError, ValueError, RecursionError):  # such a call is not shown, and not made
         return b""
-
-
-def binding(approval: Approval) -> str:
-    """A digest of a call's tool, schema and arguments, in hex."""
-    call = approval.tool_name, approval.schema, arguments(approval)
-    plain = msgspec.json.encode(call, order="deterministic", enc_hook=repr)
-    return hashlib.sha256(plain).hexdigest()

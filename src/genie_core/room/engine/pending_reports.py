@@ -1,4 +1,4 @@
-"""What a room's log has yet to be told of an engine's work, and how things stand once it is. Pure."""
+"""Reports of an engine that the room's log does not show yet. Pure."""
 
 from collections.abc import Iterable
 
@@ -18,10 +18,10 @@ from genie_core.room.state.thread import RUNNING, MessageThread, Phase
 
 
 def lacking(kept: Iterable[Unrecorded], events: Iterable[Event]) -> list[Unrecorded]:
-    """The steps that these events of a log, in order, do not record; in their order.
+    """Drop the steps that these events of a log, in order, already show; return the others.
 
-    An engine may do the same twice, so a step is only looked for behind the event up to which the
-    room was known when it was taken.
+    An engine may do the same twice, so a step is only looked for after the last event that was
+    known when it was taken.
     """
     steps = list(kept)
     by_message: dict[int, list[Unrecorded]] = {}
@@ -37,9 +37,9 @@ def lacking(kept: Iterable[Unrecorded], events: Iterable[Event]) -> list[Unrecor
 
 
 def unfinished(state: RoomState, unrecorded: Iterable[RunBody]) -> dict[int, list[str]]:
-    """The messages whose runs have no end once the room has heard of these steps, in order.
+    """Return the messages whose runs have no end, these steps included, in order.
 
-    With each come the approvals that wait in its run then, in order.
+    Each comes with the ids of its open requests, in order.
     """
     steps: dict[int, list[RunBody]] = {}
     for body in unrecorded:
@@ -53,9 +53,9 @@ def unfinished(state: RoomState, unrecorded: Iterable[RunBody]) -> dict[int, lis
 
 
 def _waiting_after(exchange: MessageThread, steps: Iterable[RunBody]) -> list[str] | None:
-    """The approvals that wait in a run after these steps; None if it has ended.
+    """Return the open requests of a run after these steps; None if it has ended.
 
-    Nothing but a decision fits what has not been decided, be it that the log has lost that.
+    Before a decision, only a decision counts: the log may have lost it.
     """
     waiting: dict[str, None] | None = dict(exchange.waiting) if exchange.phase in RUNNING else None
     is_decided = exchange.phase is not Phase.DECIDING

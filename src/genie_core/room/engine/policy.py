@@ -1,6 +1,6 @@
-"""What decides about a tool call before a person is asked.
+"""The rules that are applied to a tool call before a person is asked.
 
-A room only carries the judgement; whose rules it follows is the business of whoever made the engine.
+A room only carries the result. Whoever builds the engine supplies the policy.
 """
 
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ Risk: TypeAlias = Literal["read", "write", "execute", "network", "unknown"]
 """What a tool can do at worst; "unknown" for tools that others made."""
 
 EXCEED_BUDGET: Final = "exceed_budget"
-"""Stands for a tool where an agent asks whether it may spend more; no rule and no auto mode allows it."""
+"""Tool name of a request to spend more; no rule and no auto mode allows it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolCall:
     """A tool call that an agent wants to make.
 
     `person` is whom the agent works for, `agent` its path, as in "system" or "coder:1f2e3d4c".
@@ -28,28 +28,28 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class PolicyResult:
     """What happens to a call, and why: `because` is a clause such as "it writes files".
 
-    `firm` says that what a person said before, by a grant or auto mode, is no answer to this one.
+    If `must_ask` is set, neither a grant nor auto mode answers the request.
     """
 
     effect: Effect
     because: str
     risk: Risk = "unknown"
-    firm: bool = False
+    must_ask: bool = False
 
 
-class Judge(Protocol):
+class ApprovalPolicy(Protocol):
     """Decides whether a call is allowed, denied, or put before a person."""
 
-    def judge(self, call: Call) -> Judgement:
+    def evaluate(self, call: ToolCall) -> PolicyResult:
         """Decide about a call; must not block, and treats arguments as data."""
 
 
 class AskAlways:
     """Puts every call before a person."""
 
-    def judge(self, call: Call) -> Judgement:
+    def evaluate(self, call: ToolCall) -> PolicyResult:
         """Ask."""
-        return Judgement("ask", "")
+        return PolicyResult("ask", "")

@@ -1,11 +1,11 @@
 """Data that stays on an engine's machine: arguments of calls, and a provider's messages.
 
-A guest is served by the host's engine, with the host's files and keys. The log says that a tool is
-called and what became of it; its arguments stay here. And whoever allows a call must see what this
-machine will do, not what a host says it would.
+The host's engine answers guests with the host's files and keys. The log records the call and its
+resolution; the arguments stay here. The owner must see what this machine will do before allowing it,
+not what a host claims.
 
-What a model's provider says of a failure is for the owner of the engine, too. It is kept in memory
-only: the room has a sentence without it.
+The provider's own words about a failure are for the owner of the engine, too. They are kept in
+memory only; the room gets a sentence without them.
 """
 
 import logging
@@ -32,10 +32,10 @@ class _Entry(msgspec.Struct, frozen=True):
     arguments: dict[str, Any]
 
 
-class Withheld:
-    """The own calls as they are. What the log does not tell is kept in a private file, if there is one.
+class PrivateArguments:
+    """Keeps this engine's requests in full, and in a private file what the log must not tell.
 
-    A file that can't be read or written costs what was parked in it, which is asked for again.
+    If the file can't be read or written, parked requests are lost and will be made again.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -45,7 +45,7 @@ class Withheld:
         self._failures: dict[tuple[int, str], str] = {}
 
     def load(self) -> None:
-        """Read what earlier processes kept. Blocks; whatever is damaged is left out."""
+        """Read the file; damaged lines are skipped. Blocks."""
         if self._path is None:
             return
         try:
@@ -64,7 +64,7 @@ class Withheld:
                 self._kept[entry.approval] = entry.arguments
 
     def keep_only(self, approvals: Collection[str]) -> None:
-        """Forget, on disk too, what no longer waits for an answer. Blocks."""
+        """Forget all requests but these, on disk too. Blocks."""
         dropped = self._kept.keys() - set(approvals)
         for approval in dropped:
             del self._kept[approval]
@@ -76,25 +76,25 @@ class Withheld:
                 logger.warning("withheld arguments can't be forgotten on disk", exc_info=True)
 
     def note(self, asked: ApprovalRequested) -> None:
-        """Remember a call that is about to be asked for, before the room is told of it."""
+        """Remember a request before the room is told of it."""
         self._own[asked.approval] = asked
         if asked.withheld:
             self._kept[asked.approval] = asked.arguments
             self._write(_Entry(asked.approval, asked.arguments))
 
     def note_failure(self, failed: RunFailed, details: str) -> None:
-        """Remember what only the owner is told of a failed run, while this program runs."""
+        """Remember the details of a failure while this program runs."""
         self._failures.pop((failed.message, failed.error), None)
         self._failures[failed.message, failed.error] = details
         if len(self._failures) > _MOST_FAILURES:
             del self._failures[next(iter(self._failures))]
 
     def hides(self, approval: str) -> bool:
-        """Whether a call is one of those that only this machine can show."""
+        """Whether only this machine can show a request."""
         return approval in self._kept
 
     def uncover(self, event: Event) -> Event:
-        """The event as this machine may show it: an own call or failure with all there is to it."""
+        """Return the event with the details that this machine may show."""
         body = event.body
         if isinstance(body, RunFailed):
             details = self._failures.get((body.message, body.error), body.error)
@@ -110,17 +110,17 @@ class Withheld:
             return msgspec.structs.replace(event, body=shown)
         return event
 
-    def uncover_all(self, proposals: Iterable[ToolApproval]) -> None:
-        """Show calls that were asked for before as this machine may show them."""
-        for proposal in proposals:
-            if proposal.withheld and proposal.id in self._kept:
-                proposal.arguments = self._kept[proposal.id]
+    def uncover_all(self, requests: Iterable[ToolApproval]) -> None:
+        """Put the arguments back into requests that were restored from the log."""
+        for each in requests:
+            if each.withheld and each.id in self._kept:
+                each.arguments = self._kept[each.id]
 
     def settle(self, settled: ApprovalResolved) -> None:
-        """Forget what is decided for good.
+        """Forget the arguments of a resolved request on disk.
 
-        An own call stays known as long as the program runs, for it is the host who says that it is
-        settled, and who could then tell of another call as if it were this one.
+        The request itself stays in memory while the program runs: it is the host who says that it
+        is resolved, and a host could otherwise present another call as this one.
         """
         if settled.outcome != "parked":
             self._kept.pop(settled.approval, None)

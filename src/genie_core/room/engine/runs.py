@@ -1,15 +1,16 @@
-"""One participant's engine at work in a room.
+"""The runs of one participant's engine.
 
-The room's log names a handler for every message. A `Handler` runs a `GroupSession` for the messages
-that name its owner, keeps the session's context up to date with all others, and reports each step
-back to the room.
+The room's log names a handler for every message. A `RunManager` runs a `GroupSession` for the
+messages that name its owner, keeps the session's context up to date with all others, and reports
+each step to the room.
 """
 
 import asyncio
 import logging
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import msgspec
 
@@ -26,17 +27,14 @@ from genie_core.room.backlog import (
     Backlog,
     BacklogChoice,
 )
-from genie_core.room.briefing import Briefing
 from genie_core.room.departure import Grace
-from genie_core.room.discreet import Discreet
-from genie_core.room.engine.approvals import Docket
-from genie_core.room.engine.context import Missing, Place, missing
-from genie_core.room.engine.grants import Consent
+from genie_core.room.engine.approvals import Approvals
+from genie_core.room.engine.context import ContextSync, MissingMessage, Place, missing
 from genie_core.room.engine.pending_reports import unfinished
-from genie_core.room.engine.policy import AskAlways, Judge
-from genie_core.room.engine.private_arguments import Withheld
-from genie_core.room.engine.verification import Trust
-from genie_core.room.grants import Grant
+from genie_core.room.engine.policy import ApprovalPolicy
+from genie_core.room.engine.private_arguments import PrivateArguments
+from genie_core.room.engine.reporter import EngineReporter
+from genie_core.room.engine.verification import Verifier
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalResolved,
@@ -46,34 +44,57 @@ from genie_core.room.protocol.events import (
     MessagePosted,
     RunCancelled,
     RunFailed,
+    Spending,
 )
 from genie_core.room.protocol.names import is_blank
-from genie_core.room.reporter import Reporter
-from genie_core.room.running import Running
-from genie_core.room.seat import Answer
 from genie_core.room.security.signing import Author
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import MessageThread, Phase
+from genie_core.room.state.thread import MessageThread, Phase, ToolApproval
+from genie_core.runtime.progress import Usage
 from genie_core.session import GroupSession
 
 logger = logging.getLogger(__name__)
 
 END_TIMEOUT: Final = 5.0
-"""Seconds that ending runs, and then saving, may take before the handler leaves them behind."""
+"""Seconds that ending runs, and then saving, may take before they are left behind."""
 
 ENDS: Final = (ApprovalResolved, RunFailed, RunCancelled)
 
 UNSHOWABLE_ANSWER: Final = "the answer is empty, too large for this room, or can't be sent"
 
 
-class Handler:
-    """Answers for one participant's share of a room.
+@dataclass(slots=True, eq=False)
+class MessageRun:
+    """One message's execution while it is under way.
+
+    `offered` are the parked calls that it may make, by one-time grants. `bill` is what agents took
+    since it was last recorded.
+    """
+
+    exchange: MessageThread
+    execution: Execution
+    offered: tuple[ToolApproval, ...] = ()
+    bill: dict[tuple[str, str, bool], Usage] = field(default_factory=dict)
+
+    def charge(self, agent: str, usage: Usage) -> None:
+        """Note what an agent took."""
+        key = agent, usage.model, usage.cost is None
+        known = self.bill.get(key)
+        self.bill[key] = usage if known is None else known + usage
+
+    def settle_bill(self) -> tuple[Spending, ...]:
+        """Return what was taken since the last time."""
+        spent = tuple(Spending.of(agent, usage) for (agent, *_), usage in self.bill.items())
+        self.bill.clear()
+        return spent
+
+
+class RunManager:
+    """Answers one participant's share of a room's messages.
 
     An async context: leaving it ends all watching. Call `begin` once, then `accept` for every
-    event after those, in order. The `judge` decides which calls a person is asked about; while
-    `auto` is true, those for the owner's own messages are allowed unless it denies them. What it
-    denies, nobody can allow, whatever they make of the arguments. `close` parks what waits for a
-    person and ends the session; it always returns within the grace plus a few seconds.
+    event after those, in order. `approvals` handles the tool calls by the `policy`. `close` parks
+    open requests and ends the session; it always returns within the grace plus a few seconds.
     """
 
     def __init__(
@@ -81,41 +102,32 @@ class Handler:
         session: GroupSession,
         state: RoomState,
         owner: str,
-        reporter: Reporter,
+        reporter: EngineReporter,
+        approvals: Approvals,
+        private: PrivateArguments,
+        policy: ApprovalPolicy,
         *,
         device: str = "",
-        where: str = "",
-        withheld: Withheld | None = None,
         place: Place | None = None,
         author: Author | None = None,
         serves: bool = True,
-        judge: Judge | None = None,
     ) -> None:
-        self._trust = Trust(state, owner, author, serves=serves)
-        self._device = device
-        self._place = place
         self._session = session
         self._state = state
         self._owner = owner
-        self._reporter: Reporter = Discreet(reporter)
-        self._withheld = withheld = withheld or Withheld()
-        self._tasks = asyncio.TaskGroup()
-        self._runs: dict[int, Running] = {}
-        self._consent = Consent()
-        self._briefing = Briefing(session, owner, self._trust, place)
-        self._docket = Docket(
-            state,
-            owner,
-            self._reporter,
-            judge=judge or AskAlways(),
-            consent=self._consent,
-            trust=self._trust,
-            withheld=withheld,
-            where=where,
-        )
-        self._backlog = Backlog(owner)
-        self._untold: dict[int, Missing] = {}
+        self._reporter = reporter
+        self._approvals = approvals
+        self._private = private
+        self._policy = policy
+        self._device = device
+        self._place = place
         self._serves = serves
+        self._verifier = Verifier(state, owner, author, serves=serves)
+        self._context = ContextSync(session, owner, self._verifier, place)
+        self._backlog = Backlog(owner)
+        self._untold: dict[int, MissingMessage] = {}
+        self._tasks = asyncio.TaskGroup()
+        self._runs: dict[int, MessageRun] = {}
         self._watchers: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -138,10 +150,13 @@ class Handler:
 
         `remembered` is what the session has saved. Messages up to `live_after` are history: those
         that still count as running belonged to a process that is gone, and are reported as lost,
-        unless it told how they ended and the room has yet to hear of it. Many that nothing was
-        decided about wait for the owner's word: see `choose`.
+        unless a pending report says how they ended. If many are undecided, they wait for the
+        owner: see `choose`.
         """
-        self._trust.begin(live_after)
+        self._verifier.begin(live_after)
+        self._approvals.begin(
+            self._owner, self._policy, self._verifier, resume=self.resume, stop=self.stop
+        )
         unfinished_ = {
             seq: approvals
             for seq, approvals in unfinished(self._state, self._reporter.unrecorded).items()
@@ -158,7 +173,7 @@ class Handler:
             elif item.said and item.exchange.seq in self._backlog.waiting:
                 self._untold[item.exchange.seq] = item
             else:
-                self._briefing.catch_up(item)
+                self._context.catch_up(item)
         for exchange in waiting.values():
             self._take(exchange)
         for seq, approvals in unfinished_.items():
@@ -169,7 +184,7 @@ class Handler:
             self._reporter.warn(self._backlog.question)
 
     def _hold_back(self, unfinished_: Iterable[int]) -> None:
-        """Let messages of others wait that nothing was decided about, if they are many."""
+        """Let undecided messages of others wait for the owner, if they are many."""
         begun = {body.message for body in self._reporter.unrecorded}
         runs = [self._state.exchanges[seq] for seq in unfinished_ if seq not in begun]
         undecided = [
@@ -182,16 +197,16 @@ class Handler:
 
     @property
     def waiting(self) -> Collection[int]:
-        """The messages from before on which nothing is done yet."""
+        """The messages from before the restart that are not being answered yet."""
         return {*self._backlog.waiting, *(each.seq for each in self._backlog.due)}
 
     def choose(self, choice: BacklogChoice) -> int | None:
-        """Say which messages from before are answered; returns how many. None if none wait."""
+        """Choose which messages from before are answered; returns how many, None if none wait."""
         if not self._backlog.waiting or self._closing:
             return None
         for exchange in self._backlog.choose(choice):
             if exchange.seq in self._untold:
-                self._briefing.catch_up(self._untold.pop(exchange.seq))
+                self._context.catch_up(self._untold.pop(exchange.seq))
         self._untold.clear()
         answered = len(self._backlog.due)
         self._report_owed(IN_FLIGHT)
@@ -199,13 +214,13 @@ class Handler:
         return answered
 
     def _take_due(self) -> None:
-        """Handle messages from before, a few at once."""
+        """Handle chosen messages from before, a few at once."""
         due = self._backlog.due
         while due and len(self._runs) < AT_ONCE and not self._closing:
             self._take(due.popleft())
 
     def _report_owed(self, most: int) -> None:
-        """Report steps about messages from before; the room records few at once."""
+        """Report the next steps about messages from before: the room records few at once."""
         owed = self._backlog.owed
         for _ in range(min(most, len(owed))):
             self._reporter.publish(owed.popleft())
@@ -218,84 +233,43 @@ class Handler:
             case MessagePosted() if self._is_here(self._state.exchanges[event.seq]):
                 self._take(self._state.exchanges[event.seq])
             case MessagePosted() if not self._closing:
-                self._briefing.on_said(self._state.exchanges[event.seq])
+                self._context.on_said(self._state.exchanges[event.seq])
             case AnswerPosted(message=message) if not self._closing:
                 exchange = self._state.exchanges[message]
                 if not self._is_here(exchange):  # else the session has it
-                    self._briefing.on_answered(exchange)
+                    self._context.on_answered(exchange)
             case MemberLeft(name=name) if name != self._owner:
-                self._consent.withdraw(name)
+                self._approvals.grants.revoke_for(name)
             case _:
                 pass
 
     def _is_here(self, exchange: MessageThread) -> bool:
-        """Whether a run is the business of this terminal of the owner."""
+        """Whether this terminal of the owner runs the engine for a message."""
         mine = exchange.handler == self._owner
         return mine and not self._state.is_elsewhere(exchange, self._device)
 
     def _take(self, exchange: MessageThread) -> None:
-        """Handle a message, if it is one that this engine may act on."""
-        objection = self._trust.objection(exchange)
+        """Handle a message if it passes verification."""
+        objection = self._verifier.objection(exchange)
         if objection:
             self._reporter.warn(objection)
             self._reporter.publish(RunFailed(exchange.seq, "lost", objection))
         else:
             self._handle(exchange)
 
-    def answer(self, approval: str, answer: Answer) -> bool:
-        """Answer a pending or parked approval; False if it is not open here."""
-        for current in self._runs.values():
-            if approval in current.pending:
-                return self._docket.answer(current, approval, answer)
-        proposal = self._state.parked.get(approval)
-        if proposal is None or proposal.owner != self._owner or self._closing:
-            return False
-        if not self._docket.answer_parked(proposal, answer):
-            return False
-        if answer.stop and not answer.allow:
-            self.stop(proposal.message, self._owner)
-        elif answer.allow and proposal.message not in self._runs:
-            self._go_on(self._state.exchanges[proposal.message])
-        return True
-
-    @property
-    def auto(self) -> bool:
-        """Whether calls for the owner's own messages are allowed unless the judge denies them."""
-        return self._docket.auto
-
-    @auto.setter
-    def auto(self, on: bool) -> None:
-        self._docket.auto = on
-
-    @property
-    def grants(self) -> tuple[Grant, ...]:
-        """What was allowed beyond single calls and still counts."""
-        return self._consent.grants
-
-    def revoke(self, grant: int) -> bool:
-        """Take an allowance back; False if there is none with this id."""
-        return self._consent.revoke(grant)
-
-    def schema(self, approval: str) -> dict[str, Any] | None:
-        """The schema of the arguments of a call that waits here; None if it is not known."""
-        for current in self._runs.values():
-            if approval in current.pending:
-                return current.pending[approval].schema
-        return None
-
     def stop(self, message: int, by: str) -> bool:
-        """Stop a run on somebody's word; False if it is not running here."""
+        """Stop a run in a person's name; False if it is not running here."""
         current = self._runs.get(message)
         return current is not None and current.execution.cancel(f"stopped by {by}")
 
     async def close(self, grace: Grace, reason: str) -> set[int]:
-        """Park approvals, let running work end while there is grace, cancel the rest, save.
+        """Park open requests, let runs end while there is grace, cancel the rest, and save.
 
-        Returns the messages whose agents did not end though they were told to.
+        Returns the messages whose agents ignored the cancellation.
         """
         self._closing = reason
         self._report_owed(MOST_OWED)
-        self._docket.close(list(self._runs.values()), reason)
+        self._approvals.close(reason)
         ran: dict[Execution, int] = {}
         if not await grace.wait_for(self._idle):
             for current in list(self._runs.values()):
@@ -335,31 +309,32 @@ class Handler:
         )
 
     def file_arrived(self, digest: str) -> None:
-        """Give the engine a file that it has only heard of so far."""
+        """Add a file to the context that has arrived after its message."""
         if not self._closing:
-            self._briefing.on_file(digest)
+            self._context.on_file(digest)
 
     def _handle(self, exchange: MessageThread) -> None:
         if self._closing:
             self._reporter.publish(RunFailed(exchange.seq, "lost", f"{self._owner} is leaving"))
             return
         try:
-            execution = self._session.handle(self._briefing.message(exchange))
+            execution = self._session.handle(self._context.message(exchange))
         except GenieError as error:
             self._fail(RunFailed(exchange.seq, "reasoner", public_summary(error)), summary(error))
         else:
             self._watch(exchange, execution)
-            self._briefing.await_files(exchange)
+            self._context.await_files(exchange)
 
     def _watch(self, exchange: MessageThread, execution: Execution) -> None:
-        current = Running(exchange, execution, offered=self._consent.revived(exchange.seq))
+        offered = self._approvals.grants.once_for(exchange.seq)
+        current = MessageRun(exchange, execution, offered)
         self._runs[exchange.seq] = current
         self._idle.clear()
         watcher = self._tasks.create_task(self._follow(current))
         self._watchers.add(watcher)
         watcher.add_done_callback(self._watchers.discard)
 
-    async def _follow(self, current: Running) -> None:
+    async def _follow(self, current: MessageRun) -> None:
         seq = current.exchange.seq
         try:
             async for event in current.execution.events():
@@ -370,13 +345,14 @@ class Handler:
             self._fail(RunFailed(seq, "agent", public_summary(error)), summary(error))
         finally:
             del self._runs[seq]
+            self._approvals.forget(current.execution)
             self._take_due()
             if not self._runs:
                 self._idle.set()
-        self._consent.forget(seq, current.offered)
-        self._go_on(current.exchange)
+        self._approvals.grants.drop_once(seq, current.offered)
+        self.resume(current.exchange)
 
-    def _report(self, current: Running, event: run.ExecutionEvent) -> None:
+    def _report(self, current: MessageRun, event: run.ExecutionEvent) -> None:
         seq = current.exchange.seq
         match event:
             case run.Decided() as decided:
@@ -398,9 +374,9 @@ class Handler:
             case run.Spent(agent=agent, usage=usage):
                 current.charge(agent, usage)
             case run.ApprovalPending(approval=approval):
-                self._docket.ask(current, approval)
+                self._approvals.request(current.exchange, current.execution, approval)
             case run.ApprovalClosed() as resolved:
-                self._docket.settle(current, resolved)
+                self._approvals.record(resolved)
             case run.Unsaved(error=error):
                 self._reporter.warn(error)
             case run.Answered(message=message, elapsed=elapsed, cut=cut):
@@ -421,7 +397,7 @@ class Handler:
         if details != failed.error:
             told = f"{failed.error}; {self._owner} sees the details"
             failed = msgspec.structs.replace(failed, error=told)
-            self._withheld.note_failure(failed, mask_known(details))
+            self._private.note_failure(failed, mask_known(details))
         self._end(failed)
 
     def _end(self, end: RunFailed | RunCancelled) -> None:
@@ -430,24 +406,25 @@ class Handler:
         if not self._reporter.publish(whole) and whole.text:
             self._reporter.publish(msgspec.structs.replace(end, text=""))
 
-    def _go_on(self, exchange: MessageThread) -> None:
-        """Run the agent again for calls that were allowed after a pause and not offered yet."""
-        if self._closing or not self._consent.revived(exchange.seq):
+    def resume(self, exchange: MessageThread) -> None:
+        """Run the agent again for calls that were allowed after a pause, once nothing runs."""
+        grants, seq = self._approvals.grants, exchange.seq
+        if self._closing or seq in self._runs or not grants.once_for(seq):
             return
-        decision = exchange.decision if self._trust.is_own_decision(exchange) else None
+        decision = exchange.decision if self._verifier.is_own_decision(exchange) else None
         if decision is None or decision.query is None:
-            self._consent.forget(exchange.seq, self._consent.revived(exchange.seq))
+            grants.drop_once(seq, grants.once_for(seq))
             return
         try:
             execution = self._session.delegate(
                 decision.query,
                 sender=exchange.author,
                 receiver=decision.receiver,
-                request_id=str(exchange.seq),
+                request_id=str(seq),
                 reason="goes on where the pause interrupted it",
             )
         except GenieError as error:
-            self._consent.forget(exchange.seq, self._consent.revived(exchange.seq))
+            grants.drop_once(seq, grants.once_for(seq))
             self._reporter.warn(f"the allowed call can't be made: {error}")
         else:
             self._watch(exchange, execution)

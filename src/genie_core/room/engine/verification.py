@@ -1,19 +1,19 @@
-"""What an engine acts on, whatever the host of its room says.
+"""What an engine acts on, independent of what the host of its room claims.
 
-A host that is not the engine's owner could otherwise let it do what nobody here wants.
+A host that is not the engine's owner could otherwise make the engine do what the owner never asked
+for.
 """
 
-from genie_core.room.engine.context import Missing
 from genie_core.room.security.signing import Author
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, ToolApproval
 
 
-class Trust:
-    """Judges messages, answers and calls for the engine of one person, the `owner`.
+class Verifier:
+    """Verifies messages, answers and tool calls for the engine of one person, the `owner`.
 
-    `serves` says that the owner is the host, whose engine works for others, too, and who need not
-    doubt what they say themselves. Without an `author` nothing can be checked, and all is believed.
+    `serves` says that the owner is the host, whose engine also works for others and who can trust
+    their own room. Without an `author` nothing can be checked, and everything is believed.
     """
 
     def __init__(
@@ -26,7 +26,7 @@ class Trust:
         self._taken: set[str] = set()
 
     def begin(self, live_after: int) -> None:
-        """Take note of the owner's words up to this event: they are past."""
+        """Mark the owner's messages up to this event as past, so that no repetition is acted on."""
         for past in self._state.exchanges.values():
             if past.author == self._owner and past.seq <= live_after:
                 self._taken.add(past.said.id)
@@ -49,35 +49,30 @@ class Trust:
         self._taken.add(exchange.said.id)
         return ""
 
-    def doubts(self, item: Missing) -> bool:
-        """Whether somebody else claims that the owner, or an agent of theirs, has said something."""
-        exchange, author = item.exchange, self._author
-        if not item.said:
-            return self.doubts_answer(exchange)
-        if author is None or exchange.author != self._owner:
+    def doubts_message(self, exchange: MessageThread) -> bool:
+        """Whether another member claims that the owner wrote this."""
+        if self._author is None or exchange.author != self._owner:
             return False
         told_by_others = not self._serves or bool(exchange.voucher)
-        return told_by_others and not author.wrote(exchange.said)
+        return told_by_others and not self._author.wrote(exchange.said)
 
     def doubts_answer(self, exchange: MessageThread) -> bool:
-        """Whether somebody else claims that an agent of the owner's has given this answer."""
+        """Whether another member claims that the owner's agent gave this answer."""
         if exchange.handler != self._owner or exchange.answer is None:
             return False
         if self._serves or self._author is None:
             return bool(exchange.answer_voucher)
         return not self._author.reported(exchange.said, exchange.answer)
 
-    def is_own_call(self, proposal: ToolApproval) -> bool:
-        """Whether the own engine asked for this call, and on which words."""
+    def is_own_call(self, request: ToolApproval) -> bool:
+        """Whether the owner's engine requested this call, for a message of the owner."""
         if self._serves or self._author is None:
             return True
-        exchange = self._state.exchanges[proposal.message]
-        return self._author.reported(exchange.said, proposal.call) and self.is_own_decision(
-            exchange
-        )
+        exchange = self._state.exchanges[request.message]
+        return self._author.reported(exchange.said, request.call) and self.is_own_decision(exchange)
 
     def is_own_decision(self, exchange: MessageThread) -> bool:
-        """Whether it was the own engine that gave a message of the owner's to an agent."""
+        """Whether the owner's engine gave this message of the owner to an agent."""
         decision, author = exchange.decision, self._author
         if self._serves or author is None:
             return True

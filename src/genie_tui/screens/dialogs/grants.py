@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from genie_core.room.grants import Grant
+from genie_core.room.engine.grants import Grant
 from genie_core.room.seat import Seat
 from genie_tui.action import Scope
 from genie_tui.keymap import actions, bindings

@@ -8,7 +8,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from genie_core.room.engine.controls import Workbench
+from genie_core.room.engine.controls import EngineControls
 from genie_tui.action import Scope
 from genie_tui.keymap import bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
@@ -28,7 +28,7 @@ class ToolsScreen(Dialog[None]):
     CSS_PATH = "tools.tcss"
     BINDINGS = bindings(Scope.TOOLS)
 
-    def __init__(self, bench: Callable[[], Workbench | None]) -> None:
+    def __init__(self, bench: Callable[[], EngineControls | None]) -> None:
         super().__init__()
         self._bench = bench
         self._shown = Content("")

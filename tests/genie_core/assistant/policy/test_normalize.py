@@ -8,7 +8,7 @@ from genie_core.assistant.policy.normalize import normalized
 from genie_core.assistant.policy.policy import Policy
 from genie_core.assistant.tools.catalog import RISKS
 from genie_core.assistant.tools.files.workspace import Workspace
-from genie_core.room.engine.policy import Call, Effect
+from genie_core.room.engine.policy import Effect, ToolCall
 
 
 class Judged:
@@ -23,7 +23,7 @@ class Judged:
             return normalized(self._workspace, *argument)
 
         policy = Policy((rule,), lambda _, tool: RISKS.get(tool, "unknown"), "ann", meant)
-        return policy.judge(Call("ann", "system", tool, given)).effect
+        return policy.evaluate(ToolCall("ann", "system", tool, given)).effect
 
 
 @pytest.fixture

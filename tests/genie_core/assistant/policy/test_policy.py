@@ -17,7 +17,7 @@ from genie_core.assistant.policy.policy import (
     check_rules,
 )
 from genie_core.assistant.tools.catalog import ROOM_TOOLS
-from genie_core.room.engine.policy import EXCEED_BUDGET, Call, Effect, Risk
+from genie_core.room.engine.policy import EXCEED_BUDGET, Effect, Risk, ToolCall
 
 RISKS: dict[str, Risk] = {"read_file": "read", "write_file": "write", "run_command": "execute"}
 
@@ -27,11 +27,11 @@ def risk_of(agent: str, tool: str) -> Risk:
 
 
 def judged(*rules: Rule, tool: str = "run_command", agent: str = "system", **given: Any) -> Effect:
-    return Policy(rules, risk_of).judge(Call("ann", agent, tool, given)).effect
+    return Policy(rules, risk_of).evaluate(ToolCall("ann", agent, tool, given)).effect
 
 
 def why(*rules: Rule, tool: str = "run_command", agent: str = "system", **given: Any) -> str:
-    return Policy(rules, risk_of).judge(Call("ann", agent, tool, given)).because
+    return Policy(rules, risk_of).evaluate(ToolCall("ann", agent, tool, given)).because
 
 
 # -- without rules
@@ -50,12 +50,12 @@ def why(*rules: Rule, tool: str = "run_command", agent: str = "system", **given:
 def test_what_only_reads_is_allowed_and_all_else_is_asked_about(
     tool: str, agent: str, effect: str, because: str, risk: str
 ) -> None:
-    judgement = Policy((), risk_of).judge(Call("ann", agent, tool, {}))
-    assert (judgement.effect, judgement.because, judgement.risk) == (effect, because, risk)
+    result = Policy((), risk_of).evaluate(ToolCall("ann", agent, tool, {}))
+    assert (result.effect, result.because, result.risk) == (effect, because, risk)
 
 
 def test_nothing_is_known_to_be_harmless_by_itself() -> None:
-    assert Policy().judge(Call("ann", "system", "read_file", {})).effect == "ask"
+    assert Policy().evaluate(ToolCall("ann", "system", "read_file", {})).effect == "ask"
 
 
 # -- which rule counts
@@ -171,13 +171,13 @@ def test_no_rule_allows_to_exceed_the_budget() -> None:
     assert judged(Rule("deny"), tool=EXCEED_BUDGET) == "deny"
     assert "budget" in why(tool=EXCEED_BUDGET)
     harmless = Policy((), lambda _agent, _tool: "read")
-    assert harmless.judge(Call("ann", "system", EXCEED_BUDGET, {})).effect == "ask"
+    assert harmless.evaluate(ToolCall("ann", "system", EXCEED_BUDGET, {})).effect == "ask"
 
 
 # -- what is told
 
 
-def test_a_judgement_tells_by_which_rule() -> None:
+def test_a_result_names_its_rule() -> None:
     other = Rule("allow", "nothing")
     rule = Rule("ask", "run_command", arguments={"command": "git *"})
     assert why(other, other, rule, command="git x") == (
@@ -244,28 +244,28 @@ values = st.recursive(
 def test_order_never_takes_a_denial_back(
     some: list[Rule], tool: str, given: dict[str, Any], order: list[int]
 ) -> None:
-    call = Call("ann", "system", tool, given)
-    effect = Policy(some, risk_of).judge(call).effect
+    call = ToolCall("ann", "system", tool, given)
+    effect = Policy(some, risk_of).evaluate(call).effect
     shuffled = [some[place] for place in order if place < len(some)]
-    assert (Policy(shuffled, risk_of).judge(call).effect == "deny") is (effect == "deny")
-    alone = {Policy([rule], risk_of).judge(call).effect for rule in some}
+    assert (Policy(shuffled, risk_of).evaluate(call).effect == "deny") is (effect == "deny")
+    alone = {Policy([rule], risk_of).evaluate(call).effect for rule in some}
     assert (effect == "deny") is ("deny" in alone)
 
 
 def test_what_reads_for_a_guest_is_asked_about() -> None:
     policy = Policy((), lambda _agent, _tool: "read", owner="Ann")
-    assert policy.judge(Call("ann", "system", "read_file", {})).effect == "allow"
-    judgement = policy.judge(Call("bob", "system", "read_file", {}))
-    assert (judgement.effect, judgement.because) == ("ask", FOR_GUESTS)
+    assert policy.evaluate(ToolCall("ann", "system", "read_file", {})).effect == "allow"
+    result = policy.evaluate(ToolCall("bob", "system", "read_file", {}))
+    assert (result.effect, result.because) == ("ask", FOR_GUESTS)
     allowing = Policy((Rule("allow", risk="read"),), lambda _agent, _tool: "read", owner="Ann")
-    assert allowing.judge(Call("bob", "system", "read_file", {})).effect == "allow"
+    assert allowing.evaluate(ToolCall("bob", "system", "read_file", {})).effect == "allow"
 
 
 def test_what_reads_other_rooms_is_asked_about() -> None:
     assert frozenset(ROOM_TOOLS) == READS_OTHER_ROOMS
     policy = Policy((), lambda _agent, _tool: "read")
-    judgement = policy.judge(Call("ann", "system", "search_rooms", {}))
-    assert (judgement.effect, judgement.because) == ("ask", OTHER_ROOMS)
+    result = policy.evaluate(ToolCall("ann", "system", "search_rooms", {}))
+    assert (result.effect, result.because) == ("ask", OTHER_ROOMS)
 
 
 @pytest.mark.parametrize("command", ["git *", "git statu[s]", "?it status"])

@@ -1,24 +1,22 @@
-"""Calls that are put to rules and to a person, and what is recorded of it."""
+"""Requests that are put to the policy and to a person, and what is recorded of them."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 import pytest
+from tests.genie_core.room.engine.doubles import FakeRoom
 
 from genie_core.agent.approval import Approval, Verdict
 from genie_core.agent.provider.approval_answer import denial
 from genie_core.execution import ApprovalClosed, Execution
-from genie_core.room.engine.approvals import UNKNOWN_CALL, UNRECORDED, UNSHOWABLE, Docket
-from genie_core.room.engine.grants import Consent
-from genie_core.room.engine.policy import Call, Judgement
-from genie_core.room.engine.private_arguments import Withheld
-from genie_core.room.engine.verification import Trust
+from genie_core.room.engine.approvals import UNKNOWN_CALL, UNRECORDED, UNSHOWABLE
+from genie_core.room.engine.policy import PolicyResult, ToolCall
+from genie_core.room.engine.private_arguments import PrivateArguments
+from genie_core.room.engine.verification import Verifier
+from genie_core.room.protocol.errors import TooManyUnsent
 from genie_core.room.protocol.events import (
-    AnyBody,
     ApprovalResolved,
     DecisionMade,
-    Event,
     HostStarted,
     MemberJoined,
     MessagePosted,
@@ -26,59 +24,62 @@ from genie_core.room.protocol.events import (
     RunBody,
     RunFailed,
 )
-from genie_core.room.running import Running
 from genie_core.room.seat import Answer
 from genie_core.room.state.room_state import RoomState
-from genie_core.runtime.progress import What
+from genie_core.room.state.thread import MessageThread
 
 
-class Ann:
+class Run:
+    """A run for a message."""
+
+    def __init__(self, exchange: MessageThread) -> None:
+        self.exchange = exchange
+        self.execution = Execution()
+
+
+class Ann(FakeRoom):
     """Hosts a room with an engine, in which bob is a guest; what is reported comes back at once."""
 
-    largest = 100_000
-
-    def __init__(self, state: RoomState | None = None, withheld: Withheld | None = None) -> None:
+    def __init__(
+        self, state: RoomState | None = None, private: PrivateArguments | None = None
+    ) -> None:
+        super().__init__("ann", state, private, where="ann's machine")
         self.effect: Literal["allow", "ask", "deny"] = "ask"
-        self.warnings: list[str] = []
-        self.unrecorded: Sequence[RunBody] = ()
-        self.state = state or RoomState()
-        self.consent = Consent()
-        self.docket = Docket(
-            self.state,
+        self.resumed: list[int] = []
+        self.stopped: list[int] = []
+        self.approvals.begin(
             "ann",
             self,
-            judge=self,
-            consent=self.consent,
-            trust=Trust(self.state, "ann", None, serves=True),
-            withheld=withheld or Withheld(),
-            where="ann's machine",
+            Verifier(self.state, "ann", None, serves=True),
+            resume=lambda exchange: self.resumed.append(exchange.seq),
+            stop=self.stop,
         )
         if state is None:
             self.add("", RoomCreated("r", "Room"))
             self.add("", HostStarted("ann"))
             self.add("ann", MemberJoined("host", engine=True))
 
-    def add(self, by: str, body: AnyBody) -> int:
-        seq = self.state.head + 1
-        self.state.apply(Event(seq, float(seq), by, body))
-        return seq
+    def stop(self, message: int, by: str) -> bool:
+        assert by == "ann"
+        self.stopped.append(message)
+        return True
 
-    def run(self, by: str = "ann") -> Running:
+    def run(self, by: str = "ann") -> Run:
         """Begin a run for a message that somebody says."""
         seq = self.add(by, MessagePosted(f"id{self.state.head}", "do it", "ann"))
         self.add("ann", DecisionMade(seq, "delegate", "", "do it", "system"))
-        return Running(self.state.exchanges[seq], Execution())
+        return Run(self.state.exchanges[seq])
 
-    def ask(self, current: Running, path: str = "x") -> Approval:
+    def ask(self, run: Run, path: str = "x") -> Approval:
         approval = Approval("system", "edit", (), {"path": path})
-        self.docket.ask(current, approval)
+        self.approvals.request(run.exchange, run.execution, approval)
         return approval
 
-    def settled(self, current: Running, approval: Approval) -> ApprovalResolved:
+    def settled(self, approval: Approval) -> ApprovalResolved:
         """Let the run go on with the answer; returns what is recorded then."""
         assert approval.verdict is not None
         at = datetime.now(UTC)
-        self.docket.settle(current, ApprovalClosed(approval, approval.verdict, "ann", at))
+        self.approvals.record(ApprovalClosed(approval, approval.verdict, "ann", at))
         proposal = self.state.proposals[approval.id]
         assert proposal.outcome is not None
         return ApprovalResolved(
@@ -92,32 +93,24 @@ class Ann:
             proposal.how,
         )
 
-    def judge(self, call: Call) -> Judgement:
+    def evaluate(self, call: ToolCall) -> PolicyResult:
         if call.arguments["path"] == "secret":
-            return Judgement("deny", "secrets stay")
-        return Judgement(self.effect, "so it is ruled", "write")
-
-    def publish(self, body: RunBody) -> bool:
-        self.add("ann", body)
-        return True
-
-    def delta(self, message: int, text: str) -> None: ...
-    def progress(self, message: int, agent: str, what: What, detail: str) -> None: ...
-    def warn(self, text: str) -> None:
-        self.warnings.append(text)
+            return PolicyResult("deny", "secrets stay")
+        return PolicyResult(self.effect, "so it is ruled", "write")
 
 
 async def test_a_call_waits_for_the_person_and_the_first_answer_counts() -> None:
     ann = Ann()
-    current = ann.run()
-    approval = ann.ask(current)
+    run = ann.run()
+    approval = ann.ask(run)
     (proposal,) = ann.state.pending_for("ann")
     assert (proposal.where, proposal.because) == ("ann's machine", "so it is ruled")
-    assert ann.docket.answer(current, approval.id, Answer(allow=False, reason="not now"))
-    assert not ann.docket.answer(current, approval.id, Answer(allow=True))
-    settled = ann.settled(current, approval)
+    assert ann.approvals.answer(approval.id, Answer(allow=False, reason="not now"))
+    assert not ann.approvals.answer(approval.id, Answer(allow=True))
+    settled = ann.settled(approval)
     assert (settled.outcome, settled.reason) == ("denied", "not now")
-    assert current.pending == {}
+    assert ann.approvals.schema(approval.id) is None
+    assert not ann.approvals.answer(approval.id, Answer(allow=True))
 
 
 @pytest.mark.parametrize(
@@ -128,25 +121,24 @@ async def test_what_is_ruled_waits_for_nobody(
     effect: Literal["allow", "ask", "deny"], auto: bool, how: str, allowed: bool
 ) -> None:
     ann = Ann()
-    ann.effect, ann.docket.auto = effect, auto
-    current = ann.run()
-    approval = ann.ask(current)
+    ann.effect, ann.approvals.auto = effect, auto
+    run = ann.run()
+    approval = ann.ask(run)
     assert ann.state.pending_for("ann") == []
     assert bool(approval.verdict) is allowed
-    settled = ann.settled(current, approval)
+    settled = ann.settled(approval)
     assert (settled.outcome == "approved", settled.how) == (allowed, how)
 
 
 async def test_nobody_allows_by_an_edit_what_a_rule_denies() -> None:
     ann = Ann()
-    current = ann.run()
-    approval = ann.ask(current)
-    assert not ann.docket.answer(
-        current, approval.id, Answer(allow=True, arguments={"path": "secret"})
-    )
+    run = ann.run()
+    approval = ann.ask(run)
+    edited = Answer(allow=True, arguments={"path": "secret"})
+    assert not ann.approvals.answer(approval.id, edited)
     assert "secrets stay" in ann.warnings[-1]
-    assert ann.docket.answer(current, approval.id, Answer(allow=True, arguments={"path": "y"}))
-    settled = ann.settled(current, approval)
+    assert ann.approvals.answer(approval.id, Answer(allow=True, arguments={"path": "y"}))
+    settled = ann.settled(approval)
     assert (settled.arguments, settled.how) == ({"path": "y"}, "edit")
 
 
@@ -154,24 +146,24 @@ async def test_what_is_asked_while_leaving_is_parked_and_ends_the_run() -> None:
     ann = Ann()
     first, second = ann.run(), ann.run()
     waiting = ann.ask(first)
-    ann.docket.close([first, second], "the room was suspended")
+    ann.approvals.close("the room was suspended")
     late = ann.ask(second)
     assert [proposal.id for proposal in ann.state.parked_for("ann")] == [waiting.id, late.id]
-    assert not ann.docket.answer(first, waiting.id, Answer(allow=True))
+    assert not ann.approvals.answer(waiting.id, Answer(allow=True))
 
 
-async def test_a_parked_call_is_answered_once_and_revived_if_it_is_allowed() -> None:
+async def test_a_parked_call_is_answered_once_and_granted_once_if_it_is_allowed() -> None:
     ann = Ann()
-    current = ann.run()
-    ann.ask(current)
-    ann.docket.close([current], "the room was suspended")
-    ann.add("ann", RunFailed(current.exchange.seq, "lost", "over"))
+    run = ann.run()
+    ann.ask(run)
+    ann.approvals.close("the room was suspended")
+    ann.add("ann", RunFailed(run.exchange.seq, "lost", "over"))
     again = Ann(ann.state)
     (proposal,) = again.state.parked_for("ann")
     answer = Answer(allow=True, arguments={"path": "y"})
-    assert again.docket.answer_parked(proposal, answer)
-    assert not again.docket.answer_parked(proposal, answer)
-    assert again.consent.revived(proposal.message) == (proposal,)
+    assert again.approvals.answer(proposal.id, answer)
+    assert not again.approvals.answer(proposal.id, answer)
+    assert again.approvals.grants.once_for(proposal.message) == (proposal,)
     assert (proposal.outcome, proposal.edited) == ("approved", {"path": "y"})
 
 
@@ -180,42 +172,45 @@ async def test_a_parked_call_that_was_answered_is_not_answered_again_before_the_
 ):
     """Who answered at an earlier visit, of which the room has yet to hear, has answered."""
     ann = Ann()
-    current = ann.run()
-    ann.ask(current)
-    ann.docket.close([current], "the room was suspended")
+    run = ann.run()
+    ann.ask(run)
+    ann.approvals.close("the room was suspended")
     (proposal,) = ann.state.parked_for("ann")
     again = Ann(ann.state)
-    again.unrecorded = [ApprovalResolved(proposal.message, proposal.id, "approved")]
-    assert not again.docket.answer_parked(proposal, Answer(allow=True))
-    assert again.consent.revived(proposal.message) == ()
-    again.unrecorded = [ApprovalResolved(proposal.message, proposal.id, "parked")]
-    assert again.docket.answer_parked(proposal, Answer(allow=True))
+    again.owe(ApprovalResolved(proposal.message, proposal.id, "approved"))
+    assert not again.approvals.answer(proposal.id, Answer(allow=True))
+    assert again.approvals.grants.once_for(proposal.message) == ()
+    again.owe(ApprovalResolved(proposal.message, proposal.id, "parked"))
+    assert again.approvals.answer(proposal.id, Answer(allow=True))
 
 
-async def test_a_denial_that_stops_takes_along_what_was_revived_for_the_message() -> None:
+async def test_a_denial_that_stops_takes_back_the_one_time_grants_for_the_message() -> None:
     ann = Ann()
-    current = ann.run()
+    run = ann.run()
     for path in ("x", "y"):
-        ann.ask(current, path)
-    ann.docket.close([current], "the room was suspended")
-    first, second = ann.state.parked_for("ann")
-    assert ann.docket.answer_parked(first, Answer(allow=True))
-    assert ann.docket.answer_parked(second, Answer(allow=False, stop=True))
-    assert ann.consent.revived(first.message) == ()
+        ann.ask(run, path)
+    ann.approvals.close("the room was suspended")
+    back = Ann(ann.state)
+    first, second = back.state.parked_for("ann")
+    assert back.approvals.answer(first.id, Answer(allow=True))
+    assert back.resumed == [first.message]
+    assert back.approvals.answer(second.id, Answer(allow=False, stop=True))
+    assert back.approvals.grants.once_for(first.message) == ()
+    assert back.stopped == [first.message]
 
 
 async def test_a_guests_call_is_hidden_in_the_log_and_not_allowed_once_it_is_forgotten() -> None:
     ann = Ann()
     ann.add("bob", MemberJoined("guest"))
-    current = ann.run("bob")
-    ann.ask(current)
-    ann.docket.close([current], "the room was suspended")
+    run = ann.run("bob")
+    ann.ask(run)
+    ann.approvals.close("the room was suspended")
     (proposal,) = ann.state.parked_for("ann")
     assert (proposal.arguments, proposal.withheld) == ({}, True)
-    forgetful = Ann(ann.state, Withheld())
-    assert not forgetful.docket.answer_parked(proposal, Answer(allow=True))
+    forgetful = Ann(ann.state, PrivateArguments())
+    assert not forgetful.approvals.answer(proposal.id, Answer(allow=True))
     assert forgetful.warnings == [UNKNOWN_CALL]
-    assert forgetful.docket.answer_parked(proposal, Answer(allow=False))
+    assert forgetful.approvals.answer(proposal.id, Answer(allow=False))
 
 
 async def test_what_can_not_be_shown_is_denied() -> None:
@@ -224,23 +219,24 @@ async def test_what_can_not_be_shown_is_denied() -> None:
             raise ZeroDivisionError
 
     ann = Ann()
-    current = ann.run()
+    run = ann.run()
     odd: dict[str, Any] = {"path": Odd()}
     approval = Approval("system", "edit", (), odd)
-    ann.docket.ask(current, approval)
+    ann.approvals.request(run.exchange, run.execution, approval)
     assert approval.verdict is not None
     assert approval.verdict == Verdict(approved=False, reason=UNSHOWABLE, automatic=True)
     (proposal,) = ann.state.proposals.values()
     assert (proposal.arguments, proposal.unasked) == ({}, True)
     assert (proposal.outcome, proposal.reason) == ("expired", UNSHOWABLE)
     assert ann.warnings == [f"edit was not run: {UNSHOWABLE}"]
-    assert current.pending == {}
+    assert ann.approvals.schema(approval.id) is None
+    assert not ann.approvals.answer(approval.id, Answer(allow=True))
 
 
 async def test_a_call_too_large_to_be_shown_is_not_run_and_everybody_knows_why() -> None:
     ann = Ann()
-    current = ann.run()
-    approval = ann.ask(current, "x" * 300_000)
+    run = ann.run()
+    approval = ann.ask(run, "x" * 300_000)
     why = "its arguments are 293 KB, more than the 97 KB that an approval can show"
     assert approval.verdict is not None
     assert approval.verdict.automatic
@@ -253,29 +249,30 @@ async def test_a_call_too_large_to_be_shown_is_not_run_and_everybody_knows_why()
     assert proposal.arguments == {"path": f"{'x' * 200}… (300,000 characters)"}
     assert ann.warnings == [f"edit was not run: {told}"]
     assert ann.state.pending_for("ann") == []
-    assert current.pending == {}
+    assert ann.approvals.schema(approval.id) is None
+    assert not ann.approvals.answer(approval.id, Answer(allow=True))
 
 
 async def test_a_call_that_the_room_does_not_take_now_is_not_run_and_the_owner_knows_why() -> None:
     class Full(Ann):
-        def publish(self, body: RunBody) -> bool:
-            return False
+        def record(self, body: RunBody) -> None:
+            raise TooManyUnsent(1)
 
     ann = Full()
     approval = ann.ask(ann.run())
     assert approval.verdict == Verdict(approved=False, reason=UNRECORDED, automatic=True)
-    assert ann.warnings == [f"edit was not run: {UNRECORDED}"]
+    assert ann.warnings[-1] == f"edit was not run: {UNRECORDED}"
 
 
 async def test_changes_too_large_to_be_recorded_allow_nothing() -> None:
     ann = Ann()
-    current = ann.run()
-    approval = ann.ask(current)
+    run = ann.run()
+    approval = ann.ask(run)
     large = Answer(allow=True, arguments={"path": "x" * 300_000})
-    assert not ann.docket.answer(current, approval.id, large)
+    assert not ann.approvals.answer(approval.id, large)
     assert approval.verdict is None
     assert "more than the 97 KB" in ann.warnings[-1]
-    assert ann.docket.answer(current, approval.id, Answer(allow=True))
+    assert ann.approvals.answer(approval.id, Answer(allow=True))
 
 
 async def test_a_rule_that_denies_is_not_put_down_to_the_user() -> None:
@@ -283,3 +280,25 @@ async def test_a_rule_that_denies_is_not_put_down_to_the_user() -> None:
     approval = ann.ask(ann.run(), "secret")
     assert approval.verdict is not None
     assert denial(approval.verdict) == "This tool call was not run: secrets stay"
+
+
+async def test_nothing_is_left_of_an_engine_that_has_ended() -> None:
+    ann = Ann()
+    run = ann.run()
+    granted, waiting = ann.ask(run), ann.ask(run, "y")
+    assert ann.approvals.answer(granted.id, Answer(allow=True, scope="session"))
+    ann.approvals.auto = True
+    assert ann.approvals.grants.active
+    ann.approvals.end()
+    assert not ann.approvals.answer(waiting.id, Answer(allow=True))
+    assert waiting.verdict is None
+    assert (ann.approvals.grants.active, ann.approvals.auto) == ((), False)
+
+
+async def test_a_run_that_has_ended_leaves_no_request() -> None:
+    ann = Ann()
+    first, second = ann.run(), ann.run()
+    gone, left = ann.ask(first), ann.ask(second)
+    ann.approvals.forget(first.execution)
+    assert not ann.approvals.answer(gone.id, Answer(allow=True))
+    assert ann.approvals.answer(left.id, Answer(allow=True))

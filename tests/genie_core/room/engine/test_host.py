@@ -1,12 +1,13 @@
 """One person's engine among several terminals, and what it gets to see."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.genie_core.room.engine.doubles import FakeRoom
 from tests.genie_core.room.house import (
     Ear,
     House,
@@ -24,14 +25,10 @@ from genie_core.message import Attachment, Message, Thread
 from genie_core.privacy import redaction
 from genie_core.privacy.known_secrets import HIDDEN, KnownSecrets
 from genie_core.reasoner import Decision, Response
-from genie_core.room.client import RoomClient
 from genie_core.room.departure import Grace
-from genie_core.room.engine.host import EngineRoom
-from genie_core.room.files.transfer import Direction
-from genie_core.room.files.transfer import Transfer
-from genie_core.room.follower import Follower
+from genie_core.room.engine.host import Engine, EngineHost, EngineLoader
+from genie_core.room.files.transfer import Direction, Transfer
 from genie_core.room.participant import Participant
-from genie_core.room.plan import Engine, EngineLoader, Plan
 from genie_core.room.protocol.events import (
     AnswerPosted,
     AnyBody,
@@ -50,9 +47,8 @@ from genie_core.room.protocol.events import (
     RunFailed,
 )
 from genie_core.room.seat import Answer, EngineState, EngineStatus
-from genie_core.room.security.signing import Author, Signed
+from genie_core.room.security.signing import Signed
 from genie_core.room.state.room_state import RoomState
-from genie_core.runtime.progress import What
 from genie_core.testing import Emit
 
 DIGEST = "ab" * 32
@@ -81,56 +77,61 @@ async def test_what_is_said_at_a_terminal_without_an_engine_runs_where_there_is_
 # -- work that there is no engine for
 
 
-class Ben:
+class Ben(FakeRoom):
     """The owner of an engine that never gets to work."""
 
-    largest = 100_000
-
-    def __init__(self, unrecorded: list[RunBody]) -> None:
-        self.unrecorded = unrecorded
+    def __init__(self, *unrecorded: RunBody) -> None:
+        super().__init__("ben", ear=(ear := Engines()))
+        self.owe(*unrecorded)
         self.published: list[RunBody] = []
+        self.failed = ear.failed
+
+    def record(self, body: RunBody) -> None:
+        self.published.append(body)
+        self.ear.on_typing("ben")  # so that `until` looks again
+
+
+class Engines(Ear):
+    """An ear that hears at once of an engine that has failed."""
+
+    def __init__(self) -> None:
+        super().__init__()
         self.failed = asyncio.Event()
 
-    def publish(self, body: RunBody) -> bool:
-        self.published.append(body)
-        return True
-
-    def delta(self, message: int, text: str) -> None: ...
-    def progress(self, message: int, agent: str, what: What, detail: str) -> None: ...
-    def warn(self, text: str) -> None: ...
-
-    def show_engine(self, status: EngineStatus) -> None:
+    def on_engine(self, status: EngineStatus) -> None:
+        super().on_engine(status)
         if status.state is EngineState.FAILED:
             self.failed.set()
 
 
 @asynccontextmanager
 async def engine_of(
-    ben: Ben, load: EngineLoader, author: Author | None = None, **plan: Any
-) -> AsyncIterator[tuple[EngineRoom, RoomState]]:
+    ben: Ben, load: EngineLoader, **options: Any
+) -> AsyncIterator[tuple[EngineHost, RoomState]]:
     """The engine of somebody who comes back to a room where a run of theirs is under way."""
-    told: list[tuple[str, AnyBody]] = [
+    for by, body in (
         ("", RoomCreated("r", "Room")),
         ("", HostStarted("ann")),
         ("ben", MemberJoined("member", engine=True, device="desk")),
         ("ben", MessagePosted("m", "tidy up", "ben", device="desk")),
         ("ben", DecisionMade(4, "delegate", "asked for", "tidy up", None, 0.5)),
-    ]
-    state = RoomState()
-    for seq, (by, body) in enumerate(told, 1):
-        state.apply(Event(seq, float(seq), by, body))
-
-    def connect(_follower: Follower) -> RoomClient:
-        raise NotImplementedError
-
-    async def put_away() -> None: ...
-
-    parts = Plan(connect, put_away, loader=load, label="scripted", **plan)
-    room = EngineRoom(parts, state, "desk", ben, author)
-    room.open("ben")
-    room.begin(state.head)
-    yield room, state
-    await room.close("ben left", Grace(0.0))
+    ):
+        ben.add(by, body)
+    engine = EngineHost(
+        ben.state,
+        ben.reporter,
+        ben.approvals,
+        ben.remote,
+        ben.private,
+        loader=load,
+        label="scripted",
+        device="desk",
+        **options,
+    )
+    engine.open("ben")
+    engine.begin(ben.state.head)
+    yield engine, ben.state
+    await engine.close("ben left", Grace(0.0))
 
 
 ENDED: list[RunBody] = [AnswerPosted(4, "done", "ben", 1.0)]
@@ -143,12 +144,12 @@ async def test_an_engine_that_fails_ends_no_run_that_has_ended(
     async def load() -> Engine:
         raise GenieError("no such model")
 
-    ben = Ben(unrecorded)
+    ben = Ben(*unrecorded)
     async with engine_of(ben, load), asyncio.timeout(60):
         await ben.failed.wait()
         told = "the engine of ben is not ready; ben sees the details"
         assert ben.published == [RunFailed(4, "factory", told)] * given_up
-        ben.unrecorded = ben.published + unrecorded
+        ben.owe(*ben.published, *unrecorded)
     assert len(ben.published) == given_up
 
 
@@ -160,32 +161,10 @@ async def test_who_leaves_before_their_engine_is_there_ends_no_run_that_has_ende
         await asyncio.Event().wait()
         raise NotImplementedError
 
-    ben = Ben(unrecorded)
+    ben = Ben(*unrecorded)
     async with engine_of(ben, load):
         pass
     assert ben.published == [RunFailed(4, "lost", "ben left before it began")] * given_up
-
-
-class Attentive(Ben):
-    """One who waits for what the engine does."""
-
-    def __init__(self) -> None:
-        super().__init__([])
-        self._changed = asyncio.Event()
-
-    def publish(self, body: RunBody) -> bool:
-        self._changed.set()
-        return super().publish(body)
-
-    def show_engine(self, status: EngineStatus) -> None:
-        self._changed.set()
-        super().show_engine(status)
-
-    async def until(self, condition: Callable[[], object]) -> None:
-        async with asyncio.timeout(60):
-            while not condition():
-                self._changed.clear()
-                await self._changed.wait()
 
 
 class Credulous:
@@ -205,11 +184,11 @@ async def test_an_engine_that_was_loaded_again_acts_on_nothing_from_before(tmp_p
     async def broken() -> Engine:
         raise GenieError("no such model")
 
-    ben = Attentive()
+    ben = Ben()
     async with engine_of(
         ben, broken, reload=lambda _name: loader(tmp_path), author=Credulous()
     ) as (engine, state):
-        await ben.until(ben.failed.is_set)
+        await ben.ear.until(ben.failed.is_set)
 
         def hear(by: str, body: AnyBody) -> None:
             event = Event(state.head + 1, 9.0, by, body)
@@ -223,10 +202,10 @@ async def test_an_engine_that_was_loaded_again_acts_on_nothing_from_before(tmp_p
         hear("ben", ben.published[-1])
         await engine.use_model("other")
         hear("ben", again)  # before the engine is there
-        await ben.until(lambda: engine.status.state is EngineState.READY)
+        await ben.ear.until(lambda: engine.status.state is EngineState.READY)
         hear("ben", again)
         hear("ben", MessagePosted("m3", "go on", "ben", device="desk"))
-        await ben.until(lambda: any(isinstance(body, AnswerPosted) for body in ben.published))
+        await ben.ear.until(lambda: any(isinstance(body, AnswerPosted) for body in ben.published))
     told = [(body.message, type(body)) for body in ben.published if body.message > 6]
     assert told == [(8, RunFailed), (9, RunFailed), (10, DecisionMade), (10, AnswerPosted)]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from genie_core.room.engine.private_arguments import Withheld
+from genie_core.room.engine.private_arguments import PrivateArguments
 from genie_core.room.protocol.events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -22,7 +22,9 @@ def asked(approval: str = "a", *, withheld: bool = True) -> Event:
     )
 
 
-def note(own: Withheld, approval: str, arguments: dict[str, Any], *, withheld: bool = True) -> None:
+def note(
+    own: PrivateArguments, approval: str, arguments: dict[str, Any], *, withheld: bool = True
+) -> None:
     own.note(ApprovalRequested(3, approval, "agent", "rm", arguments, withheld=withheld))
 
 
@@ -32,7 +34,7 @@ def shown(event: Event) -> dict[str, Any]:
 
 
 def test_only_who_kept_the_arguments_sees_them() -> None:
-    kept, other = Withheld(), Withheld()
+    kept, other = PrivateArguments(), PrivateArguments()
     note(kept, "a", ARGUMENTS)
     assert kept.hides("a")
     assert not other.hides("a")
@@ -43,21 +45,21 @@ def test_only_who_kept_the_arguments_sees_them() -> None:
 
 
 def test_only_who_noted_the_details_of_a_failure_sees_them() -> None:
-    own = Withheld()
+    own = PrivateArguments()
     told = RunFailed(3, "agent", "the model's provider refused the key; hana sees the details")
     own.note_failure(told, "refused at gateway")
     shown = own.uncover(Event(8, 1.0, "hana", told)).body
     assert shown == RunFailed(3, "agent", "refused at gateway")
     for other in (RunFailed(4, "agent", told.error), RunFailed(3, "lost", "it ended")):
         assert own.uncover(Event(9, 1.0, "hana", other)).body == other
-    assert Withheld().uncover(Event(8, 1.0, "hana", told)).body == told
+    assert PrivateArguments().uncover(Event(8, 1.0, "hana", told)).body == told
     for message in range(1_000):
         own.note_failure(RunFailed(message, "agent", "gone"), "gone for good")
     assert own.uncover(Event(8, 1.0, "hana", told)).body == told
 
 
 def test_an_own_call_is_shown_as_it_is_whatever_the_host_says() -> None:
-    own = Withheld()
+    own = PrivateArguments()
     own.note(ApprovalRequested(3, "a", "agent", "rm", ARGUMENTS))
     lie = Event(7, 1.0, "hana", ApprovalRequested(3, "a", "agent", "list", {"path": "harmless"}))
     told = own.uncover(lie).body
@@ -67,7 +69,7 @@ def test_an_own_call_is_shown_as_it_is_whatever_the_host_says() -> None:
 
 
 def test_a_call_that_is_said_to_be_settled_is_still_shown_as_it_is() -> None:
-    own = Withheld()
+    own = PrivateArguments()
     own.note(ApprovalRequested(3, "a", "agent", "rm", ARGUMENTS))
     own.settle(ApprovalResolved(3, "a", "expired"))
     lie = Event(9, 1.0, "hana", ApprovalRequested(3, "a", "agent", "list", {"path": "harmless"}))
@@ -78,12 +80,12 @@ def test_a_call_that_is_said_to_be_settled_is_still_shown_as_it_is() -> None:
 
 def test_they_outlive_the_process_in_a_private_file(tmp_path: Path) -> None:
     path = tmp_path / "room" / "withheld.jsonl"
-    first = Withheld(path)
+    first = PrivateArguments(path)
     first.load()
     note(first, "a", ARGUMENTS)
     note(first, "b", {"n": 1})
     assert path.stat().st_mode & 0o777 == 0o600
-    again = Withheld(path)
+    again = PrivateArguments(path)
     assert not again.hides("a")
     again.load()
     assert shown(again.uncover(asked("a"))) == ARGUMENTS
@@ -91,7 +93,7 @@ def test_they_outlive_the_process_in_a_private_file(tmp_path: Path) -> None:
 
 
 def test_what_is_decided_is_forgotten_and_what_is_parked_is_not() -> None:
-    kept = Withheld()
+    kept = PrivateArguments()
     for approval in ("a", "b"):
         note(kept, approval, ARGUMENTS)
     kept.settle(ApprovalResolved(3, "a", "approved"))
@@ -104,12 +106,12 @@ def test_damaged_lines_cost_only_themselves(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "withheld.jsonl"
-    first = Withheld(path)
+    first = PrivateArguments(path)
     note(first, "a", ARGUMENTS)
     with path.open("ab") as file:
         file.write(b'{"approval": "b", "argu\n\xff\xfe\n{"approval": 3, "arguments": {}}\n')
     note(first, "c", ARGUMENTS)
-    again = Withheld(path)
+    again = PrivateArguments(path)
     with caplog.at_level(logging.WARNING):
         again.load()
     assert [again.hides(approval) for approval in "abc"] == [True, False, True]
@@ -121,7 +123,7 @@ def test_a_disk_that_refuses_costs_nothing_now(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_text("in the way")
-    kept = Withheld(tmp_path / "file" / "withheld.jsonl")
+    kept = PrivateArguments(tmp_path / "file" / "withheld.jsonl")
     kept.load()
     note(kept, "a", ARGUMENTS)
     assert shown(kept.uncover(asked())) == ARGUMENTS
@@ -131,28 +133,28 @@ def test_a_disk_that_refuses_costs_nothing_now(
 
 def test_what_json_can_not_hold_is_kept_in_memory(tmp_path: Path) -> None:
     path = tmp_path / "withheld.jsonl"
-    kept = Withheld(path)
+    kept = PrivateArguments(path)
     note(kept, "a", {"x": object()})
     note(kept, "b", {"x": "\ud800"})
     assert kept.hides("a")
     assert kept.hides("b")
-    again = Withheld(path)
+    again = PrivateArguments(path)
     again.load()
     assert not again.hides("a")
 
 
 def test_what_no_longer_waits_is_forgotten_on_disk_too(tmp_path: Path) -> None:
     path = tmp_path / "withheld.jsonl"
-    first = Withheld(path)
+    first = PrivateArguments(path)
     for approval in "abc":
         note(first, approval, ARGUMENTS)
-    again = Withheld(path)
+    again = PrivateArguments(path)
     again.load()
     again.keep_only(["b", "never kept"])
     assert [again.hides(approval) for approval in "abc"] == [False, True, False]
     assert len(path.read_bytes().splitlines()) == 1
     assert path.stat().st_mode & 0o777 == 0o600
     note(again, "d", ARGUMENTS)
-    last = Withheld(path)
+    last = PrivateArguments(path)
     last.load()
     assert [last.hides(approval) for approval in "bd"] == [True, True]

@@ -1,28 +1,44 @@
 """What an engine does, told to the room and to the person at its terminal."""
 
+import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import msgspec
+import pytest
 from tests.genie_core.room.doubles import Guest, local_connector, participant, room_server
+from tests.genie_core.room.engine.doubles import FakeRoom
 from tests.genie_core.room.house import Ear
 
+from genie_core.privacy import redaction
+from genie_core.privacy.known_secrets import HIDDEN, KnownSecrets
 from genie_core.room.audience import Audience
-from genie_core.room.engine.reporter import Herald
-from genie_core.room.protocol.events import AnswerPosted, DecisionMade, EngineChanged, RunCancelled
+from genie_core.room.engine.reporter import EngineReporter
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
+    EngineChanged,
+    RunBody,
+    RunCancelled,
+    RunFailed,
+)
+from genie_core.room.protocol.frames import ReportProgress
 from genie_core.room.seat import EngineState, EngineStatus
 from genie_core.room.server.server import RoomServer
 
 
 @asynccontextmanager
-async def two() -> AsyncIterator[tuple[Guest, Guest, Herald, Ear]]:
-    """Hana, who hosts with an engine, bob, and what tells of her engine."""
+async def two() -> AsyncIterator[tuple[Guest, Guest, EngineReporter, Ear]]:
+    """Hana, who hosts with an engine, bob, and her engine's reporter."""
     server = room_server()
     await server.start()
     try:
         async with seats(server) as (hana, bob):
             ear = Ear()
-            herald = Herald(hana.client, hana.seen.state, Audience(ear), "small")
-            yield hana, bob, herald, ear
+            reporter = EngineReporter(hana.client, hana.seen.state, Audience(ear), "small")
+            yield hana, bob, reporter, ear
     finally:
         await server.close()
 
@@ -49,9 +65,9 @@ async def asked(by: Guest, *hearers: Guest) -> int:
 
 async def test_only_a_step_about_the_own_words_is_signed() -> None:
     for own in (True, False):
-        async with two() as (hana, bob, herald, _):
+        async with two() as (hana, bob, reporter, _):
             message = await asked(*((hana, bob) if own else (bob, hana)))
-            assert herald.publish(DecisionMade(message, "ignore", "not now"))
+            assert reporter.publish(DecisionMade(message, "ignore", "not now"))
             await bob.seen.until(lambda seen: isinstance(seen.events[-1].body, DecisionMade))
             decided = bob.seen.events[-1].body
             assert isinstance(decided, DecisionMade)
@@ -59,25 +75,25 @@ async def test_only_a_step_about_the_own_words_is_signed() -> None:
 
 
 async def test_a_step_that_can_not_be_recorded_is_told_to_the_person() -> None:
-    async with two() as (hana, bob, herald, ear):
+    async with two() as (hana, bob, reporter, ear):
         message = await asked(hana, bob)
-        assert not herald.publish(AnswerPosted(message, "x" * 10_000_000))
+        assert not reporter.publish(AnswerPosted(message, "x" * 10_000_000))
         assert "could not be recorded" in ear.notices[-1]
 
 
 async def test_text_in_the_making_is_shown_here_and_there() -> None:
-    async with two() as (hana, bob, herald, ear):
+    async with two() as (hana, bob, reporter, ear):
         message = await asked(bob, hana)
-        herald.delta(message, "half")
+        reporter.delta(message, "half")
         assert ear.deltas == [(message, "half")]
         await bob.seen.until(lambda seen: seen.deltas == [(message, "half")])
 
 
 async def test_a_detail_always_stays_here() -> None:
-    async with two() as (hana, bob, herald, ear):
+    async with two() as (hana, bob, reporter, ear):
         message = await asked(hana, bob)
-        herald.progress(message, "system", "detail", "refused at gateway")
-        herald.progress(message, "system", "note", "refused")
+        reporter.progress(message, "system", "detail", "refused at gateway")
+        reporter.progress(message, "system", "note", "refused")
         await bob.seen.until(lambda seen: seen.progress)
         assert ear.progress == [
             (message, "system", "note", "refused at gateway"),
@@ -88,9 +104,9 @@ async def test_a_detail_always_stays_here() -> None:
 
 async def test_the_end_of_a_run_is_signed_if_it_holds_a_part_of_an_answer() -> None:
     for text in ("Once", ""):
-        async with two() as (hana, bob, herald, _):
+        async with two() as (hana, bob, reporter, _):
             message = await asked(hana, bob)
-            assert herald.publish(RunCancelled(message, "stopped", text=text))
+            assert reporter.publish(RunCancelled(message, "stopped", text=text))
             await bob.seen.until(lambda seen: isinstance(seen.events[-1].body, RunCancelled))
             cancelled = bob.seen.events[-1].body
             assert isinstance(cancelled, RunCancelled)
@@ -98,34 +114,129 @@ async def test_the_end_of_a_run_is_signed_if_it_holds_a_part_of_an_answer() -> N
 
 
 async def test_a_note_about_the_words_of_somebody_else_stays_here() -> None:
-    async with two() as (hana, bob, herald, ear):
+    async with two() as (hana, bob, reporter, ear):
         message = await asked(bob, hana)
-        herald.progress(message, "system", "note", "secrets.txt was refused")
-        herald.progress(message, "system", "calling", "read_file")
+        reporter.progress(message, "system", "note", "secrets.txt was refused")
+        reporter.progress(message, "system", "calling", "read_file")
         assert [what for _, _, what, _ in ear.progress] == ["note", "calling"]
         await bob.seen.until(lambda seen: seen.progress)
         assert [each.what for each in bob.seen.progress] == ["calling"]
 
 
 async def test_a_note_about_the_own_words_is_for_all() -> None:
-    async with two() as (hana, bob, herald, _):
+    async with two() as (hana, bob, reporter, _):
         message = await asked(hana, bob)
-        herald.progress(message, "system", "note", "notes.txt was refused")
+        reporter.progress(message, "system", "note", "notes.txt was refused")
         await bob.seen.until(lambda seen: seen.progress)
         assert bob.seen.progress[0].detail == "notes.txt was refused"
 
 
 async def test_the_room_hears_of_another_label_and_only_of_that() -> None:
-    async with two() as (_, bob, herald, ear):
+    async with two() as (_, bob, reporter, ear):
         for state, label in (
             (EngineState.LOADING, "large"),
             (EngineState.READY, "small"),
             (EngineState.READY, "large"),
             (EngineState.READY, "large"),
         ):
-            herald.show_engine(EngineStatus(state, label))
-        herald.show_engine(EngineStatus(EngineState.READY, "larger"))
+            reporter.show_engine(EngineStatus(state, label))
+        reporter.show_engine(EngineStatus(EngineState.READY, "larger"))
         assert len(ear.engines) == 5
         await bob.seen.until(lambda seen: seen.state.people["hana"].agent == "larger")
         told = [e.body.agent for e in bob.seen.events if isinstance(e.body, EngineChanged)]
         assert told in (["large", "larger"], ["larger"])  # only the latest counts
+
+
+# -- secrets
+
+VALUE = "correct-horse-battery"
+CODED = base64.b64encode(VALUE.encode()).decode()
+
+
+class Told(FakeRoom):
+    """A room that remembers what it was told, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[object] = []
+        self.text = ""
+
+    def record(self, body: RunBody) -> None:
+        self.told.append(body)
+
+    def delta(self, message: int, text: str) -> None:
+        assert text
+        self.told.append((message, text))
+        self.text += text
+
+    def progress(self, progress: ReportProgress) -> None:
+        self.told.append(progress)
+
+
+@pytest.fixture
+def room(monkeypatch: pytest.MonkeyPatch) -> Told:
+    monkeypatch.setattr(redaction, "_KNOWN", KnownSecrets())
+    redaction.know([VALUE])
+    return Told()
+
+
+async def test_no_report_has_a_secret_in_it(room: Told) -> None:
+    reports = room.reporter
+    text = f"it is {VALUE} or {CODED}"
+    for body in (
+        DecisionMade(1, "delegate", text, text, "ann"),
+        ApprovalRequested(
+            1, "a1", "system", "send", {"to": [text], VALUE: {"n": text}}, because=text
+        ),
+        ApprovalResolved(1, "a1", "approved", text, arguments={"to": text}),
+        AnswerPosted(1, text, "ann"),
+        RunFailed(1, "agent", text),
+        RunCancelled(1, text),
+    ):
+        assert reports.publish(body)
+    reports.progress(1, "system", "calling", text)
+    reports.warn(text)
+    assert len(room.told) == 7
+    shown = [*room.told, *room.ear.progress, *room.warnings]
+    assert len(shown) == 9
+    assert VALUE not in repr(shown)
+    assert CODED not in repr(shown)
+    assert all(HIDDEN in repr(each) for each in shown)
+    assert room.told[3] == AnswerPosted(1, f"it is {HIDDEN} or {HIDDEN}", "ann")
+
+
+async def test_an_answer_in_pieces_shows_as_it_ends(room: Told) -> None:
+    reports = room.reporter
+    answer = f"{VALUE} and corr"
+    for char in answer:
+        reports.delta(1, char)
+        reports.delta(2, char)
+    assert room.told[:2] == [(1, HIDDEN), (2, HIDDEN)]
+    assert room.ear.deltas == room.told
+    reports.publish(RunCancelled(2))
+    room.text = ""
+    reports.publish(AnswerPosted(1, answer))
+    assert room.told[-2:] == [(1, "corr"), AnswerPosted(1, f"{HIDDEN} and corr")]
+    assert room.text == "corr"
+
+
+async def test_what_may_begin_a_secret_is_never_shown_when_the_answer_breaks_off(
+    room: Told,
+) -> None:
+    reports = room.reporter
+    for body in (RunFailed(1, "agent", "gone"), RunCancelled(1)):
+        reports.delta(1, f"it is {VALUE[:-1]}")
+        reports.publish(body)
+    assert room.text == "it is it is "
+
+
+async def test_a_part_of_an_answer_is_recorded_as_it_was_shown(room: Told) -> None:
+    reports = room.reporter
+    begun = f"{VALUE} or {VALUE[:-1]}"
+    for end in (RunFailed(1, "agent", "gone", text=begun), RunCancelled(1, text=begun)):
+        for char in begun:
+            reports.delta(1, char)
+        reports.publish(end)
+        assert room.told[-1] == msgspec.structs.replace(end, text=room.text)
+        assert room.text == f"{HIDDEN} or "
+        room.text = ""

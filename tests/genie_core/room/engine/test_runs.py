@@ -10,20 +10,21 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.genie_core.room.engine.doubles import FakeRoom
 from tests.genie_core.room.house import Ear, House, loader, opened
 
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.agent.approval import ask_about
 from genie_core.room.backlog import HANDFUL, IN_FLIGHT, BacklogChoice
-from genie_core.room.court import UNJUDGED
 from genie_core.room.departure import Grace
-from genie_core.room.engine.grants import CHANGED
-from genie_core.room.engine.policy import EXCEED_BUDGET, Call, Judge, Judgement
-from genie_core.room.engine.runs import Handler
-from genie_core.room.grants import Grant
+from genie_core.room.engine.approvals import NO_POLICY_RESULT, Approvals
+from genie_core.room.engine.grants import CHANGED, Grant
+from genie_core.room.engine.policy import EXCEED_BUDGET, ApprovalPolicy, PolicyResult, ToolCall
+from genie_core.room.engine.runs import RunManager
 from genie_core.room.participant import Participant
 from genie_core.room.protocol.events import (
     AnswerPosted,
+    AnyBody,
     ApprovalRequested,
     ApprovalResolved,
     DecisionMade,
@@ -38,7 +39,6 @@ from genie_core.room.protocol.events import (
     Spending,
 )
 from genie_core.room.seat import Answer, EngineState
-from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import Phase
 from genie_core.runtime.progress import Usage, doing, spent
 from genie_core.session import GroupSession
@@ -47,23 +47,23 @@ from genie_core.testing.scripted import DecideFn
 
 
 class Rules:
-    """A judge that says what it was told about a tool or a path; it asks about all else."""
+    """A policy with an effect for some tools and paths; it asks about all others."""
 
     def __init__(self, **effects: str) -> None:
         self.effects: dict[str, str] = effects
-        self.calls: list[Call] = []
+        self.calls: list[ToolCall] = []
 
-    def judge(self, call: Call) -> Judgement:
+    def evaluate(self, call: ToolCall) -> PolicyResult:
         self.calls.append(call)
         for each in (call.tool, str(call.arguments.get("path", ""))):
             match self.effects.get(each):
                 case "allow":
-                    return Judgement("allow", f"{each} is harmless", "read")
+                    return PolicyResult("allow", f"{each} is harmless", "read")
                 case "deny":
-                    return Judgement("deny", f"{each} is forbidden", "write")
+                    return PolicyResult("deny", f"{each} is forbidden", "write")
                 case "raise":
                     raise ValueError("a rule that breaks")
-        return Judgement("ask", "no rule allows it", "write")
+        return PolicyResult("ask", "no rule allows it", "write")
 
 
 class Runner:
@@ -140,7 +140,7 @@ def is_auto(desk: Desk) -> bool:
 @asynccontextmanager
 async def desk(
     folder: Path,
-    judge: Judge | None = None,
+    policy: ApprovalPolicy | None = None,
     *,
     events: Sequence[Event] = (),
     schema: dict[str, Any] | None = None,
@@ -148,7 +148,7 @@ async def desk(
 ) -> AsyncIterator[tuple[Desk, House]]:
     async with opened(events) as house:
         runner = runner or Runner(schema)
-        person, ear = await house.seat("ann", loader(folder, run=runner, judge=judge))
+        person, ear = await house.seat("ann", loader(folder, run=runner, policy=policy))
         await ear.until(lambda: person.engine.state is EngineState.READY)
         yield Desk(person, ear, runner), house
 
@@ -216,7 +216,7 @@ async def test_a_denial_by_rule_beats_grants_auto_mode_and_edits(tmp_path: Path)
         assert ann.runner.done.count(("other", "c")) == 1
 
 
-async def test_a_judge_that_breaks_leaves_it_to_the_person_whatever_was_granted(
+async def test_a_policy_that_breaks_leaves_it_to_the_person_whatever_was_granted(
     tmp_path: Path,
 ) -> None:
     rules = Rules()
@@ -225,7 +225,7 @@ async def test_a_judge_that_breaks_leaves_it_to_the_person_whatever_was_granted(
         rules.effects = {"edit": "raise"}
         ann.person.auto(True)
         await ann.run("edit a", Answer(allow=False))
-        assert ann.asked[-1].because == UNJUDGED
+        assert ann.asked[-1].because == NO_POLICY_RESULT
         assert len(ann.runner.done) == 1
 
 
@@ -453,15 +453,15 @@ async def test_only_what_nobody_knows_the_end_of_is_given_up(
     unrecorded: list[RunBody], told: list[str]
 ) -> None:
     log = Log()
-    log.add(RoomCreated("r", "Room"), by="")
-    log.add(HostStarted("ann"), by="")
-    log.add(MemberJoined("host", engine=True))
-    seq = log.add(MessagePosted("m", "edit x", "ann"))
-    log.add(DecisionMade(seq, "delegate", "asked for", "edit x", None, 0.5))
-    log.add(asked(seq, "x"))
+    log.add("", RoomCreated("r", "Room"))
+    log.add("", HostStarted("ann"))
+    log.add("ann", MemberJoined("host", engine=True))
+    seq = log.add("ann", MessagePosted("m", "edit x", "ann"))
+    log.add("ann", DecisionMade(seq, "delegate", "asked for", "edit x", None, 0.5))
+    log.add("ann", asked(seq, "x"))
     for body in unrecorded:
         assert body.message == seq
-    log.unrecorded = unrecorded
+    log.owe(*unrecorded)
     before = len(log.bodies)
     async with working(log, Rules(), run=Runner()):
         assert [described(body) for body in log.bodies[before:]] == told
@@ -518,42 +518,31 @@ async def test_what_each_step_took_is_recorded_with_it(tmp_path: Path) -> None:
 # -- no way around a denial
 
 
-class Log:
-    """The room's end of a handler, without a room: what is published is the case at once."""
-
-    largest = 100_000
-    unrecorded: Sequence[RunBody] = ()
+class Log(FakeRoom):
+    """What is published is recorded at once, unless something is owed to the room."""
 
     def __init__(self) -> None:
-        self.state = RoomState()
-        self.handler: Handler | None = None
-        self.warnings: list[str] = []
+        super().__init__()
+        self.runs: RunManager | None = None
         self.bodies: list[Any] = []
         self._changed = asyncio.Event()
 
-    def add(self, body: Any, by: str = "ann") -> int:
+    def add(self, by: str, body: AnyBody) -> int:
         event = Event(self.state.head + 1, 1.0, by, body)
         self.state.apply(event)
         self.bodies.append(body)
-        if self.handler is not None:
-            self.handler.accept(event)
+        if self.runs is not None:
+            self.runs.accept(event)
         self._changed.set()
         return event.seq
 
-    def publish(self, body: RunBody) -> bool:
+    def record(self, body: RunBody) -> None:
         msgspec.json.encode(body)
         if self.unrecorded:  # nobody hears it yet
             self.bodies.append(body)
-            return True
+            return
         assert self.state.objection(body, "ann") is None
-        self.add(body)
-        return True
-
-    def delta(self, message: int, text: str) -> None: ...
-    def progress(self, *_: object) -> None: ...
-
-    def warn(self, text: str) -> None:
-        self.warnings.append(text)
+        self.add("ann", body)
 
     async def until(self, condition: Callable[[], object]) -> None:
         async with asyncio.timeout(60):
@@ -564,16 +553,16 @@ class Log:
 
 @asynccontextmanager
 async def working(
-    log: Log, judge: Judge, run: RunFn, decide: DecideFn = delegate_all
-) -> AsyncIterator[Handler]:
+    log: Log, policy: ApprovalPolicy, run: RunFn, decide: DecideFn = delegate_all
+) -> AsyncIterator[Approvals]:
     session = GroupSession("r", reasoner_factory(decide), agent_factory(run))
-    handler = Handler(session, log.state, "ann", log, judge=judge)
-    async with handler:
-        handler.begin((), log.state.head)
-        log.handler = handler
-        yield handler
-        await handler.close(Grace(5.0), "over")
-        log.handler = None
+    runs = RunManager(session, log.state, "ann", log.reporter, log.approvals, log.private, policy)
+    async with runs:
+        runs.begin((), log.state.head)
+        log.runs = runs
+        yield log.approvals
+        await runs.close(Grace(5.0), "over")
+        log.runs = None
 
 
 answers = st.one_of(
@@ -612,14 +601,14 @@ async def _play(messages: list[str], some: list[Answer | str]) -> None:
     rest = list(some)
     left = list(messages)
     while left or rest:
-        async with working(log, rules, runner) as handler:
+        async with working(log, rules, runner) as approvals:
             for number, text in enumerate(left):
-                log.add(MessagePosted(f"{log.state.head}-{number}", text, handler="ann"))
+                log.add("ann", MessagePosted(f"{log.state.head}-{number}", text, handler="ann"))
             left = []
             suspended = False
             while rest and not suspended:
                 await _settled_down(log)
-                suspended = _do(log, handler, rest.pop(0))
+                suspended = _do(log, approvals, rest.pop(0))
             await _settled_down(log)
     assert all("bad" not in path for _, path in runner.done)
     assert all(tool != "wipe" for tool, _ in runner.done)
@@ -630,14 +619,14 @@ async def _settled_down(log: Log) -> None:
     await log.until(lambda: not log.state.running or log.state.pending_for("ann"))
 
 
-def _do(log: Log, handler: Handler, what: Answer | str) -> bool:
+def _do(log: Log, approvals: Approvals, what: Answer | str) -> bool:
     if what == "suspend":
         return True
     if isinstance(what, str):
-        handler.auto = what == "auto"
+        approvals.auto = what == "auto"
         return False
     for approval in [*log.state.open, *log.state.parked][:1]:
-        handler.answer(approval, what)
+        approvals.answer(approval, what)
     return False
 
 

@@ -4,7 +4,7 @@ from typing import Any, cast
 from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
 from textual.widgets import Static
 
-from genie_core.room.engine.controls import Allowance, Workbench
+from genie_core.room.engine.controls import Allowance, EngineControls
 from genie_core.room.protocol.events import AnswerPosted, DecisionMade, Spending
 from genie_tui.screens.dialogs.costs import CostScreen, CostTable
 
@@ -30,7 +30,7 @@ def lines(widget: Any) -> str:
 
 
 async def test_costs_are_shown_on_a_small_screen_and_the_budget_is_raised() -> None:
-    seat = ScriptedSeat(workbench=cast("Workbench", Bench()))
+    seat = ScriptedSeat(workbench=cast("EngineControls", Bench()))
     seat.open_room()
     asked = seat.say_here("what is it?")
     seat.feed(

@@ -8,7 +8,7 @@ from tests.genie_tui.scripted_seat import HandClock, ScriptedSeat, in_room, unti
 from textual.pilot import Pilot
 from textual.widgets import OptionList, Static, TextArea
 
-from genie_core.room.grants import Grant
+from genie_core.room.engine.grants import Grant
 from genie_core.room.protocol.events import RunCancelled
 from genie_core.room.seat import Answer, EngineState
 from genie_tui.screens.dialogs.confirm import ConfirmScreen

@@ -7,8 +7,8 @@ import pytest
 
 from genie_core.message import Message
 from genie_core.reasoner import Decision, Response
-from genie_core.room.briefing import Briefing
-from genie_core.room.engine.verification import Trust
+from genie_core.room.engine.context import ContextSync
+from genie_core.room.engine.verification import Verifier
 from genie_core.room.protocol.events import (
     AnswerPosted,
     AnyBody,
@@ -35,8 +35,8 @@ class Ben:
         self.updates: list[Message] = []
         self.session = GroupSession("r", reasoner_factory(self.decide), agent_factory(echo))
         self.state = RoomState()
-        trust = Trust(self.state, "ben", None, serves=False)
-        self.briefing = Briefing(self.session, "ben", trust, self._place)
+        verifier = Verifier(self.state, "ben", None, serves=False)
+        self.context = ContextSync(self.session, "ben", verifier, self._place)
         self.add("", RoomCreated("r", "Room"))
         self.add("", HostStarted("ann"))
 
@@ -72,12 +72,12 @@ async def ben() -> AsyncIterator[Ben]:
 
 
 async def test_a_file_that_comes_late_is_told_of_once(ben: Ben) -> None:
-    ben.briefing.on_said(ben.said("cleo", "look", FILE))
-    ben.briefing.on_file(FILE.digest)  # it is not there, whoever says so
-    ben.briefing.on_said(ben.said("cleo", "again", FILE))
+    ben.context.on_said(ben.said("cleo", "look", FILE))
+    ben.context.on_file(FILE.digest)  # it is not there, whoever says so
+    ben.context.on_said(ben.said("cleo", "again", FILE))
     ben.here.add(FILE.digest)
     for _ in range(2):
-        ben.briefing.on_file(FILE.digest)
+        ben.context.on_file(FILE.digest)
     texts = [text for _, text in await ben.heard()]
     assert texts == [
         "look\n(attached, but not here yet: plan.pdf)",
@@ -90,24 +90,24 @@ async def test_others_and_their_agents_are_heard(
     ben: Ben,
 ) -> None:
     cleo = ben.said("cleo", "hello")
-    ben.briefing.on_said(cleo)
+    ben.context.on_said(cleo)
     ben.add("ann", DecisionMade(cleo.seq, "delegate", "", "hello", "cleo"))
     ben.add("ann", AnswerPosted(cleo.seq, "hello cleo", "cleo"))
-    ben.briefing.on_answered(cleo)
+    ben.context.on_answered(cleo)
     assert [text for _, text in await ben.heard()] == ["hello", "hello cleo"]
 
 
 async def test_what_the_session_will_not_have_is_left_out(ben: Ben) -> None:
-    ben.briefing.on_said(ben.said("", "from nobody"))
-    ben.briefing.on_said(ben.said("cleo", "hello"))
+    ben.context.on_said(ben.said("", "from nobody"))
+    ben.context.on_said(ben.said("cleo", "hello"))
     assert await ben.heard() == [("cleo", "hello")]
 
 
 async def test_a_message_comes_with_the_files_that_are_here(ben: Ben) -> None:
     ben.here.add(FILE.digest)
     exchange = ben.said("cleo", "look", FILE)
-    (attachment,) = ben.briefing.message(exchange).attachments
+    (attachment,) = ben.context.message(exchange).attachments
     assert attachment.path == f"/files/{FILE.digest}"
-    ben.briefing.await_files(exchange)
-    ben.briefing.on_file(FILE.digest)
+    ben.context.await_files(exchange)
+    ben.context.on_file(FILE.digest)
     assert await ben.heard() == []  # it was not awaited

@@ -1,0 +1,71 @@
+"""The room's end of an engine, without a room."""
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import cast
+
+from tests.genie_core.room.house import Ear
+
+from genie_core.room.audience import Audience
+from genie_core.room.client import RoomClient
+from genie_core.room.engine.approvals import Approvals
+from genie_core.room.engine.private_arguments import PrivateArguments
+from genie_core.room.engine.remote_control import RemoteControl
+from genie_core.room.engine.reporter import EngineReporter
+from genie_core.room.outbox import ENVELOPE
+from genie_core.room.protocol.events import AnyBody, Event, MessagePosted, RunBody
+from genie_core.room.protocol.frames import ReportProgress
+from genie_core.room.seat import Unrecorded
+from genie_core.room.state.room_state import RoomState
+
+
+class FakeRoom:
+    """Takes what the engine of `name` publishes; `record` decides what becomes of it."""
+
+    limits = SimpleNamespace(frame_bytes=100_000 + 2 * ENVELOPE)
+    device = ""
+
+    def __init__(
+        self,
+        name: str = "ann",
+        state: RoomState | None = None,
+        private: PrivateArguments | None = None,
+        ear: Ear | None = None,
+        where: str = "",
+    ) -> None:
+        self.name = name
+        self.state = state or RoomState()
+        self.private = private or PrivateArguments()
+        self.ear = ear or Ear()
+        self.unrecorded: Sequence[Unrecorded] = ()
+        self.labels: list[str] = []
+        client, audience = cast("RoomClient", self), Audience(self.ear)
+        self.reporter = EngineReporter(client, self.state, audience, "")
+        self.remote = RemoteControl(self.state, client, audience)
+        self.approvals = Approvals(self.state, self.reporter, self.private, self.remote, where)
+
+    @property
+    def warnings(self) -> list[str]:
+        return self.ear.notices
+
+    def add(self, by: str, body: AnyBody) -> int:
+        seq = self.state.head + 1
+        self.state.apply(Event(seq, float(seq), by, body))
+        return seq
+
+    def owe(self, *bodies: RunBody) -> None:
+        """Let these be all that the room has yet to hear of."""
+        self.unrecorded = [Unrecorded(str(index), body) for index, body in enumerate(bodies)]
+
+    def record(self, body: RunBody) -> None:
+        self.add(self.name, body)
+
+    # -- as a `RoomClient`
+
+    def publish(self, body: RunBody, _said: MessagePosted | None = None) -> None:
+        self.record(body)
+
+    def delta(self, message: int, text: str) -> None: ...
+    def progress(self, progress: ReportProgress) -> None: ...
+    def equip(self, label: str) -> None:
+        self.labels.append(label)
