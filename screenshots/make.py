@@ -27,7 +27,7 @@ from genie_tui.entrance import Entrance
 from genie_tui.opening import NewRoom
 from genie_tui.screens.dialogs.invite import InviteScreen, Terms
 from genie_tui.settings import Settings
-from genie_tui.widgets.key_guard import QUIET
+from genie_tui.widgets.approvals.key_guard import QUIET
 from screenshots.assistant import assistant
 from screenshots.sessions import sessions
 from screenshots.stage import (

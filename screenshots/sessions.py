@@ -28,7 +28,7 @@ from genie_tui.screens.sessions import SessionsScreen
 from genie_tui.settings import Settings
 from genie_tui.settings_source import SettingsSource
 from genie_tui.whatif_command import what_if
-from genie_tui.widgets.key_guard import QUIET
+from genie_tui.widgets.approvals.key_guard import QUIET
 from screenshots.stage import WIDE, Nobody, app_for, places, seated, shoot, until, visitor
 
 NOTES = """# Release 2.4

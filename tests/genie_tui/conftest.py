@@ -15,7 +15,7 @@ def _no_hurry() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Notification, "time_left", 3600.0)
-        patch.setattr("genie_tui.widgets.key_guard.age_of", lambda _: 0.0)
+        patch.setattr("genie_tui.widgets.approvals.key_guard.age_of", lambda _: 0.0)
         yield
 
 

@@ -6,7 +6,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static, TextArea
 
 from genie_tui.screens.room import RoomScreen
-from genie_tui.widgets.approval_card import ApprovalCard
+from genie_tui.widgets.approvals.card import ApprovalCard
 from genie_tui.widgets.composer.composer import Composer
 
 

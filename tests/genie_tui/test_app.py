@@ -25,7 +25,7 @@ from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.help import HelpScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.themes import DARK, LIGHT
-from genie_tui.widgets.approval_card import ApprovalCard
+from genie_tui.widgets.approvals.card import ApprovalCard
 
 
 def test_importing_the_app_loads_no_engine() -> None:

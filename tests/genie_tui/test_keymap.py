@@ -22,7 +22,7 @@ from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.sessions import SessionsScreen
 from genie_tui.screens.settings import SettingsScreen
 from genie_tui.widgets.activity import Activity
-from genie_tui.widgets.approval_card import ApprovalCard
+from genie_tui.widgets.approvals.card import ApprovalCard
 from genie_tui.widgets.join_requests import JoinRequests
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.offers import Offers

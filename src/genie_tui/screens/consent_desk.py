@@ -8,13 +8,12 @@ from textual.screen import Screen
 
 from genie_core.room.backlog import BacklogChoice
 from genie_core.room.seat import Answer, EngineState, Seat
-from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import ToolApproval
 from genie_tui.amounts import counted
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.edit_call import EditCallScreen
 from genie_tui.screens.dialogs.grants import GrantsScreen
-from genie_tui.widgets.approvals import Approvals
+from genie_tui.widgets.approvals.panel import ApprovalPanel
 from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.status_bar import StatusBar
@@ -42,16 +41,16 @@ class ConsentDesk:
     def __init__(
         self,
         screen: Screen[None],
-        approvals: Callable[[], Approvals],
+        approvals: Callable[[], ApprovalPanel],
         clock: Callable[[], float],
     ) -> None:
         self._screen = screen
         self._approvals = approvals
         self._clock = clock
 
-    def begin(self, state: RoomState, me: str) -> None:
-        """Show what waits for `me` in this room from now on."""
-        self._approvals().bind_state(state, me)
+    def begin(self, seat: Seat) -> None:
+        """Show what waits for this person in this room from now on."""
+        self._approvals().bind(seat.state, seat.name, seat.answer)
         self._show_waiting()
 
     def refresh(self) -> None:
@@ -61,7 +60,7 @@ class ConsentDesk:
 
     def close_doors(self) -> None:
         """Let nothing be answered any more, since nobody would hear it."""
-        self._approvals().close_doors()
+        self._approvals().close_room()
         self._show_waiting()
 
     def not_taken(self, seat: Seat | None) -> None:
@@ -77,7 +76,7 @@ class ConsentDesk:
             return
 
         def allow(arguments: dict[str, Any]) -> bool:
-            return self._approvals().settle(proposal.id, Answer(allow=True, arguments=arguments))
+            return self._approvals().answer(proposal.id, Answer(allow=True, arguments=arguments))
 
         _ = self._screen.app.push_screen(
             EditCallScreen(

@@ -36,7 +36,7 @@ from genie_tui.screens.label_desk import LabelDesk
 from genie_tui.screens.model_desk import ModelDesk
 from genie_tui.screens.preferences_desk import PreferencesDesk
 from genie_tui.screens.who_desk import WhoDesk
-from genie_tui.widgets.approvals import Approvals
+from genie_tui.widgets.approvals.panel import ApprovalPanel
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.join_requests import JoinRequests
@@ -68,7 +68,7 @@ class Desks:
         )
         self.files = FileDesk(screen, lambda: self.timeline.chosen)
         self.models = ModelDesk(screen)
-        self.consent = ConsentDesk(screen, lambda: screen.query_one(Approvals), clock)
+        self.consent = ConsentDesk(screen, lambda: screen.query_one(ApprovalPanel), clock)
         self.costs = CostDesk(screen)
         self.preferences = PreferencesDesk(screen, doorman)
         self.labels = LabelDesk(screen, self.timeline, lambda: screen.query_one(Ledger))

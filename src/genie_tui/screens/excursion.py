@@ -5,7 +5,7 @@ from textual.widget import Widget
 
 from genie_tui.screens.panel_place import PanelPlace
 from genie_tui.widgets.activity import Activity
-from genie_tui.widgets.approvals import Approvals
+from genie_tui.widgets.approvals.panel import ApprovalPanel
 from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.join_requests import JoinRequests
 from genie_tui.widgets.side_panel import SidePanel, Tab
@@ -36,7 +36,7 @@ class Excursion:
 
     def to_approvals(self) -> None:
         """Go to the oldest approval."""
-        approvals = self._screen.query_one(Approvals)
+        approvals = self._screen.query_one(ApprovalPanel)
         if approvals.has_focus_within:
             self.back()
         elif not approvals.waiting:
@@ -96,7 +96,7 @@ class Excursion:
     def leave_approvals(self) -> None:
         """Leave the approvals if the keyboard is there: one has an answer, or none waits."""
         focused = self._screen.focused
-        if self._screen.query_one(Approvals).has_focus_within or focused is None:
+        if self._screen.query_one(ApprovalPanel).has_focus_within or focused is None:
             self.back()
 
     def _set_out(self) -> None:

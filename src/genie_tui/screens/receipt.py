@@ -10,7 +10,7 @@ from textual.widgets import Static
 
 from genie_tui.departure import DRAFT, NOTHING, PLACE, Line
 from genie_tui.screens.dialogs.dialog import Dialog
-from genie_tui.widgets.key_guard import SOON, KeyGuard, age_of
+from genie_tui.widgets.approvals.key_guard import SOON, KeyGuard, age_of
 
 _SCROLL = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}
 

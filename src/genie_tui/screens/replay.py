@@ -29,7 +29,7 @@ from genie_tui.screens.playback import Playback
 from genie_tui.screens.scene import Scene
 from genie_tui.text import visible_line
 from genie_tui.widgets.activity import Activity
-from genie_tui.widgets.asked_then import AskedThen
+from genie_tui.widgets.approvals.panel import PastApprovals
 from genie_tui.widgets.full_text import message_title
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.marked import MarkWanted
@@ -82,7 +82,7 @@ class ReplayScreen(Screen[None]):
         self._reasons = False
         self._timeline = Timeline()
         self._timeline.can_focus = False
-        self._asked = AskedThen()
+        self._asked = PastApprovals()
         self._panel = PanelPlace(self)
         self._scene = Scene(self, self._timeline)
         self._labels = LabelDesk(self, self._timeline, lambda: self.query_one(Activity).ledger)

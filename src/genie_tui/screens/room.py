@@ -18,7 +18,6 @@ from textual.widgets import Footer
 from genie_core.errors import GenieError
 from genie_core.room.departure import excerpt
 from genie_core.room.seat import (
-    Answer,
     Link,
     LinkStatus,
     Parting,
@@ -63,8 +62,8 @@ from genie_tui.screens.writing_desk import WritingDesk
 from genie_tui.sequel import question_after, rivals_line
 from genie_tui.text import visible_line
 from genie_tui.widgets.activity import Activity
-from genie_tui.widgets.approval_card import ApprovalCard
-from genie_tui.widgets.approvals import Approvals
+from genie_tui.widgets.approvals.card import ApprovalCard
+from genie_tui.widgets.approvals.panel import ApprovalPanel
 from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.join_requests import HostOffer, JoinRequests
@@ -155,7 +154,7 @@ class RoomScreen(Screen[None]):
         with Horizontal(id="middle"):
             with Vertical(id="conversation"):
                 yield self._timeline
-            yield SidePanel(Roster(), Activity(), Approvals(self._answer, self._clock))
+            yield SidePanel(Roster(), Activity(), ApprovalPanel(self._clock))
         yield self._door
         yield HintLine(self._clock)
         yield self._desks.cargo.line
@@ -215,7 +214,7 @@ class RoomScreen(Screen[None]):
         self._scene.bind_state(state, me)
         self._desks.labels.begin(partial(self._doorman.labels, seat.saved), me)
         self._work.begin()
-        self._desks.consent.begin(state, me)
+        self._desks.consent.begin(seat)
         self._link.show(seat.link, seat)
         self._status.show_engine(seat.engine)
         self._status.show_room(state.title, seat.address)
@@ -366,16 +365,16 @@ class RoomScreen(Screen[None]):
     def _done_there(self) -> None:
         self._excursion.back()
 
-    @on(Approvals.Emptied)
+    @on(ApprovalPanel.Emptied)
     def _all_answered(self) -> None:
         self._excursion.leave_approvals()
 
-    @on(Approvals.Answered)
+    @on(ApprovalPanel.Answered)
     def _one_answered(self) -> None:
         self._desks.consent.refresh()
         self._excursion.leave_approvals()
 
-    @on(Approvals.NotTaken)
+    @on(ApprovalPanel.NotTaken)
     def _not_taken(self) -> None:
         self._desks.consent.not_taken(self._seat)
 
@@ -386,7 +385,7 @@ class RoomScreen(Screen[None]):
     @on(ApprovalCard.EditWanted)
     def _edit_wanted(self, message: ApprovalCard.EditWanted) -> None:
         if self._seat is not None:
-            self._desks.consent.edit(self._seat, message.view.proposal)
+            self._desks.consent.edit(self._seat, message.view.request)
 
     @on(Timeline.DetailsRequested)
     async def _message_details(self, message: Timeline.DetailsRequested) -> None:
@@ -464,9 +463,6 @@ class RoomScreen(Screen[None]):
             self.notify("No agent runs that you could stop.")
         return stopped
 
-    def _answer(self, approval: str, answer: Answer) -> bool:
-        return self._seat is not None and self._seat.answer(approval, answer)
-
     def _seated(self) -> Seat | None:
         return self._seat
 
@@ -489,5 +485,5 @@ class RoomScreen(Screen[None]):
         return self.query_one(StatusBar)
 
     @property
-    def _approvals(self) -> Approvals:
-        return self.query_one(Approvals)
+    def _approvals(self) -> ApprovalPanel:
+        return self.query_one(ApprovalPanel)

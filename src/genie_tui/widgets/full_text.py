@@ -7,26 +7,26 @@ from genie_core.room.state.thread import MessageThread
 from genie_tui.moments import clock_time, local_time
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.agent_path import agent_path
-from genie_tui.widgets.arguments import plain_arguments
+from genie_tui.widgets.approvals.card import CardView
+from genie_tui.widgets.approvals.text import plain_arguments, risk_of
 from genie_tui.widgets.brought import file_lines, quote_name
-from genie_tui.widgets.card_text import CardView, risk_of
 from genie_tui.widgets.failure import CUT
 
 
 def call_text(view: CardView) -> str:
     """Who wants what, and all that it is called with."""
-    proposal = view.proposal
+    request = view.request
     parts = (
-        ("asked by", f"{view.author}, {clock_time(proposal.asked_at)}"),
+        ("asked by", f"{view.author}, {clock_time(request.asked_at)}"),
         ("message", view.message),
-        ("agent", agent_path(proposal.agent)),
-        ("tool", proposal.tool),
-        ("runs on", proposal.where or "this machine"),
-        ("risk", risk_of(proposal) or "unknown"),
-        ("asked because", proposal.because or "nothing allows it"),
+        ("agent", agent_path(request.agent)),
+        ("tool", request.tool),
+        ("runs on", request.where or "this machine"),
+        ("risk", risk_of(request) or "unknown"),
+        ("asked because", request.because or "nothing allows it"),
     )
     head = "\n".join(f"{label}: {visible(text)}" for label, text in parts)
-    arguments = plain_arguments(proposal.arguments, withheld=proposal.withheld)
+    arguments = plain_arguments(request.arguments, withheld=request.withheld)
     return f"{head}\n\n{arguments or 'no arguments'}\n"
 
 

@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from genie_tui.action import Action, Scope
 from genie_tui.keymap import actions, by_key
-from genie_tui.widgets.key_guard import SOON, KeyGuard
+from genie_tui.widgets.approvals.key_guard import SOON, KeyGuard
 
 LOOKING: Final = frozenset({"scroll", "next"})
 """Actions that only show something; they need no guard."""

@@ -17,9 +17,15 @@ from genie_tui.moments import clock_time, duration
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.agent_path import agent_path
 from genie_tui.widgets.announcement import because
-from genie_tui.widgets.approval_text import allowed, denied, outcome, what_changed
-from genie_tui.widgets.arguments import arguments_line, plain_arguments
-from genie_tui.widgets.card_text import RISKS
+from genie_tui.widgets.approvals.text import (
+    RISKS,
+    allowed,
+    arguments_line,
+    denied,
+    outcome,
+    plain_arguments,
+    what_changed,
+)
 from genie_tui.widgets.costs import short_cost
 from genie_tui.widgets.failure import CUT, part, why_failed
 from genie_tui.widgets.ledger_log import Kind, Row

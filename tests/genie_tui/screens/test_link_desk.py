@@ -11,7 +11,7 @@ from tests.genie_tui.scripted_seat import (
 
 from genie_core.room.seat import Link, LinkStatus
 from genie_tui.bridge import LinkChanged
-from genie_tui.widgets.approvals import Approvals
+from genie_tui.widgets.approvals.panel import ApprovalPanel
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.hint_line import HintLine
@@ -47,9 +47,9 @@ async def test_a_closed_room_keeps_the_draft(seat: ScriptedSeat) -> None:
 async def test_behind_closed_doors_there_is_nothing_to_answer(seat: ScriptedSeat) -> None:
     async with in_room(seat) as (screen, pilot):
         seat.ask("one")
-        await until(pilot, lambda: screen.query_one(Approvals).waiting == 1)
+        await until(pilot, lambda: screen.query_one(ApprovalPanel).waiting == 1)
         seat.set_link(LinkStatus(Link.CLOSED, "the host suspended the room"))
-        await until(pilot, lambda: screen.query_one(Approvals).waiting == 0)
+        await until(pilot, lambda: screen.query_one(ApprovalPanel).waiting == 0)
         assert "closed" in text_of(screen, "#no-approvals")
         assert screen.query_one(StatusBar).has_class("-waiting") is False
 

@@ -41,7 +41,7 @@ from genie_tui.screens.replay import ReplayScreen
 from genie_tui.settings import Settings
 from genie_tui.whatif_files import save as save_report
 from genie_tui.widgets.activity import Activity
-from genie_tui.widgets.asked_then import AskedThen
+from genie_tui.widgets.approvals.panel import PastApprovals
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.seek_bar import SeekBar
@@ -224,12 +224,12 @@ async def test_what_waited_is_shown_and_can_not_be_answered(
     async with watching(places, ReplayRoom(saved.id, 12)) as (screen, pilot):
         await pilot.press("ctrl+g")
         assert screen.query_one(SidePanel).tab is Tab.APPROVALS
-        text = str(screen.query_one("#asked-then", Static).render())
+        text = str(screen.query_one("#past-approvals", Static).render())
         assert "delete_file" in text
         assert "old.txt" in text
-        assert not screen.query_one(AskedThen).can_focus
+        assert not screen.query_one(PastApprovals).can_focus
         await press(screen, pilot, "right", 13)
-        assert "No tool call waited" in str(screen.query_one("#asked-then", Static).render())
+        assert "No tool call waited" in str(screen.query_one("#past-approvals", Static).render())
 
 
 # Moving

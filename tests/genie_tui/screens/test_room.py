@@ -33,8 +33,8 @@ from genie_core.room.seat import (
 from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.activity import Activity
-from genie_tui.widgets.approval_card import ReasonInput
-from genie_tui.widgets.approvals import Approvals
+from genie_tui.widgets.approvals.card import ReasonInput
+from genie_tui.widgets.approvals.panel import ApprovalPanel
 from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.ledger import Ledger
@@ -48,7 +48,7 @@ NARROW = (80, 24)
 
 def shown_proposal(screen: RoomScreen) -> str | None:
     view = card(screen).view
-    return view.proposal.id if view is not None else None
+    return view.request.id if view is not None else None
 
 
 async def go_to_card(screen: RoomScreen, pilot: Pilot[Any], clock: HandClock) -> None:
@@ -78,7 +78,7 @@ async def test_an_approval_never_takes_the_focus(seat: ScriptedSeat) -> None:
             seat.ask(tool)
             await pilot.pause()
             assert editor(screen).has_focus
-        assert screen.query_one(Approvals).waiting == 3
+        assert screen.query_one(ApprovalPanel).waiting == 3
 
 
 async def test_typing_in_the_composer_answers_nothing(seat: ScriptedSeat) -> None:
@@ -106,7 +106,7 @@ async def test_pasting_while_approvals_arrive_answers_nothing(seat: ScriptedSeat
         seat.ask("two")
         seat.ask("three")
         await until(pilot, lambda: screen.query_one(Composer).draft)
-        await until(pilot, lambda: screen.query_one(Approvals).waiting == 3)
+        await until(pilot, lambda: screen.query_one(ApprovalPanel).waiting == 3)
         assert screen.query_one(Composer).draft == "aaaa\n"
         assert seat.answers == []
         assert seat.said == []
@@ -272,7 +272,7 @@ async def test_new_ones_do_not_change_the_card(seat: ScriptedSeat) -> None:
     async with in_room(seat, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         seat.ask("two")
-        await until(pilot, lambda: screen.query_one(Approvals).waiting == 2)
+        await until(pilot, lambda: screen.query_one(ApprovalPanel).waiting == 2)
         assert shown_proposal(screen) == first
         assert "1 of 2" in str(card(screen).border_title)
 
@@ -301,7 +301,7 @@ async def test_escape_leaves_it_pending_and_the_draft_as_it_was(seat: ScriptedSe
         await pilot.press(*"ught")
         assert screen.query_one(Composer).draft == "half a thought"
         assert seat.answers == []
-        assert screen.query_one(Approvals).waiting == 1
+        assert screen.query_one(ApprovalPanel).waiting == 1
 
 
 async def test_the_key_leads_to_the_oldest(seat: ScriptedSeat) -> None:
@@ -432,7 +432,7 @@ async def test_approvals_of_others_are_not_shown(seat: ScriptedSeat) -> None:
         by="bob",
     )
     async with in_room(seat) as (screen, _):
-        assert screen.query_one(Approvals).waiting == 0
+        assert screen.query_one(ApprovalPanel).waiting == 0
 
 
 async def test_what_waits_is_said_in_three_places(seat: ScriptedSeat) -> None:

@@ -1,8 +1,8 @@
 from genie_core.room.engine.policy import EXCEED_BUDGET
 from genie_core.room.protocol.events import AnswerPosted, FileRef, MessagePosted, Quote, QuotedLine
 from genie_core.room.state.thread import MessageThread, Phase, ToolApproval
-from genie_tui.widgets.arguments import WITHHELD
-from genie_tui.widgets.card_text import CardView, call_lines, why_asked
+from genie_tui.widgets.approvals.card import CardView, call_lines, why_asked
+from genie_tui.widgets.approvals.text import WITHHELD
 from genie_tui.widgets.full_text import call_text, message_text, message_title
 
 QUOTE = Quote("r", "Garden", (QuotedLine("ann", "one\ntwo"), QuotedLine("b\x1b", "three")))

@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 
 from genie_tui.action import Action, Scope
 from genie_tui.keymap import GUARDED, actions
-from genie_tui.widgets.key_guard import SOON
+from genie_tui.widgets.approvals.key_guard import SOON
 from genie_tui.widgets.keys_line import KeysLine
 
 

@@ -11,7 +11,7 @@ from genie_core.room.protocol.events import (
     RunCancelled,
     RunFailed,
 )
-from genie_tui.widgets.arguments import WITHHELD
+from genie_tui.widgets.approvals.text import WITHHELD
 from genie_tui.widgets.ledger_log import KEPT_ROWS, MOST_ROWS, Filter, Kind, LedgerLog, Row
 from genie_tui.widgets.ledger_text import Tone, details, headline, searchable
 

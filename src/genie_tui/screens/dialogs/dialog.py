@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widgets import Input, Static, TextArea
 
-from genie_tui.widgets.key_guard import SOON, KeyGuard
+from genie_tui.widgets.approvals.key_guard import SOON, KeyGuard
 
 LOOK_AGAIN: Final = 0.1
 """Seconds between two looks at whether keys count."""

@@ -10,7 +10,7 @@ from textual.widgets import Static, TextArea
 from genie_core.room.state.thread import MessageThread
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.text import visible_line
-from genie_tui.widgets.card_text import CardView
+from genie_tui.widgets.approvals.card import CardView
 from genie_tui.widgets.full_text import call_text, message_text, message_title
 
 
@@ -33,7 +33,7 @@ class FullViewScreen(Dialog[None]):
     @classmethod
     def of_call(cls, view: CardView) -> Self:
         """All that a tool is to be called with."""
-        return cls(visible_line(view.proposal.tool), call_text(view))
+        return cls(visible_line(view.request.tool), call_text(view))
 
     def compose(self) -> ComposeResult:
         """A title, and the text."""

@@ -10,7 +10,7 @@ from textual.widgets import Input
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys, GuardedApp
 from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.dialogs.help import HelpScreen
-from genie_tui.widgets.key_guard import SOON
+from genie_tui.widgets.approvals.key_guard import SOON
 
 
 async def test_two_keys_at_once_close_one_screen_and_not_the_one_below() -> None:

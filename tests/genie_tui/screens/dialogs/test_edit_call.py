@@ -15,7 +15,8 @@ from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.edit_call import GONE, NOT_TAKEN, SURE, UNCHANGED, EditCallScreen
 from genie_tui.screens.dialogs.grants import GrantsScreen, grant_lines
 from genie_tui.screens.room import RoomScreen
-from genie_tui.widgets.approval_card import ApprovalCard, ReasonInput
+from genie_tui.widgets.approvals.card import ApprovalCard
+from genie_tui.widgets.approvals.card import ReasonInput
 from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.status_bar import StatusBar
 
@@ -164,12 +165,12 @@ async def test_a_tool_is_allowed_so_often_or_so_long(seat: ScriptedSeat) -> None
         await pilot.press("t", *"5", "enter")
         await until(pilot, lambda: seat.answers)
         assert seat.answers == [(first, Answer(allow=True, scope="times", count=5))]
-        await until(pilot, lambda: card.view is not None and card.view.proposal.id == second)
+        await until(pilot, lambda: card.view is not None and card.view.request.id == second)
         await go_to_card(screen, pilot, clock)
         await pilot.press("t", *"10m")
         third = seat.ask("three")
         seat.feed(RunCancelled(seat.state.proposals[second].message, "stopped by bob"))
-        await until(pilot, lambda: card.view is not None and card.view.proposal.id == third)
+        await until(pilot, lambda: card.view is not None and card.view.request.id == third)
         await pilot.press("enter")
         await pilot.pause()
         assert len(seat.answers) == 1  # it was typed about another call

@@ -4,15 +4,15 @@ from textual.widgets import Static
 
 from genie_core.room.protocol.events import ApprovalRequested, ApprovalResolved
 from genie_core.room.state.room_state import RoomState
-from genie_tui.widgets.asked_then import MOST, NOTHING, AskedThen
+from genie_tui.widgets.approvals.panel import MOST, NOTHING_THEN, PastApprovals
 
 
 class Page(App[None]):
     def compose(self) -> ComposeResult:
-        yield AskedThen()
+        yield PastApprovals()
 
     def text(self) -> str:
-        return str(self.query_one("#asked-then", Static).render())
+        return str(self.query_one("#past-approvals", Static).render())
 
 
 def asking(log: RoomLog, by: str, approval: str, **arguments: object) -> int:
@@ -32,15 +32,15 @@ async def test_all_that_waited_is_shown_whoever_was_asked() -> None:
     log.add(ApprovalRequested(said.seq, "four", "genie", "grep", {}, unasked=True), "bob")
     app = Page()
     async with app.run_test(size=(80, 40)):
-        assert app.query_one(AskedThen).show(log.state) == 2
+        assert app.query_one(PastApprovals).show(log.state) == 2
         text = app.text()
         assert text.index("[b]a.txt") < text.index("b.txt", text.index("[b]a.txt") + 8)
         assert "kept from before" in text
         assert "please, two" in text
         assert "c.txt" not in text
         assert "grep" not in text
-        assert app.query_one(AskedThen).show(RoomState()) == 0
-        assert app.text() == NOTHING
+        assert app.query_one(PastApprovals).show(RoomState()) == 0
+        assert app.text() == NOTHING_THEN
 
 
 async def test_very_many_are_counted() -> None:
@@ -49,5 +49,5 @@ async def test_very_many_are_counted() -> None:
         asking(log, "ann", f"call {number}")
     app = Page()
     async with app.run_test(size=(80, 40)):
-        assert app.query_one(AskedThen).show(log.state) == MOST + 5
+        assert app.query_one(PastApprovals).show(log.state) == MOST + 5
         assert "and 5 more" in app.text()

@@ -1,12 +1,12 @@
-"""Which approval a person looks at, out of those that wait for them."""
+"""The requests that wait, and which of them is on the card."""
 
 from collections.abc import Sequence
 
 from genie_core.room.state.thread import ToolApproval
 
 
-class ApprovalQueue:
-    """The approvals that wait, and the one in view.
+class CardQueue:
+    """The requests that wait, and the one in view.
 
     New ones never move the view. When the one in view is gone, the next in order takes its place.
     """
@@ -18,7 +18,7 @@ class ApprovalQueue:
 
     @property
     def current(self) -> ToolApproval | None:
-        """The approval in view."""
+        """The request in view."""
         return self._waiting[self._index] if self._waiting else None
 
     @property
@@ -31,11 +31,11 @@ class ApprovalQueue:
 
     def update(self, waiting: Sequence[ToolApproval]) -> None:
         """Take over what waits now, oldest first."""
-        self._answered &= {proposal.id for proposal in waiting}
+        self._answered &= {request.id for request in waiting}
         self._replace([entry for entry in waiting if entry.id not in self._answered])
 
     def answered(self, approval: str) -> None:
-        """Take one out of view at once, before the room confirms that it is settled."""
+        """Take one out of view at once, before the room confirms its resolution."""
         self._answered.add(approval)
         self._replace([entry for entry in self._waiting if entry.id != approval])
 
@@ -50,7 +50,7 @@ class ApprovalQueue:
 
     def _replace(self, waiting: list[ToolApproval]) -> None:
         viewed = self.current
-        ids = [proposal.id for proposal in waiting]
+        ids = [request.id for request in waiting]
         if viewed is not None and viewed.id in ids:
             self._index = ids.index(viewed.id)
         else:

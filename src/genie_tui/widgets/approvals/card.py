@@ -1,13 +1,14 @@
-"""The card that shows one tool call and takes a person's answer to it.
+"""The card that shows one request and takes a person's answer to it.
 
-The card acts on keys only while it has the focus itself, and only those its guard admits. An answer
-concerns what is on the card while its key is pressed: showing another call drops the key.
+The card acts on keys only while it has the focus itself, and only on those its guard admits. An
+answer concerns what is on the card while its key is pressed: showing another request drops the key.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import Enum
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -16,27 +17,54 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
+from genie_core.room.engine.policy import EXCEED_BUDGET
 from genie_core.room.seat import Answer
+from genie_core.room.state.thread import ToolApproval
 from genie_tui.action import Scope
 from genie_tui.extent import HOW, read_extent
-from genie_tui.keymap import bindings, by_key
-from genie_tui.widgets.arguments import arguments_content
-from genie_tui.widgets.card_text import (
-    RISKS,
-    CardView,
-    call_lines,
-    headline,
-    key_table,
-    why_asked,
-)
-from genie_tui.widgets.key_guard import SOON, KeyGuard
+from genie_tui.keymap import actions, bindings, by_key
+from genie_tui.moments import duration
+from genie_tui.text import visible, visible_line
+from genie_tui.widgets.agent_path import agent_path
+from genie_tui.widgets.approvals.key_guard import SOON, KeyGuard
+from genie_tui.widgets.approvals.text import RISKS, WITHHELD, plain_value, risk_of
 from genie_tui.widgets.reading import read_on
+
+QUOTE: Final = 160
+"""Characters of the message that a card quotes."""
+
+BECAUSE: Final = 200
+"""Characters of the reason that a card shows; the full view shows all."""
+
+CELL: Final = 21
+"""Columns for one key and what it does."""
+
+SHORT: Final = 4_000
+"""Characters of one value that a card shows; the full view shows all."""
+
+INDENT: Final = "  "
 
 LOOKING: Final = frozenset({"scroll", "next_card", "previous_card"})
 """Actions that only show something; they need no guard."""
 
 WRITING: Final = frozenset({"allow_for", "deny_because"})
 """Actions that open a line of text; keys that follow at once belong to the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class CardView:
+    """What a card shows: the request, the message it is for, and its place in the queue."""
+
+    request: ToolApproval
+    author: str
+    message: str
+    position: int
+    total: int
+
+    @property
+    def from_before(self) -> bool:
+        """Whether it was parked by a suspend."""
+        return self.request.outcome == "parked"
 
 
 class Writing(Enum):
@@ -51,13 +79,13 @@ class ReasonInput(Input):
 
 
 class ApprovalCard(Vertical, can_focus=True):
-    """Shows one proposal at a time; never takes the focus by itself."""
+    """Shows one request at a time; never takes the focus by itself."""
 
     BINDINGS = bindings(Scope.CARD)
 
     _KEYS = by_key(Scope.CARD)
 
-    class Settled(Message):
+    class Answered(Message):
         """The person answered."""
 
         def __init__(self, approval: str, answer: Answer) -> None:
@@ -66,28 +94,28 @@ class ApprovalCard(Vertical, can_focus=True):
             self.answer = answer
 
     class Stepped(Message):
-        """The person wants to see the next (1) or the previous (-1) approval."""
+        """The person wants to see the next (1) or the previous (-1) request."""
 
         def __init__(self, by: int) -> None:
             super().__init__()
             self.by = by
 
     class FullView(Message):
-        """The person wants to see all of this proposal."""
+        """The person wants to see the request in full."""
 
         def __init__(self, view: CardView) -> None:
             super().__init__()
             self.view = view
 
     class EditWanted(Message):
-        """The person wants to change what is called with, and allow that."""
+        """The person wants to edit the arguments, and allow that."""
 
         def __init__(self, view: CardView) -> None:
             super().__init__()
             self.view = view
 
     class Dismissed(Message):
-        """The person leaves it pending and goes back."""
+        """The person leaves it open and goes back."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__()
@@ -99,7 +127,7 @@ class ApprovalCard(Vertical, can_focus=True):
         self._keys_shown = Content("")
 
     def compose(self) -> ComposeResult:
-        """Who wants what, arguments that scroll, and the line that says what keys do."""
+        """The call, the reason, arguments that scroll, and the line of keys."""
         yield Static(id="card-call", markup=False)
         yield Static(id="card-why", markup=False)
         with VerticalScroll(id="card-scroll", can_focus=False):
@@ -122,11 +150,11 @@ class ApprovalCard(Vertical, can_focus=True):
         return self._view
 
     def show(self, view: CardView | None, now: float) -> None:
-        """Show a proposal; `now` is in seconds since the epoch. Another one arms the guard."""
+        """Show a request; `now` is in seconds since the epoch. Another one arms the guard."""
         another = _id(view) != _id(self._view)
         self._view = view
         if another:
-            # Whoever writes a reason goes on writing: the next call must not get their keys.
+            # A person who writes a reason goes on writing: the next call must not get their keys.
             self._about = None
             self.arm()
             self.query_one("#card-scroll", VerticalScroll).scroll_home(animate=False)
@@ -134,12 +162,12 @@ class ApprovalCard(Vertical, can_focus=True):
             return
         self.border_title = headline(view, now)
         if another:
-            proposal = view.proposal
+            request = view.request
             self.query_one("#card-call", Static).update(call_lines(view))
             why = self.query_one("#card-why", Static)
-            why.update(why_asked(proposal))
-            why.set_classes(f"-{proposal.risk}" if proposal.risk in RISKS else "")
-            arguments = arguments_content(proposal.arguments, withheld=proposal.withheld)
+            why.update(why_asked(request))
+            why.set_classes(f"-{request.risk}" if request.risk in RISKS else "")
+            arguments = arguments_content(request.arguments, withheld=request.withheld)
             self.query_one("#card-arguments", Static).update(arguments)
         self._show_keys()
 
@@ -191,7 +219,7 @@ class ApprovalCard(Vertical, can_focus=True):
         self._show_keys()
 
     def action_through_on_key(self, _run: str) -> None:
-        """Nothing: the bindings are there to be listed, `on_key` takes the keys."""
+        """Do nothing: bindings are only listed, `on_key` takes the keys."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
         """Let the footer offer none of the card's keys while they are typed into its line."""
@@ -206,29 +234,29 @@ class ApprovalCard(Vertical, can_focus=True):
     def _act(self, action: str, view: CardView) -> None:
         match action:
             case "allow_once":
-                self._settle(view, Answer(allow=True))
+                self._answer(view, Answer(allow=True))
             case "allow_session":
-                self._settle(view, Answer(allow=True, scope="session"))
+                self._answer(view, Answer(allow=True, scope="session"))
             case "allow_for":
                 self._write(view, Writing.EXTENT)
             case "edit":
                 self.arm()
                 self.post_message(self.EditWanted(view))
             case "deny":
-                self._settle(view, Answer(allow=False))
+                self._answer(view, Answer(allow=False))
             case "deny_because":
                 self._write(view, Writing.REASON)
             case "deny_and_stop":
-                self._settle(view, Answer(allow=False, stop=True))
+                self._answer(view, Answer(allow=False, stop=True))
             case "full_view":
                 self.post_message(self.FullView(view))
 
-    def _settle(self, view: CardView, answer: Answer) -> None:
+    def _answer(self, view: CardView, answer: Answer) -> None:
         self.arm()
-        self.post_message(self.Settled(view.proposal.id, answer))
+        self.post_message(self.Answered(view.request.id, answer))
 
     def _write(self, view: CardView, what: Writing) -> None:
-        self._about, self._writing, self._fault = view.proposal.id, what, ""
+        self._about, self._writing, self._fault = view.request.id, what, ""
         self.add_class("-writing")
         line = self.query_one(ReasonInput)
         line.placeholder = what.value
@@ -236,7 +264,7 @@ class ApprovalCard(Vertical, can_focus=True):
         self._show_keys()
 
     def _type_ahead(self, event: events.Key) -> None:
-        """Give the line what is typed before the focus has reached it: no key of it is ours."""
+        """Pass keys to the line that are typed before it has the focus."""
         line = self.query_one(ReasonInput)
         if event.key == "escape":
             self._end_writing()
@@ -271,7 +299,7 @@ class ApprovalCard(Vertical, can_focus=True):
             answer = Answer(allow=True, scope=extent[0], count=extent[1])
         self._end_writing()
         if approval is not None:
-            self.post_message(self.Settled(approval, answer))
+            self.post_message(self.Answered(approval, answer))
 
     def _show_keys(self) -> None:
         guarded = self.has_focus and self._guard.remaining() > 0
@@ -301,4 +329,94 @@ class ApprovalCard(Vertical, can_focus=True):
 
 
 def _id(view: CardView | None) -> str | None:
-    return view.proposal.id if view is not None else None
+    return view.request.id if view is not None else None
+
+
+def headline(view: CardView, now: float) -> str:
+    """The card's place in the queue, and how long it has waited."""
+    before = "from before · " if view.from_before else ""
+    waiting = duration(now - view.request.asked_at)
+    return f"{before}{view.position} of {view.total} · waiting {waiting}"
+
+
+def call_lines(view: CardView) -> Content:
+    """Who wants what, and where it would run."""
+    request = view.request
+    quote = visible(view.message)
+    quote = quote if len(quote) <= QUOTE else f"{quote[:QUOTE]}…"
+    where = visible(request.where) or "this machine"
+    return Content.assemble(
+        (visible(view.author), "bold"),
+        (" wrote ", "$foreground-muted"),
+        (f"“{quote}”", "italic"),
+        ("\n", ""),
+        (visible(f"{request.owner}'s {agent_path(request.agent)}"), "$text-secondary"),
+        (" wants to ", "$foreground-muted"),
+        *_action(request),
+        ("\nruns on ", "$foreground-muted"),
+        (where, ""),
+    )
+
+
+def _action(request: ToolApproval) -> tuple[tuple[str, str], ...]:
+    if request.tool == EXCEED_BUDGET:
+        return (("go over the budget of this session", "bold $text-warning"),)
+    return ("call ", "$foreground-muted"), (visible(request.tool), "bold $text-warning")
+
+
+def why_asked(request: ToolApproval) -> Content:
+    """How risky the tool is, and why the person is asked; empty if nothing is known of either."""
+    risk = risk_of(request)
+    because = visible_line(request.because[:BECAUSE])
+    asked = f"asked because {because}" if because else ""
+    return Content.assemble(
+        (risk, "bold"), " · " if risk and asked else "", (asked, "$foreground-muted")
+    )
+
+
+def arguments_content(arguments: Mapping[str, Any], *, withheld: bool = False) -> Content:
+    """The arguments for a card: short values beside their names, long ones below.
+
+    A value beyond `SHORT` is cut with a line that says how much is missing.
+    """
+    if withheld and not arguments:
+        return Content.styled(WITHHELD, "$text-warning")
+    if not arguments:
+        return Content.styled("no arguments", "$foreground-muted")
+    width = max(len(visible(name)) for name in arguments)
+    parts = [_argument(name, value, min(width, 16)) for name, value in arguments.items()]
+    return Content("\n").join(parts)
+
+
+def _argument(name: str, value: Any, width: int) -> Content:
+    text = plain_value(value)
+    label = Content.styled(visible(name).ljust(width), "$text-primary")
+    if not text:
+        return Content.assemble(label, INDENT, ("empty text", "$foreground-muted"))
+    if "\n" not in text:
+        return Content.assemble(label, INDENT, *_cut(text))
+    block = "\n".join(INDENT + line for line in text[:SHORT].split("\n"))
+    return Content.assemble(label, "\n", block, *_missing(text))
+
+
+def _cut(text: str) -> Iterator[Content | str]:
+    yield text[:SHORT]
+    yield from _missing(text)
+
+
+def _missing(text: str) -> Iterator[Content]:
+    rest = len(text) - SHORT
+    if rest > 0:
+        yield Content.styled(f"\n… {rest:,} more characters: v shows all", "$text-warning")
+
+
+def key_table(width: int) -> Content:
+    """The card's keys in columns, so that they can be found without reading."""
+    columns = max(width // CELL, 1)
+    cells = [
+        Content.assemble((action.short_keys, "$primary bold"), f" {action.label}")
+        for action in actions(Scope.CARD)
+    ]
+    padded = [cell.pad_right(CELL - cell.cell_length) for cell in cells]
+    rows = [Content("").join(padded[at : at + columns]) for at in range(0, len(padded), columns)]
+    return Content("\n").join(rows)

@@ -1,12 +1,7 @@
 import pytest
 
-from genie_tui.widgets.arguments import (
-    SHORT,
-    WITHHELD,
-    arguments_content,
-    arguments_line,
-    plain_arguments,
-)
+from genie_tui.widgets.approvals.card import SHORT, arguments_content
+from genie_tui.widgets.approvals.text import WITHHELD, arguments_line, plain_arguments
 
 
 def test_no_arguments_are_named() -> None:

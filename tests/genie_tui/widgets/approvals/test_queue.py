@@ -1,25 +1,25 @@
 import pytest
 
 from genie_core.room.state.thread import ToolApproval
-from genie_tui.widgets.approval_queue import ApprovalQueue
+from genie_tui.widgets.approvals.queue import CardQueue
 
 
 def proposal(name: str) -> ToolApproval:
     return ToolApproval(name, 1, "ann", "genie", "tool", {}, "", 1, 0.0)
 
 
-def queue(*names: str) -> ApprovalQueue:
-    made = ApprovalQueue()
+def queue(*names: str) -> CardQueue:
+    made = CardQueue()
     made.update([proposal(name) for name in names])
     return made
 
 
-def viewed(made: ApprovalQueue) -> str | None:
+def viewed(made: CardQueue) -> str | None:
     return made.current.id if made.current is not None else None
 
 
 def test_is_empty_at_first() -> None:
-    made = ApprovalQueue()
+    made = CardQueue()
     assert (made.current, made.position, len(made)) == (None, 0, 0)
     made.step(1)
     assert made.current is None

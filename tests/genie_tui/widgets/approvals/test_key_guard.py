@@ -8,7 +8,7 @@ from textual import events
 from textual.app import App, ComposeResult
 from textual.widgets import Static
 
-from genie_tui.widgets.key_guard import QUIET, KeyGuard, age_of
+from genie_tui.widgets.approvals.key_guard import QUIET, KeyGuard, age_of
 
 
 def guard() -> tuple[KeyGuard, HandClock]:

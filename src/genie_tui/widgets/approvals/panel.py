@@ -1,0 +1,189 @@
+"""The panels with the requests that wait: one to answer them, and one to read past ones."""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from genie_core.room.seat import Answer
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import ToolApproval
+from genie_tui.moments import clock_time
+from genie_tui.widgets.approvals.card import (
+    ApprovalCard,
+    CardView,
+    arguments_content,
+    call_lines,
+    why_asked,
+)
+from genie_tui.widgets.approvals.queue import CardQueue
+
+CLOSED = "The room is closed.\n\nWhat still waited here can be answered when it is open again and you are back."
+NOTHING = (
+    "Nothing waits for your answer.\n\nTool calls of agents that run on this machine ask here."
+)
+NOTHING_THEN: Final = "No tool call waited for an answer at this moment."
+
+MOST: Final = 20
+"""Tool calls that are shown in full."""
+
+
+class ApprovalPanel(Vertical):
+    """Shows the requests that wait for this person, one card at a time."""
+
+    class Emptied(Message):
+        """The last one that waited is gone."""
+
+    class Answered(Message):
+        """An answer counted; the room may hear of it later."""
+
+    class NotTaken(Message):
+        """An answer did not count: it came too late, or there is no engine to act on it."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self._answer: Callable[[str, Answer], bool] = lambda _approval, _answer: False
+        self._clock = clock
+        self._queue = CardQueue()
+        self._state = RoomState()
+        self._me = ""
+        self._room_closed = False
+
+    def compose(self) -> ComposeResult:
+        """The card, or the sentence that stands in for it."""
+        yield Static(NOTHING, id="no-approvals", markup=False)
+        yield ApprovalCard(self._clock)
+
+    def on_mount(self) -> None:
+        """Begin empty."""
+        self._show()
+
+    @property
+    def card(self) -> ApprovalCard:
+        """The card; hidden while nothing waits."""
+        return self.query_one(ApprovalCard)
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for an answer here."""
+        return len(self._queue)
+
+    def bind(self, state: RoomState, me: str, answer: Callable[[str, Answer], bool]) -> None:
+        """Show what waits for `me` in this room; `answer` returns whether an answer counted."""
+        self._state, self._me, self._answer = state, me, answer
+        self.refresh_queue()
+
+    def close_room(self) -> None:
+        """Show nothing any more: no answer would arrive."""
+        self._room_closed = True
+        self.query_one("#no-approvals", Static).update(CLOSED)
+        self._queue.update([])
+        self._show()
+
+    def refresh_queue(self) -> None:
+        """Look again at what waits. The view moves only if its request is gone."""
+        if self._room_closed:
+            return
+        parked = self._state.parked_for(self._me)
+        self._queue.update([*parked, *self._state.pending_for(self._me)])
+        self._show()
+
+    def refresh_ages(self) -> None:
+        """Update how long the current one waits."""
+        if self._queue.current is not None:
+            self.card.show(self._view(), time.time())
+
+    def jump_to_oldest(self) -> bool:
+        """Put the oldest one on the card and focus it; False if nothing waits."""
+        self._queue.oldest()
+        self._show()
+        if self._queue.current is None:
+            return False
+        self.card.focus()
+        return True
+
+    @on(ApprovalCard.Answered)
+    def _answered(self, event: ApprovalCard.Answered) -> None:
+        event.stop()
+        if not self.answer(event.approval, event.answer):
+            self.post_message(self.NotTaken())
+
+    def answer(self, approval: str, answer: Answer) -> bool:
+        """Answer a request and show the next one; False if the answer did not count."""
+        if not self._answer(approval, answer):
+            return False
+        self._queue.answered(approval)
+        self._show()
+        self.post_message(self.Answered())
+        return True
+
+    def waits(self, approval: str) -> bool:
+        """Whether this request can still be answered here."""
+        if self._room_closed:
+            return False
+        waiting = (*self._state.parked_for(self._me), *self._state.pending_for(self._me))
+        return any(request.id == approval for request in waiting)
+
+    @on(ApprovalCard.Stepped)
+    def _stepped(self, event: ApprovalCard.Stepped) -> None:
+        event.stop()
+        self._queue.step(event.by)
+        self._show()
+
+    def _show(self) -> None:
+        view = self._view()
+        had_one = self.card.view is not None
+        self.card.show(view, time.time())
+        self.set_class(view is None, "-empty")
+        if had_one and view is None:
+            self.post_message(self.Emptied())
+
+    def _view(self) -> CardView | None:
+        request = self._queue.current
+        if request is None:
+            return None
+        exchange = self._state.exchanges[request.message]
+        return CardView(
+            request,
+            exchange.author,
+            exchange.said.text,
+            self._queue.position,
+            len(self._queue),
+        )
+
+
+class PastApprovals(VerticalScroll, can_focus=False):
+    """Shows the requests that waited at some moment of a room, for all owners, to be read only."""
+
+    def compose(self) -> ComposeResult:
+        """One text that scrolls."""
+        yield Static(NOTHING_THEN, id="past-approvals", markup=False)
+
+    def show(self, state: RoomState) -> int:
+        """Show those of a room; returns how many there are."""
+        waiting = [
+            *state.parked.values(),
+            *(each for each in state.open.values() if not each.unasked),
+        ]
+        calls = [_call(state, each) for each in waiting[:MOST]]
+        if len(waiting) > MOST:
+            calls.append(Content(f"and {len(waiting) - MOST:,} more"))
+        text = Content("\n\n").join(calls) if calls else Content(NOTHING_THEN)
+        self.query_one("#past-approvals", Static).update(text)
+        return len(waiting)
+
+
+def _call(state: RoomState, request: ToolApproval) -> Content:
+    exchange = state.exchanges.get(request.message)
+    author, text = (exchange.author, exchange.said.text) if exchange is not None else ("", "")
+    view = CardView(request, author, text, 1, 1)
+    kept = " · kept from before" if view.from_before else ""
+    head = Content.styled(f"▲ since {clock_time(request.asked_at)}{kept}", "$text-warning")
+    arguments = arguments_content(request.arguments, withheld=request.withheld)
+    return Content("\n").join([head, call_lines(view), why_asked(request), arguments])
