@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from genie_core.assistant.config import AssistantConfig
 from genie_core.datastore import DataStore
 from genie_core.preferences import PreferencesSource
-from genie_core.room.engine.host import Engine, EngineLoader
+from genie_core.room.engine.config import Engine, EngineLoader
 from genie_core.secrets import SecretsProvider
 from genie_core.session import GroupSession
 from genie_core.sessions.session import SavedSession

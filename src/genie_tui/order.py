@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from genie_core.room.backlog import BacklogChoice
+from genie_core.room.engine.backlog import BacklogChoice
 from genie_core.room.protocol.events import Measure, Role
 
 USUALLY_QUOTED: Final = 50

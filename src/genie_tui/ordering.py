@@ -7,7 +7,7 @@ import re
 import shlex
 from typing import Final
 
-from genie_core.room.backlog import BacklogChoice
+from genie_core.room.engine.backlog import BacklogChoice
 from genie_core.room.protocol.events import Measure, Role
 from genie_tui.order import (
     USUALLY_QUOTED,

@@ -13,7 +13,7 @@ from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
 from genie_core.assistant.models.registry import choice_in, with_main_model
 from genie_core.assistant.secrets import OwnSecrets
 from genie_core.room.client import RoomClient
-from genie_core.room.engine.host import EngineLoader
+from genie_core.room.engine.config import EngineLoader
 from genie_core.room.engine.private_arguments import PrivateArguments
 from genie_core.room.follower import Follower
 from genie_core.room.plan import Plan

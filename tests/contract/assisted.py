@@ -13,7 +13,7 @@ from tests.genie_core.room.house import Ear, House, opened
 from genie_core.assistant.build import build_assistant
 from genie_core.assistant.config import AssistantConfig, ModelChoice
 from genie_core.datastore import DataStore
-from genie_core.room.engine.host import Engine, EngineLoader
+from genie_core.room.engine.config import Engine, EngineLoader
 from genie_core.room.participant import Participant
 from genie_core.room.protocol.events import AnyBody, Event
 from genie_core.room.seat import EngineState

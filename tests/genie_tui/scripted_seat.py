@@ -15,8 +15,8 @@ from textual.worker import WorkerCancelled, WorkerFailed
 
 from genie_core.assistant.what_if.report import WhatIfReport
 from genie_core.errors import GenieError
-from genie_core.room.backlog import BacklogChoice
 from genie_core.room.departure import Ending, Receipt
+from genie_core.room.engine.backlog import BacklogChoice
 from genie_core.room.engine.controls import EngineControls
 from genie_core.room.engine.grants import Grant
 from genie_core.room.files.transfer import Direction, Transfer

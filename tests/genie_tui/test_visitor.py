@@ -13,7 +13,7 @@ from tests.genie_tui.test_entrance import LOCAL, places, said, saved, seat
 from websockets.asyncio.client import connect
 
 from genie_core.preferences import PreferencesSource
-from genie_core.room.engine.host import EngineLoader
+from genie_core.room.engine.config import EngineLoader
 from genie_core.room.participant import Participant
 from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.errors import (

@@ -1,4 +1,4 @@
-"""What the owner of an assistant can see and change of it while a room is open."""
+"""The parts of a built assistant that its owner can inspect and change."""
 
 import asyncio
 import inspect
@@ -7,14 +7,20 @@ from dataclasses import replace
 
 from genie_core.assistant.agents import DIRECT, MENTION_ONLY, AssistantBuilder
 from genie_core.assistant.models.registry import label_of
-from genie_core.room.engine.controls import AgentInfo, Allowance, ServerInfo, ToolInfo
+from genie_core.room.engine.controls import (
+    AgentInfo,
+    Allowance,
+    EngineControls,
+    ServerInfo,
+    ToolInfo,
+)
 from genie_core.room.engine.policy import ApprovalPolicy, Risk, ToolCall
 from genie_core.runtime.progress import REASONER, Usage
 from genie_core.secrets import fetch_secrets
 
 
-class AssistantControls:
-    """Shows and changes the assistant that a workshop makes; implements `EngineControls`."""
+class AssistantControls(EngineControls):
+    """Inspects and changes the assistant that a workshop makes."""
 
     def __init__(self, workshop: AssistantBuilder, policy: ApprovalPolicy, owner: str) -> None:
         self._workshop = workshop
@@ -27,7 +33,7 @@ class AssistantControls:
 
     @property
     def agents(self) -> Sequence[AgentInfo]:
-        """The agents there are, the one that answers first, and last the reasoner if it has a model."""
+        """The agents, the one that answers first, and last the reasoner if it has a model."""
         shop = self._workshop
         infos = []
         for role in shop.roles:
@@ -43,17 +49,17 @@ class AssistantControls:
 
     @property
     def tools(self) -> Sequence[ToolInfo]:
-        """The tools there are, by agent; those of servers that have not started yet are missing."""
+        """The tools, by agent; those of servers that have not started yet are missing."""
         return (*self._built_in, *self._served)
 
     @property
     def servers(self) -> Sequence[ServerInfo]:
-        """The tool servers there are."""
+        """The tool servers."""
         return self._workshop.board.servers
 
     @property
     def allowance(self) -> Allowance:
-        """What was spent of the session's budget."""
+        """How much of the session's budget is used."""
         return self._workshop.purse.allowance
 
     @property
@@ -62,10 +68,10 @@ class AssistantControls:
         return self._workshop.lineup.main.name
 
     async def use_model(self, name: str) -> str:
-        """Let another model answer from the next run on; returns its label.
+        """Use another model from the next run on; returns its label.
 
-        Secrets are looked up anew: the one that was missing may have been stored meanwhile. Raises
-        a `GenieError`, and no other model answers, if it can't be used.
+        Secrets are looked up anew: a missing one may have been stored meanwhile. Raises a
+        `GenieError`, and changes nothing, if the model can't be used.
         """
         lineup, secrets = self._workshop.lineup, self._workshop.secrets
         if secrets is not None:
@@ -76,11 +82,11 @@ class AssistantControls:
         return label_of(choice)
 
     def raise_budget(self, *, money: float = 0.0, tokens: int = 0) -> Allowance:
-        """Allow so much more in this session."""
+        """Raise the limits of this session by so much."""
         return self._workshop.purse.raise_limits(money=money, tokens=tokens)
 
     def begin(self, spent: Usage) -> None:
-        """Take note of what was spent in this room before the engine was loaded."""
+        """Count what was spent in this room before the engine was loaded."""
         self._workshop.purse.begin(spent)
 
     @property
@@ -101,7 +107,7 @@ class AssistantControls:
         ]
 
     def _with_policy(self, info: ToolInfo) -> ToolInfo:
-        """Add what the rules say of a call without arguments."""
+        """Add the policy's result for a call without arguments."""
         result = self._policy.evaluate(ToolCall(self._owner, info.agent, info.name, {}))
         return replace(info, risk=result.risk, effect=result.effect, because=result.because)
 
@@ -115,7 +121,7 @@ def risk_in(workshop: AssistantBuilder, agent: str, tool: str) -> Risk:
 
 
 async def _no_chat() -> str:
-    """Stand for what hands out the chat, where tools are only looked at."""
+    """Stand in for the chat where tools are only inspected."""
     return "[]"
 
 

@@ -5,6 +5,7 @@ from functools import partial
 
 from genie_core.room.audience import Audience
 from genie_core.room.engine.approvals import Approvals
+from genie_core.room.engine.config import EngineConfig
 from genie_core.room.engine.context import Place
 from genie_core.room.engine.host import EngineHost
 from genie_core.room.engine.remote_control import RemoteControl
@@ -51,16 +52,15 @@ class Attendance:
         reporter = EngineReporter(client, state, self.audience, plan.label)
         remote = RemoteControl(state, client, self.audience)
         self.approvals = Approvals(state, reporter, plan.withheld, remote, plan.where)
+        config = EngineConfig(
+            plan.loader, plan.label, plan.offline, plan.where, plan.reload, plan.withheld
+        )
         self.engines = EngineHost(
+            config,
             state,
             reporter,
             self.approvals,
             remote,
-            plan.withheld,
-            loader=plan.loader,
-            reload=plan.reload,
-            label=plan.label,
-            offline=plan.offline,
             device=client.device,
             place=_place_in(plan.library),
             author=client.author,

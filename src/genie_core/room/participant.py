@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from genie_core.room.attendance import Attendance
-from genie_core.room.backlog import BacklogChoice
 from genie_core.room.departure import Ending, Receipt
+from genie_core.room.engine.backlog import BacklogChoice
 from genie_core.room.engine.controls import EngineControls
 from genie_core.room.engine.grants import Grant
 from genie_core.room.engine.pending_reports import lacking

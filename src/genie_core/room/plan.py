@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from genie_core.room.client import RoomClient
 from genie_core.room.departure import GRACE
-from genie_core.room.engine.host import EngineLoader
+from genie_core.room.engine.config import EngineLoader
 from genie_core.room.engine.private_arguments import PrivateArguments
 from genie_core.room.files.sync import FileSync
 from genie_core.room.follower import Follower

@@ -11,8 +11,8 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from genie_core.room.backlog import BacklogChoice
 from genie_core.room.departure import Ending, Receipt
+from genie_core.room.engine.backlog import BacklogChoice
 from genie_core.room.engine.controls import EngineControls
 from genie_core.room.files.transfer import Transfer
 from genie_core.room.protocol.events import Event, FileRef, Measure, Quote, Role, RunBody, Scope

@@ -6,7 +6,7 @@ from typing import Any, Final
 from textual.content import Content
 from textual.screen import Screen
 
-from genie_core.room.backlog import BacklogChoice
+from genie_core.room.engine.backlog import BacklogChoice
 from genie_core.room.seat import Answer, EngineState, Seat
 from genie_core.room.state.thread import ToolApproval
 from genie_tui.amounts import counted

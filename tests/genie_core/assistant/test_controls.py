@@ -19,15 +19,15 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_shows_who_there_is_and_on_what_they_run() -> None:
     config = AssistantConfig(model="openai:big", runtime="openai-agents", agents=(CODER,))
-    bench = build_assistant(config, owner="ann").controls
-    assert [(each.name, each.model, each.runtime) for each in bench.agents] == [
+    controls = build_assistant(config, owner="ann").controls
+    assert [(each.name, each.model, each.runtime) for each in controls.agents] == [
         ("system", "openai:big", "openai-agents"),
         ("coder", "openai:big", "openai-agents"),
         ("reasoner", "openai:big", "pydantic-ai"),
     ]
-    assert [each.coordinator for each in bench.agents] == [True, False, False]
-    bench = build_assistant(AssistantConfig(template="mention_only")).controls
-    assert [each.name for each in bench.agents] == ["system"]
+    assert [each.coordinator for each in controls.agents] == [True, False, False]
+    controls = build_assistant(AssistantConfig(template="mention_only")).controls
+    assert [each.name for each in controls.agents] == ["system"]
 
 
 def test_tools_are_shown_with_what_the_rules_say_of_them() -> None:
@@ -45,25 +45,25 @@ def test_tools_are_shown_with_what_the_rules_say_of_them() -> None:
 def test_a_risk_is_known_only_of_tools_that_an_agent_has() -> None:
     assistant = build_assistant(AssistantConfig(agents=(CODER,)))
 
-    def judged(agent: str, tool: str) -> tuple[str, str]:
+    def with_policy(agent: str, tool: str) -> tuple[str, str]:
         result = assistant.policy.evaluate(ToolCall("ann", agent, tool, {}))
         return result.effect, result.risk
 
-    assert judged("system", "calculate") == ("allow", "read")
-    assert judged("coder:1a2b", "calculate") == ("allow", "read")
-    assert judged("coder:1a2b", "current_time") == ("ask", "unknown")
-    assert judged("stranger:1", "calculate") == ("ask", "unknown")
-    assert judged("system", "read_file") == ("ask", "unknown")  # there is no workspace
+    assert with_policy("system", "calculate") == ("allow", "read")
+    assert with_policy("coder:1a2b", "calculate") == ("allow", "read")
+    assert with_policy("coder:1a2b", "current_time") == ("ask", "unknown")
+    assert with_policy("stranger:1", "calculate") == ("ask", "unknown")
+    assert with_policy("system", "read_file") == ("ask", "unknown")  # there is no workspace
 
 
 async def test_another_model_is_shown_or_refused() -> None:
-    bench = build_assistant(AssistantConfig(model="openai:big")).controls
-    assert await bench.use_model("offline") == "offline helper"
-    assert (bench.model, bench.agents[0].model) == ("", "offline helper")
+    controls = build_assistant(AssistantConfig(model="openai:big")).controls
+    assert await controls.use_model("offline") == "offline helper"
+    assert (controls.model, controls.agents[0].model) == ("", "offline helper")
     with pytest.raises(MissingVariable):
-        await bench.use_model("anthropic:claude-sonnet-4-5")
-    assert bench.model == ""
-    assert await bench.use_model("openai:small") == bench.model == "openai:small"
+        await controls.use_model("anthropic:claude-sonnet-4-5")
+    assert controls.model == ""
+    assert await controls.use_model("openai:small") == controls.model == "openai:small"
 
 
 class Stored(SecretsProvider):
@@ -79,18 +79,18 @@ class Stored(SecretsProvider):
 
 async def test_a_secret_that_was_stored_meanwhile_is_found() -> None:
     stored = Stored()
-    bench = build_assistant(AssistantConfig(), stored, "ann").controls
+    controls = build_assistant(AssistantConfig(), stored, "ann").controls
     with pytest.raises(MissingVariable):
-        await bench.use_model("anthropic:claude-sonnet-4-5")
+        await controls.use_model("anthropic:claude-sonnet-4-5")
     stored.values["ANTHROPIC_API_KEY"] = "sk-none"
-    assert await bench.use_model("anthropic:claude-sonnet-4-5") == "anthropic:claude-sonnet-4-5"
+    assert await controls.use_model("anthropic:claude-sonnet-4-5") == "anthropic:claude-sonnet-4-5"
 
 
 def test_the_budget_counts_what_was_spent_before() -> None:
-    bench = build_assistant(AssistantConfig(budget=Budget(tokens=100))).controls
-    bench.begin(Usage("m", 1, 90, 20))
-    assert bench.allowance == Allowance(tokens=110, token_limit=100)
-    assert bench.raise_budget(tokens=50) == Allowance(tokens=110, token_limit=150)
+    controls = build_assistant(AssistantConfig(budget=Budget(tokens=100))).controls
+    controls.begin(Usage("m", 1, 90, 20))
+    assert controls.allowance == Allowance(tokens=110, token_limit=100)
+    assert controls.raise_budget(tokens=50) == Allowance(tokens=110, token_limit=150)
 
 
 def test_what_has_no_effect_is_told_once() -> None:

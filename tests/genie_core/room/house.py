@@ -11,7 +11,7 @@ from typing import Any
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.datastore import DataStore
 from genie_core.room.client import RoomClient
-from genie_core.room.engine.host import Engine, EngineLoader
+from genie_core.room.engine.config import Engine, EngineLoader
 from genie_core.room.engine.policy import ApprovalPolicy, AskAlways
 from genie_core.room.files.transfer import Transfer
 from genie_core.room.follower import Follower

@@ -143,18 +143,18 @@ class Approvals:
         request = self._open.pop(resolved.approval.id, None)
         if request is None or request.parked:
             return
-        answer, verdict = request.answer, resolved.verdict
-        outcome: Outcome = "approved" if verdict else "denied" if answer else "expired"
+        answer, final = request.answer, resolved.verdict
+        outcome: Outcome = "approved" if final else "denied" if answer else "expired"
         self._reporter.publish(
             ApprovalResolved(
                 request.exchange.seq,
                 request.call.id,
                 outcome,
-                verdict.reason or (answer.reason if answer else None),
+                final.reason or (answer.reason if answer else None),
                 answer.scope if answer else "once",
-                None if self._private.hides(request.call.id) else verdict.arguments,
+                None if self._private.hides(request.call.id) else final.arguments,
                 answer.count if answer else 0,
-                "edit" if verdict.arguments is not None else request.how,
+                "edit" if final.arguments is not None else request.how,
             )
         )
 
@@ -307,11 +307,11 @@ class Approvals:
         """
         return self._answer_here(approval, answer) or self._remote.answer(approval, answer)
 
-    def on_answered_elsewhere(self, ruled: ApprovalAnswered) -> None:
+    def on_answered_elsewhere(self, answered: ApprovalAnswered) -> None:
         """Answer a request that waits here as its owner did at another terminal."""
-        answer = self._remote.verified(ruled)
+        answer = self._remote.verified(answered)
         if answer is not None:
-            self._answer_here(ruled.approval, answer)
+            self._answer_here(answered.approval, answer)
 
     def schema(self, approval: str) -> dict[str, Any] | None:
         """The schema of the arguments of a call that waits here; None if it is not known."""

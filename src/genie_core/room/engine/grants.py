@@ -1,4 +1,4 @@
-"""Permissions that a person has given beyond the one call in front of them."""
+"""What a person has granted beyond the call in front of them."""
 
 import time
 from collections.abc import Callable

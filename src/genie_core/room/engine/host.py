@@ -2,22 +2,19 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias
+from dataclasses import replace
+from typing import Final
 
 from genie_core.errors import GenieError
-from genie_core.message import Message
 from genie_core.privacy.redaction import mask_known
-from genie_core.room.backlog import BacklogChoice
 from genie_core.room.departure import Grace
 from genie_core.room.engine.approvals import Approvals
+from genie_core.room.engine.backlog import BacklogChoice
+from genie_core.room.engine.config import Engine, EngineConfig, EngineLoader
 from genie_core.room.engine.context import Place
 from genie_core.room.engine.controls import EngineControls
 from genie_core.room.engine.pending_reports import unfinished
-from genie_core.room.engine.policy import ApprovalPolicy, AskAlways
-from genie_core.room.engine.private_arguments import PrivateArguments
 from genie_core.room.engine.remote_control import RemoteControl
 from genie_core.room.engine.reporter import EngineReporter
 from genie_core.room.engine.runs import RunManager
@@ -28,7 +25,6 @@ from genie_core.room.security.signing import Author
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
 from genie_core.runtime.tasks import start_task
-from genie_core.session import GroupSession
 
 logger = logging.getLogger(__name__)
 
@@ -38,28 +34,6 @@ NOT_READY: Final = "the engine of {0} is not ready; {0} sees the details"
 BROKE: Final = "your engine broke; the log file has the details"
 
 
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """A loaded engine: the session, what it remembers, and the label of its model.
-
-    `aclose` ends what the session leaves to its owner, its data store above all. `notices` are
-    lines to show the owner once. `policy` decides which tool calls a person is asked about.
-    """
-
-    session: GroupSession
-    remembered: list[Message]
-    label: str
-    offline: bool
-    aclose: Callable[[], Awaitable[None]]
-    notices: tuple[str, ...] = ()
-    policy: ApprovalPolicy = field(default_factory=AskAlways)
-    controls: EngineControls | None = None
-
-
-EngineLoader: TypeAlias = Callable[[], Awaitable[Engine]]
-"""Loads the engine without blocking the event loop; a `GenieError` says why it can't."""
-
-
 class EngineHost:
     """Runs the engine of one terminal, if there is one, for the messages that it answers.
 
@@ -67,41 +41,34 @@ class EngineHost:
     `accept` is called for every event. `close` parks open requests and closes the engine. If an
     engine can't be loaded, or breaks, its messages fail and nothing else is affected.
 
-    `serves` says that the owner is the host, whose engine works for others too. `reload` prepares
-    loading the engine with another model after it failed.
+    `serves` says that the owner is the host, whose engine works for others too.
     """
 
     def __init__(
         self,
+        config: EngineConfig,
         state: RoomState,
         reporter: EngineReporter,
         approvals: Approvals,
         remote: RemoteControl,
-        private: PrivateArguments,
         *,
-        loader: EngineLoader | None = None,
-        reload: Callable[[str], EngineLoader] | None = None,
-        label: str = "",
-        offline: bool = False,
         device: str = "",
         place: Place | None = None,
         author: Author | None = None,
         serves: bool = False,
     ) -> None:
+        self._config = config
         self._state = state
         self._reporter = reporter
         self._approvals = approvals
         self._remote = remote
-        self._private = private
-        self._loader = loader
-        self._reload = reload
         self._device = device
         self._place = place
         self._author = author
         self._serves = serves
         self._name = ""
-        waiting = EngineState.ABSENT if loader is None else EngineState.LOADING
-        self._status = EngineStatus(waiting, label, offline)
+        waiting = EngineState.ABSENT if config.loader is None else EngineState.LOADING
+        self._status = EngineStatus(waiting, config.label, config.offline)
         self._runs: RunManager | None = None
         self._controls: EngineControls | None = None
         self._live_after = 0
@@ -117,8 +84,8 @@ class EngineHost:
     def open(self, name: str) -> None:
         """Begin to load the engine of the person with this name in the room."""
         self._name = name
-        if self._loader is not None:
-            self._serving = start_task(self._serve(self._loader), name="engine")
+        if self._config.loader is not None:
+            self._serving = start_task(self._serve(self._config.loader), name="engine")
 
     def begin(self, live_after: int) -> None:
         """Let the engine work: the past, up to the event `live_after`, is known."""
@@ -220,7 +187,7 @@ class EngineHost:
         return left_behind
 
     async def _load_again(self, name: str) -> str:
-        reload = self._reload
+        reload = self._config.reload
         if reload is None or self._status.state is not EngineState.FAILED:
             raise NoEngine
         try:
@@ -271,7 +238,7 @@ class EngineHost:
             self._name,
             self._reporter,
             self._approvals,
-            self._private,
+            self._config.withheld,
             engine.policy,
             device=self._device,
             place=self._place,
@@ -313,5 +280,5 @@ class EngineHost:
     def _refuse_work(self, exchange: MessageThread) -> None:
         if self.has(exchange):
             failed = RunFailed(exchange.seq, "factory", NOT_READY.format(self._name))
-            self._private.note_failure(failed, self._status.detail)
+            self._config.withheld.note_failure(failed, self._status.detail)
             self._reporter.publish(failed)

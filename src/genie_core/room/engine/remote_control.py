@@ -44,24 +44,29 @@ class RemoteControl:
             )
         )
 
-    def verified(self, ruled: ApprovalAnswered) -> Answer | None:
+    def verified(self, answered: ApprovalAnswered) -> Answer | None:
         """Return an answer from another terminal, or None if it can't be trusted.
 
         It must be the owner's, and about the call that waits here.
         """
-        if not self._client.author.ruled(ruled):
+        if not self._client.author.ruled(answered):
             self._audience.warn(
                 "the host says that you answered a tool call elsewhere, but you did not"
             )
             return None
-        request = self._state.proposals.get(ruled.approval)
-        if ruled.allow and request is not None and ruled.call != request.digest:
+        request = self._state.proposals.get(answered.approval)
+        if answered.allow and request is not None and answered.call != request.digest:
             self._audience.warn(
                 "you allowed a call at another terminal that was shown another one there"
             )
             return None
         return Answer(
-            ruled.allow, ruled.reason, ruled.scope, ruled.arguments, ruled.count, ruled.stop
+            answered.allow,
+            answered.reason,
+            answered.scope,
+            answered.arguments,
+            answered.count,
+            answered.stop,
         )
 
     def stop(self, exchange: MessageThread) -> bool:

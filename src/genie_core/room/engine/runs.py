@@ -19,7 +19,9 @@ from genie_core.errors import GenieError, public_summary, summary
 from genie_core.execution import Execution
 from genie_core.message import Message
 from genie_core.privacy.redaction import mask_known
-from genie_core.room.backlog import (
+from genie_core.room.departure import Grace
+from genie_core.room.engine.approvals import Approvals
+from genie_core.room.engine.backlog import (
     AT_ONCE,
     HANDFUL,
     IN_FLIGHT,
@@ -27,8 +29,6 @@ from genie_core.room.backlog import (
     Backlog,
     BacklogChoice,
 )
-from genie_core.room.departure import Grace
-from genie_core.room.engine.approvals import Approvals
 from genie_core.room.engine.context import ContextSync, MissingMessage, Place, missing
 from genie_core.room.engine.pending_reports import unfinished
 from genie_core.room.engine.policy import ApprovalPolicy

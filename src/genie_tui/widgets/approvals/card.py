@@ -68,14 +68,14 @@ class CardView:
 
 
 class Writing(Enum):
-    """What is typed in the line of the card; the value says so where nothing is typed yet."""
+    """What the card's line is for; the value is its placeholder."""
 
     REASON = "why, in a sentence"
     EXTENT = "how often or how long: 5, or 10m"
 
 
 class ReasonInput(Input):
-    """Where the words of an answer are typed: why not, or how far an allowance reaches."""
+    """The line for the reason of a denial, or for how far a grant reaches."""
 
 
 class ApprovalCard(Vertical, can_focus=True):
@@ -140,7 +140,7 @@ class ApprovalCard(Vertical, can_focus=True):
         yield Static(id="card-keys", markup=False)
 
     def on_mount(self) -> None:
-        """Prepare the clock that opens the keys' line when the guard opens."""
+        """Prepare the timer that shows the keys when the guard opens."""
         self._waiting = self.set_interval(0.1, self._show_keys, pause=True)
         self._show_keys()
 
@@ -181,11 +181,11 @@ class ApprovalCard(Vertical, can_focus=True):
         self.arm()
 
     def on_resize(self) -> None:
-        """Lay the keys out anew."""
+        """Lay out the keys again."""
         self._show_keys()
 
     def on_blur(self) -> None:
-        """Drop a key that was not acted on yet, and say how to come back."""
+        """Drop a key that has not been acted on, and show how to come back."""
         self.arm()
 
     def on_key(self, event: events.Key) -> None:
@@ -340,7 +340,7 @@ def headline(view: CardView, now: float) -> str:
 
 
 def call_lines(view: CardView) -> Content:
-    """Who wants what, and where it would run."""
+    """The message, the agent and its call, and where it would run."""
     request = view.request
     quote = visible(view.message)
     quote = quote if len(quote) <= QUOTE else f"{quote[:QUOTE]}…"

@@ -1,7 +1,6 @@
-"""Keep keys that were meant for something else from answering a question.
+"""Keep stray keys from answering a request or a dialog.
 
-A person who is typing when a card or a dialog takes their keys hits keys that are not meant for
-it. A key counts only after a second without any key, and only if it did not arrive in a burst.
+A person may be typing when a card or a dialog takes the focus. A key counts only after a second without any key, and only if it did not arrive in a burst.
 """
 
 import time
@@ -16,7 +15,7 @@ QUIET: Final = 1.0
 """Seconds without any key before a key counts. Pauses inside a sentence are shorter."""
 
 BURST: Final = 0.05
-"""Seconds that no other key may follow within: faster than anybody types, slower than a paste."""
+"""Seconds that no other key may follow within: faster than a person types, slower than a paste."""
 
 SOON: Final = "ready in a moment… keys don't count yet"
 """Text in place of the keys while none counts."""

@@ -80,31 +80,31 @@ class Ann(FakeRoom):
         assert approval.verdict is not None
         at = datetime.now(UTC)
         self.approvals.record(ApprovalClosed(approval, approval.verdict, "ann", at))
-        proposal = self.state.proposals[approval.id]
-        assert proposal.outcome is not None
+        request = self.state.proposals[approval.id]
+        assert request.outcome is not None
         return ApprovalResolved(
-            proposal.message,
-            proposal.id,
-            proposal.outcome,
-            proposal.reason,
-            proposal.scope,
-            proposal.edited,
-            proposal.count,
-            proposal.how,
+            request.message,
+            request.id,
+            request.outcome,
+            request.reason,
+            request.scope,
+            request.edited,
+            request.count,
+            request.how,
         )
 
     def evaluate(self, call: ToolCall) -> PolicyResult:
         if call.arguments["path"] == "secret":
             return PolicyResult("deny", "secrets stay")
-        return PolicyResult(self.effect, "so it is ruled", "write")
+        return PolicyResult(self.effect, "by this rule", "write")
 
 
 async def test_a_call_waits_for_the_person_and_the_first_answer_counts() -> None:
     ann = Ann()
     run = ann.run()
     approval = ann.ask(run)
-    (proposal,) = ann.state.pending_for("ann")
-    assert (proposal.where, proposal.because) == ("ann's machine", "so it is ruled")
+    (request,) = ann.state.pending_for("ann")
+    assert (request.where, request.because) == ("ann's machine", "by this rule")
     assert ann.approvals.answer(approval.id, Answer(allow=False, reason="not now"))
     assert not ann.approvals.answer(approval.id, Answer(allow=True))
     settled = ann.settled(approval)
@@ -117,7 +117,7 @@ async def test_a_call_waits_for_the_person_and_the_first_answer_counts() -> None
     ("effect", "auto", "how", "allowed"),
     [("allow", False, "rule", True), ("deny", True, "rule", False), ("ask", True, "auto", True)],
 )
-async def test_what_is_ruled_waits_for_nobody(
+async def test_what_the_policy_or_auto_mode_answers_does_not_wait(
     effect: Literal["allow", "ask", "deny"], auto: bool, how: str, allowed: bool
 ) -> None:
     ann = Ann()
@@ -148,7 +148,7 @@ async def test_what_is_asked_while_leaving_is_parked_and_ends_the_run() -> None:
     waiting = ann.ask(first)
     ann.approvals.close("the room was suspended")
     late = ann.ask(second)
-    assert [proposal.id for proposal in ann.state.parked_for("ann")] == [waiting.id, late.id]
+    assert [request.id for request in ann.state.parked_for("ann")] == [waiting.id, late.id]
     assert not ann.approvals.answer(waiting.id, Answer(allow=True))
 
 
@@ -159,12 +159,12 @@ async def test_a_parked_call_is_answered_once_and_granted_once_if_it_is_allowed(
     ann.approvals.close("the room was suspended")
     ann.add("ann", RunFailed(run.exchange.seq, "lost", "over"))
     again = Ann(ann.state)
-    (proposal,) = again.state.parked_for("ann")
+    (request,) = again.state.parked_for("ann")
     answer = Answer(allow=True, arguments={"path": "y"})
-    assert again.approvals.answer(proposal.id, answer)
-    assert not again.approvals.answer(proposal.id, answer)
-    assert again.approvals.grants.once_for(proposal.message) == (proposal,)
-    assert (proposal.outcome, proposal.edited) == ("approved", {"path": "y"})
+    assert again.approvals.answer(request.id, answer)
+    assert not again.approvals.answer(request.id, answer)
+    assert again.approvals.grants.once_for(request.message) == (request,)
+    assert (request.outcome, request.edited) == ("approved", {"path": "y"})
 
 
 async def test_a_parked_call_that_was_answered_is_not_answered_again_before_the_room_knows() -> (
@@ -175,13 +175,13 @@ async def test_a_parked_call_that_was_answered_is_not_answered_again_before_the_
     run = ann.run()
     ann.ask(run)
     ann.approvals.close("the room was suspended")
-    (proposal,) = ann.state.parked_for("ann")
+    (request,) = ann.state.parked_for("ann")
     again = Ann(ann.state)
-    again.owe(ApprovalResolved(proposal.message, proposal.id, "approved"))
-    assert not again.approvals.answer(proposal.id, Answer(allow=True))
-    assert again.approvals.grants.once_for(proposal.message) == ()
-    again.owe(ApprovalResolved(proposal.message, proposal.id, "parked"))
-    assert again.approvals.answer(proposal.id, Answer(allow=True))
+    again.owe(ApprovalResolved(request.message, request.id, "approved"))
+    assert not again.approvals.answer(request.id, Answer(allow=True))
+    assert again.approvals.grants.once_for(request.message) == ()
+    again.owe(ApprovalResolved(request.message, request.id, "parked"))
+    assert again.approvals.answer(request.id, Answer(allow=True))
 
 
 async def test_a_denial_that_stops_takes_back_the_one_time_grants_for_the_message() -> None:
@@ -205,12 +205,12 @@ async def test_a_guests_call_is_hidden_in_the_log_and_not_allowed_once_it_is_for
     run = ann.run("bob")
     ann.ask(run)
     ann.approvals.close("the room was suspended")
-    (proposal,) = ann.state.parked_for("ann")
-    assert (proposal.arguments, proposal.withheld) == ({}, True)
+    (request,) = ann.state.parked_for("ann")
+    assert (request.arguments, request.withheld) == ({}, True)
     forgetful = Ann(ann.state, PrivateArguments())
-    assert not forgetful.approvals.answer(proposal.id, Answer(allow=True))
+    assert not forgetful.approvals.answer(request.id, Answer(allow=True))
     assert forgetful.warnings == [UNKNOWN_CALL]
-    assert forgetful.approvals.answer(proposal.id, Answer(allow=False))
+    assert forgetful.approvals.answer(request.id, Answer(allow=False))
 
 
 async def test_what_can_not_be_shown_is_denied() -> None:
@@ -225,9 +225,9 @@ async def test_what_can_not_be_shown_is_denied() -> None:
     ann.approvals.request(run.exchange, run.execution, approval)
     assert approval.verdict is not None
     assert approval.verdict == Verdict(approved=False, reason=UNSHOWABLE, automatic=True)
-    (proposal,) = ann.state.proposals.values()
-    assert (proposal.arguments, proposal.unasked) == ({}, True)
-    assert (proposal.outcome, proposal.reason) == ("expired", UNSHOWABLE)
+    (request,) = ann.state.proposals.values()
+    assert (request.arguments, request.unasked) == ({}, True)
+    assert (request.outcome, request.reason) == ("expired", UNSHOWABLE)
     assert ann.warnings == [f"edit was not run: {UNSHOWABLE}"]
     assert ann.approvals.schema(approval.id) is None
     assert not ann.approvals.answer(approval.id, Answer(allow=True))
@@ -244,9 +244,9 @@ async def test_a_call_too_large_to_be_shown_is_not_run_and_everybody_knows_why()
     assert told.startswith(why)
     assert "in parts" in told
     assert denial(approval.verdict) == f"This tool call was not run: {told}"
-    (proposal,) = ann.state.proposals.values()
-    assert (proposal.outcome, proposal.reason, proposal.unasked) == ("expired", told, True)
-    assert proposal.arguments == {"path": f"{'x' * 200}… (300,000 characters)"}
+    (request,) = ann.state.proposals.values()
+    assert (request.outcome, request.reason, request.unasked) == ("expired", told, True)
+    assert request.arguments == {"path": f"{'x' * 200}… (300,000 characters)"}
     assert ann.warnings == [f"edit was not run: {told}"]
     assert ann.state.pending_for("ann") == []
     assert ann.approvals.schema(approval.id) is None

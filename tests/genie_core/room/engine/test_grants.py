@@ -14,7 +14,7 @@ def call(tool: str = "rm", agent: str = "system", **kwargs: Any) -> Approval:
     return Approval(agent, tool, (), kwargs)
 
 
-def proposal(message: int = 7, **given: Any) -> ToolApproval:
+def request(message: int = 7, **given: Any) -> ToolApproval:
     return ToolApproval("id", message, "ann", "system", "rm", given, "", seq=9, asked_at=0.0)
 
 
@@ -23,7 +23,7 @@ def grants() -> Grants:
     return Grants()
 
 
-async def test_nothing_is_covered_at_first(grants: Grants) -> None:
+async def test_nothing_is_granted_at_first(grants: Grants) -> None:
     assert grants.answer("ann", 7, call(path="x")) is None
 
 
@@ -57,10 +57,10 @@ async def test_a_grant_ends_when_the_person_is_gone(grants: Grants) -> None:
     assert grants.answer("ann", 7, call())
 
 
-async def test_a_revived_call_is_covered_once_and_with_its_arguments_only(
+async def test_a_one_time_grant_answers_one_call_with_its_arguments_only(
     grants: Grants,
 ) -> None:
-    grants.add_once(proposal(path="x"))
+    grants.add_once(request(path="x"))
     assert grants.answer("ann", 7, call(path="y")) is None
     assert grants.answer("ann", 8, call(path="x")) is None
     assert grants.answer("ann", 7, call(path="x"))
@@ -68,7 +68,7 @@ async def test_a_revived_call_is_covered_once_and_with_its_arguments_only(
 
 
 async def test_grants_that_a_run_was_offered_and_did_not_use_is_gone(grants: Grants) -> None:
-    first, later = proposal(path="x"), proposal(path="y")
+    first, later = request(path="x"), request(path="y")
     grants.add_once(first)
     offered = grants.once_for(7)
     grants.add_once(later)
@@ -149,16 +149,16 @@ async def test_what_is_revoked_is_gone() -> None:
     assert grants.answer("ann", 7, call()) is None
 
 
-# -- revived calls and their tools
+# -- one-time grants and their tools
 
 
-async def test_a_revived_call_is_bound_to_tool_schema_and_arguments() -> None:
+async def test_a_one_time_grant_is_bound_to_tool_schema_and_arguments() -> None:
     grants, schema = Grants(), {"type": "object"}
     asked = Approval("system", "rm", (), {"path": "x"}, schema=schema)
     again = Approval("system", "rm", (), {"path": "x"}, schema=dict(schema))
     changed = Approval("system", "rm", (), {"path": "x"}, schema={"type": "object", "x": 1})
     assert digest(asked) == digest(again) != digest(changed)
-    bound = proposal(path="x")
+    bound = request(path="x")
     bound.binding = digest(asked)
     grants.add_once(bound)
     assert grants.answer("ann", 7, changed) == Answer(allow=False, reason=CHANGED)
@@ -174,7 +174,7 @@ async def test_a_revived_call_is_bound_to_tool_schema_and_arguments() -> None:
 
 
 async def test_changes_are_forgotten_with_the_call() -> None:
-    grants, bound = Grants(), proposal(path="x")
+    grants, bound = Grants(), request(path="x")
     grants.add_once(bound, {"path": "y"})
     grants.drop_once(7, (bound,))
     grants.add_once(bound)

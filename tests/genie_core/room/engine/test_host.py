@@ -1,10 +1,9 @@
 """One person's engine among several terminals, and what it gets to see."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.genie_core.room.engine.doubles import FakeRoom
@@ -26,8 +25,12 @@ from genie_core.privacy import redaction
 from genie_core.privacy.known_secrets import HIDDEN, KnownSecrets
 from genie_core.reasoner import Decision, Response
 from genie_core.room.departure import Grace
-from genie_core.room.engine.host import Engine, EngineHost, EngineLoader
-from genie_core.room.files.transfer import Direction, Transfer
+from genie_core.room.engine.config import Engine
+from genie_core.room.engine.config import EngineConfig
+from genie_core.room.engine.config import EngineLoader
+from genie_core.room.engine.host import EngineHost
+from genie_core.room.files.transfer import Direction
+from genie_core.room.files.transfer import Transfer
 from genie_core.room.participant import Participant
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -46,7 +49,10 @@ from genie_core.room.protocol.events import (
     RunBody,
     RunFailed,
 )
-from genie_core.room.seat import Answer, EngineState, EngineStatus
+from genie_core.room.seat import Answer
+from genie_core.room.seat import EngineState
+from genie_core.room.seat import EngineStatus
+from genie_core.room.security.signing import Author
 from genie_core.room.security.signing import Signed
 from genie_core.room.state.room_state import RoomState
 from genie_core.testing import Emit
@@ -106,7 +112,10 @@ class Engines(Ear):
 
 @asynccontextmanager
 async def engine_of(
-    ben: Ben, load: EngineLoader, **options: Any
+    ben: Ben,
+    load: EngineLoader,
+    reload: Callable[[str], EngineLoader] | None = None,
+    author: Author | None = None,
 ) -> AsyncIterator[tuple[EngineHost, RoomState]]:
     """The engine of somebody who comes back to a room where a run of theirs is under way."""
     for by, body in (
@@ -117,16 +126,15 @@ async def engine_of(
         ("ben", DecisionMade(4, "delegate", "asked for", "tidy up", None, 0.5)),
     ):
         ben.add(by, body)
+    config = EngineConfig(load, "scripted", reload=reload, withheld=ben.private)
     engine = EngineHost(
+        config,
         ben.state,
         ben.reporter,
         ben.approvals,
         ben.remote,
-        ben.private,
-        loader=load,
-        label="scripted",
         device="desk",
-        **options,
+        author=author,
     )
     engine.open("ben")
     engine.begin(ben.state.head)
@@ -246,20 +254,20 @@ async def test_a_guests_call_is_seen_where_it_runs_and_nowhere_else(tmp_path: Pa
 
 async def test_what_cannot_be_seen_is_not_allowed_from_another_terminal(tmp_path: Path) -> None:
     async with a_guests_call(tmp_path) as (_, (ann, ear), (away, away_ear), _):
-        (proposal,) = away.state.pending_for("ann")
-        assert not away.answer(proposal.id, Answer(allow=True))
+        (request,) = away.state.pending_for("ann")
+        assert not away.answer(request.id, Answer(allow=True))
         assert "answer it there" in away_ear.notices[-1]
         assert ann.state.pending_for("ann")
-        assert away.answer(proposal.id, Answer(allow=False, reason="not today"))
+        assert away.answer(request.id, Answer(allow=False, reason="not today"))
         await ear.until(lambda: answers(ann))
         assert answers(ann) == ["kept it: not today"]
 
 
 async def test_a_host_who_shares_shows_it_to_all(tmp_path: Path) -> None:
     async with a_guests_call(tmp_path, share=True) as (house, (ann, ear), (away, _), _):
-        (proposal,) = away.state.pending_for("ann")
-        assert (proposal.arguments, proposal.withheld) == ({"path": "secrets.txt"}, False)
-        assert away.answer(proposal.id, Answer(allow=True))
+        (request,) = away.state.pending_for("ann")
+        assert (request.arguments, request.withheld) == ({"path": "secrets.txt"}, False)
+        assert away.answer(request.id, Answer(allow=True))
         await ear.until(lambda: answers(ann))
         (settled,) = [e.body for e in house.sink.events if isinstance(e.body, ApprovalResolved)]
         assert settled.outcome == "approved"
@@ -276,10 +284,10 @@ async def test_a_call_is_not_allowed_blind_after_what_it_does_was_forgotten(tmp_
     async with opened(events) as house:  # the file of what was withheld is gone
         ann, ear = await house.seat("ann", loader(tmp_path, run=tool_user))
         await ear.until(lambda: ann.engine.state is EngineState.READY)
-        (proposal,) = ann.state.parked_for("ann")
-        assert not ann.answer(proposal.id, Answer(allow=True))
+        (request,) = ann.state.parked_for("ann")
+        assert not ann.answer(request.id, Answer(allow=True))
         assert "not known here any more" in ear.notices[-1]
-        assert ann.answer(proposal.id, Answer(allow=False))
+        assert ann.answer(request.id, Answer(allow=False))
         await ear.until(lambda: not ann.state.parked)
 
 
@@ -364,13 +372,13 @@ async def test_a_person_edits_a_call_without_seeing_the_secret_that_it_is_made_w
         ann, ear = await house.seat("ann", loader(tmp_path, run=sender))
         ann.say("send it")
         await ear.until(lambda: ann.state.pending_for("ann"))
-        (proposal,) = ann.state.pending_for("ann")
-        assert proposal.arguments == {"header": f"Token {HIDDEN}", "to": "a"}
+        (request,) = ann.state.pending_for("ann")
+        assert request.arguments == {"header": f"Token {HIDDEN}", "to": "a"}
         edited = {"header": f"Token {HIDDEN}", "to": "b"}
-        assert ann.answer(proposal.id, Answer(allow=True, arguments=edited))
+        assert ann.answer(request.id, Answer(allow=True, arguments=edited))
         await ear.until(lambda: answers(ann))
         assert answers(ann) == ["True b"]
-        assert proposal.edited == edited
+        assert request.edited == edited
         assert secret not in repr(house.sink.events)
 
 
@@ -385,8 +393,8 @@ async def test_a_call_with_a_secret_that_was_parked_is_known_again(
     async with opened(house.sink.events) as resumed:
         ann, ear = await resumed.seat("ann", loader(tmp_path, run=sender))
         await ear.until(lambda: ann.engine.state is EngineState.READY)
-        (proposal,) = ann.state.parked_for("ann")
-        assert ann.answer(proposal.id, Answer(allow=True))
+        (request,) = ann.state.parked_for("ann")
+        assert ann.answer(request.id, Answer(allow=True))
         await ear.until(lambda: answers(ann))
         assert answers(ann) == ["True a"]
         assert secret not in repr(resumed.sink.events)

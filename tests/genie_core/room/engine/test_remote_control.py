@@ -24,18 +24,18 @@ async def test_a_call_that_waits_at_one_terminal_is_answered_at_another(tmp_path
         couch, couch_ear = await house.seat("ben", None, connector=connector, device="couch")
         desk.say("old.txt")
         await couch_ear.until(lambda: couch.state.pending_for("ben"))
-        (proposal,) = couch.state.pending_for("ben")
-        assert proposal.arguments == {"path": "old.txt"}
-        assert not ann.answer(proposal.id, Answer(allow=True))
-        assert couch.answer(proposal.id, Answer(allow=True, reason="go on"))
+        (request,) = couch.state.pending_for("ben")
+        assert request.arguments == {"path": "old.txt"}
+        assert not ann.answer(request.id, Answer(allow=True))
+        assert couch.answer(request.id, Answer(allow=True, reason="go on"))
         for person, heard in ((desk, desk_ear), (couch, couch_ear), (ann, ear)):
             await heard.until(lambda person=person: answers(person))  # type: ignore[misc] # mypy can't infer a lambda with a default
             assert answers(person) == ["deleted old.txt"]
             assert not person.state.open  # the card is closed everywhere
             (settled,) = proposals(person)
             assert (settled.outcome, settled.settled_by) == ("approved", "ben")
-        assert not couch.answer(proposal.id, Answer(allow=True))
-        assert not desk.answer(proposal.id, Answer(allow=True))
+        assert not couch.answer(request.id, Answer(allow=True))
+        assert not desk.answer(request.id, Answer(allow=True))
 
 
 async def test_each_terminal_runs_its_own_messages_and_either_can_stop_them(tmp_path: Path) -> None:
@@ -70,12 +70,12 @@ async def test_a_person_decides_about_no_one_elses_calls_nor_about_what_is_over(
         ben, _ = await house.seat("ben", None)
         ann.say("old.txt")
         await ear.until(lambda: ann.state.pending_for("ann") and ben.state.pending_for("ann"))
-        (proposal,) = ben.state.pending_for("ann")
-        assert not ben.answer(proposal.id, Answer(allow=True))
+        (request,) = ben.state.pending_for("ann")
+        assert not ben.answer(request.id, Answer(allow=True))
         assert not ben.answer("never asked for", Answer(allow=True))
         assert ben.stop() == 0
         assert ben.stop(10_000) == 0
         assert ann.state.pending_for("ann")
-        assert ann.stop(proposal.message) == 1
+        assert ann.stop(request.message) == 1
         await ear.until(lambda: not ann.state.running)
-        assert not ann.answer(proposal.id, Answer(allow=True))
+        assert not ann.answer(request.id, Answer(allow=True))

@@ -15,9 +15,9 @@ from tests.genie_core.room.house import Ear, House, loader, opened
 
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.agent.approval import ask_about
-from genie_core.room.backlog import HANDFUL, IN_FLIGHT, BacklogChoice
 from genie_core.room.departure import Grace
 from genie_core.room.engine.approvals import NO_POLICY_RESULT, Approvals
+from genie_core.room.engine.backlog import HANDFUL, IN_FLIGHT, BacklogChoice
 from genie_core.room.engine.grants import CHANGED, Grant
 from genie_core.room.engine.policy import EXCEED_BUDGET, ApprovalPolicy, PolicyResult, ToolCall
 from genie_core.room.engine.runs import RunManager
@@ -116,8 +116,8 @@ class Desk:
     async def waiting(self) -> str:
         """The id of the one call that waits, once there is one."""
         await self.until(lambda: self.person.state.pending_for(self.person.name))
-        (proposal,) = self.person.state.pending_for(self.person.name)
-        return proposal.id
+        (request,) = self.person.state.pending_for(self.person.name)
+        return request.id
 
     async def run(self, text: str, *answers: Answer) -> None:
         """Say something, answer what is asked in turn, and see it through."""
@@ -387,8 +387,8 @@ async def test_a_call_allowed_after_a_pause_is_made_once(
 ) -> None:
     events = await parked(tmp_path, "edit a")
     async with desk(tmp_path, Rules(), events=events) as (ann, _):
-        (proposal,) = ann.person.state.parked_for("ann")
-        assert ann.person.answer(proposal.id, Answer(allow=True, arguments=edited))
+        (request,) = ann.person.state.parked_for("ann")
+        assert ann.person.answer(request.id, Answer(allow=True, arguments=edited))
         await ann.until(lambda: any(isinstance(end, AnswerPosted) for end in ann.ended))
         assert ann.runner.done == [("edit", "z" if edited else "a")]
         asked = ann.asked[-1]
@@ -401,8 +401,8 @@ async def test_a_call_whose_tool_has_changed_is_refused(tmp_path: Path) -> None:
     events = await parked(tmp_path, "edit a", {"type": "object"})
     changed = {"type": "object", "properties": {"force": {"type": "boolean"}}}
     async with desk(tmp_path, Rules(), events=events, schema=changed) as (ann, _):
-        (proposal,) = ann.person.state.parked_for("ann")
-        assert ann.person.answer(proposal.id, Answer(allow=True))
+        (request,) = ann.person.state.parked_for("ann")
+        assert ann.person.answer(request.id, Answer(allow=True))
         await ann.until(lambda: ann.runner.refused)
         assert ann.runner.refused == [CHANGED]
         assert ann.runner.done == []
@@ -412,10 +412,10 @@ async def test_a_rule_that_was_made_in_the_pause_holds(tmp_path: Path) -> None:
     events = await parked(tmp_path, "edit a")
     rules = Rules(edit="deny", z="deny")
     async with desk(tmp_path, rules, events=events) as (ann, _):
-        (proposal,) = ann.person.state.parked_for("ann")
+        (request,) = ann.person.state.parked_for("ann")
         changed = Answer(allow=True, arguments={"path": "z"})
-        assert not ann.person.answer(proposal.id, changed)
-        assert ann.person.answer(proposal.id, Answer(allow=True))
+        assert not ann.person.answer(request.id, changed)
+        assert ann.person.answer(request.id, Answer(allow=True))
         await ann.until(lambda: ann.runner.refused)
         assert (ann.runner.done, ann.runner.refused) == ([], ["edit is forbidden"])
 
@@ -423,8 +423,8 @@ async def test_a_rule_that_was_made_in_the_pause_holds(tmp_path: Path) -> None:
 async def test_a_parked_call_that_is_denied_for_good_takes_the_others_along(tmp_path: Path) -> None:
     events = await parked(tmp_path, "edit a")
     async with desk(tmp_path, Rules(), events=events) as (ann, _):
-        (proposal,) = ann.person.state.parked_for("ann")
-        assert ann.person.answer(proposal.id, Answer(allow=False, stop=True))
+        (request,) = ann.person.state.parked_for("ann")
+        assert ann.person.answer(request.id, Answer(allow=False, stop=True))
         await ann.until(lambda: not ann.person.state.parked)
         assert ann.runner.done == []
 

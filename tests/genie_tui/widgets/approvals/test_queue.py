@@ -4,13 +4,13 @@ from genie_core.room.state.thread import ToolApproval
 from genie_tui.widgets.approvals.queue import CardQueue
 
 
-def proposal(name: str) -> ToolApproval:
+def request(name: str) -> ToolApproval:
     return ToolApproval(name, 1, "ann", "genie", "tool", {}, "", 1, 0.0)
 
 
 def queue(*names: str) -> CardQueue:
     made = CardQueue()
-    made.update([proposal(name) for name in names])
+    made.update([request(name) for name in names])
     return made
 
 
@@ -27,21 +27,21 @@ def test_is_empty_at_first() -> None:
 
 def test_new_ones_do_not_move_the_view() -> None:
     made = queue("b")
-    made.update([proposal("a"), proposal("b"), proposal("c")])
+    made.update([request("a"), request("b"), request("c")])
     assert (viewed(made), made.position, len(made)) == ("b", 2, 3)
 
 
 def test_the_next_one_takes_the_place_of_one_that_is_gone() -> None:
     made = queue("a", "b", "c")
     made.step(1)
-    made.update([proposal("a"), proposal("c")])
+    made.update([request("a"), request("c")])
     assert viewed(made) == "c"
 
 
 def test_the_last_one_gives_way_to_the_one_before() -> None:
     made = queue("a", "b")
     made.step(1)
-    made.update([proposal("a")])
+    made.update([request("a")])
     assert viewed(made) == "a"
 
 
@@ -56,7 +56,7 @@ def test_an_answered_one_is_gone_before_the_room_says_so() -> None:
     made = queue("a", "b")
     made.answered("a")
     assert viewed(made) == "b"
-    made.update([proposal("a"), proposal("b")])
+    made.update([request("a"), request("b")])
     assert len(made) == 1
 
 
@@ -64,7 +64,7 @@ def test_one_that_waits_again_later_is_shown_again() -> None:
     made = queue("a")
     made.answered("a")
     made.update([])
-    made.update([proposal("a")])
+    made.update([request("a")])
     assert viewed(made) == "a"
 
 
