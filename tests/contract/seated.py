@@ -24,8 +24,7 @@ from genie_core.assistant.config import AssistantConfig
 from genie_core.datastore import DataStore
 from genie_core.errors import GenieError
 from genie_core.room.client import RoomClient
-from genie_core.room.engine.config import Engine
-from genie_core.room.engine.config import EngineLoader
+from genie_core.room.engine.config import Engine, EngineLoader
 from genie_core.room.files.transfer import Transfer
 from genie_core.room.participant import Participant
 from genie_core.room.protocol.address import Address

@@ -33,10 +33,7 @@ from genie_tui.moments import local_time
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.agent_path import agent_path
 from genie_tui.widgets.announcement import announcement, because, copied_from
-from genie_tui.widgets.approval_text import what_changed
-from genie_tui.widgets.approvals.text import allowed
-from genie_tui.widgets.approvals.text import arguments_line
-from genie_tui.widgets.approvals.text import denied
+from genie_tui.widgets.approvals.text import allowed, arguments_line, denied, what_changed
 from genie_tui.widgets.failure import CUT, CUT_MARK, part, why_failed
 from genie_tui.widgets.ledger_text import fields_of
 from genie_tui.widgets.parking import MARK, goes_on, parked_with

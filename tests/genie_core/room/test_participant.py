@@ -11,8 +11,7 @@ from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.errors import GenieError
 from genie_core.message import Message
 from genie_core.reasoner import Decision, Response
-from genie_core.room.engine.config import Engine
-from genie_core.room.engine.config import EngineLoader
+from genie_core.room.engine.config import Engine, EngineLoader
 from genie_core.room.files.sync import FileSync
 from genie_core.room.protocol.errors import LeftInDisorder, NoEngine, Unreachable
 from genie_core.room.protocol.events import (

@@ -25,12 +25,9 @@ from genie_core.privacy import redaction
 from genie_core.privacy.known_secrets import HIDDEN, KnownSecrets
 from genie_core.reasoner import Decision, Response
 from genie_core.room.departure import Grace
-from genie_core.room.engine.config import Engine
-from genie_core.room.engine.config import EngineConfig
-from genie_core.room.engine.config import EngineLoader
+from genie_core.room.engine.config import Engine, EngineConfig, EngineLoader
 from genie_core.room.engine.host import EngineHost
-from genie_core.room.files.transfer import Direction
-from genie_core.room.files.transfer import Transfer
+from genie_core.room.files.transfer import Direction, Transfer
 from genie_core.room.participant import Participant
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -49,11 +46,8 @@ from genie_core.room.protocol.events import (
     RunBody,
     RunFailed,
 )
-from genie_core.room.seat import Answer
-from genie_core.room.seat import EngineState
-from genie_core.room.seat import EngineStatus
-from genie_core.room.security.signing import Author
-from genie_core.room.security.signing import Signed
+from genie_core.room.seat import Answer, EngineState, EngineStatus
+from genie_core.room.security.signing import Author, Signed
 from genie_core.room.state.room_state import RoomState
 from genie_core.testing import Emit
 

@@ -15,8 +15,7 @@ from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.edit_call import GONE, NOT_TAKEN, SURE, UNCHANGED, EditCallScreen
 from genie_tui.screens.dialogs.grants import GrantsScreen, grant_lines
 from genie_tui.screens.room import RoomScreen
-from genie_tui.widgets.approvals.card import ApprovalCard
-from genie_tui.widgets.approvals.card import ReasonInput
+from genie_tui.widgets.approvals.card import ApprovalCard, ReasonInput
 from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.status_bar import StatusBar
 
