@@ -15,8 +15,8 @@ from genie_core.room.seat import Answer, EngineState, Seat
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.labels import Label, Labels
 from genie_tui.app import GenieApp
-from genie_tui.departure import Departure
 from genie_tui.entrance import Entrance
+from genie_tui.exit_report import ExitReport
 from genie_tui.opening import NewRoom, ReplayRoom
 from genie_tui.options import parser
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
@@ -92,7 +92,7 @@ def answer(host: Seat, how: Answer) -> None:
     host.answer(host.state.pending_for("ann")[0].id, how)
 
 
-async def ask(who: Seat, host: Seat, text: str, pilot: Pilot[Departure]) -> int:
+async def ask(who: Seat, host: Seat, text: str, pilot: Pilot[ExitReport]) -> int:
     """Say something that makes an agent ask for a tool; returns its number when it does."""
     number = await said(who, host, text, pilot, ends=False)
     await until(lambda: bool(host.state.pending_for("ann")), pilot)
@@ -100,7 +100,7 @@ async def ask(who: Seat, host: Seat, text: str, pilot: Pilot[Departure]) -> int:
 
 
 async def said(
-    who: Seat, host: Seat, text: str, pilot: Pilot[Departure], *, ends: bool = True
+    who: Seat, host: Seat, text: str, pilot: Pilot[ExitReport], *, ends: bool = True
 ) -> int:
     """Say something, and wait until all is done about it; returns its number."""
     who.say(text)
@@ -175,7 +175,7 @@ async def watched(folder: Path, room: str) -> None:
         shoot(app, "whatif")
 
 
-async def open_replay(app: GenieApp, room: str, pilot: Pilot[Departure]) -> None:
+async def open_replay(app: GenieApp, room: str, pilot: Pilot[ExitReport]) -> None:
     await until(lambda: isinstance(app.screen, LobbyScreen), pilot)
     app.screen.post_message(SessionsScreen.Chosen(ReplayRoom(room)))
     await until(lambda: isinstance(app.screen, ReplayScreen), pilot)

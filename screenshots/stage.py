@@ -22,9 +22,9 @@ from genie_core.room.seat import (
 from genie_core.runtime.progress import What
 from genie_core.sessions.service import SessionService
 from genie_tui.app import GenieApp
-from genie_tui.departure import Departure
 from genie_tui.doorman import House
 from genie_tui.entrance import Entrance
+from genie_tui.exit_report import ExitReport
 from genie_tui.locations import Locations
 from genie_tui.opening import JoinRoom, Opening
 from genie_tui.screens.room import RoomScreen
@@ -59,7 +59,7 @@ def places(folder: Path) -> Locations:
     return Locations(folder / "config", folder / "data", folder / "log")
 
 
-async def until(condition: Callable[[], bool], pilot: Pilot[Departure]) -> None:
+async def until(condition: Callable[[], bool], pilot: Pilot[ExitReport]) -> None:
     async with asyncio.timeout(DEADLINE):
         while not condition():
             await pilot.pause(0.05)
@@ -99,7 +99,7 @@ def shoot(app: GenieApp, name: str) -> None:
     print(f"screenshots/{name}.svg, .png")
 
 
-async def seated(app: GenieApp, pilot: Pilot[Departure]) -> Seat:
+async def seated(app: GenieApp, pilot: Pilot[ExitReport]) -> Seat:
     """The seat of whoever the app is for, once it is taken and its engine is loaded."""
     screen = room_of(app)
     await until(lambda: screen.seat is not None, pilot)

@@ -26,11 +26,19 @@ from genie_core.sessions.service import SessionService
 from genie_tui.action import Scope
 from genie_tui.bell import Bell
 from genie_tui.bridge import Doorman
-from genie_tui.counsel import Counsel
-from genie_tui.departure import Departure
+from genie_tui.exit_report import ExitReport
 from genie_tui.keymap import bindings
-from genie_tui.opening import Opening, Question, ReplayRoom
+from genie_tui.onboarding import Onboarding
+from genie_tui.opening import (
+    Opening,
+    Question,
+    ReplayRoom,
+    after_handover,
+    after_parting,
+    to_take_over,
+)
 from genie_tui.palette import AppActions
+from genie_tui.quit import OpenRoom, QuitFlow
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.dialog import GuardedApp
 from genie_tui.screens.dialogs.help import HelpScreen, scopes_at
@@ -41,11 +49,8 @@ from genie_tui.screens.replay import ReplayScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.sessions import SessionsScreen
 from genie_tui.screens.settings import SettingsScreen
-from genie_tui.sequel import after_handover, after_parting, to_take_over
 from genie_tui.settings import Notify, Settings
 from genie_tui.settings_form import SettingsForm
-from genie_tui.stay import Stay
-from genie_tui.suspension import Suspension
 from genie_tui.text import TerminalSafe, visible
 from genie_tui.themes import DARK, LIGHT, selection_colours
 
@@ -58,7 +63,7 @@ SMALLEST: Final = (60, 16)
 """Columns and rows below which nothing useful fits."""
 
 
-class GenieApp(GuardedApp[Departure]):
+class GenieApp(GuardedApp[ExitReport]):
     """A lobby, or straight into a room if there is an opening.
 
     After it has run, `return_value` tells which room was left, and `failure` is one line for the
@@ -91,7 +96,7 @@ class GenieApp(GuardedApp[Departure]):
         clock: Callable[[], float] = time.monotonic,
         notify: Notify = "mine",
         form: SettingsForm | None = None,
-        counsel: Counsel | None = None,
+        onboarding: Onboarding | None = None,
         store: SessionService | None = None,
     ) -> None:
         super().__init__(clock)
@@ -101,10 +106,10 @@ class GenieApp(GuardedApp[Departure]):
         self._log_path = log_path
         self._bell = Bell(notify, clock)
         self._form = form
-        self._counsel = counsel
+        self._onboarding = onboarding
         self._store = store
-        self._stay: Stay | None = None
-        self._suspension = Suspension(self, lambda: self._stay, self._end, clock)
+        self._room: OpenRoom | None = None
+        self.quitting = QuitFlow(self, lambda: self._room, self._end, clock)
         self._moving = False
         self._ending = False
         self.failure = ""
@@ -122,7 +127,7 @@ class GenieApp(GuardedApp[Departure]):
     async def on_mount(self) -> None:
         """Begin where the person wanted to go."""
         if self._opening is None:
-            await self.push_screen(LobbyScreen(self._doorman, self._person, self._counsel))
+            await self.push_screen(LobbyScreen(self._doorman, self._person, self._onboarding))
         else:
             await self.open(self._opening)
 
@@ -164,15 +169,15 @@ class GenieApp(GuardedApp[Departure]):
         """Put up the screen that an opening leads to; nothing while one is in a room."""
         if isinstance(opening, ReplayRoom):
             await self.push_screen(ReplayScreen(self._doorman, opening, self.clock))
-        elif self._stay is None:
+        elif self._room is None:
             await self.push_screen(self._room_for(opening))
 
     @on(RoomScreen.OpeningFailed)
     async def _not_entered(self, message: RoomScreen.OpeningFailed) -> None:
-        if self._suspension.began:
+        if self.quitting.began:
             return
-        stay, self._stay = self._stay, None
-        room = stay.screen if stay is not None else None
+        left, self._room = self._room, None
+        room = left.screen if left is not None else None
         if message.instead is not None:
             await self._take_down(room)
             await self.open(message.instead)
@@ -230,33 +235,33 @@ class GenieApp(GuardedApp[Departure]):
 
     def _go_on(self, way: Callable[[Seat], Opening | None], reason: str) -> None:
         """Leave the seat, and enter the room again in another way; the draft comes along."""
-        if not (self._suspension.began or self._moving):
+        if not (self.quitting.began or self._moving):
             self._moving = True
             self.run_worker(self._move(way, reason), group="moving")
 
     async def _move(self, way: Callable[[Seat], Opening | None], reason: str) -> None:
-        stay = self._stay
+        room = self._room
         try:
-            if stay is not None and stay.seat is not None:
-                await self._change_seats(stay, stay.seat, way, reason)
+            if room is not None and room.seat is not None:
+                await self._change_seats(room, room.seat, way, reason)
         finally:
             self._moving = False
 
     async def _change_seats(
-        self, stay: Stay, seat: Seat, way: Callable[[Seat], Opening | None], reason: str
+        self, room: OpenRoom, seat: Seat, way: Callable[[Seat], Opening | None], reason: str
     ) -> None:
-        draft = stay.screen.draft
+        draft = room.screen.draft
         try:
-            await stay.leave(reason, QUICK_GRACE)
+            await room.leave(reason, QUICK_GRACE)
         except GenieError:  # what was not sent comes along; the rest is the next seat's to tell
             logger.warning("the seat could not be given back in good order", exc_info=True)
         opening = way(seat)
         self._opening = None
-        await self._take_down(stay.screen)
+        await self._take_down(room.screen)
         if not isinstance(self.screen, LobbyScreen | SessionsScreen):
-            await self.push_screen(LobbyScreen(self._doorman, self._person, self._counsel))
+            await self.push_screen(LobbyScreen(self._doorman, self._person, self._onboarding))
         if opening is None:
-            self._stay = None
+            self._room = None
             return
         fresh = self._room_for(opening)
         await self.push_screen(fresh)
@@ -269,41 +274,28 @@ class GenieApp(GuardedApp[Departure]):
 
     def _room_for(self, opening: Opening) -> RoomScreen:
         room = RoomScreen(self._doorman, opening, self.clock, self._bell)
-        self._stay = Stay(room, self._doorman)
+        self._room = OpenRoom(room, self._doorman)
         return room
 
     # Ending
 
-    @property
-    def to_print(self) -> Sequence[str]:
-        """Lines for the terminal after the end: what a person wrote that no disk took."""
-        return self._suspension.to_print
-
-    def request_suspend(self, reason: str = "") -> None:
-        """Leave the room in good order and end, quickly and without a word: nobody may be there.
-
-        For signals; must be called on the event loop. Asking again while it goes on ends what
-        still runs, and puts a receipt away that is being shown.
-        """
-        self._suspension.quickly(reason)
-
     async def action_quit(self) -> None:
         """Suspend the room, or leave it, and end; again to wait for no agent any more."""
-        self._suspension.patiently()
+        self.quitting.quit()
 
     async def on_unmount(self) -> None:
         """Give the seat back even if the app breaks, and wait for it if that began before."""
         try:
-            if self._stay is not None:
-                await self._stay.leave("the app ended", QUICK_GRACE)
+            if self._room is not None:
+                await self._room.leave("the app ended", QUICK_GRACE)
         except GenieError:
             logger.exception("the seat could not be given back in good order")
 
-    def _end(self, departure: Departure | None, problem: str) -> None:
+    def _end(self, report: ExitReport | None, problem: str) -> None:
         if problem:
             self._fail(problem)
         else:
-            self.exit(departure)
+            self.exit(report)
 
     def _fail(self, line: str) -> None:
         self.failure = " ".join(visible(line).split())
@@ -375,7 +367,7 @@ class GenieApp(GuardedApp[Departure]):
 
     def action_help_quit(self) -> None:
         """Tell those who try ctrl+c how to end."""
-        hosting = self._stay is not None and self._stay.hosts
+        hosting = self._room is not None and self._room.hosts
         self.notify("ctrl+q suspends the room and ends." if hosting else "ctrl+q leaves and ends.")
 
     def action_toggle_theme(self) -> None:

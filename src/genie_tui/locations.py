@@ -95,7 +95,7 @@ class Locations:
         return self.data / "tls" / "host.pem"
 
     @property
-    def no_counsel(self) -> Path:
+    def no_model_offers(self) -> Path:
         """Is there once the person wants to be offered no models."""
         return self.data / "no-counsel"
 

@@ -1,12 +1,11 @@
-"""How a person wants to get into a room."""
+"""Requests to open a room, and the request that follows when a seat in it has ended."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from genie_core.errors import GenieError
-
-if TYPE_CHECKING:
-    from genie_core.room.seat import Unsent
+from genie_core.room.protocol.errors import OtherHost
+from genie_core.room.seat import Going, Parting, Seat, Unsent
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,7 @@ class ResumeRoom:
     """
 
     id: str
-    unsent: "tuple[Unsent, ...]" = ()
+    unsent: tuple[Unsent, ...] = ()
     handed: bool = False
     force: bool = False
 
@@ -55,7 +54,7 @@ class RejoinRoom:
     addresses: tuple[str, ...] = ()
     pin: str = ""
     guest: bool = False
-    unsent: "tuple[Unsent, ...]" = ()
+    unsent: tuple[Unsent, ...] = ()
     patient: bool = False
 
 
@@ -95,3 +94,41 @@ class OtherWay(GenieError):
 
 Opening: TypeAlias = NewRoom | ResumeRoom | JoinRoom | RejoinRoom
 """The ways in that lead to a seat."""
+
+
+def after_parting(parting: Parting) -> Opening | None:
+    """How to go on after a seat that ended; None if there is no copy to go on from."""
+    if not parting.saved:
+        return None
+    if parting.going is Going.HOST:
+        return ResumeRoom(parting.saved, parting.unsent, handed=True)
+    return RejoinRoom(parting.saved, unsent=parting.unsent, patient=True)
+
+
+def after_handover(seat: Seat) -> Opening:
+    """How a host goes on after the handover: join the room at its new host."""
+    deed = seat.successor
+    if deed is None:
+        return RejoinRoom(seat.saved, unsent=seat.unsent, patient=True)
+    return RejoinRoom(seat.saved, deed.addresses, deed.pin, unsent=seat.unsent, patient=True)
+
+
+def to_take_over(seat: Seat) -> Opening | None:
+    """How a member hosts the room from their copy; None if there is none."""
+    return ResumeRoom(seat.saved, seat.unsent) if seat.saved else None
+
+
+def question_after(error: GenieError, opening: Opening) -> Question | None:
+    """Return the question for a person who can't enter as they wanted; None without a choice."""
+    if isinstance(error, OtherWay):
+        return error.question
+    if isinstance(error, OtherHost) and isinstance(opening, JoinRoom):
+        text = (
+            f"You already have a copy of the room “{error.title}” with this id, hosted by "
+            f"{error.host}. This invite leads to another host, which your copy does not know: it may "
+            "be another room that only claims to be that one.\n\nNothing of your copy was sent. "
+            "If you go on, the room gets a folder of its own, and your copy stays as it is."
+        )
+        separate = replace(opening, separate=True)
+        return Question("Open it as a separate room?", text, "open it separately", separate)
+    return None

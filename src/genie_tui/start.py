@@ -21,13 +21,13 @@ from genie_core.logging import DiscreetFormatter
 from genie_core.room.protocol.names import check_name
 from genie_core.sessions.service import SessionService
 from genie_tui.app import GenieApp
-from genie_tui.counsel import Counsel
 from genie_tui.credentials import hide_own_secrets, names_at_hand
-from genie_tui.departure import Departure, last_words
 from genie_tui.doctor import terminal_problem
 from genie_tui.doorman import House
 from genie_tui.driver import HangupDriver, TerminalWatch
+from genie_tui.exit_report import ExitReport, exit_lines
 from genie_tui.locations import Locations
+from genie_tui.onboarding import Onboarding
 from genie_tui.opening import JoinRoom, Opening, ReplayRoom
 from genie_tui.settings import Settings, assistant_config, default_name
 from genie_tui.settings_form import SettingsForm
@@ -90,7 +90,7 @@ def start(
         log_path=locations.log_file,
         notify=settings.notify,
         form=form,
-        counsel=Counsel(source, locations, name, house.use),
+        onboarding=Onboarding(source, locations, name, house.use),
         store=SessionService(
             name, locations.sessions, locations.search, settings.retention.limits()
         ),
@@ -98,13 +98,13 @@ def start(
     if settings.theme:
         app.theme = settings.theme
     with TerminalWatch(sys.stdin.fileno()), asyncio.Runner() as runner:
-        departure = runner.run(app.run_async())
+        report = runner.run(app.run_async())
         _heed_no_more(runner.get_loop())
         code = 1 if app.failure else app.return_code or 0
         # Everything is saved. Neither a terminal that takes nothing nor a tool that does not end
         # when told to may keep the process.
-        _end_in(PRINTING if app.to_print else PATIENCE, code)
-        _farewell(app, departure)
+        _end_in(PRINTING if app.quitting.to_print else PATIENCE, code)
+        _print_report(app, report)
     return code
 
 
@@ -135,14 +135,14 @@ def _heed_no_more(loop: asyncio.AbstractEventLoop) -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _farewell(app: GenieApp, departure: Departure | None) -> None:
+def _print_report(app: GenieApp, report: ExitReport | None) -> None:
     _forget_lost_terminal()
-    for line in app.to_print:
+    for line in app.quitting.to_print:
         _say(sys.stdout.fileno(), line)
     if app.failure:
         _say(sys.stderr.fileno(), f"genie-tui: {visible_line(app.failure)}")
-    elif departure is not None:
-        for line in last_words(departure):
+    elif report is not None:
+        for line in exit_lines(report):
             _say(sys.stdout.fileno(), line)
 
 
@@ -176,7 +176,7 @@ class _SignalledApp(GenieApp):
             if self._hung_up:
                 return
             self._hung_up = True
-        self.request_suspend(reason)
+        self.quitting.quit_unattended(reason)
 
 
 def _forget_lost_terminal() -> None:

@@ -48,8 +48,16 @@ from genie_core.sessions.session import SavedSession
 from genie_core.testing import agent_factory, ignore_all, reasoner_factory
 from genie_tui.entrance import Entrance
 from genie_tui.locations import find_locations
-from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
-from genie_tui.sequel import after_handover, after_parting, to_take_over
+from genie_tui.opening import (
+    JoinRoom,
+    NewRoom,
+    Opening,
+    RejoinRoom,
+    ResumeRoom,
+    after_handover,
+    after_parting,
+    to_take_over,
+)
 from genie_tui.settings import Settings
 
 

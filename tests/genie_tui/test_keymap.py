@@ -25,7 +25,7 @@ from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approvals.card import ApprovalCard
 from genie_tui.widgets.join_requests import JoinRequests
 from genie_tui.widgets.ledger import Ledger
-from genie_tui.widgets.offers import Offers
+from genie_tui.widgets.model_picker import ModelPicker
 from genie_tui.widgets.session_list import SessionList
 from genie_tui.widgets.timeline import Timeline
 
@@ -37,7 +37,7 @@ OWNERS: dict[Scope, type[DOMNode]] = {
     Scope.LEDGER: Ledger,
     Scope.TIMELINE: Timeline,
     Scope.LOBBY: LobbyScreen,
-    Scope.OFFERS: Offers,
+    Scope.OFFERS: ModelPicker,
     Scope.DOOR: JoinRequests,
     Scope.CONFIRM: ConfirmScreen,
     Scope.INVITE: InviteScreen,

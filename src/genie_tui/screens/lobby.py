@@ -18,13 +18,13 @@ from textual.widgets.option_list import Option
 from genie_core.errors import GenieError
 from genie_tui.action import Scope
 from genie_tui.bridge import Doorman, SavedSummary
-from genie_tui.counsel import Counsel
 from genie_tui.keymap import bindings
 from genie_tui.moments import ago
 from genie_tui.nearby import NearbyRoom
+from genie_tui.onboarding import Onboarding
 from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
 from genie_tui.text import visible_line
-from genie_tui.widgets.offers import Offers
+from genie_tui.widgets.model_picker import ModelPicker
 from genie_tui.widgets.too_small import TooSmall
 
 TITLE: Final = 28
@@ -60,10 +60,10 @@ class LobbyScreen(Screen[None]):
             super().__init__()
             self.opening = opening
 
-    def __init__(self, doorman: Doorman, person: str, counsel: Counsel | None = None) -> None:
+    def __init__(self, doorman: Doorman, person: str, onboarding: Onboarding | None = None) -> None:
         super().__init__()
         self._doorman = doorman
-        self._counsel = counsel
+        self._onboarding = onboarding
         self._person = person
         self._greeted = False
         self._saved: dict[str, SavedSummary] = {}
@@ -75,7 +75,7 @@ class LobbyScreen(Screen[None]):
         with VerticalScroll(id="lobby", can_focus=False):
             yield Static(_title(self._person), id="lobby-title", markup=False)
             yield Static(id="lobby-error", markup=False)
-            yield Offers()
+            yield ModelPicker()
             yield Static("Saved rooms", classes="lobby-label", markup=False)
             yield OptionList(id="saved", markup=False, compact=True)
             yield Static("none yet", id="no-saved", markup=False)
@@ -108,37 +108,37 @@ class LobbyScreen(Screen[None]):
     def _start_looking(self) -> None:
         if self.is_current:
             self.run_worker(self._look_around(), group="nearby", exclusive=True)
-            if self._counsel is not None:
-                self.run_worker(self._seek(self._counsel), group="counsel", exclusive=True)
+            if self._onboarding is not None:
+                self.run_worker(self._seek(self._onboarding), group="onboarding", exclusive=True)
 
     async def _look_around(self) -> None:
         async with self._doorman.browse(self._show_nearby):
             await asyncio.Event().wait()
 
-    async def _seek(self, counsel: Counsel) -> None:
-        offers = await counsel.offers()
+    async def _seek(self, onboarding: Onboarding) -> None:
+        offers = await onboarding.offers()
         if not self.is_running:  # the card is gone already
             return
-        self.query_one(Offers).show(offers)
+        self.query_one(ModelPicker).show(offers)
         if offers and self.focused is not None:
             self.call_after_refresh(self.focused.scroll_visible, animate=False)
 
-    @on(Offers.Taken)
-    async def _take(self, message: Offers.Taken) -> None:
+    @on(ModelPicker.Picked)
+    async def _take(self, message: ModelPicker.Picked) -> None:
         said = "The offline helper answers."
         if message.choice.name:
             said = f"{message.choice.name} answers from the next room on."
-        if self._counsel is not None:
-            await self._put_away(self._counsel.take(message.choice), said)
+        if self._onboarding is not None:
+            await self._put_away(self._onboarding.take(message.choice), said)
 
-    @on(Offers.Dismissed)
-    async def _dismiss(self, message: Offers.Dismissed) -> None:
-        if self._counsel is None:
+    @on(ModelPicker.Dismissed)
+    async def _dismiss(self, message: ModelPicker.Dismissed) -> None:
+        if self._onboarding is None:
             return
         if message.for_ever:
-            await self._put_away(self._counsel.decline(), "You won't be asked again.")
+            await self._put_away(self._onboarding.decline(), "You won't be asked again.")
         else:
-            self._counsel.dismiss()
+            self._onboarding.dismiss()
             self._end_offers()
 
     async def _put_away(self, doing: Awaitable[None], said: str) -> None:
@@ -151,7 +151,7 @@ class LobbyScreen(Screen[None]):
         self._end_offers()
 
     def _end_offers(self) -> None:
-        self.query_one(Offers).show(())
+        self.query_one(ModelPicker).show(())
         self.query_one("#new-title", Input).focus()
 
     def show_error(self, text: str) -> None:
@@ -283,7 +283,7 @@ class LobbyScreen(Screen[None]):
 
     def action_offers(self) -> None:
         """Go to the models that are offered."""
-        self.query_one(Offers).focus_list()
+        self.query_one(ModelPicker).focus_list()
 
     def action_saved_rooms(self) -> None:
         """Go to the list."""

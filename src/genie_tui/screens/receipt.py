@@ -8,7 +8,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from genie_tui.departure import DRAFT, NOTHING, PLACE, Line
+from genie_tui.exit_report import DRAFT, NOTHING, PLACE, ReportLine
 from genie_tui.screens.dialogs.dialog import Dialog
 from genie_tui.widgets.approvals.key_guard import SOON, KeyGuard, age_of
 
@@ -34,7 +34,7 @@ class ReceiptScreen(Dialog[None]):
     GUARDS_ITSELF = True
 
     def __init__(
-        self, title: str, lines: Sequence[Line], again: str, clock: Callable[[], float]
+        self, title: str, lines: Sequence[ReportLine], again: str, clock: Callable[[], float]
     ) -> None:
         super().__init__()
         self._heading = title
@@ -82,7 +82,7 @@ class ReceiptScreen(Dialog[None]):
         _ = self.dismiss(None)
 
 
-def _told(lines: Sequence[Line]) -> Content:
+def _told(lines: Sequence[ReportLine]) -> Content:
     """The lines, each heading once."""
     width = max((len(line.heading) for line in lines), default=0) + 2
     parts: list[Content] = []

@@ -46,7 +46,7 @@ from genie_tui.bridge import (
     UnsentChanged,
 )
 from genie_tui.keymap import bindings, by_key
-from genie_tui.opening import NewRoom, Opening, Question, ReplayRoom
+from genie_tui.opening import NewRoom, Opening, Question, ReplayRoom, question_after
 from genie_tui.order import Invite, UseModel
 from genie_tui.palette import RoomActions
 from genie_tui.screens.desks import Desks
@@ -59,11 +59,11 @@ from genie_tui.screens.scene import Scene
 from genie_tui.screens.view_desk import ViewDesk
 from genie_tui.screens.work_desk import WorkDesk
 from genie_tui.screens.writing_desk import WritingDesk
-from genie_tui.sequel import question_after, rivals_line
 from genie_tui.text import visible_line
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approvals.card import ApprovalCard
 from genie_tui.widgets.approvals.panel import ApprovalPanel
+from genie_tui.widgets.banner import rivals_line
 from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.join_requests import HostOffer, JoinRequests

@@ -15,8 +15,8 @@ from genie_core.room.seat import Seat
 from genie_core.sessions.view_state import View
 from genie_tui.amounts import counted
 from genie_tui.bridge import Doorman
+from genie_tui.exit_report import UnsavedInput, UnsentText
 from genie_tui.screens.attachments import AttachmentController
-from genie_tui.unsaved import Unsaved, UnsentText
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.brought import quote_name
 from genie_tui.widgets.composer.composer import Composer
@@ -94,7 +94,7 @@ class ViewDesk:
             return True
 
     @property
-    def unsaved(self) -> Unsaved | None:
+    def unsaved(self) -> UnsavedInput | None:
         """Return what was written here and is on no disk; None if there is nothing."""
         seat, view = self._seat(), self._view()
         kept = self._kept
@@ -105,7 +105,7 @@ class ViewDesk:
             return None
         messages = (_text(each.text, each.files, each.quotes) for each in view.unsent)
         draft = _text(view.draft, view.files, view.quotes)
-        return Unsaved(seat.state.title, tuple(messages), draft, self._why or DISK_HANGS)
+        return UnsavedInput(seat.state.title, tuple(messages), draft, self._why or DISK_HANGS)
 
     @property
     def draft_kept(self) -> str:

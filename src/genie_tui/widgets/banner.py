@@ -1,6 +1,7 @@
 """The line below the status bar that explains what is not as it should be."""
 
 import math
+from collections.abc import Sequence
 
 from textual.widgets import Static
 
@@ -73,3 +74,21 @@ class Banner(Static):
                 )
                 said = f"{detail}: {when}" if detail else when.capitalize()
                 return f"{said} {self._remedy}".rstrip()
+
+
+def rivals_line(others: Sequence[str], *, hosts: bool) -> str:
+    """Say that others host the room, too; `hosts` says that this person does."""
+    if not others:
+        return ""
+    names = " and ".join(others)
+    verb = "hosts" if len(others) == 1 else "host"
+    if hosts:
+        return (
+            f"{names} {verb} this room, too: people see only what is said at their own host. Leave "
+            "with ctrl+q and join the other one from the lobby; what only your log has is brought "
+            "to it."
+        )
+    return (
+        f"{names} {verb} this room, too: what is said there is not seen here until one of the "
+        "hosts joins the other."
+    )

@@ -22,13 +22,13 @@ from genie_core.errors import GenieError
 from genie_core.room.seat import Listener
 from genie_tui.app import GenieApp
 from genie_tui.bridge import SavedSummary
-from genie_tui.counsel import Counsel
 from genie_tui.nearby import NearbyRoom
+from genie_tui.onboarding import Onboarding
 from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
 from genie_tui.screens.dialogs.help import HelpScreen
 from genie_tui.screens.lobby import LATEST, LobbyScreen
 from genie_tui.screens.room import RoomScreen
-from genie_tui.widgets.offers import Offers
+from genie_tui.widgets.model_picker import ModelPicker
 
 
 def rooms() -> list[SavedSummary]:
@@ -382,11 +382,11 @@ OFFERS = (
 
 async def test_offered_models_leave_whoever_types_alone_and_are_chosen_by_key() -> None:
     advice = Advice(*OFFERS)
-    app = GenieApp(doorman(), None, "ann", counsel=cast("Counsel", advice))
+    app = GenieApp(doorman(), None, "ann", onboarding=cast("Onboarding", advice))
     async with app.run_test() as pilot:
         title = app.screen.query_one("#new-title", Input)
         await until(pilot, lambda: title.has_focus)
-        card = app.screen.query_one(Offers)
+        card = app.screen.query_one(ModelPicker)
         await pilot.press("f7", *"Sp")
         assert not card.display
         advice.ready.set()
@@ -416,9 +416,9 @@ async def test_offered_models_leave_whoever_types_alone_and_are_chosen_by_key() 
 async def test_offered_models_can_be_put_away(keys: tuple[str, ...], done: str | None) -> None:
     advice = Advice(*OFFERS)
     advice.ready.set()
-    app = GenieApp(doorman(), None, "ann", counsel=cast("Counsel", advice))
+    app = GenieApp(doorman(), None, "ann", onboarding=cast("Onboarding", advice))
     async with app.run_test() as pilot:
-        card = app.screen.query_one(Offers)
+        card = app.screen.query_one(ModelPicker)
         await until(pilot, lambda: card.display)
         await pilot.press("f7")
         await until(pilot, lambda: card.query_one(OptionList).has_focus)
@@ -430,9 +430,9 @@ async def test_offered_models_can_be_put_away(keys: tuple[str, ...], done: str |
 async def test_a_choice_that_cannot_be_written_is_explained() -> None:
     advice = Advice(*OFFERS, error=GenieError("can't write [/red]"))
     advice.ready.set()
-    app = GenieApp(doorman(), None, "ann", counsel=cast("Counsel", advice))
+    app = GenieApp(doorman(), None, "ann", onboarding=cast("Onboarding", advice))
     async with app.run_test() as pilot:
-        card = app.screen.query_one(Offers)
+        card = app.screen.query_one(ModelPicker)
         await until(pilot, lambda: card.display)
         await pilot.press("f7")
         await until(pilot, lambda: card.query_one(OptionList).has_focus)

@@ -2,7 +2,7 @@ from tests.genie_tui.scripted_seat import HandClock
 from textual.app import App
 
 from genie_tui.app import GenieApp
-from genie_tui.departure import Line
+from genie_tui.exit_report import ReportLine
 from genie_tui.screens.receipt import ReceiptScreen
 
 
@@ -10,9 +10,9 @@ async def test_that_any_key_ends_is_in_view_on_the_smallest_terminal() -> None:
     class Small(App[None]):
         VERTICAL_BREAKPOINTS = GenieApp.VERTICAL_BREAKPOINTS
 
-    lines = [Line("cancelled", f"ann: message {number}") for number in range(9)]
+    lines = [ReportLine("cancelled", f"ann: message {number}") for number in range(9)]
     lines.append(
-        Line("saved to", "/home/ann/.local/share/genie-tui/sessions/2026-11-21-standup-3fk9")
+        ReportLine("saved to", "/home/ann/.local/share/genie-tui/sessions/2026-11-21-standup-3fk9")
     )
     again = "Resume it with: genie-tui resume 2026-11-21-standup-3fk9"
     async with Small().run_test(size=(60, 16)) as pilot:

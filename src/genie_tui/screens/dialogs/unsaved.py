@@ -8,10 +8,10 @@ from textual.content import Content
 from textual.widgets import Static
 
 from genie_tui.action import Scope
+from genie_tui.exit_report import UnsavedInput
 from genie_tui.keymap import actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.text import visible_line
-from genie_tui.unsaved import Unsaved
 
 
 class Rescue(Enum):
@@ -31,7 +31,7 @@ class UnsavedScreen(Dialog[Rescue]):
     CSS_PATH = "unsaved.tcss"
     BINDINGS = bindings(Scope.UNSAVED)
 
-    def __init__(self, unsaved: Unsaved, *, can_stay: bool, problem: str = "") -> None:
+    def __init__(self, unsaved: UnsavedInput, *, can_stay: bool, problem: str = "") -> None:
         super().__init__()
         self._unsaved = unsaved
         self._can_stay = can_stay

@@ -2,9 +2,9 @@ import pytest
 from tests.genie_tui.scripted_seat import HandClock, until
 from textual.widgets import Static
 
+from genie_tui.exit_report import UnsavedInput, UnsentText
 from genie_tui.screens.dialogs.dialog import GuardedApp
 from genie_tui.screens.dialogs.unsaved import Rescue, UnsavedScreen
-from genie_tui.unsaved import Unsaved, UnsentText
 
 
 class Host(GuardedApp[None]):
@@ -18,7 +18,7 @@ class Host(GuardedApp[None]):
 
     def on_mount(self) -> None:
         many = tuple(UnsentText(f"message [{number}]") for number in range(60))
-        unsaved = Unsaved("Garden", many, UnsentText("half"), "No [b]space\x1b left")
+        unsaved = UnsavedInput("Garden", many, UnsentText("half"), "No [b]space\x1b left")
         screen = UnsavedScreen(unsaved, can_stay=self.can_stay, problem="that name is taken")
         _ = self.push_screen(screen, self.answers.append)
 

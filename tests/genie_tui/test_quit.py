@@ -1,6 +1,7 @@
-"""How the app ends: what is waited for, what is told, what hurries it."""
+"""Quitting: what is waited for, what is told, what hurries it, what is rescued."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -26,7 +27,10 @@ from genie_core.room.protocol.events import FileRef, MemberJoined, MemberLeft
 from genie_core.room.seat import Unsent
 from genie_core.sessions.view_state import View
 from genie_tui.app import GenieApp
-from genie_tui.departure import Departure, last_words
+from genie_tui.bell import Bell
+from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText, exit_lines
+from genie_tui.opening import NewRoom
+from genie_tui.quit import NotWritten, OpenRoom, default_path, write_unsaved
 from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.help import HelpScreen
@@ -36,6 +40,12 @@ from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.room import RoomScreen
 
 WAY_OUT = "~/sessions/2026-11-21-garden-abcd"
+RECEIPT = Receipt(finished=(Item(3, "ann", "what is 17*23?"),))
+WORDS = UnsavedInput(
+    "Garden",
+    (UnsentText("one\ntwo", ("plan.pdf",)), UnsentText("", ("a\x1b.txt",))),
+    UnsentText("half a sen"),
+)
 
 
 @pytest.fixture
@@ -69,13 +79,13 @@ async def test_a_signal_ends_it_at_once_and_well(seat: ScriptedSeat) -> None:
     async with in_room(seat) as (_, pilot):
         app = pilot.app
         assert isinstance(app, GenieApp)
-        app.request_suspend("SIGTERM")
-        app.request_suspend("SIGTERM")
+        app.quitting.quit_unattended("SIGTERM")
+        app.quitting.quit_unattended("SIGTERM")
         await until(pilot, lambda: app.return_value is not None)
     assert seat.leaves == ["SIGTERM"]
     assert seat.graces == [QUICK_GRACE]
     assert app.return_code == 0
-    assert app.return_value == Departure(
+    assert app.return_value == ExitReport(
         "r1", "Garden", hosted=True, copy=seat.saved, saved_to=WAY_OUT
     )
     assert app.failure == ""
@@ -108,7 +118,7 @@ async def test_suspending_ends_with_a_receipt(seat: ScriptedSeat) -> None:
     assert seat.leaves == [""]
     assert seat.graces == [None]
     departure = pilot.app.return_value
-    assert isinstance(departure, Departure)
+    assert isinstance(departure, ExitReport)
     assert departure.receipt == seat.receipt
 
 
@@ -127,8 +137,8 @@ async def test_the_receipt_tells_of_a_draft_that_was_kept(
         assert "your draft  kept: [b]look here · plan␛.pdf" in told
         await put_away(pilot, clock)
     departure = pilot.app.return_value
-    assert isinstance(departure, Departure)
-    assert "  your draft  kept: [b]look here · plan␛.pdf" in list(last_words(departure))
+    assert isinstance(departure, ExitReport)
+    assert "  your draft  kept: [b]look here · plan␛.pdf" in list(exit_lines(departure))
 
 
 @pytest.mark.parametrize("way", ["ctrl+q", "signal"])
@@ -140,7 +150,7 @@ async def test_a_receipt_is_put_away_by_what_asks_to_end(seat: ScriptedSeat, way
         await pilot.press("ctrl+q")
         assert "Nothing was under way." in await receipt_of(pilot)
         if way == "signal":
-            app.request_suspend("SIGTERM")
+            app.quitting.quit_unattended("SIGTERM")
             await until(pilot, lambda: app.return_value is not None)
         else:
             await put_away(pilot, clock, "ctrl+q")
@@ -159,7 +169,7 @@ async def test_a_signal_ends_whatever_is_above_or_about_to_be_the_receipt(
         if covered:
             await app.push_screen(LeavingScreen(hosts=True))
             assert not isinstance(app.screen, ReceiptScreen)
-        app.request_suspend("SIGHUP")
+        app.quitting.quit_unattended("SIGHUP")
         await until(pilot, lambda: app.return_value is not None)
     assert app.return_code == 0
 
@@ -171,7 +181,7 @@ async def test_a_signal_while_leaving_hurries_and_shows_no_receipt(seat: Scripte
         assert isinstance(app, GenieApp)
         await pilot.press("ctrl+q")
         await until(pilot, lambda: seat.leaves)
-        app.request_suspend("SIGHUP")
+        app.quitting.quit_unattended("SIGHUP")
         assert seat.hurries == 1
         seat.leaving.set()
         await until(pilot, lambda: app.return_value is not None)
@@ -205,7 +215,7 @@ async def test_the_screen_counts_down_what_still_runs(seat: ScriptedSeat) -> Non
         assert "novel" not in str(pilot.app.screen.query_one("#leaving-runs", Static).visual)
         app = pilot.app
         assert isinstance(app, GenieApp)
-        app.request_suspend()
+        app.quitting.quit_unattended()
         seat.leaving.set()
         await until(pilot, lambda: app.return_value is not None)
 
@@ -223,7 +233,7 @@ async def test_a_second_terminal_of_the_host_leaves_and_suspends_nothing() -> No
         second.leaving.set()
         await put_away(pilot, clock)
         copy = second.saved
-        assert pilot.app.return_value == Departure(
+        assert pilot.app.return_value == ExitReport(
             "r1", "Garden", hosted=False, copy=copy, saved_to=WAY_OUT
         )
 
@@ -252,7 +262,7 @@ async def test_a_suspend_that_is_cut_off_is_waited_for(seat: ScriptedSeat) -> No
     async with in_room(seat) as (_, pilot):
         app = pilot.app
         assert isinstance(app, GenieApp)
-        app.request_suspend("SIGHUP")
+        app.quitting.quit_unattended("SIGHUP")
         await until(pilot, lambda: seat.leaves)
         app.exit()
         asyncio.get_running_loop().call_later(0.05, seat.leaving.set)
@@ -265,7 +275,7 @@ async def test_leaving_that_fails_is_one_line(seat: ScriptedSeat) -> None:
         seat.leave_error = GenieError("the disk is full\nreally")
         app = pilot.app
         assert isinstance(app, GenieApp)
-        app.request_suspend()
+        app.quitting.quit_unattended()
         await until(pilot, lambda: app.failure)
     assert app.failure == "the disk is full really"
     assert app.return_code == 1
@@ -407,7 +417,7 @@ async def test_what_the_disk_does_not_take_is_written_elsewhere(
     assert "half a [b]sen" in text
     assert seat.leaves == [""]
     assert str(fresh) in app.failure
-    assert app.to_print == []
+    assert app.quitting.to_print == []
 
 
 async def test_what_the_disk_does_not_take_is_printed(seat: ScriptedSeat) -> None:
@@ -416,7 +426,9 @@ async def test_what_the_disk_does_not_take_is_printed(seat: ScriptedSeat) -> Non
         await pilot.press("ctrl+q")
         await choose(pilot, clock, "p")
         await put_away(pilot, clock)
-    assert {"first", "words", "[attached: plan␛.pdf]", "half a [b]sen"} <= set(app.to_print)
+    assert {"first", "words", "[attached: plan␛.pdf]", "half a [b]sen"} <= set(
+        app.quitting.to_print
+    )
 
 
 async def test_with_nobody_there_it_is_written_to_a_temporary_file(
@@ -424,7 +436,7 @@ async def test_with_nobody_there_it_is_written_to_a_temporary_file(
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     async with full_disk(seat, HandClock()) as (_, pilot, app):
-        app.request_suspend("SIGTERM")
+        app.quitting.quit_unattended("SIGTERM")
         await until(pilot, lambda: app.failure)
     (written,) = tmp_path.glob("genie-tui-Garden-*.txt")
     assert "half a [b]sen" in written.read_text()
@@ -436,9 +448,9 @@ async def test_with_nobody_there_and_no_disk_at_all_it_is_printed(
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
     async with full_disk(seat, HandClock()) as (_, pilot, app):
-        app.request_suspend("SIGTERM")
+        app.quitting.quit_unattended("SIGTERM")
         await until(pilot, lambda: app.failure)
-    assert "half a [b]sen" in app.to_print
+    assert "half a [b]sen" in app.quitting.to_print
 
 
 async def test_a_disk_that_fills_while_leaving_loses_nothing_either(seat: ScriptedSeat) -> None:
@@ -458,7 +470,7 @@ async def test_a_disk_that_fills_while_leaving_loses_nothing_either(seat: Script
         assert isinstance(app.screen, UnsavedScreen)
         await choose(pilot, clock, "p")
         await put_away(pilot, clock)
-    assert "late words" in app.to_print
+    assert "late words" in app.quitting.to_print
 
 
 async def test_asking_again_while_a_disk_is_slow_does_not_begin_anew(seat: ScriptedSeat) -> None:
@@ -503,7 +515,7 @@ async def test_a_signal_does_not_wait_for_an_answer(
         await until(pilot, lambda: isinstance(app.screen, AskLineScreen))
         await pilot.press("f1")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
-        app.request_suspend("SIGHUP")
+        app.quitting.quit_unattended("SIGHUP")
         await until(pilot, lambda: app.return_value is not None or app.failure)
     (written,) = tmp_path.glob("genie-tui-*.txt")
     assert "late words" in written.read_text()
@@ -548,7 +560,7 @@ async def test_a_signal_asks_nobody_and_ends_a_question(crowd: ScriptedSeat) -> 
         assert isinstance(app, GenieApp)
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
-        app.request_suspend("SIGTERM")
+        app.quitting.quit_unattended("SIGTERM")
         await until(pilot, lambda: app.return_value is not None)
     assert crowd.leaves == ["SIGTERM"]
 
@@ -568,3 +580,98 @@ async def test_suspending_in_the_lobby_ends_well() -> None:
         await pilot.press("ctrl+q")
         await pilot.pause()
     assert app.return_code == 0
+
+
+# The open room
+
+
+async def test_a_room_that_never_opened_leaves_nothing_behind(seat: ScriptedSeat) -> None:
+    doorman = ScriptedDoorman(seat)
+    screen = RoomScreen(doorman, NewRoom("x"), lambda: 0.0, Bell("mine", lambda: 0.0))
+    room = OpenRoom(screen, doorman)
+    assert (room.seat, room.hosts) == (None, False)
+    assert await room.leave("enough", None) is None
+    assert seat.leaves == []
+
+
+async def test_who_leaves_twice_leaves_once_and_is_told_the_same(seat: ScriptedSeat) -> None:
+    doorman = ScriptedDoorman(seat)
+    seat.receipt = RECEIPT
+    seat.ask()
+    async with in_room(seat, doorman=doorman) as (screen, _):
+        room = OpenRoom(screen, doorman)
+        assert room.hosts
+        first, second = await asyncio.gather(room.leave("one", 1.0), room.leave("two", None))
+        assert (seat.leaves, seat.graces) == (["one"], [1.0])
+        told = ExitReport(
+            "r1",
+            "Garden",
+            hosted=True,
+            waiting=1,
+            copy=seat.saved,
+            receipt=RECEIPT,
+            saved_to=f"~/sessions/{seat.saved}",
+        )
+        assert first == second == told
+
+
+async def test_a_view_that_breaks_keeps_nobody_from_leaving(
+    seat: ScriptedSeat, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken() -> bool:
+        raise ZeroDivisionError
+
+    doorman = ScriptedDoorman(seat)
+    async with in_room(seat, doorman=doorman) as (screen, pilot):
+        await until(pilot, lambda: seat.saved in doorman.views)  # else it is tried meanwhile
+        monkeypatch.setattr(screen.views, "keep", broken)
+        app = pilot.app
+        assert isinstance(app, GenieApp)
+        app.quitting.quit_unattended()
+        await until(pilot, lambda: app.return_value is not None)
+    assert seat.left
+    assert "the view of the room could not be kept" in caplog.text
+
+
+# Saving elsewhere what no disk took
+
+
+def test_all_of_it_is_written_for_this_user_alone(tmp_path: Path) -> None:
+    file = write_unsaved(str(tmp_path / "words"), WORDS)
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert file.read_text() == WORDS.text
+    for part in ("one\ntwo", "[attached: plan.pdf]", "[attached: a\x1b.txt]", "half a sen"):
+        assert part in WORDS.text
+
+
+def test_a_home_folder_may_be_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert write_unsaved("~/words", WORDS) == tmp_path / "words"
+
+
+def test_nothing_is_replaced_and_no_link_followed(tmp_path: Path) -> None:
+    taken, link = tmp_path / "taken", tmp_path / "link"
+    taken.write_text("mine")
+    link.symlink_to(tmp_path / "elsewhere")
+    for path in (taken, link, tmp_path / "none" / "words"):
+        with pytest.raises(NotWritten, match="can't write"):
+            write_unsaved(str(path), WORDS)
+    assert taken.read_text() == "mine"
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_part_of_it_does_not_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int, content: bytes) -> None:
+        os.write(descriptor, content[:5])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("genie_tui.quit.write_whole", full)
+    with pytest.raises(NotWritten, match="No space left"):
+        write_unsaved(str(tmp_path / "words"), WORDS)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_of_its_own_is_offered() -> None:
+    path = Path(default_path("../../[Garden]\x1b"))
+    assert path.parent == Path(gettempdir())
+    assert path.suffix == ".txt"

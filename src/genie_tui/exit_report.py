@@ -1,4 +1,4 @@
-"""What is said when a room has been left: on the last screen, and on the terminal after it."""
+"""The report after a room was left, for the last screen and for the terminal after it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -7,8 +7,9 @@ from shlex import quote
 from typing import Final
 
 from genie_core.room.departure import Item, Receipt
+from genie_tui.amounts import counted
 from genie_tui.locations import short_path
-from genie_tui.text import visible_line
+from genie_tui.text import visible, visible_line
 
 NOTHING: Final = "Nothing was under way."
 DRAFT: Final = "your draft"
@@ -20,13 +21,13 @@ SHOWN: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Departure:
-    """The room that was left in good order, for the lines that say how to come back.
+class ExitReport:
+    """A room that was left, and how to come back.
 
     `waiting` counts the tool calls that this person had not answered. `copy` is the name of the
-    folder if it is a copy of what somebody else opened, empty without one. `saved_to` is where all
-    of it is, and `draft` the beginning of what was written, not sent and kept there. `elsewhere`
-    says where what the room's disk did not take is instead.
+    folder if it is a copy of a room that another member opened, otherwise empty. `saved_to` is
+    where all of it is, and `draft` the beginning of what was written, not sent and kept there.
+    `elsewhere` says where to find what the room's disk did not take.
     """
 
     room: str
@@ -57,26 +58,26 @@ class Departure:
         return f"Join it again with: genie-tui join {_typed(self.copy)}" if self.copy else ""
 
 
-def last_words(departure: Departure) -> Iterator[str]:
+def exit_lines(report: ExitReport) -> Iterator[str]:
     """The lines for the terminal; the last one says how to come back."""
-    if departure.receipt != Receipt() or departure.draft:
-        lines = list(receipt_lines(departure))
+    if report.receipt != Receipt() or report.draft:
+        lines = list(receipt_lines(report))
         width = max(len(line.heading) for line in lines) + 2
         yield from (f"  {line.heading:<{width}}{line.text}" for line in lines)
-    yield f"{departure.what} {departure.again}".rstrip()
+    yield f"{report.what} {report.again}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ReportLine:
     """A line of a receipt: under which heading it stands, and what it says."""
 
     heading: str
     text: str
 
 
-def receipt_lines(departure: Departure) -> Iterator[Line]:
+def receipt_lines(report: ExitReport) -> Iterator[ReportLine]:
     """What was finished, cancelled, parked and left behind, and where everything is saved."""
-    receipt = departure.receipt
+    receipt = report.receipt
     for heading, items in (
         ("finished", receipt.finished),
         ("cancelled", receipt.cancelled),
@@ -85,19 +86,73 @@ def receipt_lines(departure: Departure) -> Iterator[Line]:
         ("unheard", receipt.unheard),
     ):
         for item in items[:SHOWN]:
-            yield Line(heading, _said(item, heading, kept=not receipt.problems))
+            yield ReportLine(heading, _said(item, heading, kept=not receipt.problems))
         if len(items) > SHOWN:
-            yield Line(heading, f"and {len(items) - SHOWN} more")
+            yield ReportLine(heading, f"and {len(items) - SHOWN} more")
     if receipt.unsent and not receipt.problems:
-        yield Line("unsent", _unsent(receipt.unsent))
+        yield ReportLine("unsent", _unsent(receipt.unsent))
     for problem in receipt.problems:
-        yield Line("problem", visible_line(problem))
-    if departure.elsewhere:
-        yield Line("not saved", visible_line(departure.elsewhere))
-    if departure.draft:
-        yield Line(DRAFT, f"kept: {visible_line(departure.draft)}")
-    if departure.saved_to:
-        yield Line(PLACE, visible_line(short_path(Path(departure.saved_to))))
+        yield ReportLine("problem", visible_line(problem))
+    if report.elsewhere:
+        yield ReportLine("not saved", visible_line(report.elsewhere))
+    if report.draft:
+        yield ReportLine(DRAFT, f"kept: {visible_line(report.draft)}")
+    if report.saved_to:
+        yield ReportLine(PLACE, visible_line(short_path(Path(report.saved_to))))
+
+
+@dataclass(frozen=True, slots=True)
+class UnsentText:
+    """A message that was not sent, with the names of its attachments."""
+
+    text: str
+    attachments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UnsavedInput:
+    """What the room's disk did not take: messages that were not sent, oldest first, and the draft.
+
+    `title` is that of the room. `why` says in one line why its disk did not take them.
+    """
+
+    title: str
+    messages: tuple[UnsentText, ...] = ()
+    draft: UnsentText = UnsentText("")
+    why: str = ""
+
+    @property
+    def what(self) -> str:
+        """Summarize it in a few words."""
+        parts = [counted(len(self.messages), "unsent message")] if self.messages else []
+        if self.draft.text:
+            parts.append("your draft")
+        elif self.draft.attachments:
+            parts.append("what is attached to your draft")
+        return " and ".join(parts)
+
+    @property
+    def text(self) -> str:
+        """All of it, to be read; as it was written, so not safe to show."""
+        return "\n".join([f"Not saved in {self.title or 'the room'}:", *self._parts(), ""])
+
+    def lines(self) -> Iterator[str]:
+        """All of it for a terminal, safe to show."""
+        yield from (visible_line(line) for line in visible(self.text).splitlines())
+
+    def _parts(self) -> Iterator[str]:
+        for number, message in enumerate(self.messages, 1):
+            yield from _part(f"Unsent message {number}", message)
+        if self.draft != UnsentText(""):
+            yield from _part("Draft", self.draft)
+
+
+def _part(heading: str, message: UnsentText) -> Iterator[str]:
+    yield f"\n--- {heading} ---"
+    if message.text:
+        yield message.text
+    for name in message.attachments:
+        yield f"[attached: {name}]"
 
 
 def _typed(name: str) -> str:

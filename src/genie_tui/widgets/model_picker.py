@@ -26,12 +26,12 @@ NEVER: Final = "never"
 _TITLE: Final = "No language model is set yet. These could answer; f7 to choose."
 
 
-class Offers(Vertical):
+class ModelPicker(Vertical):
     """Lists models, hidden until there are any. It never takes the focus by itself."""
 
     BINDINGS = bindings(Scope.OFFERS)
 
-    class Taken(Message):
+    class Picked(Message):
         """The person wants this model; no name is the offline helper."""
 
         def __init__(self, choice: ModelChoice) -> None:
@@ -86,9 +86,9 @@ class Offers(Vertical):
         if chosen == NEVER:
             self.post_message(self.Dismissed(for_ever=True))
         elif chosen == OFFLINE:
-            self.post_message(self.Taken(ModelChoice()))
+            self.post_message(self.Picked(ModelChoice()))
         else:
-            self.post_message(self.Taken(self._offers[int(chosen)].choice))
+            self.post_message(self.Picked(self._offers[int(chosen)].choice))
 
     def action_not_now(self) -> None:
         """Put the card away until the next start."""

@@ -7,8 +7,8 @@ import pytest
 from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.models.discover import ModelOffer
 from genie_core.assistant.secrets import OwnSecrets
-from genie_tui.counsel import MOST, Counsel
 from genie_tui.locations import Locations, find_locations
+from genie_tui.onboarding import MOST, Onboarding
 from genie_tui.settings import Settings
 from genie_tui.settings_file import SettingsError
 from genie_tui.settings_source import SettingsSource
@@ -33,12 +33,12 @@ def places(tmp_path: Path) -> Locations:
     return find_locations({"GENIE_HOME": str(tmp_path)})
 
 
-def counsel(
+def onboarding(
     places: Locations, looking: Looking, used: list[Settings] | None = None, **env: str
-) -> Counsel:
+) -> Onboarding:
     source = SettingsSource(places.settings_file, env)
     taken = [] if used is None else used
-    return Counsel(source, places, "ann", taken.append, looking)
+    return Onboarding(source, places, "ann", taken.append, looking)
 
 
 async def test_on_the_first_start_models_are_looked_for_by_the_names_of_keys(
@@ -46,7 +46,7 @@ async def test_on_the_first_start_models_are_looked_for_by_the_names_of_keys(
 ) -> None:
     OwnSecrets("ann", places.secrets, keyring=lambda: None).set("MISTRAL_API_KEY", "the value")
     looking = Looking(MOST + 3)
-    offers = await counsel(places, looking, OPENAI_API_KEY="x").offers()
+    offers = await onboarding(places, looking, OPENAI_API_KEY="x").offers()
     assert offers == looking.offers[:MOST]
     (given,) = looking.given
     assert given.keys() == {"MISTRAL_API_KEY", "OPENAI_API_KEY"}
@@ -55,7 +55,7 @@ async def test_on_the_first_start_models_are_looked_for_by_the_names_of_keys(
 
 async def test_a_choice_is_written_used_and_not_asked_for_again(places: Locations) -> None:
     used: list[Settings] = []
-    advice = counsel(places, Looking(), used)
+    advice = onboarding(places, Looking(), used)
     await advice.take(LOCAL)
     assert tomllib.loads(places.settings_file.read_text()) == {
         "model": LOCAL.name,
@@ -63,36 +63,36 @@ async def test_a_choice_is_written_used_and_not_asked_for_again(places: Location
     }
     assert [(each.model, each.base_url) for each in used] == [(LOCAL.name, LOCAL.base_url)]
     assert await advice.offers() == []
-    assert await counsel(places, Looking()).offers() == []
+    assert await onboarding(places, Looking()).offers() == []
 
 
 async def test_the_offline_helper_is_a_choice_too(places: Locations) -> None:
-    await counsel(places, Looking()).take(ModelChoice())
+    await onboarding(places, Looking()).take(ModelChoice())
     assert tomllib.loads(places.settings_file.read_text()) == {"model": ""}
 
 
 async def test_who_dismisses_it_is_asked_at_the_next_start(places: Locations) -> None:
-    advice = counsel(places, Looking())
+    advice = onboarding(places, Looking())
     advice.dismiss()
     assert await advice.offers() == []
-    assert await counsel(places, Looking()).offers() != []
+    assert await onboarding(places, Looking()).offers() != []
     assert not places.settings_file.exists()
 
 
 async def test_who_declines_is_never_asked_again_and_nothing_is_set(places: Locations) -> None:
-    await counsel(places, Looking()).decline()
+    await onboarding(places, Looking()).decline()
     again = Looking()
-    assert await counsel(places, again).offers() == []
+    assert await onboarding(places, again).offers() == []
     assert again.given == []
     assert not places.settings_file.exists()
 
 
 async def test_who_has_settings_or_a_model_is_offered_nothing(places: Locations) -> None:
     looking = Looking()
-    assert await counsel(places, looking, GENIE_MODEL="ollama:qwen3").offers() == []
+    assert await onboarding(places, looking, GENIE_MODEL="ollama:qwen3").offers() == []
     places.settings_file.parent.mkdir(parents=True)
     places.settings_file.write_text("")
-    assert await counsel(places, looking).offers() == []
+    assert await onboarding(places, looking).offers() == []
     assert looking.given == []
 
 
@@ -100,7 +100,7 @@ async def test_a_disk_that_takes_nothing_is_one_line(places: Locations) -> None:
     places.config.parent.mkdir(parents=True, exist_ok=True)
     places.config.write_text("in the way")
     places.data.write_text("in the way")
-    advice = counsel(places, Looking())
+    advice = onboarding(places, Looking())
     for doing in (advice.take(LOCAL), advice.decline()):
         with pytest.raises(SettingsError) as failure:
             await doing

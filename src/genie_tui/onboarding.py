@@ -1,4 +1,4 @@
-"""The first start: which model a person who has set none could use, and setting it for them."""
+"""The first start: offer models that could answer, and set the one that is chosen."""
 
 import asyncio
 import logging
@@ -25,8 +25,8 @@ MOST: Final = 6
 logger = logging.getLogger(__name__)
 
 
-class Counsel:
-    """Offers models to somebody who has neither a settings file nor a model, until they choose.
+class Onboarding:
+    """Offers models to a person who has neither a settings file nor a model, until they choose.
 
     `use` is told the settings that a choice leads to. `look` finds the models that there are, from
     the names of variables and stored secrets.
@@ -48,7 +48,7 @@ class Counsel:
         self._over = False
 
     async def offers(self) -> list[ModelOffer]:
-        """Look for models, unless nobody wants to know; none if something goes wrong."""
+        """Look for models, unless none are to be offered; none if something goes wrong."""
         try:
             if self._over or not await asyncio.to_thread(self._is_wanted):
                 return []
@@ -84,13 +84,13 @@ class Counsel:
         """
         self._over = True
         try:
-            await asyncio.to_thread(replace_file, self._locations.no_counsel, b"")
+            await asyncio.to_thread(replace_file, self._locations.no_model_offers, b"")
         except OSError as error:
-            file = self._locations.no_counsel
+            file = self._locations.no_model_offers
             raise SettingsError(f"can't write {file}: {reason(error)}") from error
 
     def _is_wanted(self) -> bool:
-        if self._source.file.exists() or self._locations.no_counsel.exists():
+        if self._source.file.exists() or self._locations.no_model_offers.exists():
             return False
         return not self._source.read().settings.model
 

@@ -1,0 +1,377 @@
+"""Quitting: leave the open room in good order, rescue what no disk took, and show a receipt."""
+
+import asyncio
+import logging
+import os
+import tempfile
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from time import strftime
+from typing import Any, Final, TypeVar
+
+from textual.app import App
+from textual.content import Content
+from textual.screen import Screen
+from textual.worker import WorkerCancelled, WorkerFailed
+
+from genie_core.errors import GenieError
+from genie_core.room.departure import QUICK_GRACE, Ending, Receipt
+from genie_core.room.protocol.errors import LeftInDisorder
+from genie_core.room.seat import Seat
+from genie_core.runtime.tasks import start_task
+from genie_core.storage.atomic import create_file, reason, sync_data, write_whole
+from genie_core.storage.filenames import safe_name
+from genie_tui.amounts import counted
+from genie_tui.bridge import Doorman
+from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText, receipt_lines
+from genie_tui.screens.dialogs.ask_line import AskLineScreen
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.leaving import LeavingScreen
+from genie_tui.screens.dialogs.unsaved import Rescue, UnsavedScreen
+from genie_tui.screens.receipt import ReceiptScreen
+from genie_tui.screens.room import RoomScreen
+from genie_tui.widgets.composer.attachments import others_here
+
+VIEW_TIMEOUT: Final = 5.0
+"""Seconds that the disk gets for a draft when the room is left."""
+
+LONGEST: Final = 4_096
+"""Characters that a path may have."""
+
+NEW_FILE: Final = "A new file that only you can read. A name that is taken is not overwritten."
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+
+class OpenRoom:
+    """The room on the screen. It is left once, however often and by whichever caller that is asked."""
+
+    def __init__(self, screen: RoomScreen, doorman: Doorman) -> None:
+        self.screen = screen
+        self._doorman = doorman
+        self._leaving: asyncio.Task[Receipt] | None = None
+
+    @property
+    def seat(self) -> Seat | None:
+        """The person's seat, None until the room is open."""
+        return self.screen.seat
+
+    @property
+    def hosts(self) -> bool:
+        """Whether the room is hosted from here."""
+        return self.seat is not None and self.seat.hosting is not None
+
+    async def unsaved(self) -> UnsavedInput | None:
+        """Save what was written here; return what the room's disk did not take of it."""
+        return None if await self._save_view() else self.screen.views.unsaved
+
+    async def leave(self, reason: str, grace: float | None) -> ExitReport | None:
+        """Leave the room, with the reason and grace of the first call; None if it never was open.
+
+        Cancelling the wait changes nothing. Errors as `Seat.leave`.
+        """
+        seat = self.seat
+        if seat is None:
+            return None
+        if self._leaving is None:
+            # A task of its own, which outlives the worker that may be cancelled with the screen.
+            self._leaving = start_task(self._leave(seat, reason, grace))
+        return self.report(seat, await asyncio.shield(self._leaving))
+
+    def report(self, seat: Seat, receipt: Receipt) -> ExitReport:
+        """What to tell about the room that was left with this receipt."""
+        state = seat.state
+        return ExitReport(
+            state.room,
+            state.title,
+            self.hosts,
+            len(state.pending_for(seat.name)) + len(state.parked_for(seat.name)),
+            "" if self.hosts and seat.saved == state.room else seat.saved,
+            receipt,
+            self._doorman.place_of(seat.saved) if seat.saved else "",
+            self.screen.views.draft_kept,
+        )
+
+    async def _leave(self, seat: Seat, reason: str, grace: float | None) -> Receipt:
+        """Save the view, leave, and save what has not been sent by then."""
+        await self._save_view()
+        problems: tuple[str, ...] = ()
+        try:
+            receipt = await seat.leave(reason, grace)
+        except LeftInDisorder as error:
+            receipt, problems = error.receipt, error.receipt.problems
+        saved = await self._save_view()
+        problems += self._losses(seat, receipt, view_saved=saved)
+        if receipt.unsent and seat.saved and saved and problems:
+            problems += (f"{receipt.unsent} of your messages go out when you are back",)
+        if problems:
+            raise LeftInDisorder(replace(receipt, problems=problems))
+        return receipt
+
+    def _losses(self, seat: Seat, receipt: Receipt, *, view_saved: bool) -> tuple[str, ...]:
+        lost: list[str] = []
+        unsaved = self.screen.views.unsaved
+        if receipt.unheard and seat.saved and not view_saved:
+            what = counted(len(receipt.unheard), "message")
+            lost.append(f"how the work on {what} ended never reached the disk")
+        if receipt.unsent and seat.saved and not view_saved:
+            lost.append(f"{receipt.unsent} of your messages never reached the room's disk")
+        if unsaved is not None and unsaved.draft != UnsentText(""):
+            lost.append("your draft never reached the room's disk")
+        return tuple(lost)
+
+    async def _save_view(self) -> bool:
+        """Save the view if that is possible soon. Nothing depends on it."""
+        try:
+            async with asyncio.timeout(VIEW_TIMEOUT):
+                return await self.screen.views.keep()
+        except Exception:  # the app may be breaking, and the room has to be left all the more
+            logger.exception("the view of the room could not be kept")
+            return False
+
+
+class QuitFlow:
+    """Leaves the room that `room` returns, if there is one, and lets the app end after it.
+
+    `end` is then called with the report and with what went wrong, which is empty if nothing did.
+    `to_print` are lines for the terminal afterwards: what a person wrote that no disk took.
+    """
+
+    def __init__(
+        self,
+        app: App[ExitReport],
+        room: Callable[[], OpenRoom | None],
+        end: Callable[[ExitReport | None, str], None],
+        clock: Callable[[], float],
+    ) -> None:
+        self._app = app
+        self._room = room
+        self._end = end
+        self._clock = clock
+        self._unattended = asyncio.Event()
+        self._shows_receipt = False
+        self._question: Screen[Any] | None = None
+        self._rescued: UnsavedInput | None = None
+        self._elsewhere = ""
+        self._writing = False
+        self.began = False
+        self.to_print: list[str] = []
+
+    def quit_unattended(self, reason: str = "") -> None:
+        """Quit quickly and without a question, for signals: there may be no person at the terminal.
+
+        Call it on the event loop. Calling it again while it goes on ends what still runs, and puts
+        a receipt away that is shown. An open question is not waited for.
+        """
+        self._unattended.set()
+        if self._shows_receipt:
+            return
+        if self._question is not None and self._asks:
+            while self._app.screen is not self._question:
+                _ = self._app.pop_screen()
+            _ = self._question.dismiss(None)
+        self._leave_or_hurry(reason, QUICK_GRACE)
+
+    def quit(self) -> None:
+        """Quit for the person at the terminal; called again, wait for no agent any more.
+
+        First ask whether to suspend the room for others, and where to save what no disk takes. The
+        person may stay.
+        """
+        if isinstance(self._app.screen, ReceiptScreen):
+            self._app.screen.end()
+        elif self.began:
+            self._leave_or_hurry("", None)
+        elif not (self._asks or self._writing):
+            self._app.run_worker(self._ask_first(), group="asking before the end", exclusive=True)
+
+    def _leave_or_hurry(self, reason: str, grace: float | None) -> None:
+        if not self.began:
+            self.began = True
+            self._app.run_worker(self._leave(reason, grace), group="suspending")
+        elif (room := self._room()) is not None and room.seat is not None:
+            room.seat.hurry()
+
+    async def _leave(self, reason: str, grace: float | None) -> None:
+        """Leave the room, show the person a receipt, and end."""
+        if (room := self._room()) is not None:
+            await self._app.push_screen(_leaving_screen(room))
+            await self._stop_opening(room)
+        room = self._room()  # another one if the room was being changed
+        report, problem = None, ""
+        if room is not None and room.seat is not None:
+            try:
+                report = await room.leave(reason, grace)
+            except LeftInDisorder as error:
+                report, problem = room.report(room.seat, error.receipt), str(error)
+            except GenieError as error:
+                problem = str(error)
+            await self._rescue_the_rest(room)
+        if report is not None and self._elsewhere:
+            report = replace(report, elsewhere=self._elsewhere)
+            problem = f"{problem}; {self._elsewhere}" if problem else ""
+        if report is not None:
+            await self._show_receipt(report)
+        self._end(report, problem)
+
+    async def _stop_opening(self, room: OpenRoom) -> None:
+        workers = [worker for worker in self._app.workers if worker.group == "opening"]
+        if room.seat is None and workers:
+            self._app.workers.cancel_group(room.screen, "opening")
+            with suppress(WorkerCancelled, WorkerFailed):
+                await self._app.workers.wait_for_complete([w for w in workers if not w.is_finished])
+
+    async def _show_receipt(self, report: ExitReport) -> None:
+        """Show it until the person has put it away, or may not be there any more."""
+        if self._unattended.is_set():
+            return
+        self._shows_receipt = True
+        screen = ReceiptScreen(report.what, list(receipt_lines(report)), report.again, self._clock)
+        await self._app.push_screen(screen, lambda _: self._unattended.set())
+        await self._unattended.wait()
+
+    # Questions
+
+    @property
+    def _asks(self) -> bool:
+        """Whether a question is open, before or after leaving."""
+        return self._question in self._app.screen_stack
+
+    async def _ask_first(self) -> None:
+        room = self._room()
+        if room is None or room.seat is None or await self._may_leave(room, room.seat):
+            self._leave_or_hurry("", None)
+
+    async def _may_leave(self, room: OpenRoom, seat: Seat) -> bool:
+        others = others_here(seat.state, seat.name) if room.hosts else []
+        if others and not await self._put(
+            ConfirmScreen("Suspend the room for everyone?", _about(others), "suspend", self._clock)
+        ):
+            return False
+        unsaved = await self._written(room.unsaved())
+        return unsaved is None or await self._rescue(unsaved, can_stay=True)
+
+    async def _rescue(self, unsaved: UnsavedInput, *, can_stay: bool) -> bool:
+        """Ask where to save what no disk took, and do it; False if the person stays."""
+        problem = ""
+        while not self._unattended.is_set():
+            match await self._put(UnsavedScreen(unsaved, can_stay=can_stay, problem=problem)):
+                case Rescue.WRITE:
+                    path, problem = await self._written(self._write(unsaved))
+                    if not path:
+                        continue
+                    self.to_print.clear()
+                    self._elsewhere = f"{unsaved.what}: written to {path}"
+                case Rescue.PRINT:
+                    self.to_print[:] = unsaved.lines()
+                    self._elsewhere = f"{unsaved.what}: printed on the terminal when this ends"
+                case _:
+                    return False
+            self._rescued = unsaved
+            return True
+        return False  # a signal came
+
+    async def _write(self, unsaved: UnsavedInput) -> tuple[str, str]:
+        """Write it where the person wants; returns where, or what went wrong."""
+        line = AskLineScreen(
+            f"Write {unsaved.what} to", default_path(unsaved.title), NEW_FILE, LONGEST
+        )
+        answer = await self._put(line)
+        if not answer:
+            return "", ""
+        try:
+            return str(await asyncio.to_thread(write_unsaved, answer, unsaved)), ""
+        except NotWritten as error:
+            return "", str(error)
+
+    async def _rescue_the_rest(self, room: OpenRoom) -> None:
+        """Save elsewhere what was not asked about, since the room has been left by now."""
+        unsaved = await room.unsaved()
+        if unsaved is None or (self._rescued is not None and _same(unsaved, self._rescued)):
+            return
+        if await self._rescue(unsaved, can_stay=False):
+            return
+        try:
+            path = await asyncio.to_thread(write_unsaved, default_path(unsaved.title), unsaved)
+            self._elsewhere = f"{unsaved.what}: written to {path}"
+        except NotWritten as error:
+            self._elsewhere = f"{unsaved.what}: printed on the terminal when this ends; {error}"
+            self.to_print[:] = unsaved.lines()
+        logger.warning("%s", self._elsewhere)  # there may be no terminal to say it on
+
+    async def _written(self, writing: Awaitable[T]) -> T:
+        """Wait for a disk; being asked to quit once more does not start it again."""
+        self._writing = True
+        try:
+            return await writing
+        finally:
+            self._writing = False
+
+    async def _put(self, question: Screen[T]) -> T | None:
+        self._question = question
+        return await self._app.push_screen_wait(question)
+
+
+def _leaving_screen(room: OpenRoom) -> LeavingScreen:
+    def ending() -> Ending | None:
+        return room.seat.ending if room.seat is not None else None
+
+    return LeavingScreen(hosts=room.hosts, ending=ending)
+
+
+def _about(others: Sequence[str]) -> Content:
+    *most, last = others
+    names = f"{', '.join(most)} and {last} are" if most else f"{last} is"
+    return Content(
+        f"{names} here. Their messages wait until you resume the room.\n\n"
+        "To let it go on without you, go back and hand it over: /host NAME"
+    )
+
+
+def _same(one: UnsavedInput, other: UnsavedInput) -> bool:
+    return (one.messages, one.draft) == (other.messages, other.draft)
+
+
+class NotWritten(GenieError):
+    """A file could not be written."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"can't write {path}: {why}")
+        self.path = path
+
+
+def default_path(title: str) -> str:
+    """A new file among the temporary ones, which are often on another disk."""
+    name = f"genie-tui-{safe_name(title)[:40] or 'room'}-{strftime('%Y%m%d-%H%M%S')}.txt"
+    return str(Path(tempfile.gettempdir()) / name)
+
+
+def write_unsaved(typed: str, unsaved: UnsavedInput) -> Path:
+    """Write it to a new file that only this user can read; nothing is replaced. Returns the file.
+
+    It blocks, so call it off the event loop.
+
+    Raises:
+        NotWritten: there is such a file already, or the disk does not take it.
+
+    """
+    path = Path(typed)
+    try:
+        path = path.expanduser().absolute()
+        descriptor = create_file(path)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise NotWritten(path, reason(error)) from error
+    try:
+        write_whole(descriptor, unsaved.text.encode("utf-8", "surrogatepass"))
+        sync_data(descriptor)
+    except OSError as error:
+        with suppress(OSError):
+            path.unlink()  # a part of it would pass for all
+        raise NotWritten(path, reason(error)) from error
+    finally:
+        os.close(descriptor)
+    return path

@@ -1,0 +1,50 @@
+import shlex
+
+import pytest
+
+from genie_core.room.departure import Item, Receipt
+from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText, exit_lines
+
+HOSTILE = "\x1b]0;x\x07\x9b31m\u202e$(touch /tmp/x); r1\nr2"
+
+
+def test_the_way_back_leads_to_the_folder() -> None:
+    (line,) = exit_lines(ExitReport("2026-11-21-standup-3fk9", "Standup", hosted=True))
+    assert line.endswith("genie-tui resume 2026-11-21-standup-3fk9")
+    (line,) = exit_lines(ExitReport("r1", "Standup", hosted=True, copy="r1@ann"))
+    assert line.endswith("genie-tui resume r1@ann")
+    (line,) = exit_lines(ExitReport("r1", "Standup", hosted=False, copy="r1@bob"))
+    assert line.endswith("genie-tui join r1@bob")
+
+
+@pytest.mark.parametrize("hosted", [True, False])
+def test_nothing_of_a_room_commands_the_terminal_or_the_shell(hosted: bool) -> None:
+    item = Item(4, HOSTILE, HOSTILE, HOSTILE)
+    receipt = Receipt((item,), (item,), (item,), (item,), problems=(HOSTILE,))
+    for left in (
+        ExitReport(HOSTILE, HOSTILE, hosted=hosted, receipt=receipt, saved_to=HOSTILE),
+        ExitReport(HOSTILE, HOSTILE, hosted=hosted, copy=HOSTILE),
+    ):
+        for line in exit_lines(left):
+            assert line.isprintable()
+        if left.again:
+            words = shlex.split(left.again.partition(": ")[2], comments=True)
+            assert (words[0], len(words)) == ("genie-tui", 3)
+
+
+WORDS = UnsavedInput(
+    "Garden",
+    (UnsentText("one\ntwo", ("plan.pdf",)), UnsentText("", ("a\x1b.txt",))),
+    UnsentText("half a sen"),
+)
+
+
+def test_it_says_what_there_is() -> None:
+    assert WORDS.what == "2 unsent messages and your draft"
+    assert UnsavedInput("", draft=UnsentText("", ("x",))).what == "what is attached to your draft"
+
+
+def test_for_a_terminal_it_commands_nothing() -> None:
+    lines = list(WORDS.lines())
+    assert "[attached: a␛.txt]" in lines
+    assert not any("\x1b" in line for line in lines)
