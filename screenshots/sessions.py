@@ -15,10 +15,11 @@ from genie_core.room.seat import Answer, EngineState, Seat
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.labels import Label, Labels
 from genie_tui.app import GenieApp
+from genie_tui.cli.options import parser
+from genie_tui.cli.what_if import what_if
 from genie_tui.entrance import Entrance
 from genie_tui.exit_report import ExitReport
 from genie_tui.opening import NewRoom, ReplayRoom
-from genie_tui.options import parser
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.what_if import WhatIfScreen
 from genie_tui.screens.lobby import LobbyScreen
@@ -27,7 +28,6 @@ from genie_tui.screens.replay import ReplayScreen
 from genie_tui.screens.sessions import SessionsScreen
 from genie_tui.settings import Settings
 from genie_tui.settings_source import SettingsSource
-from genie_tui.whatif_command import what_if
 from genie_tui.widgets.approvals.key_guard import QUIET
 from screenshots.stage import WIDE, Nobody, app_for, places, seated, shoot, until, visitor
 

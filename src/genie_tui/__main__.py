@@ -4,7 +4,7 @@ import gc
 import sys
 from typing import Final
 
-from genie_tui.cli import main
+from genie_tui.cli.main import main
 
 RARELY: Final = 20_000
 """Objects that are made before the garbage collector looks through the young ones.

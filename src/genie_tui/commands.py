@@ -13,8 +13,8 @@ from genie_tui import ordering
 from genie_tui.order import Order
 from genie_tui.ordering import Misuse
 
-Sort: TypeAlias = Literal["", "person", "role", "path", "file", "cargo", "caller"]
-"""What can be completed after a command; `cargo` is what goes with the next message."""
+Sort: TypeAlias = Literal["", "person", "role", "path", "file", "attachment", "caller"]
+"""What can be completed after a command; `attachment` is what goes with the next message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ COMMANDS: Final = (
         "/detach [NAME]",
         "Take a file or thread off your next message, or all of them",
         order=ordering.read_detach,
-        takes=("cargo",),
+        takes=("attachment",),
         offers_at_once=False,
     ),
     Command(

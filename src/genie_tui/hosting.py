@@ -7,9 +7,8 @@ import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final
 
 from genie_core.errors import GenieError
 from genie_core.room.discovery.browser import Announcer
@@ -19,17 +18,15 @@ from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.errors import InvalidInviteTokens
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.seat import Severity
-from genie_core.room.security.certificate import Certificate, load_certificate
+from genie_core.room.security.certificate import Certificate
 from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite import Invite, write_invite
 from genie_core.room.security.invite_tokens import InviteToken, InviteTokens
 from genie_core.runtime.tasks import start_task
 from genie_core.runtime.threads import off_loop
-from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.session import SavedSession
 from genie_core.storage.atomic import reason, replace_file, sync_folder
-from genie_tui.locations import Locations
 
 PASSES_NAME: Final = "passes.json"
 _LOOPBACK: Final = "127.0.0.1"
@@ -171,33 +168,6 @@ def invite_of(saved: SavedSession, certificate: Certificate, now: float) -> str:
     port = parse_address(record.address).port
     places = tuple(Address(host, port) for host in hosts)
     return write_invite(Invite(places, certificate.pin, current.id, current.secret, record.title))
-
-
-def print_invite(wanted: str, locations: Locations, out: TextIO) -> int:
-    """Print the invite to a room, by default the one hosted last; returns the exit code.
-
-    Raises:
-        UnknownSession: there is no such room.
-        NothingHosted: no room is meant, and there is none.
-        NoInvite: it has no open invite.
-
-    """
-    catalog = Catalog(locations.sessions)
-    hosted = (each.id for each in catalog.all() if each.kind == "hosted" and not each.note)
-    room = wanted or next(hosted, "")
-    if not room:
-        raise NothingHosted
-    saved = catalog.find(room)
-    certificate = load_certificate(locations.certificate, datetime.now(UTC))
-    out.write(f"{invite_of(saved, certificate, time.time())}\n")
-    return 0
-
-
-class NothingHosted(GenieError):
-    """An invite is asked for by somebody who hosts no room."""
-
-    def __init__(self) -> None:
-        super().__init__("you host no room yet; open one: genie-tui host")
 
 
 class NoInvite(GenieError):

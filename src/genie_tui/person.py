@@ -1,14 +1,12 @@
 """The persons on this machine: every name has a key of its own."""
 
 from pathlib import Path
-from typing import TextIO
 
 from genie_core.datastore import path_name
 from genie_core.room.protocol.errors import InvalidName
 from genie_core.room.protocol.names import check_name, fold_name
-from genie_core.room.security.identity import Identity, load_identity, words
+from genie_core.room.security.identity import Identity, load_identity
 from genie_tui.locations import Locations
-from genie_tui.settings import Settings, default_name
 
 
 def person_of(name: str, locations: Locations) -> Identity:
@@ -34,11 +32,3 @@ def has_key(name: str, locations: Locations) -> bool:
 
 def _key_file(name: str, locations: Locations) -> Path:
     return locations.keys / f"{path_name(fold_name(check_name(name)))}.key"
-
-
-def introduce(settings: Settings, locations: Locations, out: TextIO) -> int:
-    """Show who the user is to a room; returns the exit code. Errors as `person_of`."""
-    name = check_name(default_name() if settings.name is None else settings.name)
-    key = person_of(name, locations).key
-    out.write(f"name   {name}\nwords  {words(key)}\nkey    {key}\n")
-    return 0

@@ -257,7 +257,7 @@ def _wait_until_ended(programs: list[Program]) -> None:
 @pytest.fixture(scope="module", autouse=True)
 def _forked_from_one_that_has_imported_everything() -> None:
     multiprocessing.get_context("forkserver").set_forkserver_preload(
-        ["genie_tui.cli", "genie_tui.start", "genie_tui.app", "genie_core.assistant.build"]
+        ["genie_tui.cli.main", "genie_tui.cli.start", "genie_tui.app", "genie_core.assistant.build"]
     )
 
 

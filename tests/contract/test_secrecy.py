@@ -28,7 +28,7 @@ from genie_core.room.seat import Answer, EngineState, Seat
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Call, Refuse, Say
 from genie_tui.app import GenieApp
-from genie_tui.cli import main
+from genie_tui.cli.main import main
 from genie_tui.doorman import House
 from genie_tui.entrance import Entrance
 from genie_tui.locations import Locations, find_locations

@@ -23,8 +23,8 @@ from genie_core.sessions.metadata import FORMAT, OLDEST, PREVIEW_CHARS, SessionM
 from genie_core.sessions.session import ENGINE_NAME, LOG_NAME, METADATA_NAME, WITHHELD_NAME
 from genie_core.sessions.view_state import VIEW_NAME, View
 from genie_core.storage.blobs import BLOBS_NAME
+from genie_tui.cli.options import parser
 from genie_tui.hosting import PASSES_NAME
-from genie_tui.options import parser
 
 PAGE = (Path(__file__).parents[2] / "docs/session-format.md").read_text()
 CODE = re.compile(r"`([^`\n]+)`")

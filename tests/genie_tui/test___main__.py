@@ -23,7 +23,7 @@ def thresholds(code: str, home: Path) -> list[int]:
 
 
 def test_the_program_collects_less_often_than_what_imports_it(tmp_path: Path) -> None:
-    own = thresholds("import genie_tui.__main__, genie_tui.cli", tmp_path)
+    own = thresholds("import genie_tui.__main__, genie_tui.cli.main", tmp_path)
     assert own == thresholds("", tmp_path)
     programs = thresholds(
         "from genie_tui.__main__ import run\nsys.argv[1:] = ['sessions', 'list']\nassert run() == 0",

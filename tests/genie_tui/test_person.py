@@ -1,14 +1,13 @@
 """Who is who on one machine."""
 
-import io
 from pathlib import Path
 
 import pytest
 
 from genie_core.room.protocol.errors import IdentityError, InvalidName
-from genie_core.room.security.identity import verify, words
+from genie_core.room.security.identity import verify
 from genie_tui.locations import Locations, find_locations
-from genie_tui.person import introduce, person_of
+from genie_tui.person import person_of
 from genie_tui.place import Person
 from genie_tui.settings import Settings
 
@@ -39,22 +38,6 @@ def test_a_name_that_nobody_may_have_has_no_key(locations: Locations) -> None:
     with pytest.raises(InvalidName, match="reserved"):
         person_of("System", locations)
     assert not locations.keys.exists()
-
-
-def test_a_person_is_introduced_by_name_words_and_key(locations: Locations) -> None:
-    out = io.StringIO()
-    assert introduce(Settings(name="alice"), locations, out) == 0
-    key = person_of("alice", locations).key
-    assert out.getvalue() == f"name   alice\nwords  {words(key)}\nkey    {key}\n"
-
-
-def test_who_sets_no_name_has_the_login_name(
-    locations: Locations, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LOGNAME", "carol")
-    out = io.StringIO()
-    introduce(Settings(), locations, out)
-    assert out.getvalue().startswith("name   carol\n")
 
 
 def test_a_damaged_key_is_not_replaced(locations: Locations) -> None:

@@ -36,14 +36,14 @@ class Candidates:
         composer: Composer,
         seat: Callable[[], Seat | None],
         files: FileDesk,
-        cargo: Attachments,
+        attachments: Attachments,
         door: JoinRequests,
     ) -> None:
         self._screen = screen
         self._composer = composer
         self._seat = seat
         self._files = files
-        self._cargo = cargo
+        self._attachments = attachments
         self._door = door
         self._folders = PathCompletion(self._want)
         composer.candidates = self.all
@@ -89,8 +89,8 @@ class Candidates:
                 names = [*seat.state.people] if seat is not None else []
             case "file":
                 names = [shlex.quote(name) for name in self._files.names(seat)] if seat else []
-            case "cargo":
-                names = [shlex.quote(name) for name in self._cargo.names()]
+            case "attachment":
+                names = [shlex.quote(name) for name in self._attachments.names()]
             case _:
                 names = []
         return [(visible_line(name), "") for name in names]

@@ -63,8 +63,8 @@ class Desks:
         self.door = JoinRequests(clock)
         self.composer = Composer()
         self.host = HostDesk(screen, self.door, self.banner, take_over, clock)
-        self.cargo = AttachmentController(
-            screen, self.composer, doorman, seat, self.timeline.shelf, clock
+        self.attachments = AttachmentController(
+            screen, self.composer, doorman, seat, self.timeline.transfers, clock
         )
         self.files = FileDesk(screen, lambda: self.timeline.chosen)
         self.models = ModelDesk(screen)
@@ -73,7 +73,7 @@ class Desks:
         self.preferences = PreferencesDesk(screen, doorman)
         self.labels = LabelDesk(screen, self.timeline, lambda: screen.query_one(Ledger))
         self.candidates = Candidates(
-            screen, self.composer, seat, self.files, self.cargo.attached, self.door
+            screen, self.composer, seat, self.files, self.attachments.attached, self.door
         )
         self.who = WhoDesk(screen)
 
@@ -83,7 +83,7 @@ class Desks:
             case Invite() | Moderation() | Share() | Host() | Admission():
                 self.host.carry_out(seat, order)
             case Attach() | Detach() | Thread():
-                self.cargo.carry_out(seat, order)
+                self.attachments.carry_out(seat, order)
             case Save() | Open():
                 self.files.carry_out(seat, order)
             case Prefs():

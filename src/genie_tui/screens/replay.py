@@ -128,7 +128,7 @@ class ReplayScreen(Screen[None]):
 
     async def _begin(self, recording: Recording) -> None:
         self._me, self._recorded = recording.me, recording.id
-        self._timeline.shelf.place, self._timeline.past = recording.place, self._playback.past
+        self._timeline.transfers.place, self._timeline.past = recording.place, self._playback.past
         self._labels.begin(partial(self._doorman.labels, recording.id), recording.me)
         self.query_one(StatusBar).show_room(recording.title, "")
         for problem in recording.problems:

@@ -143,7 +143,7 @@ class RoomScreen(Screen[None]):
         self._writing = WritingDesk(self, self._desks, self._seated)
         self._excursion = Excursion(self, self._timeline, self._door, self._composer)
         self.views = ViewDesk(
-            self, doorman, self._seated, self._timeline, self._composer, self._desks.cargo
+            self, doorman, self._seated, self._timeline, self._composer, self._desks.attachments
         )
 
     def compose(self) -> ComposeResult:
@@ -157,7 +157,7 @@ class RoomScreen(Screen[None]):
             yield SidePanel(Roster(), Activity(), ApprovalPanel(self._clock))
         yield self._door
         yield HintLine(self._clock)
-        yield self._desks.cargo.line
+        yield self._desks.attachments.line
         yield self._composer
         yield Footer(show_command_palette=False, compact=True)
 
@@ -209,7 +209,7 @@ class RoomScreen(Screen[None]):
             return
         state, me = seat.state, seat.name
         self._bell.enter(state, me)
-        self._timeline.shelf.place = seat.file
+        self._timeline.transfers.place = seat.file
         self._timeline.past = seat.past
         self._scene.bind_state(state, me)
         self._desks.labels.begin(partial(self._doorman.labels, seat.saved), me)
@@ -299,9 +299,9 @@ class RoomScreen(Screen[None]):
 
     @on(TransferMoved)
     def _transfer_moved(self, message: TransferMoved) -> None:
-        self._timeline.shelf.update(message.transfer)
+        self._timeline.transfers.update(message.transfer)
         self._timeline.show_transfer(message.transfer.digest)
-        self._desks.cargo.transfer_moved(message.transfer)
+        self._desks.attachments.transfer_moved(message.transfer)
 
     @on(RivalsChanged)
     def _rivals_changed(self, message: RivalsChanged) -> None:

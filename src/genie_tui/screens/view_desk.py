@@ -49,14 +49,14 @@ class ViewDesk:
         seat: Callable[[], Seat | None],
         timeline: Timeline,
         composer: Composer,
-        cargo: AttachmentController,
+        attachments: AttachmentController,
     ) -> None:
         self._screen = screen
         self._doorman = doorman
         self._seat = seat
         self._timeline = timeline
         self._composer = composer
-        self._cargo = cargo
+        self._attachments = attachments
         self._saved = ""
         self._kept: View | None = None
         self._wanted: View | None = None
@@ -136,16 +136,18 @@ class ViewDesk:
         self._seen = view.seen
         self._kept = View()  # from now on the screen is what counts
         self._composer.draft = _joined(view.draft, self._composer.draft)
-        self._bring_cargo(view)
+        self._bring_attachments(view)
         self._screen.set_class(view.hidden, "-no-panel")
         self._timeline.show_reasons(view.reasons)
         self._show_panel(view)
         if view.at is not None:
             self._timeline.read_at(view.at, view.distance)
 
-    def _bring_cargo(self, view: View) -> None:
+    def _bring_attachments(self, view: View) -> None:
         seat = self._seat()
-        if seat is not None and (lost := self._cargo.take_back(seat, view.files, view.quotes)):
+        if seat is not None and (
+            lost := self._attachments.take_back(seat, view.files, view.quotes)
+        ):
             files = "is gone, which was" if len(lost) == 1 else "are gone, which were"
             text = f"{', '.join(lost)} {files} attached to your draft. Attach it again: /attach"
             self._screen.notify(text, severity="warning", markup=False)
@@ -170,7 +172,7 @@ class ViewDesk:
             self._seen = max(self._seen, seat.state.head)
         seat.note_seen(self._seen)
         return View(
-            draft=mask_known(_joined(self._cargo.asked_about, self._composer.draft)),
+            draft=mask_known(_joined(self._attachments.asked_about, self._composer.draft)),
             at=place[0] if place else None,
             distance=place[1] if place else 0,
             hidden=self._screen.has_class("-no-panel"),
@@ -181,8 +183,8 @@ class ViewDesk:
             seen=self._seen,
             unsent=seat.unsent,
             unrecorded=seat.unrecorded,
-            files=tuple(self._cargo.attached.files),
-            quotes=tuple(self._cargo.attached.quotes),
+            files=tuple(self._attachments.attached.files),
+            quotes=tuple(self._attachments.attached.quotes),
         )
 
 

@@ -45,7 +45,7 @@ class WritingDesk:
     async def submit(self, text: str) -> None:
         """Send it, or do what it orders."""
         line = parse(text)
-        if names := self._desks.cargo.secrets_in(text):
+        if names := self._desks.attachments.secrets_in(text):
             self._give_back(text, f"Not sent: it contains your secret {', '.join(names)}.")
         elif isinstance(line, Mistake):
             self._give_back(text, line.text)
@@ -75,7 +75,7 @@ class WritingDesk:
     def _keep(self, unsent: Unsent) -> tuple[str, list[str]]:
         """Keep a message that was not taken; returns where, and what of it is gone."""
         text = typed(Speech(unsent.text, emote=unsent.emote)) if unsent.text else ""
-        seat, desk = self._seat(), self._desks.cargo
+        seat, desk = self._seat(), self._desks.attachments
         if seat is not None and not self._composer.draft and not desk.attached:
             self._composer.draft = text
             return "It is your draft again.", desk.take_back(seat, unsent.files, unsent.quotes)
@@ -85,7 +85,7 @@ class WritingDesk:
 
     def _say(self, seat: Seat, line: Speech, text: str) -> None:
         try:
-            self._desks.cargo.say(seat, line)
+            self._desks.attachments.say(seat, line)
         except GenieError as error:
             self._give_back(text, str(error))
 

@@ -43,7 +43,7 @@ class Column(ScrollView, can_focus=True):
 
     def __init__(self) -> None:
         super().__init__()
-        self.shelf = FileTransfers()
+        self.transfers = FileTransfers()
         self.doings = Doings()
         self._talk = Conversation(RoomState(), "")
         self._window = Window(self._draw, self._estimate)
@@ -146,7 +146,7 @@ class Column(ScrollView, can_focus=True):
             self._palette,
             self._width,
             reasons=self._reasons,
-            shelf=self.shelf,
+            transfers=self.transfers,
             doings=self.doings,
             wrong=self._wrong,
         )

@@ -64,7 +64,7 @@ _TRANSPARENT: Final = Color(0, 0, 0, 0)
 class Painter:
     """Draws entries at a width. `reasons` adds why nobody answered a message.
 
-    `shelf` tells how far files have come, `doings` what agents are at. `wrong` are the messages whose
+    `transfers` tells how far files have come, `doings` what agents are at. `wrong` are the messages whose
     decisions the person marked as wrong.
     """
 
@@ -74,13 +74,13 @@ class Painter:
         width: int,
         *,
         reasons: bool,
-        shelf: FileTransfers | None = None,
+        transfers: FileTransfers | None = None,
         doings: Doings | None = None,
         wrong: Collection[int] = (),
     ) -> None:
         self._wrong = wrong
         self._doings = doings or Doings()
-        self._shelf = shelf or FileTransfers()
+        self._transfers = transfers or FileTransfers()
         self._canvas = Canvas(palette)
         self._palette = palette
         self._width = width
@@ -169,7 +169,7 @@ class Painter:
         muted = self._palette["muted"]
         lines = said if entry.text or not (entry.files or entry.quotes) else []
         for file in entry.files:
-            status = self._shelf.status(file.digest)
+            status = self._transfers.status(file.digest)
             text = (
                 Text().append(f"▤ {file.number} ", muted).append(file.name, self._palette["link"])
             )

@@ -22,8 +22,8 @@ from genie_core.room.protocol.events import (
     UnreadableEvent,
 )
 from genie_core.room.state.room_state import WINDOW
+from genie_tui.cli.plain_log import lines
 from genie_tui.export.story import Passage, story
-from genie_tui.plain_log import lines
 from genie_tui.widgets.failure import CUT, CUT_MARK
 
 

@@ -100,7 +100,7 @@ async def test_an_attached_file_goes_with_the_next_message(
         await until(pilot, lambda: not chips(screen))
 
 
-async def test_going_back_keeps_draft_and_cargo(seat: ScriptedSeat, report: Path) -> None:
+async def test_going_back_keeps_draft_and_attachments(seat: ScriptedSeat, report: Path) -> None:
     async with in_room(seat) as (screen, pilot):
         await attach(screen, pilot, report)
         for draft in ("look", "/me looks", "//look"):
@@ -124,7 +124,7 @@ async def test_what_comes_back_while_there_is_a_question_is_within_reach(
         await pilot.press(*"look", "enter")
         await question(pilot)
         if not loaded:
-            screen._desks.cargo.attached.take()
+            screen._desks.attachments.attached.take()
         assert seat.listener is not None
         seat.listener.on_rejected(Unsent("m", "an hour's work", emote=False, at=1.0), "muted")
         await until(pilot, lambda: "muted" in notes(pilot))
@@ -156,7 +156,7 @@ async def test_progress_and_problems_are_shown(seat: ScriptedSeat, report: Path)
         assert screen.query_one(Composer).draft == "not yet"
         seat.attaching.set()
         await until(pilot, lambda: "reading" not in chips(screen))
-        (file,) = screen._desks.cargo.attached.files
+        (file,) = screen._desks.attachments.attached.files
         seat.carry(file, 600)
         await until(pilot, lambda: "sending 50 %" in chips(screen))
         seat.carry(file, 600, problem="too large")
@@ -197,7 +197,7 @@ async def test_detaching_while_it_is_read_keeps_it_off(seat: ScriptedSeat, repor
         await until(pilot, lambda: not chips(screen))
         seat.attaching.set()
         await pilot.pause()
-        assert not screen._desks.cargo.attached
+        assert not screen._desks.attachments.attached
 
 
 # What is pasted or dropped

@@ -102,8 +102,8 @@ async def test_what_the_room_does_not_take_is_the_draft_again(seat: ScriptedSeat
         assert composer.draft == "look"
         assert "It is your draft again. Attach again: plan.pdf" in notes(pilot)
         assert "↑ brings the text back. Attach again: plan.pdf" in notes(pilot)
-        cargo = screen._desks.cargo.attached
-        assert (cargo.files, cargo.quotes) == ([there], [quote])
+        attachments = screen._desks.attachments.attached
+        assert (attachments.files, attachments.quotes) == ([there], [quote])
         await pilot.press("up")
         await until(pilot, lambda: composer.draft == "and this")
 

@@ -164,7 +164,7 @@ def test_the_rest_of_a_long_message_is_counted() -> None:
 
 def test_files_show_name_type_and_how_far_they_have_come() -> None:
     transfers = FileTransfers()
-    painter = Painter(PALETTE, 60, reasons=False, shelf=transfers)
+    painter = Painter(PALETTE, 60, reasons=False, transfers=transfers)
     entry = replace(SPEECH, files=(FileLine(1, "d", "a.pdf", "application/pdf · 1.2 MB"),))
 
     def line() -> str:

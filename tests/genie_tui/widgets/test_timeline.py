@@ -531,7 +531,7 @@ async def test_a_file_is_redrawn_as_it_comes_and_a_message_opens_in_full() -> No
         app.timeline.set_unsent((Unsent("2", "mine", emote=False, at=START, files=(file,)),))
         await pilot.pause()
         assert sum("not here yet" in line for line in app.lines()) == 2
-        app.timeline.shelf.update(Transfer("digest", "a.pdf", Direction.DOWN, 50, 200))
+        app.timeline.transfers.update(Transfer("digest", "a.pdf", Direction.DOWN, 50, 200))
         app.timeline.show_transfer("digest")
         await pilot.pause()
         assert sum("25 %" in line for line in app.lines()) == 2

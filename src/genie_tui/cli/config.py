@@ -1,0 +1,264 @@
+"""`genie-tui config`: look at the settings, change them, and find what is wrong with them."""
+
+import argparse
+import shlex
+import shutil
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+import msgspec
+
+from genie_core.privacy.redaction import hide_secrets
+from genie_core.storage.atomic import reason
+from genie_tui.cli.output import safe_line
+from genie_tui.locations import Locations
+from genie_tui.settings import KEY_NAMES, Settings, SettingsError
+from genie_tui.settings_check import wrong
+from genie_tui.settings_edit import put, remove
+from genie_tui.settings_file import Written, read_settings, read_text, write_settings
+from genie_tui.settings_keys import (
+    Key,
+    NoSuchKey,
+    fields_of,
+    is_table,
+    read_key,
+    read_value,
+    spell,
+    type_at,
+)
+from genie_tui.settings_source import Reading, SettingsSource
+
+EDITORS: Final = ("nano", "vi")
+"""What is tried if neither VISUAL nor EDITOR is set."""
+
+COLUMN: Final = 44
+"""Where the origins begin, if what is before them leaves room."""
+
+STARTER: Final = """\
+# What genie-tui does, as you like it. To see every setting with its value: genie-tui config show
+# To find mistakes: genie-tui config check
+"""
+
+
+def run_config(
+    options: argparse.Namespace, source: SettingsSource, locations: Locations, out: TextIO
+) -> int:
+    """Do what was asked for; returns the exit code. Errors as `SettingsError`."""
+    match options.part:
+        case "path":
+            out.write(f"{source.file}\n")
+            return 0
+        case "edit":
+            _edit(source.file, source.env)
+            return _check(source, locations, out)
+        case "check":
+            return _check(source, locations, out)
+        case "set":
+            return _set([options.key, options.value, *options.more], source, locations, out)
+        case "unset":
+            return _unset(options.key, source, out)
+        case _:
+            return _show(source, out)
+
+
+def _show(source: SettingsSource, out: TextIO) -> int:
+    reading = source.read()
+    there = "" if source.file.exists() else " (not there)"
+    out.write(f"# {safe_line(str(source.file))}{there}\n")
+    # A line keeps its spaces: only what a terminal would obey is spelt out.
+    out.writelines(f"{_kept(line)}\n" for line in effective(reading))
+    return 0
+
+
+def _kept(line: str) -> str:
+    return line if line.isprintable() else safe_line(line)
+
+
+def effective(reading: Reading) -> Iterator[str]:
+    """Every setting with its value, as it is in effect. What is not set is a comment."""
+    for key in _keys(Settings):
+        if key == ("rules",):
+            yield from _rules(reading)
+        elif key == ("agents",):
+            yield from _agents(reading)
+        else:
+            yield _line(key, _value_at(reading.settings, key), reading)
+
+
+def _keys(table: type[msgspec.Struct], above: Key = ()) -> Iterator[Key]:
+    for field, hint in fields_of(table).items():
+        if is_table(hint):
+            yield from _keys(hint, (*above, field))
+        else:
+            yield (*above, field)
+
+
+def _value_at(value: Any, key: Key) -> Any:
+    for part in key:
+        value = getattr(value, str(part))
+    return value
+
+
+def _line(key: Key, value: Any, reading: Reading) -> str:
+    said = f"# {spell(key)}" if value is None else f"{spell(key)} = {_toml(value)}"
+    return _told(said, reading.origin(key).text)
+
+
+def _told(said: str, origin: str) -> str:
+    return f"{said:<{COLUMN}} # {origin}"
+
+
+def _rules(reading: Reading) -> Iterator[str]:
+    rules = reading.written.values.get("rules", [])
+    if not rules:
+        yield _told("rules = []", "default")
+        return
+    yield "rules = ["
+    for place, rule in enumerate(rules):
+        file = reading.written
+        origin = f"{file.file.name}:{file.line(('rules', place))}"
+        yield _told(f"  {_toml(rule)},", origin)
+    yield "]"
+
+
+def _agents(reading: Reading) -> Iterator[str]:
+    agents = reading.written.values.get("agents", {})
+    if not agents:
+        yield _told("# agents", "default")
+    for name, agent in agents.items():
+        for field, value in agent.items():
+            key = ("agents", name, field)
+            yield _line(key, value, reading)
+
+
+def _toml(value: Any) -> str:
+    """A value on one line, without what looks like a key."""
+    import tomlkit
+
+    if isinstance(value, dict):
+        pairs = (f"{tomlkit.key(key).as_string()} = {_toml(each)}" for key, each in value.items())
+        inner = ", ".join(pairs)
+        return f"{{ {inner} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_toml(each) for each in value)}]"
+    clean = hide_secrets(value) if isinstance(value, str) else value
+    return tomlkit.item(clean).as_string()
+
+
+def _check(source: SettingsSource, locations: Locations, out: TextIO) -> int:
+    from genie_tui.settings_review import review
+
+    found = review(source, locations)
+    out.writelines(f"{safe_line(problem.text)}\n" for problem in found)
+    if not found:
+        out.write(f"{safe_line(str(source.file))}: nothing is wrong\n")
+    return 1 if found else 0
+
+
+def _set(pairs: list[str], source: SettingsSource, locations: Locations, out: TextIO) -> int:
+    from genie_tui.settings_review import Problem, review_file
+
+    if len(pairs) % 2:
+        raise SettingsError(f"there is no value for {pairs[-1]}; write KEY VALUE for each setting")
+    given = [_given(key, raw) for key, raw in zip(pairs[::2], pairs[1::2], strict=True)]
+    lacking: list[Problem] = []
+
+    def check(before: Written, after: Written) -> None:
+        _keep_keys_from_new_addresses(before, after, {key for key, _ in given})
+        known = set(review_file(before, locations, source.env))
+        found = [each for each in review_file(after, locations, source.env) if each not in known]
+        for problem in found:
+            if not problem.lacking:
+                raise SettingsError(f"{problem.text}; nothing was changed")
+        lacking.extend(found)
+
+    reading = source.change([partial(put, key=key, value=value) for key, value in given], check)
+    for key, _ in given:
+        out.write(f"{spell(key)} is set in {safe_line(str(source.file))}\n")
+        origin = reading.origin(key)
+        if origin.overrides:
+            out.write(f"but now it comes from elsewhere: {origin.text}\n")
+    out.writelines(f"note: {safe_line(each.text)}\n" for each in lacking)
+    return 0
+
+
+def _keep_keys_from_new_addresses(before: Written, after: Written, given: Collection[Key]) -> None:
+    """Raise `SettingsError` if a key that was named for one address would go to another one."""
+    places: list[tuple[Key, Key]] = [((each,), (name,)) for each, name in KEY_NAMES.items()]
+    for agent in after.values.get("agents", {}):
+        table = ("agents", agent)
+        places.append(((*table, "base_url"), (*table, "api_key_env")))
+    for place, key_place in places:
+        old, new, key = _at(before, place), _at(after, place), _at(after, key_place)
+        if key and old and new and old != new and key_place not in given:
+            address, key_name = spell(place), spell(key_place)
+            raise SettingsError(
+                f"{key_name} names a key for the {address} that is set now; name the key for the "
+                f"new address: genie-tui config set {address} ADDRESS {key_name} NAME; nothing was "
+                "changed"
+            )
+
+
+def _at(written: Written, key: Key) -> Any:
+    """What a settings file says of a key; None if nothing."""
+    value: Any = written.values
+    for part in key:
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
+def _given(text: str, raw: str) -> tuple[Key, Any]:
+    key = read_key(text)
+    try:
+        hint = type_at(Settings, key)
+        return key, read_value(hint, raw)
+    except NoSuchKey as error:
+        raise SettingsError(str(error)) from error
+    except msgspec.ValidationError as error:
+        raise SettingsError(wrong(key, raw, hint, error)) from error
+
+
+def _unset(text: str, source: SettingsSource, out: TextIO) -> int:
+    key: Key = read_key(text)
+    if not read_settings(source.file).has(key):
+        raise SettingsError(f"{spell(key)} is not set in {source.file}")
+    source.mend(partial(remove, key=key))
+    out.write(f"{spell(key)} is not set any more in {safe_line(str(source.file))}\n")
+    return 0
+
+
+def _edit(file: Path, env: Mapping[str, str]) -> None:
+    """Let the person edit the file, whatever is in it; their work is kept, right or wrong."""
+    import subprocess
+
+    command = _editor(env)
+    fresh = not file.exists()
+    if fresh:
+        write_settings(file, STARTER)
+    try:
+        ended = subprocess.run([*command, str(file)], check=False).returncode
+    except OSError as error:
+        raise SettingsError(f"can't start the editor {command[0]}: {reason(error)}") from error
+    finally:
+        if fresh and read_text(file) == STARTER:
+            file.unlink(missing_ok=True)
+    if ended:
+        raise SettingsError(
+            f"the editor {command[0]} ended with {ended}; the file is as it left it"
+        )
+
+
+def _editor(env: Mapping[str, str]) -> list[str]:
+    for name in ("VISUAL", "EDITOR"):
+        try:
+            command = shlex.split(env.get(name, ""))
+        except ValueError as error:
+            raise SettingsError(f"{name} can't be used: {error}") from error
+        if command:
+            return command
+    for editor in EDITORS:
+        if found := shutil.which(editor, path=env.get("PATH")):
+            return [found]
+    raise SettingsError("set EDITOR to the editor that you like")

@@ -1,0 +1,272 @@
+"""`genie-tui doctor`: check what a room needs before there is a room, or with `--model` the models."""
+
+import asyncio
+import logging
+import os
+import shutil
+import socket
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TextIO
+
+from genie_core.assistant.check import check_config
+from genie_core.assistant.secrets import OwnSecrets
+from genie_core.errors import GenieError
+from genie_core.room.protocol.address import DEFAULT_PORT, PORTS_TO_TRY
+from genie_core.room.protocol.names import check_name
+from genie_tui.cli.output import safe_line
+from genie_tui.credentials import names_at_hand
+from genie_tui.locations import Locations
+from genie_tui.settings import Settings, assistant_config, default_name
+
+if TYPE_CHECKING:
+    from genie_core.assistant.models.probe import ProbeResult, Subject
+
+SMALLEST: Final = (60, 16)
+"""Columns and rows below which no screen fits."""
+
+
+PROBE_BYTES: Final = 64 * 1024
+"""Written to each folder, because a full disk still takes empty files."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """One thing that was looked at."""
+
+    what: str
+    text: str
+    ok: bool = True
+
+
+def check_system(
+    settings: Settings, locations: Locations, env: Mapping[str, str], out: TextIO
+) -> int:
+    """Print what was found; returns 1 if something would keep a room from opening."""
+    findings = [
+        _terminal(),
+        *_folders(locations),
+        _settings(locations),
+        _name(settings),
+        _key(settings, locations),
+        _certificate(locations),
+        _network(),
+        _assistant(settings, locations, env),
+        _port(settings),
+    ]
+    out.writelines(
+        f"{'ok ' if finding.ok else 'BAD'}  {finding.what:<10} {safe_line(finding.text)}\n"
+        for finding in findings
+    )
+    return 0 if all(finding.ok for finding in findings) else 1
+
+
+def terminal_problem() -> str | None:
+    """Why no screen can be shown here, or None."""
+    # Textual draws on stderr.
+    if not all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+        return "genie-tui needs a terminal for input, output and errors, not a pipe or a file"
+    columns, rows = shutil.get_terminal_size()
+    if columns < SMALLEST[0] or rows < SMALLEST[1]:
+        least = f"{SMALLEST[0]}×{SMALLEST[1]}"
+        return f"the terminal is {columns}×{rows}; make it at least {least}"
+    return None
+
+
+def _terminal() -> CheckResult:
+    problem = terminal_problem()
+    if problem:
+        return CheckResult("terminal", problem, ok=False)
+    columns, rows = shutil.get_terminal_size()
+    colours = (
+        "truecolor" if os.environ.get("COLORTERM") in {"truecolor", "24bit"} else "256 or less"
+    )
+    kind = os.environ.get("TERM", "unknown")
+    return CheckResult("terminal", f"{columns}×{rows}, {kind}, colours: {colours}")
+
+
+def _folders(locations: Locations) -> Iterator[CheckResult]:
+    for what, folder in (
+        ("config", locations.config),
+        ("rooms", locations.sessions),
+        ("log", locations.log),
+    ):
+        problem = _unwritable(folder)
+        yield CheckResult(what, f"{folder}{f': {problem}' if problem else ''}", ok=problem is None)
+
+
+def _unwritable(folder: Path) -> str | None:
+    nearest = folder
+    try:
+        while not nearest.exists() and nearest != nearest.parent:
+            nearest = nearest.parent
+        with tempfile.TemporaryFile(dir=nearest) as file:
+            file.write(bytes(PROBE_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        return f"can't be written to ({error.strerror})"
+    return None
+
+
+def _settings(locations: Locations) -> CheckResult:
+    file = locations.settings_file
+    return CheckResult("settings", f"{file}" if file.exists() else f"{file} (not there; defaults)")
+
+
+def _name(settings: Settings) -> CheckResult:
+    try:
+        return CheckResult("name", check_name(settings.name or default_name()))
+    except GenieError as error:
+        return CheckResult("name", str(error), ok=False)
+
+
+def _key(settings: Settings, locations: Locations) -> CheckResult:
+    from genie_core.room.security.identity import words
+    from genie_tui.person import person_of
+
+    try:
+        key = person_of(settings.name or default_name(), locations).key
+    except GenieError as error:
+        return CheckResult("key", str(error), ok=False)
+    return CheckResult("key", words(key))
+
+
+def _certificate(locations: Locations) -> CheckResult:
+    from genie_core.room.security.certificate import load_certificate
+
+    try:
+        pin = load_certificate(locations.certificate, datetime.now(UTC)).pin
+    except GenieError as error:
+        return CheckResult("TLS", str(error), ok=False)
+    return CheckResult("TLS", f"others know this host by the fingerprint {pin}")
+
+
+def _network() -> CheckResult:
+    from genie_core.room.discovery.interfaces import reachable_hosts
+
+    hosts = reachable_hosts()
+    if not hosts:
+        return CheckResult("network", "none: rooms are for people on this machine")
+    return CheckResult("network", f"others can reach this machine at {', '.join(hosts)}")
+
+
+def _assistant(settings: Settings, locations: Locations, env: Mapping[str, str]) -> CheckResult:
+    try:
+        config = assistant_config(settings, locations)
+        check_config(config, names_at_hand(settings.name or default_name(), locations, env))
+    except GenieError as error:
+        return CheckResult("assistant", str(error), ok=False)
+    if config.model is None:
+        model = "no model: the offline helper answers (set one with --model)"
+    else:
+        model = f"{config.model}, what it needs is set"
+    workspace = f", workspace {config.workspace}" if config.workspace else ", no workspace"
+    return CheckResult("assistant", f"{model}, template {config.template}{workspace}")
+
+
+def _port(settings: Settings) -> CheckResult:
+    if settings.port:
+        free = port_is_free(settings.port)
+        state = "free" if free else "taken by another program"
+        return CheckResult("port", f"{settings.port} is {state}", ok=free)
+    candidates = range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TO_TRY)
+    first = next((port for port in candidates if port_is_free(port)), None)
+    if first is None:
+        last = DEFAULT_PORT + PORTS_TO_TRY - 1
+        return CheckResult("port", f"all from {DEFAULT_PORT} to {last} are taken", ok=False)
+    return CheckResult("port", f"{first} is free")
+
+
+def port_is_free(port: int) -> bool:
+    """Whether this port on loopback can be listened on right now."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+# With --model
+
+
+def check_models(
+    settings: Settings, locations: Locations, env: Mapping[str, str], out: TextIO
+) -> int:
+    """Ask each configured model and print what was found; returns 1 if one can't do its work.
+
+    Uses the person's stored secrets, and `env` for what is not stored.
+    """
+    try:
+        person = settings.name or default_name()
+        keys = {**env, **OwnSecrets(person, locations.secrets, env=env).get_secrets(person)}
+        config = assistant_config(settings, locations)
+        check_config(config, keys)
+    except GenieError as error:
+        _say(out, "BAD", "assistant", str(error))
+        return 1
+    os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
+    from genie_core.assistant.models.probe import subjects_of
+
+    subjects = subjects_of(config)
+    if not subjects:
+        _say(out, "ok ", "model", "none is set: the offline helper answers, and nothing was asked")
+        return 0
+    names = " and ".join(dict.fromkeys(subject.choice.name for subject in subjects))
+    _say(out, "...", "model", f"asking {names}, with a few small requests each")
+    out.flush()
+    logging.getLogger().addHandler(logging.NullHandler())  # what SDKs log is in what they raise
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the same goes for what they warn of
+        findings = asyncio.run(_examine(subjects, keys))
+    for finding in findings:
+        said = finding.trouble or _abilities(finding)
+        _say(out, "BAD" if finding.trouble else "ok ", "model", f"{_who(finding.subject)}: {said}")
+        _say(out, "   ", "", _key_used(finding.subject, keys, env))
+    return 1 if any(finding.trouble for finding in findings) else 0
+
+
+async def _examine(subjects: list["Subject"], keys: Mapping[str, str]) -> list["ProbeResult"]:
+    from genie_core.assistant.models.probe import examine
+
+    return list(await asyncio.gather(*(examine(subject, keys) for subject in subjects)))
+
+
+def _who(subject: "Subject") -> str:
+    runtime = f", by {subject.runtime}" if subject.runtime != "pydantic-ai" else ""
+    return f"{subject.choice.name} ({', '.join(subject.users)}{runtime})"
+
+
+def _abilities(finding: "ProbeResult") -> str:
+    said = []
+    if finding.latency is not None:
+        said.append(f"answered in {finding.latency:.1f} s")
+    if finding.tools:
+        said.append("calls tools")
+    if finding.structured is not None:
+        said.append(f"gives decisions {finding.structured}")
+    return ", ".join(said)
+
+
+def _key_used(subject: "Subject", keys: Mapping[str, str], env: Mapping[str, str]) -> str:
+    """Tell which key is used and where it is from; never what it is."""
+    from genie_core.assistant.models.credentials import key_of
+
+    at = f", at {subject.choice.base_url}" if subject.choice.base_url else ""
+    name = key_of(subject.choice, keys)
+    if not name:
+        named = "; api_key_env names one to send there" if at else ""
+        return f"without a key{at}{named}"
+    origin = "the environment" if env.get(name) == keys[name] else "the stored secrets"
+    return f"with the key {name} from {origin}{at}"
+
+
+def _say(out: TextIO, mark: str, what: str, text: str) -> None:
+    out.write(f"{mark}  {what:<10} {safe_line(text)}\n")

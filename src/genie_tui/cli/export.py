@@ -1,0 +1,129 @@
+"""`genie-tui sessions export` and `import`: a saved room as a file, and back."""
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, BinaryIO, TextIO, cast
+
+from genie_core.sessions.errors import NotImportable
+from genie_core.storage.atomic import make_private_folder, reason
+from genie_core.storage.errors import disk_access
+from genie_tui.cli.output import safe_line
+from genie_tui.export.formats import STANDARD, ExportFormat, NoForm, default_name, form_of
+from genie_tui.locations import Locations, folder_at, short_path
+
+
+def export_session(options: argparse.Namespace, locations: Locations, out: TextIO) -> int:
+    """Write a session to a file, or print it; returns the exit code.
+
+    Raises:
+        UnknownSession: there is no such session.
+        InTheWay: the file is there already.
+        NoForm: neither its name nor an option says what to write.
+        NoFolder: there is no folder for it.
+        NoSuchPlace: this can't be a file.
+        NotExported: this can't be written in this form.
+        DiskFailure: something can't be read or written.
+
+    """
+    from genie_core.sessions.catalog import Catalog
+    from genie_tui.export.writer import print_out, write_file
+
+    saved = Catalog(locations.sessions).find(options.id)
+    form, attachments = _form(options), _with_attachments(options)
+    if options.output == STANDARD:
+        _tell(print_out(saved, form, out, attachments=attachments))
+        return 0
+    path = folder_at(options.output)
+    with disk_access("write", path):
+        if path.is_dir():
+            path /= default_name(saved.id, form, attachments=attachments)
+    _tell(write_file(saved, form, path, attachments=attachments, force=options.force))
+    out.write(f"{safe_line(saved.id)} is written to {safe_line(short_path(path))}\n")
+    return 0
+
+
+def import_session(options: argparse.Namespace, locations: Locations, out: TextIO) -> int:
+    """Take a session in; returns the exit code.
+
+    Raises:
+        NotImportable: it is no exported session, or was changed.
+        AlreadySaved: it is here already.
+        DiskFailure: something can't be read or written.
+
+    """
+    from genie_core.sessions.export.importing import import_room
+
+    base = locations.sessions
+    with opened_source(options.file, base) as (source, name):
+        imported = import_room(base, source, name, as_copy=options.as_copy)
+    _tell(imported.notes)
+    title = imported.saved.metadata.shown_title
+    out.write(f"{safe_line(title)!r} is here now: {safe_line(imported.saved.id)}\n")
+    return 0
+
+
+def _form(options: argparse.Namespace) -> ExportFormat:
+    if options.format:
+        return ExportFormat(options.format)
+    form = form_of(options.output)
+    if form is None and Path(options.output).suffix and not Path(options.output).is_dir():
+        raise NoForm(options.output)
+    return form or ExportFormat.MARKDOWN
+
+
+def _with_attachments(options: argparse.Namespace) -> bool:
+    """Whether the files come along; the name of an archive asks for them, too."""
+    is_zip = Path(options.output).suffix.lower() == ".zip"
+    return bool(options.attachments) or (is_zip and _form(options) is ExportFormat.LINES)
+
+
+def _tell(notes: list[str]) -> None:
+    """Say what a person should know where it does not mix with what is printed."""
+    sys.stderr.writelines(f"note: {safe_line(note)}\n" for note in notes)
+
+
+@contextmanager
+def opened_source(text: str, base: Path) -> Iterator[tuple[BinaryIO, str]]:
+    """What is to be read, from any place in it, and what to call it. Blocks.
+
+    What comes through a pipe is kept below `base` meanwhile.
+
+    Raises:
+        NoSuchPlace: this names no file.
+        NotImportable: it can't be opened.
+        DiskFailure: there is no place for it.
+
+    """
+    if text == STANDARD:
+        with _kept(sys.stdin.buffer, base) as kept:
+            yield kept, "the standard input"
+        return
+    path = folder_at(text)
+    try:
+        opened = path.open("rb")
+    except OSError as error:
+        raise NotImportable(text, reason(error)) from error
+    with opened:
+        if opened.seekable():
+            yield opened, text
+            return
+        with _kept(opened, base) as kept:
+            yield kept, text
+
+
+@contextmanager
+def _kept(source: IO[bytes], base: Path) -> Iterator[BinaryIO]:
+    """What comes through a pipe, in a file without a name, where there should be place for it."""
+    with disk_access("write in", base):
+        make_private_folder(base)
+        file = tempfile.TemporaryFile(dir=base)  # noqa: SIM115 - it is closed below
+    with file:
+        with disk_access("write in", base):
+            shutil.copyfileobj(source, file)
+            file.seek(0)
+        yield cast("BinaryIO", file)

@@ -1,0 +1,17 @@
+"""`genie-tui id`: show who the user is to a room."""
+
+from typing import TextIO
+
+from genie_core.room.protocol.names import check_name
+from genie_core.room.security.identity import words
+from genie_tui.locations import Locations
+from genie_tui.person import person_of
+from genie_tui.settings import Settings, default_name
+
+
+def show_identity(settings: Settings, locations: Locations, out: TextIO) -> int:
+    """Print name and key; returns the exit code. Errors as `person_of`."""
+    name = check_name(default_name() if settings.name is None else settings.name)
+    key = person_of(name, locations).key
+    out.write(f"name   {name}\nwords  {words(key)}\nkey    {key}\n")
+    return 0

@@ -1,0 +1,586 @@
+"""The options of every command, and one clear line for a command line that can't be understood.
+
+Importing this module is cheap: none of what a command works with is loaded here.
+"""
+
+import argparse
+import difflib
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from typing import Any, Final, NoReturn, TypeAlias
+
+from genie_core.privacy.redaction import hide_secrets
+from genie_tui.cli.output import safe_line
+from genie_tui.export.formats import ExportFormat
+from genie_tui.settings import Settings
+from genie_tui.settings_keys import NoSuchKey, given_as
+
+EXAMPLES: Final = """\
+examples:
+  genie-tui                              open the lobby: new room, saved rooms, join
+  genie-tui host --title Standup         open a room and be in it
+  genie-tui join genie1-…                join a room by the invite that its host gave you
+  genie-tui join :7654 --name bob        join from another terminal of the host's machine
+  genie-tui join :7654 --guest           join without an engine of your own
+  genie-tui invite                       print the invite to the room you host
+  genie-tui resume                       go on with the room you hosted last
+  genie-tui sessions                     list your saved rooms; search, export, tidy up
+  genie-tui replay                       watch the latest room again
+  genie-tui host --model openai:gpt-5    let a language model listen and answer
+  genie-tui id                           show your name and the words of your key
+  genie-tui secrets set OPENAI_API_KEY   keep a key where only you can read it
+  genie-tui doctor                       check terminal, folders, key, network, model and port
+  genie-tui doctor --model               ask the models that are set whether they can do their work
+  genie-tui config set model ollama:qwen3    change a setting for good; config show lists them
+
+GENIE_HOME moves all files to one folder. Every setting is a key in settings.toml, and one with a
+single value GENIE_<NAME> in the environment; the command line wins over both.
+"""
+
+FASTEST: Final = 1_000.0
+"""The highest speed of a replay."""
+
+_SET: Final = "set "  # before the names of settings among the options
+
+_NONE: Final[frozenset[str]] = frozenset()
+_USED: Final[Mapping[str, frozenset[str]]] = {
+    "config path": _NONE,
+    "config set": _NONE,
+    "config unset": _NONE,
+    "doctor": frozenset(
+        {
+            "name", "model", "base_url", "api_key_env", "runtime", "reasoner_model",
+            "reasoner_base_url", "reasoner_api_key_env",
+            "template", "workspace", "port",
+        }
+    ),
+    "id": frozenset({"name"}),
+    "invite": _NONE,
+    "secrets": _NONE,
+    "sessions": frozenset({"retention"}),
+    **{
+        f"sessions {part}": _NONE
+        for part in (
+            "show", "search", "rename", "tag", "fork", "check", "delete", "export", "import"
+        )
+    },
+}  # fmt: skip
+"""Settings that a command uses, by their first part; commands that are not here use all of them."""
+
+
+_ENGINE: Final = frozenset(
+    {
+        "model", "base_url", "api_key_env", "runtime", "reasoner_model", "reasoner_base_url",
+        "reasoner_api_key_env", "template", "workspace", "tools", "mcp", "servers", "rules",
+        "agents", "budget", "tool_limits",
+    }
+)  # fmt: skip
+"""Settings of an engine, which a guest does not bring."""
+
+
+class _AskModel(argparse.Action):
+    """Takes a model's name that may be missing."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        """Note that the models are to be asked, and which one."""
+        namespace.ask_model = True
+        if values:
+            namespace.model = values
+
+
+class _SetOne(argparse.Action):
+    """Takes any one setting; each is kept for itself, so that none before the command is lost."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        """Note the value that was given."""
+        try:
+            name, value = given_as(str(values), Settings)
+        except (NoSuchKey, ValueError) as error:
+            parser.error(hide_secrets(f"{option_string}: {error}"))
+        setattr(namespace, f"{_SET}{name}", value)
+
+
+class CommandParser(argparse.ArgumentParser):
+    """Parses one command. It knows its options and parts, and its complaints are one line."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.options: dict[str, argparse.Action] = {}
+        self.parts: dict[str, CommandParser] = {}
+        super().__init__(**settings)
+
+    def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
+        """Add an option or a positional argument."""
+        return self.note(super().add_argument(*names, **settings))
+
+    def note(self, added: argparse.Action) -> argparse.Action:
+        """Note an option that was added to a group of this command."""
+        self.options |= dict.fromkeys(added.option_strings, added)
+        return added
+
+    def add_parts(self, title: str, metavar: str) -> "Callable[[str, str], CommandParser]":
+        """Let the command have parts; returns what adds one, by its name and help text."""
+        add_parser = self.add_subparsers(title=title, metavar=metavar).add_parser
+
+        def add(name: str, text: str) -> CommandParser:
+            part = self.parts[name] = add_parser(name, help=text)
+            return part
+
+        return add
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and leave with code 2."""
+        self.exit(2, f"genie-tui: {safe_line(message)} (see {self.prog} --help)\n")
+
+
+def parser() -> CommandParser:
+    """Describe the command line."""
+    top = CommandParser(
+        prog="genie-tui",
+        description="A terminal group chat in which AI agents take part.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_settings(top, default=None)
+    top.add_argument("--version", action="version", version=f"genie-tui {version('genie-tui')}")
+    top.set_defaults(command="lobby")
+    _add_commands(top.add_parts("commands", "COMMAND"))
+    return top
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """Parse, after a look for unknown options, for which argparse would blame a later word."""
+    top = parser()
+    command = _command_in(arguments, top)
+    options = top.parse_args(arguments)
+    name = command.prog.removeprefix(top.prog).strip()
+    for setting, value in settings_in(options).items():
+        without = _command_without(setting, name, options)
+        if value is not None and without:
+            own = f"--{setting.replace('_', '-')}"
+            spelt = own if own in top.options else f"--set {setting}"
+            command.error(f"{spelt} has no effect on '{top.prog} {without}'; leave it out")
+    return options
+
+
+def _command_without(setting: str, command: str, options: argparse.Namespace) -> str:
+    """Name the command, with the option of it, that does not use a setting; "" if it does."""
+    if not _is_used(setting, command):
+        return command
+    if getattr(options, "guest", False) and setting.partition(".")[0] in _ENGINE:
+        return f"{command} --guest"
+    if command == "replay" and (options.print or options.json):
+        return f"{command} {'--print' if options.print else '--json'}"
+    return ""
+
+
+def _command_in(arguments: list[str], top: CommandParser) -> CommandParser:
+    """Find the parser of the command that is named, and complain about options that it lacks."""
+    command = top
+    waiting = list(reversed(arguments))
+    while waiting and (argument := waiting.pop()) != "--":
+        if not argument.startswith("-"):
+            command = command.parts.get(argument, command)
+            continue
+        option, equals, _ = argument.partition("=")
+        action = _action(command, option)
+        if action is None and option.startswith("--"):
+            near = difflib.get_close_matches(option, command.options, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            command.error(f"there is no option {option}{hint}")
+        if action is not None and action.nargs is None and not equals and waiting:
+            waiting.pop()  # its value, which may be called like a command
+    return command
+
+
+def _action(command: CommandParser, option: str) -> argparse.Action | None:
+    """The action of an option, which may be cut short."""
+    if exact := command.options.get(option):
+        return exact
+    names = (name for name in command.options if name.startswith(option) and option > "--")
+    return command.options.get(next(names, ""))
+
+
+def _is_used(setting: str, command: str) -> bool:
+    """Whether a command, as in "config set", uses a setting, as in "budget.money"."""
+    used = _USED.get(command, _USED.get(command.partition(" ")[0]))
+    return used is None or setting.partition(".")[0] in used
+
+
+_SETTINGS: Final = {
+    "you": (
+        ("--name", None, "your name in the room (default: your login name)"),
+        ("--theme", None, "colour theme, for example genie-light"),
+    ),
+    "your assistant": (
+        (
+            "--model",
+            "PROVIDER:MODEL",
+            (
+                "a pydantic-ai model, for example anthropic:claude-sonnet-4-5 or ollama:qwen3; "
+                "without one an offline helper answers"
+            ),
+        ),
+        ("--base-url", "URL", "any OpenAI-compatible server that has the model"),
+        ("--api-key-env", "NAME", "the secret or variable that is sent there as the key"),
+        ("--reasoner-model", "PROVIDER:MODEL", "a model of its own for deciding"),
+        ("--template", None, "reasoner prompt (default: general_assist)"),
+        (
+            "--workspace",
+            "FOLDER",
+            "the one folder in which its tools read, write and start programs",
+        ),
+    ),
+}
+"""The settings with an option of their own: the option, what its value is called, and the help."""
+
+
+def _add_settings(
+    parser: CommandParser, command: str = "", default: str | None = argparse.SUPPRESS
+) -> None:
+    """Add the options for the settings that a command uses.
+
+    A command's own defaults would overwrite what was given before its name, so it has none.
+    """
+    for title, settings in _SETTINGS.items():
+        group = parser.add_argument_group(title)
+        for option, metavar, text in settings:
+            setting = option.removeprefix("--").replace("-", "_")
+            if _is_used(setting, command) and (command, setting) != ("doctor", "model"):
+                parser.note(group.add_argument(option, help=text, metavar=metavar, default=default))
+        if title == "you" and _USED.get(command) != _NONE:
+            parser.note(
+                group.add_argument(
+                    "--set",
+                    action=_SetOne,
+                    default=argparse.SUPPRESS,
+                    metavar="KEY=VALUE",
+                    help="any other setting, for this time, for example budget.money=2",
+                )
+            )
+
+
+AddPart: TypeAlias = "Callable[[str, str], CommandParser]"
+
+_ID_HELP: Final = "the room's name, or the start of it (default: the room hosted last)"
+_SESSION_HELP: Final = "the session's id, the start of it, or its title"
+
+
+def _add_commands(add: AddPart) -> None:
+    host = add("host", "open a new room")
+    _add_settings(host)
+    host.add_argument("--title", default="", help="what the room is called")
+    host.set_defaults(command="host")
+
+    join = add("join", "join a room by its invite")
+    _add_settings(join)
+    join.add_argument(
+        "way",
+        metavar="INVITE",
+        nargs="+",
+        help="what the host gave you; on the host's own machine :PORT does, too, and for a room "
+        "that you have been in the start of its name",
+    )
+    join.add_argument("--guest", action="store_true", help="bring no engine; the host's answers")
+    join.add_argument(
+        "--separate",
+        action="store_true",
+        help="if the host claims the id of a room that you have a copy of, keep the two apart",
+    )
+    join.set_defaults(command="join")
+
+    resume = add("resume", "host a saved room again")
+    _add_settings(resume)
+    resume.add_argument("id", metavar="ID", nargs="?", default="", help=_ID_HELP)
+    resume.add_argument("--force", action="store_true", help="host it even if another host answers")
+    resume.set_defaults(command="resume")
+
+    for hosting in (host, resume):
+        hosting.add_argument("--port", type=_port, help="where others can join (default: 7654)")
+        hosting.add_argument(
+            "--ask", action="store_true", default=None, help="let nobody new in without your word"
+        )
+        hosting.add_argument(
+            "--local", action="store_true", default=None, help="for people on this machine only"
+        )
+        hosting.add_argument(
+            "--no-announce",
+            dest="announce",
+            action="store_false",
+            default=None,
+            help="don't show the room to the network; an invite leads to it all the same",
+        )
+
+    who = add("id", "show who you are to a room")
+    _add_settings(who, "id")
+    who.set_defaults(command="id")
+
+    invite = add("invite", "print the invite to a room that you host")
+    _add_settings(invite, "invite")
+    invite.add_argument("id", metavar="ID", nargs="?", default="", help=_ID_HELP)
+    invite.set_defaults(command="invite")
+
+    doctor = add("doctor", "check terminal, folders, key, network, model and port")
+    _add_settings(doctor, "doctor")
+    doctor.add_argument("--port", type=_port, help="the port to check")
+    doctor.add_argument(
+        "--model",
+        default=argparse.SUPPRESS,
+        metavar="PROVIDER:MODEL",
+        nargs="?",
+        action=_AskModel,
+        help="check the models instead, by a few small requests to those that are set, or to this "
+        "one in place of the main one",
+    )
+    doctor.set_defaults(command="doctor", ask_model=False)
+
+    _add_replay(add)
+    _add_sessions(add)
+    _add_config(add)
+    _add_secrets(add)
+
+
+def _add_replay(add: AddPart) -> None:
+    replay = add("replay", "watch a saved room again")
+    _add_settings(replay)
+    replay.add_argument(
+        "id",
+        metavar="ID",
+        nargs="?",
+        default="",
+        help="the room's name, or the start of it (default: the latest)",
+    )
+    replay.add_argument("--at", type=_seq, metavar="SEQ", help="begin at this event, paused")
+    replay.add_argument(
+        "--speed",
+        type=_speed,
+        metavar="N",
+        help="so many times as fast as it was (default: 1; with --print as fast as it can be read)",
+    )
+    ways = replay.add_mutually_exclusive_group()
+    replay.note(
+        ways.add_argument(
+            "--print", action="store_true", help="write it as text to standard output"
+        )
+    )
+    replay.note(
+        ways.add_argument(
+            "--json", action="store_true", help="write the events as they are in the log"
+        )
+    )
+    replay.note(
+        ways.add_argument(
+            "--reasoner",
+            metavar="TEMPLATE",
+            help="ask this reasoner prompt about all that was said, and show what it would have decided "
+            "otherwise; --model asks another model, with the usual prompt or this one",
+        )
+    )
+    replay.add_argument(
+        "--from", dest="first", type=_seq, default=1, metavar="SEQ", help="the first event written"
+    )
+    replay.add_argument(
+        "--to", dest="last", type=_seq, default=None, metavar="SEQ", help="the last event written"
+    )
+    replay.set_defaults(command="replay")
+
+
+def _add_sessions(add_command: AddPart) -> None:
+    sessions = add_command("sessions", "list, search, export and tidy up saved rooms")
+    _add_settings(sessions, "sessions")
+    _add_list_options(sessions, "activity", [], json=False)
+    sessions.set_defaults(command="sessions", part="list")
+    add_part = sessions.add_parts("parts", "PART")
+
+    def add(name: str, text: str) -> CommandParser:
+        part = add_part(name, text)
+        _add_settings(part, "sessions")
+        part.set_defaults(part=name)
+        return part
+
+    unset = argparse.SUPPRESS  # as in _add_settings
+    _add_list_options(add("list", "list all sessions, the latest first"), unset, unset, json=unset)
+    _add_looking(add)
+    _add_changing(add)
+    _add_export(add)
+
+
+def _add_looking(add: AddPart) -> None:
+    show = add("show", "tell what is known of one session")
+    show.add_argument("id", metavar="ID", help=_SESSION_HELP)
+    show.add_argument(
+        "--last", type=_count, default=5, metavar="N", help="so many messages (default: 5)"
+    )
+    show.add_argument("--json", action="store_true", help="as JSON")
+    search = add("search", "find words in all sessions")
+    search.add_argument("words", metavar="TEXT", nargs="+", help='words, or "a phrase"')
+    search.add_argument(
+        "--limit", type=_count, default=20, metavar="N", help="at most so many hits (default: 20)"
+    )
+    search.add_argument("--json", action="store_true", help="as JSON")
+
+
+def _add_changing(add: AddPart) -> None:
+    rename = add("rename", "give a session another title")
+    rename.add_argument("id", metavar="ID", help=_SESSION_HELP)
+    rename.add_argument("title", metavar="TITLE", nargs="+")
+    tag = add("tag", "put tags on a session, or take them off")
+    tag.add_argument("id", metavar="ID", help=_SESSION_HELP)
+    tag.add_argument("tags", metavar="TAG", nargs="*", help="without any: print those it has")
+    tag.add_argument(
+        "--remove", metavar="TAG", nargs="*", help="take these off; without any, those before it"
+    )
+    fork = add("fork", "make a new session of what happened in one")
+    fork.add_argument("id", metavar="ID", help=_SESSION_HELP)
+    fork.add_argument("--at", type=_count, metavar="SEQ", help="the last event to take along")
+    check = add("check", "look for damage, and mend what can be mended")
+    check.add_argument("ids", metavar="ID", nargs="*", help="default: all sessions")
+    check.add_argument(
+        "--repair", action="store_true", help="mend; what is changed is kept beside it first"
+    )
+    delete = add("delete", "move sessions to the system's trash")
+    delete.add_argument("ids", metavar="ID", nargs="+", help=_SESSION_HELP)
+    prune = add("prune", "move the sessions that are past your limits to the system's trash")
+    for asking in (delete, prune):
+        asking.add_argument("--yes", action="store_true", help="don't ask")
+
+
+def _add_list_options(
+    parser: CommandParser, sort: str, tags: list[str] | str, *, json: bool | str
+) -> None:
+    parser.add_argument(
+        "--sort",
+        choices=("activity", "title", "size", "unread"),
+        default=sort,
+        help="what the order goes by (default: activity)",
+    )
+    parser.add_argument(
+        "--tag", action="append", default=tags, metavar="TAG", help="only those with this tag"
+    )
+    parser.add_argument("--json", action="store_true", default=json, help="as JSON")
+
+
+def _add_export(add: AddPart) -> None:
+    export = add("export", "write a session to a file, to be read or taken along")
+    export.add_argument("id", metavar="ID", help="the session's name, or the start of it")
+    export.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        default="",
+        help="where to; - prints it (default: the session's name, in the current folder)",
+    )
+    export.add_argument(
+        "--format",
+        choices=[form.value for form in ExportFormat],
+        help="jsonl is complete and can be imported, cast is a terminal recording (default: what "
+        "the file's name ends in, or else markdown)",
+    )
+    export.add_argument(
+        "--attachments",
+        action="store_true",
+        help="with the files that people attached; jsonl becomes a zip archive then",
+    )
+    export.add_argument("--force", action="store_true", help="replace a file that is there")
+    taking = add("import", "take in a session that was exported as jsonl or zip")
+    taking.add_argument("file", metavar="FILE", help="what to read; - for the standard input")
+    taking.add_argument(
+        "--as-copy", action="store_true", help="if the session is here already, keep both"
+    )
+
+
+def _add_config(add: AddPart) -> None:
+    config = add("config", "show, change and check your settings")
+    _add_settings(config)
+    config.set_defaults(command="config", part="show")
+    add_part = config.add_parts("parts", "PART")
+
+    def added(name: str, text: str, command: str = "") -> CommandParser:
+        part = add_part(name, text)
+        _add_settings(part, command)
+        part.set_defaults(part=name)
+        return part
+
+    bare = "config set"
+    added("path", "print where the settings file is", bare)
+    added("show", "print every setting, and where its value comes from")
+    added("edit", "open the file in $VISUAL or $EDITOR, and check it afterwards")
+    added("check", "find everything that is wrong, also with models, prompts and tool servers")
+    change = added("set", "write settings into the file", bare)
+    change.add_argument("key", metavar="KEY", help="for example model or budget.money")
+    change.add_argument("value", metavar="VALUE", help="as it is; lists as a,b")
+    change.add_argument(
+        "more", metavar="KEY VALUE", nargs="*", help="others at the same time: all of them or none"
+    )
+    unset = added("unset", "take one setting out of the file", bare)
+    unset.add_argument("key", metavar="KEY", help="as for set")
+
+
+def _add_secrets(add: AddPart) -> None:
+    secrets = add("secrets", "keep keys and passwords for your assistant")
+    _add_settings(secrets, "secrets")
+    secrets.set_defaults(command="secrets", part="list")
+    add_part = secrets.add_parts("parts", "PART")
+
+    def added(name: str, text: str) -> CommandParser:
+        part = add_part(name, text)
+        _add_settings(part, "secrets")
+        part.set_defaults(part=name)
+        return part
+
+    keep = added("set", "keep a value; it is asked for, or read from standard input")
+    keep.add_argument("secret", metavar="NAME", help="for example OPENAI_API_KEY")
+    keep.add_argument("surplus", nargs="*", help=argparse.SUPPRESS)
+    added("list", "print the names, never a value")
+    added("delete", "forget a value").add_argument("secret", metavar="NAME")
+
+
+def _seq(text: str) -> int:
+    number = int(text) if text.isdecimal() and len(text) < 16 else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"events are counted from 1, and {text!r} is none")
+    return number
+
+
+def _speed(text: str) -> float:
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = 0.0
+    if not 0 < speed <= FASTEST:
+        raise argparse.ArgumentTypeError(f"a speed is a number like 0.5 or 8, not {text!r}")
+    return speed
+
+
+def _count(text: str) -> int:
+    number = int(text) if text.isdecimal() and len(text) < 16 else 0
+    if not number:
+        raise argparse.ArgumentTypeError(f"it is a whole number from 1, not {text!r}")
+    return number
+
+
+def _port(text: str) -> int:
+    number = int(text) if text.isdecimal() else 0
+    if not 0 < number < 65536:
+        raise argparse.ArgumentTypeError(f"a port is a number from 1 to 65535, not {text!r}")
+    return number
+
+
+def settings_in(options: argparse.Namespace) -> dict[str, object]:
+    """What was given of the settings, by their names; None for what was not."""
+    given = {key: getattr(options, key, None) for key in Settings.__struct_fields__}
+    for name, value in vars(options).items():
+        if name.startswith(_SET):
+            given[name.removeprefix(_SET)] = value
+    return given

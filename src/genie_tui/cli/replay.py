@@ -1,0 +1,172 @@
+"""`genie-tui replay`: watch a saved room again, on the screen or as text in a pipe."""
+
+import argparse
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import BinaryIO, Final, TextIO
+
+import msgspec
+
+from genie_core.errors import GenieError
+from genie_tui.cli.output import harmless_json, safe_line
+from genie_tui.locations import Locations
+from genie_tui.settings_source import SettingsSource
+
+LONGEST_LINE: Final = 64 * 1024 * 1024
+"""Bytes of a line that is passed on; longer ones are no events."""
+
+
+class NothingToWatch(GenieError):
+    """There is no saved room at all."""
+
+    def __init__(self) -> None:
+        super().__init__("there is no saved room yet; open one: genie-tui host")
+
+
+class NotWatched(GenieError):
+    """What was asked for does not go together, or not with where it should be shown."""
+
+
+class _Numbered(msgspec.Struct):
+    seq: int
+
+
+def run_replay(
+    options: argparse.Namespace,
+    source: SettingsSource,
+    locations: Locations,
+    env: Mapping[str, str],
+    out: TextIO,
+    problems: TextIO,
+) -> int:
+    """Do what was asked for; returns the exit code.
+
+    Raises:
+        StorageError: there is no such room, several are meant, or it can't be read.
+        NothingToWatch: none was named, and there is none.
+        NotWatched: the screen can't show it, or only a part of it.
+        BrokenPipeError: nobody reads on.
+
+    """
+    if options.last is not None and options.last < options.first:
+        raise NotWatched(f"nothing is from event {options.first:,} to {options.last:,}")
+    id_ = find_id(locations.sessions, options.id)
+    model = getattr(options, "model", None) and not (options.print or options.json)
+    asks = options.reasoner is not None or model
+    if options.at is not None and (options.print or options.json or asks):
+        raise NotWatched("--at is where the screen begins; --from and --to tell a part otherwise")
+    if asks:
+        from genie_core.assistant.config import DEFAULT_TEMPLATE
+        from genie_tui.cli.what_if import what_if
+
+        usual = source.read().settings.template or DEFAULT_TEMPLATE
+        options.reasoner = options.reasoner or usual
+        return what_if(options, source, locations, env, out, problems)
+    if options.json:
+        return write_raw(
+            locations.sessions / id_, options.first, options.last, out.buffer, problems
+        )
+    if options.print:
+        return write_text(locations.sessions, id_, options, out, problems)
+    if options.first > 1 or options.last is not None:
+        raise NotWatched("--from and --to go with --print or --json; --at begins at an event")
+    if not out.isatty():
+        raise NotWatched("a replay needs a terminal; --print writes it as text instead")
+    from genie_tui.cli.start import start
+    from genie_tui.opening import ReplayRoom
+
+    opening = ReplayRoom(id_, options.at, speed=options.speed or 1.0)
+    return start(opening, source, locations, env)
+
+
+def find_id(sessions: Path, wanted: str) -> str:
+    """The name of the folder of the room that is meant; without a word for it, of the latest."""
+    from genie_core.sessions.catalog import Catalog
+
+    catalog = Catalog(sessions)
+    if wanted:
+        return catalog.find(wanted).id
+    latest = next((listing.id for listing in catalog.all() if not listing.note), None)
+    if latest is None:
+        raise NothingToWatch
+    return latest
+
+
+def write_text(
+    sessions: Path, id_: str, options: argparse.Namespace, out: TextIO, problems: TextIO
+) -> int:
+    """Write the room as text, at once or in its own time."""
+    from genie_core.sessions.errors import NoSuchEvent
+    from genie_core.sessions.replay.player import open_recording
+    from genie_tui.cli.plain_log import lines
+
+    recording = open_recording(sessions, id_)
+    try:
+        if options.first > max(recording.log.head, 1):
+            raise NoSuchEvent(id_, options.first, recording.log.head)
+        problems.writelines(f"genie-tui: {safe_line(problem)}\n" for problem in recording.problems)
+        told = lines(recording.log.events(0, options.last), options.first)
+        for text in paced(told, options.speed, time.sleep) if options.speed else _texts(told):
+            out.write(f"{text}\n")
+            if options.speed:
+                out.flush()
+    finally:
+        recording.close()
+    return 0
+
+
+def paced(
+    told: Iterable[tuple[float, str]], speed: float, sleep: Callable[[float], None]
+) -> Iterator[str]:
+    """Yield each text when it is due, after pauses as in a replay. Blocks in `sleep`."""
+    from genie_core.sessions.replay.pace import gap
+
+    before: float | None = None
+    for at, text in told:
+        wait = gap(before, at) / speed if before is not None else 0.0
+        if wait:
+            sleep(wait)
+        before = at
+        yield text
+
+
+def _texts(told: Iterable[tuple[float, str]]) -> Iterator[str]:
+    return (text for _, text in told)
+
+
+def write_raw(folder: Path, first: int, last: int | None, out: BinaryIO, problems: TextIO) -> int:
+    """Write the lines of a log's events as they are, also of those that are not known here.
+
+    A line that is no event is left out and told of; so is an end that was not written to the end.
+    On a terminal everything is spelt out that it might obey.
+    """
+    from genie_core.sessions.errors import check_ordinary
+    from genie_core.sessions.session import LOG_NAME
+    from genie_core.storage.errors import disk_access
+
+    path = folder / LOG_NAME
+    with disk_access("read", path):
+        if not path.exists():
+            return 0
+        check_ordinary(path)
+        log = path.open("rb")
+    decode, shown = msgspec.json.Decoder(_Numbered).decode, out.isatty()
+    with log:
+        for number, line in enumerate(_lines(log), 1):
+            try:
+                seq = decode(line).seq if line.endswith(b"\n") else 0
+            except (ValueError, RecursionError):
+                seq = 0
+            if not seq:
+                problems.write(f"genie-tui: line {number} of the log is damaged and left out\n")
+            elif seq >= first and (last is None or seq <= last):
+                out.write(harmless_json(line.decode(errors="replace")).encode() if shown else line)
+    out.flush()
+    return 0
+
+
+def _lines(log: BinaryIO) -> Iterator[bytes]:
+    """Lines with their ends; one that is too long comes in pieces that are no lines."""
+    while line := log.readline(LONGEST_LINE):
+        yield line

@@ -1,0 +1,215 @@
+"""Starting the app, and what is said when it ends."""
+
+import asyncio
+import logging
+import logging.handlers
+import os
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from textual.driver import Driver
+
+from genie_core.assistant.check import check_config
+from genie_core.assistant.errors import MissingVariable
+from genie_core.errors import GenieError
+from genie_core.logging import DiscreetFormatter
+from genie_core.room.protocol.names import check_name
+from genie_core.sessions.service import SessionService
+from genie_tui.app import GenieApp
+from genie_tui.cli.doctor import terminal_problem
+from genie_tui.credentials import hide_own_secrets, names_at_hand
+from genie_tui.doorman import House
+from genie_tui.driver import HangupDriver, TerminalWatch
+from genie_tui.exit_report import ExitReport, exit_lines
+from genie_tui.locations import Locations
+from genie_tui.onboarding import Onboarding
+from genie_tui.opening import JoinRoom, Opening, ReplayRoom
+from genie_tui.settings import Settings, assistant_config, default_name
+from genie_tui.settings_form import SettingsForm
+from genie_tui.settings_source import SettingsSource
+from genie_tui.text import visible_line
+from genie_tui.themes import theme_problem
+
+LOG_BYTES: Final = 2 * 1024 * 1024
+OLD_LOGS: Final = 2
+
+SIGNALS: Final = {
+    signal.SIGINT: "the program was interrupted",
+    signal.SIGTERM: "the program was asked to end",
+    signal.SIGHUP: "the terminal was closed",
+}
+"""What ends the program in good order, and what the room is told."""
+
+PATIENCE: Final = 5.0
+"""Seconds that leftover tasks and threads get once the room is saved and the screen restored."""
+
+PRINTING: Final = 60.0
+"""Seconds for a terminal that is paused, where it has to take what a person wrote."""
+
+
+class CannotStart(GenieError):
+    """Something outside the program keeps it from starting."""
+
+
+def start(
+    opening: Opening | ReplayRoom | None,
+    source: SettingsSource,
+    locations: Locations,
+    env: Mapping[str, str],
+) -> int:
+    """Run the app until it ends; returns the exit code.
+
+    Raises a `GenieError` for what can be known to be wrong before anything is on the screen.
+    """
+    problem = terminal_problem()
+    if problem:
+        raise CannotStart(problem)
+    reading = source.read()
+    settings = reading.settings
+    wrong_theme = theme_problem(settings.theme) if settings.theme else None
+    if wrong_theme:
+        raise CannotStart(wrong_theme)
+    name = check_name(default_name() if settings.name is None else settings.name)
+    check_assistant(opening, settings, names_at_hand(name, locations, env), locations)
+    _log_to(locations.log_file)
+
+    # A keyring may wait for its owner, so nobody waits for this thread.
+    threading.Thread(target=hide_own_secrets, args=(name, locations), daemon=True).start()
+    chosen = reading.origin(("name",)).layer == "command line"
+    house = House(name, settings, locations, renamed=chosen)
+    form = SettingsForm(source, locations, name, house.use)
+    app = _SignalledApp(
+        house,
+        opening,
+        name,
+        log_path=locations.log_file,
+        notify=settings.notify,
+        form=form,
+        onboarding=Onboarding(source, locations, name, house.use),
+        store=SessionService(
+            name, locations.sessions, locations.search, settings.retention.limits()
+        ),
+    )
+    if settings.theme:
+        app.theme = settings.theme
+    with TerminalWatch(sys.stdin.fileno()), asyncio.Runner() as runner:
+        report = runner.run(app.run_async())
+        _heed_no_more(runner.get_loop())
+        code = 1 if app.failure else app.return_code or 0
+        # Everything is saved. Neither a terminal that takes nothing nor a tool that does not end
+        # when told to may keep the process.
+        _end_in(PRINTING if app.quitting.to_print else PATIENCE, code)
+        _print_report(app, report)
+    return code
+
+
+def check_assistant(
+    opening: Opening | ReplayRoom | None,
+    settings: Settings,
+    keys: Mapping[str, str],
+    locations: Locations,
+) -> None:
+    """Raise the `GenieError` that the assistant would fail with in the room to open.
+
+    A guest has none, and a recording needs none. Where no room is named, a missing key is no reason to show nothing at all: the
+    settings are there to be changed, and a room tells what is missing.
+    """
+    if isinstance(opening, ReplayRoom) or (isinstance(opening, JoinRoom) and opening.guest):
+        return
+    try:
+        check_config(assistant_config(settings, locations), keys)
+    except MissingVariable:
+        if opening is not None:
+            raise
+
+
+def _heed_no_more(loop: asyncio.AbstractEventLoop) -> None:
+    """Let a second signal not spoil an ending in good order."""
+    for number in SIGNALS:
+        loop.remove_signal_handler(number)
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _print_report(app: GenieApp, report: ExitReport | None) -> None:
+    _forget_lost_terminal()
+    for line in app.quitting.to_print:
+        _say(sys.stdout.fileno(), line)
+    if app.failure:
+        _say(sys.stderr.fileno(), f"genie-tui: {visible_line(app.failure)}")
+    elif report is not None:
+        for line in exit_lines(report):
+            _say(sys.stdout.fileno(), line)
+
+
+def _end_in(seconds: float, code: int) -> None:
+    def end() -> None:
+        logging.getLogger(__name__).warning("something did not end in time and was left behind")
+        logging.shutdown()
+        os._exit(code)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+
+
+class _SignalledApp(GenieApp):
+    """The app, ending in good order also when it is told to from outside."""
+
+    _hung_up = False
+
+    def get_driver_class(self) -> type[Driver]:
+        return HangupDriver
+
+    async def on_mount(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number, reason in SIGNALS.items():
+            loop.add_signal_handler(number, self._heed, number, reason)
+
+    def _heed(self, number: signal.Signals, reason: str) -> None:
+        """End; several may tell of a lost terminal, which is no reason to hurry."""
+        if number is signal.SIGHUP:
+            if self._hung_up:
+                return
+            self._hung_up = True
+        self.quitting.quit_unattended(reason)
+
+
+def _forget_lost_terminal() -> None:
+    """Keep the interpreter from failing, at its end, to write what a lost terminal did not take."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            with Path(os.devnull).open("wb") as nowhere:
+                os.dup2(nowhere.fileno(), stream.fileno())
+
+
+def _say(descriptor: int, line: str) -> None:
+    # The terminal may be gone, which is one of the reasons for ending.
+    with suppress(OSError), open(descriptor, "w", closefd=False, encoding="utf-8") as out:
+        out.write(f"{line}\n")
+
+
+def _log_to(file: Path) -> None:
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file.touch(mode=0o600)
+        handler = logging.handlers.RotatingFileHandler(
+            file, maxBytes=LOG_BYTES, backupCount=OLD_LOGS, encoding="utf-8"
+        )
+    except OSError as error:
+        raise CannotStart(f"can't write the log file {file}: {error.strerror}") from error
+    handler.setFormatter(
+        DiscreetFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s", "%Y-%m-%d %H:%M:%S")
+    )
+    # What the log's own disk does not take has no other place to go, least of all the screen.
+    logging.raiseExceptions = False
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    logging.captureWarnings(capture=True)

@@ -1,0 +1,193 @@
+"""`genie-tui replay --reasoner`: ask another reasoner about a saved room, and show what differs."""
+
+import argparse
+import asyncio
+import logging
+import os
+import sys
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TextIO
+
+from genie_core.assistant.config import AssistantConfig, ModelChoice
+from genie_core.assistant.models.registry import choice_in, with_main_model
+from genie_core.assistant.prompts import load_prompt, load_prompt_at
+from genie_core.assistant.secrets import OwnSecrets
+from genie_core.assistant.what_if.cases import RecordedDecisions
+from genie_core.assistant.what_if.report import WhatIfReport
+from genie_core.errors import GenieError
+from genie_core.sessions.labels import Labels
+from genie_core.sessions.replay.player import open_recording
+from genie_core.sessions.session import SavedSession
+from genie_tui.cli.output import safe_line
+from genie_tui.cli.replay import find_id
+from genie_tui.locations import Locations, folder_at
+from genie_tui.settings import Settings, assistant_config, default_name
+from genie_tui.settings_source import SettingsSource
+from genie_tui.whatif_files import save
+from genie_tui.whatif_text import lines
+
+if TYPE_CHECKING:
+    from genie_core.assistant.what_if.run import WhatIf
+
+INTERRUPTED: Final = 130
+STOPPED: Final = "it was interrupted"
+
+
+class NothingDecided(GenieError):
+    """A room in which no reasoner has decided anything, or not there."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(f"no reasoner has decided about anything in this part of {title!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """What is known of the room that is looked at."""
+
+    id: str
+    title: str
+    folder: Path
+    recollection: RecordedDecisions
+    wrong: Mapping[int, str]
+
+
+def what_if(
+    options: argparse.Namespace,
+    source: SettingsSource,
+    locations: Locations,
+    env: Mapping[str, str],
+    out: TextIO,
+    problems: TextIO | None = None,
+) -> int:
+    """Ask, print the report and keep it beside the room; returns the exit code.
+
+    The model is the one that decides in a live room, unless the command line names another. Ctrl+C
+    ends the asking; what was found until then is printed and kept like the rest.
+
+    Raises:
+        StorageError: there is no such room, several are meant, or it can't be read or written.
+        AssistantError: the template or the model can't be used.
+        NothingDecided: there is nothing to compare with.
+
+    """
+    problems = problems or sys.stderr
+    settings = source.read().settings
+    past = _read(options, locations, problems)
+    config, prompt = _reasoner(options, settings, locations, past)
+    person = settings.name or default_name()
+    secrets = OwnSecrets(person, locations.secrets, env=env)
+    os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
+    from genie_core.assistant.build import build_reasoner
+    from genie_core.assistant.what_if.run import WhatIf
+
+    factory, model = build_reasoner(config, prompt, secrets, person)
+    progress = _Progress(problems)
+    asked = WhatIfReport(
+        session=past.id,
+        title=past.title,
+        template=_name(options.reasoner),
+        model=model,
+        at=time.time(),
+    )
+    run = WhatIf(factory, past.recollection, past.wrong, progress.show)
+    progress.begin(run, model)
+    began = time.monotonic()
+    _run(run)
+    progress.end()
+    report = run.report(asked, time.monotonic() - began)
+    path = save(report, past.folder)
+    out.writelines(f"{line}\n" for line in lines(report))
+    out.write(f"Kept as {safe_line(str(path))}\n")
+    if run.stopped == STOPPED:
+        return INTERRUPTED
+    return 1 if run.stopped or not report.summary.decided else 0
+
+
+def _read(options: argparse.Namespace, locations: Locations, problems: TextIO) -> _Past:
+    id_ = find_id(locations.sessions, options.id)
+    recording = open_recording(locations.sessions, id_)
+    recollection = RecordedDecisions(recording.place, options.first, options.last)
+    try:
+        for event in recording.log.events(0, None):
+            recollection.take(event)
+    finally:
+        recording.close()
+    folder = locations.sessions / recording.id
+    labels = Labels.read(folder)
+    problems.writelines(
+        f"genie-tui: {safe_line(problem)}\n" for problem in (*recording.problems, *labels.problems)
+    )
+    if not recollection.cases:
+        raise NothingDecided(recording.title)
+    wrong = {seq: label.decision for seq, label in labels.wrong.items()}
+    return _Past(recording.id, recording.title, folder, recollection, wrong)
+
+
+def _reasoner(
+    options: argparse.Namespace, settings: Settings, locations: Locations, past: _Past
+) -> tuple[AssistantConfig, str]:
+    """The settings of a live room, but for what is to be tried, and the prompt to be tried."""
+    config = replace(assistant_config(settings, locations), template=options.reasoner)
+    if config.workspace is None and (
+        workspace := SavedSession.load(past.folder).metadata.workspace
+    ):
+        config = replace(config, workspace=Path(workspace))
+    if model := getattr(options, "model", None):
+        choice = choice_in(config, model)
+        config = with_main_model(config, choice)
+        if not getattr(options, "reasoner_model", None):
+            config = replace(config, reasoner=ModelChoice())
+    if _is_path(options.reasoner):
+        return config, load_prompt_at("reasoner", folder_at(options.reasoner))
+    return config, load_prompt("reasoner", options.reasoner, config.prompts_dir)
+
+
+def _is_path(template: str) -> bool:
+    return "/" in template or os.sep in template or template.endswith(".md")
+
+
+def _name(template: str) -> str:
+    return Path(template).stem if _is_path(template) else template
+
+
+def _run(run: "WhatIf") -> None:
+    logging.getLogger().addHandler(logging.NullHandler())  # what SDKs log is in what they raise
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the same goes for what they warn of
+            asyncio.run(run.run())
+    except KeyboardInterrupt:
+        run.stopped = STOPPED
+
+
+class _Progress:
+    """One line that says how far it is, where somebody can see it change."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._moves = out.isatty()
+
+    def begin(self, run: "WhatIf", model: str) -> None:
+        """Say what is going to be asked."""
+        messages = "1 message" if run.total == 1 else f"{run.total:,} messages"
+        hint = "; ctrl+c ends it with what there is" if self._moves else ""
+        self._out.write(f"asking {safe_line(model)} about {messages}{hint}\n")
+        self._out.flush()
+
+    def show(self, run: "WhatIf") -> None:
+        """Say how far it is."""
+        if self._moves:
+            differ = sum(each.differs for each in run.outcomes)
+            line = f"{len(run.outcomes):,} of {run.total:,} decided, {differ:,} differ"
+            self._out.write(f"\r\x1b[K{line}")
+            self._out.flush()
+
+    def end(self) -> None:
+        """Take the line away."""
+        if self._moves:
+            self._out.write("\r\x1b[K")
+            self._out.flush()

@@ -1,0 +1,104 @@
+import io
+import resource
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from genie_core.assistant.secrets import OwnSecrets
+from genie_tui.cli.doctor import check_system, terminal_problem
+from genie_tui.locations import find_locations
+from genie_tui.settings import Settings
+
+
+def report(home: Path, settings: Settings | None = None) -> dict[str, str]:
+    """The lines of a report by what they are about."""
+    out = io.StringIO()
+    places = find_locations({"GENIE_HOME": str(home)})
+    check_system(settings or Settings(name="ann"), places, {}, out)
+    lines = out.getvalue().splitlines()
+    return {line.split()[1]: line for line in lines}
+
+
+def test_what_is_in_order_is_said_to_be(tmp_path: Path) -> None:
+    found = report(tmp_path)
+    for what in ("config", "rooms", "log", "settings", "name", "assistant"):
+        assert found[what].startswith("ok"), found[what]
+
+
+def test_a_file_where_the_rooms_should_be_is_found(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("in the way")
+    found = report(tmp_path)["rooms"]
+    assert found.startswith("BAD")
+    assert "Not a directory" in found
+
+
+def test_a_disk_that_takes_only_empty_files_is_found(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        found = report(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    for what in ("config", "rooms", "log"):
+        assert found[what].startswith("BAD")
+        assert "File too large" in found[what]
+
+
+def test_no_finding_commands_the_terminal(tmp_path: Path) -> None:
+    found = report(tmp_path / "\x1b]0;x\x07")["rooms"]
+    assert "\x1b" not in found
+    assert "␛]0;x␇" in found
+
+
+def test_a_folder_that_cannot_be_looked_into_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    exists = Path.exists
+    monkeypatch.setattr(
+        Path, "exists", lambda path: refuse(path) if path.name == "sessions" else exists(path)
+    )
+    found = report(tmp_path)["rooms"]
+    assert found.startswith("BAD")
+    assert "Permission denied" in found
+
+
+@pytest.mark.parametrize(
+    ("settings", "what", "expected"),
+    [
+        (Settings(name="ann", workspace="~nosuchuser/x"), "assistant", "names no folder"),
+        (Settings(name="ann", template="nope"), "assistant", "'nope'"),
+        (Settings(name="system"), "name", "reserved"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_found(
+    tmp_path: Path, settings: Settings, what: str, expected: str
+) -> None:
+    found = report(tmp_path, settings)[what]
+    assert found.startswith("BAD")
+    assert expected in found
+
+
+def test_a_taken_port_is_found(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        found = report(tmp_path, Settings(name="ann", port=port))["port"]
+    assert found.startswith("BAD")
+    assert str(port) in found
+
+
+def test_a_program_without_any_input_has_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert "needs a terminal" in (terminal_problem() or "")
+
+
+def test_a_stored_key_is_as_good_as_one_in_the_environment(tmp_path: Path) -> None:
+    settings = Settings(name="ann", model="openai:gpt-5")
+    assert "needs OPENAI_API_KEY" in report(tmp_path, settings)["assistant"]
+    folder = find_locations({"GENIE_HOME": str(tmp_path)}).secrets
+    OwnSecrets("ann", folder, keyring=lambda: None).set("OPENAI_API_KEY", "sk-stored")
+    assert report(tmp_path, settings)["assistant"].startswith("ok")

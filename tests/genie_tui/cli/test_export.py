@@ -1,0 +1,138 @@
+"""`genie-tui sessions export` and `import`, as they are typed."""
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.genie_core.sessions.sample import ID, log_bytes, saved_room
+
+from genie_core.errors import GenieError
+from genie_core.sessions.errors import AlreadySaved, UnknownSession
+from genie_tui.cli.export import export_session, import_session
+from genie_tui.cli.options import parser
+from genie_tui.export.formats import InTheWay, NoForm
+from genie_tui.locations import Locations
+
+
+class Shell:
+    """Runs the commands in this process, on files of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.locations = Locations(folder / "config", folder / "data", folder / "log")
+        self.locations.sessions.mkdir(parents=True)
+        self.out = ""
+
+    def run(self, *arguments: str) -> int:
+        options = parser().parse_args(["sessions", *arguments])
+        work = {"export": export_session, "import": import_session}[options.part]
+        out = io.StringIO()
+        code = work(options, self.locations, out)
+        self.out = out.getvalue()
+        return code
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    shell = Shell(tmp_path / "home")
+    saved_room(shell.locations.sessions)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    return shell
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "start"),
+    [
+        ((), f"{ID}.md", "# Standup"),
+        (("--format", "html"), f"{ID}.html", "<!doctype html>"),
+        (("--format", "jsonl"), f"{ID}.jsonl", '{"genie-session":1'),
+        (("--format", "jsonl", "--attachments"), f"{ID}.zip", "PK"),
+        (("--output", "room.cast"), "room.cast", '{"version": 2'),
+        (("-o", "room.zip"), "room.zip", "PK"),
+        (("-o", "room.txt"), "room.txt", "# Standup"),
+        (("-o", "room.txt", "--format", "html"), "room.txt", "<!doctype html>"),
+        (("-o", "."), f"{ID}.md", "# Standup"),
+    ],
+)
+def test_form_and_name_follow_from_each_other(
+    shell: Shell, arguments: tuple[str, ...], name: str, start: str
+) -> None:
+    assert shell.run("export", ID[:12], *arguments) == 0
+    assert Path(name).read_bytes().startswith(start.encode())
+    assert shell.out == f"{ID} is written to {Path(name).absolute()}\n"
+
+
+def test_a_name_that_says_no_form_is_refused(shell: Shell) -> None:
+    with pytest.raises(NoForm, match=r"room\.pdf.*\.html"):
+        shell.run("export", ID, "-o", "room.pdf")
+    assert list(Path().iterdir()) == []
+    assert shell.run("export", ID, "-o", "room.pdf", "--format", "html") == 0
+
+
+def test_a_session_can_be_printed_and_read_again(shell: Shell, tmp_path: Path) -> None:
+    shell.run("export", ID, "--format", "jsonl", "-o", "-")
+    assert json.loads(shell.out.split("\n", 1)[0])["record"]["id"] == ID
+    Path("room.jsonl").write_text(shell.out)
+    elsewhere = Shell(tmp_path / "elsewhere")
+    assert elsewhere.run("import", "room.jsonl") == 0
+    assert elsewhere.out == f"'Standup' is here now: {ID}\n"
+    log = elsewhere.locations.sessions / ID / "events.jsonl"
+    assert log.read_bytes() == log_bytes()
+
+
+def test_what_should_be_known_stays_apart_from_what_is_printed(
+    shell: Shell, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.run("export", ID, "-o", "room.jsonl")
+    Shell(tmp_path / "elsewhere").run("import", "room.jsonl")
+    assert capsys.readouterr().err == "note: 1 attached file does not come along\n"
+
+
+def test_nothing_is_written_over_and_nothing_imported_twice(shell: Shell) -> None:
+    shell.run("export", ID, "-o", "room.jsonl")
+    with pytest.raises(InTheWay):
+        shell.run("export", ID, "-o", "room.jsonl")
+    shell.run("export", ID, "-o", "room.jsonl", "--force")
+    with pytest.raises(AlreadySaved):
+        shell.run("import", "room.jsonl")
+    shell.run("import", "room.jsonl", "--as-copy")
+    assert len(list(shell.locations.sessions.iterdir())) == 2
+
+
+def test_a_session_that_is_not_there_is_a_clear_error(shell: Shell) -> None:
+    with pytest.raises(UnknownSession, match=ID):
+        shell.run("export", "2026-11-21-standup-3fk8")
+
+
+@pytest.mark.parametrize("name", ["a\0b", "~nobody-of-that-name/x.md", "x" * 300, "none/x.md"])
+def test_a_name_that_can_be_no_file_is_a_clear_error(shell: Shell, name: str) -> None:
+    for arguments in (("export", ID, "-o", name), ("import", name)):
+        with pytest.raises(GenieError) as refusal:
+            shell.run(*arguments)
+        assert "\n" not in str(refusal.value)
+
+
+def test_exporting_and_importing_load_no_engine(shell: Shell) -> None:
+    """What only reads and writes needs neither models nor the app."""
+    shell.run("export", ID, "-o", "room.zip")
+    code = (
+        "import io, sys; from pathlib import Path; from tests.genie_tui.cli.test_export import Shell;"
+        "shell = Shell(Path('other')); shell.run('import', 'room.zip');"
+        f"[shell.run('export', '{ID}', '--format', f) for f in ('markdown', 'html', 'jsonl', 'cast')];"
+        "print(*sys.modules)"
+    )
+    root = Path(__file__).parents[3]
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+        env={"PYTHONPATH": str(root), "PATH": ""},
+    )
+    loaded = set(done.stdout.split())
+    assert "genie_tui.export.asciicast" in loaded
+    assert not loaded & {"pydantic_ai", "openai", "agents", "genie_core.session", "genie_tui.app"}

@@ -1,0 +1,31 @@
+import io
+from pathlib import Path
+
+import pytest
+
+from genie_core.room.security.identity import words
+from genie_tui.cli.identity import show_identity
+from genie_tui.locations import Locations, find_locations
+from genie_tui.person import person_of
+from genie_tui.settings import Settings
+
+
+@pytest.fixture
+def locations(tmp_path: Path) -> Locations:
+    return find_locations({"GENIE_HOME": str(tmp_path)})
+
+
+def test_a_person_is_introduced_by_name_words_and_key(locations: Locations) -> None:
+    out = io.StringIO()
+    assert show_identity(Settings(name="alice"), locations, out) == 0
+    key = person_of("alice", locations).key
+    assert out.getvalue() == f"name   alice\nwords  {words(key)}\nkey    {key}\n"
+
+
+def test_who_sets_no_name_has_the_login_name(
+    locations: Locations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOGNAME", "carol")
+    out = io.StringIO()
+    show_identity(Settings(), locations, out)
+    assert out.getvalue().startswith("name   carol\n")

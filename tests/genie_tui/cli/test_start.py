@@ -1,0 +1,22 @@
+"""What the program starts with, and what it does not start with."""
+
+from pathlib import Path
+
+import pytest
+
+from genie_core.assistant.errors import MissingVariable, UnknownProvider
+from genie_tui.cli.start import check_assistant
+from genie_tui.locations import find_locations
+from genie_tui.opening import JoinRoom
+from genie_tui.settings import Settings
+
+
+def test_a_missing_key_keeps_nobody_from_the_lobby_or_a_seat_as_guest(tmp_path: Path) -> None:
+    locations = find_locations({"GENIE_HOME": str(tmp_path)})
+    settings = Settings(model="openai:gpt-5")
+    check_assistant(None, settings, {}, locations)
+    check_assistant(JoinRoom(":7654", guest=True), settings, {}, locations)
+    with pytest.raises(MissingVariable):
+        check_assistant(JoinRoom(":7654"), settings, {}, locations)
+    with pytest.raises(UnknownProvider):
+        check_assistant(None, Settings(model="nonsense"), {}, locations)
