@@ -5,18 +5,17 @@ import os
 from pathlib import Path
 
 from genie_core.room.seat import EngineState
+from genie_core.settings.load import SettingsSource
+from genie_core.settings.locations import Locations
+from genie_core.settings.model import AgentTable, BudgetTable, Settings
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.openai.request import ModelRequest
 from genie_core.testing.turns import Call, Calls, Say, Turn
 from genie_tui.app import GenieApp
 from genie_tui.doorman import House
-from genie_tui.locations import Locations
 from genie_tui.opening import NewRoom
 from genie_tui.screens.dialogs.edit_call import EditCallScreen
-from genie_tui.settings import Settings
-from genie_tui.settings_form import SettingsForm
-from genie_tui.settings_source import SettingsSource
-from genie_tui.settings_tables import AgentTable, BudgetTable
+from genie_tui.screens.settings import SettingsForm
 from screenshots.stage import WIDE, app_for, room_of, seated, shoot, until, visitor
 
 REPORT = """# Quarter

@@ -23,10 +23,10 @@ from genie_core.room.seat import (
 from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite import Invite, write_invite
+from genie_core.settings.model import Settings
 from genie_tui.entrance import Entrance
 from genie_tui.opening import NewRoom
 from genie_tui.screens.dialogs.invite import InviteScreen, Terms
-from genie_tui.settings import Settings
 from genie_tui.widgets.approvals.key_guard import QUIET
 from screenshots.assistant import assistant
 from screenshots.sessions import sessions

@@ -14,6 +14,8 @@ from genie_core.room.protocol.events import MessagePosted
 from genie_core.room.seat import Answer, EngineState, Seat
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.labels import Label, Labels
+from genie_core.settings.load import SettingsSource
+from genie_core.settings.model import Settings
 from genie_tui.app import GenieApp
 from genie_tui.cli.options import parser
 from genie_tui.cli.what_if import what_if
@@ -26,8 +28,6 @@ from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.replay import ReplayScreen
 from genie_tui.screens.sessions import SessionsScreen
-from genie_tui.settings import Settings
-from genie_tui.settings_source import SettingsSource
 from genie_tui.widgets.approvals.key_guard import QUIET
 from screenshots.stage import WIDE, Nobody, app_for, places, seated, shoot, until, visitor
 

@@ -21,14 +21,14 @@ from genie_core.room.seat import (
 )
 from genie_core.runtime.progress import What
 from genie_core.sessions.service import SessionService
+from genie_core.settings.locations import Locations
+from genie_core.settings.model import Settings
 from genie_tui.app import GenieApp
 from genie_tui.doorman import House
 from genie_tui.entrance import Entrance
 from genie_tui.exit_report import ExitReport
-from genie_tui.locations import Locations
 from genie_tui.opening import JoinRoom, Opening
 from genie_tui.screens.room import RoomScreen
-from genie_tui.settings import Settings
 
 LOOPBACK = ["127.0.0.1"]
 HERE = Path(__file__).parent

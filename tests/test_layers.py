@@ -33,6 +33,7 @@ def loaded_by(module: str) -> set[str]:
         "genie_core.room.client",
         "genie_core.sessions.log.writer",
         "genie_core.assistant.config",
+        "genie_core.settings.load",
     ],
 )
 def test_the_core_is_headless_and_loads_no_vendor_sdk(module: str) -> None:
@@ -57,8 +58,13 @@ def contract(name: str) -> dict[str, Any]:
     ("name", "free"),
     [
         (
-            "The engine knows neither room, sessions nor assistant",
-            {"genie_core.room", "genie_core.sessions", "genie_core.assistant"},
+            "The engine knows neither room, sessions, assistant nor settings",
+            {
+                "genie_core.room",
+                "genie_core.sessions",
+                "genie_core.assistant",
+                "genie_core.settings",
+            },
         ),
         (
             "Vendor SDKs stay behind the providers and the assistant",

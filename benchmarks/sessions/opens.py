@@ -33,11 +33,11 @@ def measure_screen(home: Path, room: str, report: Callable[[float], None]) -> No
 
 async def _shown(home: Path, room: str, report: Callable[[float], None]) -> None:
     import genie_tui.place
+    from genie_core.settings.locations import find_locations
+    from genie_core.settings.model import Settings
     from genie_tui.app import GenieApp
     from genie_tui.doorman import House
-    from genie_tui.locations import find_locations
     from genie_tui.opening import ResumeRoom
-    from genie_tui.settings import Settings
 
     settings = Settings(local=True, announce=False, port=_free_port())
     house = House("ann", settings, find_locations({"GENIE_HOME": str(home)}))

@@ -22,9 +22,8 @@ from genie_core.runtime.progress import REASONER
 from genie_core.runtime.resource_task import WaitLimit
 from genie_core.runtime.tasks import check_loop, running_loop, start_task
 from genie_core.runtime.threads import first_done
-from genie_core.settings import check_setting
 from genie_core.storage.messages import MessageLog, load_messages
-from genie_core.validation import check_asker, check_attachments, check_message
+from genie_core.validation import check_asker, check_attachments, check_message, check_setting
 
 __all__ = ["Execution", "GroupSession"]
 

@@ -1,9 +1,9 @@
-"""What a session lets in, and what it refuses before any harm is done."""
+"""Refusing messages and arguments where they are given, not where they first do harm."""
 
 import unicodedata
 from typing import Any, Final
 
-from genie_core.errors import InvalidMessage
+from genie_core.errors import InvalidMessage, InvalidSetting
 from genie_core.message import SYSTEM, Attachment, Message, Thread
 
 DEEPEST: Final = 32
@@ -84,3 +84,18 @@ def _as_seen(name: str) -> str:
     """Reduce a name to what a reader, or a model, makes of it."""
     plain = unicodedata.normalize("NFKC", name)
     return "".join(c for c in plain if unicodedata.category(c) not in _UNSEEN).strip().casefold()
+
+
+def check_setting(name: str, value: object, kind: type[Any], *, optional: bool = False) -> None:
+    """Refuse an argument of another kind, such as a path instead of a store."""
+    if isinstance(value, kind) or (optional and value is None):
+        return
+    article = "an" if kind.__name__[0] in "AEIOU" else "a"
+    raise InvalidSetting(name, value, f"{article} {kind.__name__}")
+
+
+def check_timeout(name: str, value: object) -> None:
+    """Refuse what is neither None nor a positive number of seconds."""
+    if value is None or (isinstance(value, int | float) and value > 0):
+        return
+    raise InvalidSetting(name, value, "a positive number of seconds")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar, Final
 
+from genie_core.text.safe import visible
 from rich.console import RenderableType
 from textual import on
 from textual.app import SystemCommand
@@ -23,11 +24,12 @@ from genie_core.errors import GenieError
 from genie_core.room.departure import QUICK_GRACE
 from genie_core.room.seat import Seat
 from genie_core.sessions.service import SessionService
+from genie_core.settings.model import Notify, Settings
 from genie_tui.action import Scope
-from genie_tui.bell import Bell
 from genie_tui.bridge import Doorman
 from genie_tui.exit_report import ExitReport
 from genie_tui.keymap import bindings
+from genie_tui.notifications import Bell
 from genie_tui.onboarding import Onboarding
 from genie_tui.opening import (
     Opening,
@@ -48,10 +50,8 @@ from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.replay import ReplayScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.sessions import SessionsScreen
-from genie_tui.screens.settings import SettingsScreen
-from genie_tui.settings import Notify, Settings
-from genie_tui.settings_form import SettingsForm
-from genie_tui.text import TerminalSafe, visible
+from genie_tui.screens.settings import SettingsForm, SettingsScreen
+from genie_tui.terminal import TerminalSafe
 from genie_tui.themes import DARK, LIGHT, selection_colours
 
 logger = logging.getLogger(__name__)

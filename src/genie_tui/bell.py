@@ -13,7 +13,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.protocol.names import MAX_POINTS, fold_name
 from genie_core.room.state.room_state import RoomState
-from genie_tui.settings import Notify
+from genie_core.settings.model import Notify
 
 GAP: Final = 1.0
 """Seconds between two rings at least."""

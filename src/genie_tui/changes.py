@@ -11,7 +11,7 @@ from difflib import unified_diff
 from itertools import islice
 from typing import Any, Final
 
-from genie_tui.text import visible
+from genie_core.text.safe import visible
 
 CONTEXT: Final = 2
 MOST_LINES: Final = 2_000

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from genie_core.room.seat import Listener, Seat
 from genie_core.sessions.listing import past_line
 from genie_core.sessions.service import SessionService
+from genie_core.settings.locations import Locations, short_path
+from genie_core.settings.model import Settings
+from genie_core.settings.preferences import keep_preferences, preferences_file, read_preferences
 from genie_tui.bridge import SavedSummary
-from genie_tui.locations import Locations, short_path
 from genie_tui.nearby import NearbyRoom
 from genie_tui.opening import Opening
-from genie_tui.preferences import keep_preferences, preferences_file, read_preferences
-from genie_tui.settings import Settings
 
 if TYPE_CHECKING:
     from genie_core.assistant.what_if.report import WhatIfReport

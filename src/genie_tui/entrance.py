@@ -13,9 +13,10 @@ from genie_core.errors import GenieError
 from genie_core.room.participant import Participant
 from genie_core.room.seat import Listener, Seat
 from genie_core.sessions.session import SavedSession
+from genie_core.settings.locations import Locations
+from genie_core.settings.model import Settings
 from genie_tui.copies import known_state
 from genie_tui.host import bind_room, open_doors, take_host_seat
-from genie_tui.locations import Locations
 from genie_tui.opening import (
     JoinRoom,
     NewRoom,
@@ -27,7 +28,6 @@ from genie_tui.opening import (
 )
 from genie_tui.person import has_key
 from genie_tui.place import Person
-from genie_tui.settings import Settings
 from genie_tui.visitor import Visitor
 from genie_tui.way import HostFound, host_of
 

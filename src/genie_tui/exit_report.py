@@ -6,10 +6,11 @@ from pathlib import Path
 from shlex import quote
 from typing import Final
 
+from genie_core.text.format import counted
+from genie_core.text.safe import visible, visible_line
+
 from genie_core.room.departure import Item, Receipt
-from genie_tui.amounts import counted
-from genie_tui.locations import short_path
-from genie_tui.text import visible, visible_line
+from genie_core.settings.locations import short_path
 
 NOTHING: Final = "Nothing was under way."
 DRAFT: Final = "your draft"

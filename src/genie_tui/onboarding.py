@@ -9,13 +9,12 @@ from typing import Final, TypeAlias
 from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.models.discover import ModelOffer, discover
 from genie_core.errors import GenieError
+from genie_core.settings.credentials import names_at_hand
+from genie_core.settings.edit import put
+from genie_core.settings.load import SettingsError, SettingsSource
+from genie_core.settings.locations import Locations
+from genie_core.settings.model import Settings
 from genie_core.storage.atomic import reason, replace_file
-from genie_tui.credentials import names_at_hand
-from genie_tui.locations import Locations
-from genie_tui.settings import Settings
-from genie_tui.settings_edit import put
-from genie_tui.settings_file import SettingsError
-from genie_tui.settings_source import SettingsSource
 
 Look: TypeAlias = Callable[[Mapping[str, str]], Awaitable[Sequence[ModelOffer]]]
 

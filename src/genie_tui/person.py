@@ -6,7 +6,7 @@ from genie_core.datastore import path_name
 from genie_core.room.protocol.errors import InvalidName
 from genie_core.room.protocol.names import check_name, fold_name
 from genie_core.room.security.identity import Identity, load_identity
-from genie_tui.locations import Locations
+from genie_core.settings.locations import Locations
 
 
 def person_of(name: str, locations: Locations) -> Identity:

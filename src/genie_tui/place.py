@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from genie_core.room.open.engine import OFFLINE_LABEL, engine_loader
+
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
 from genie_core.assistant.models.registry import choice_in, with_main_model
 from genie_core.assistant.secrets import OwnSecrets
@@ -24,16 +26,15 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.websocket import Connector
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.session import WITHHELD_NAME, SavedSession
-from genie_tui.engines import OFFLINE_LABEL, engine_loader
-from genie_tui.locations import Locations
-from genie_tui.person import person_of
-from genie_tui.preferences import (
+from genie_core.settings.locations import Locations
+from genie_core.settings.model import Settings, assistant_config
+from genie_core.settings.preferences import (
     PreferencesError,
     objection,
     preferences_file,
     read_preferences,
 )
-from genie_tui.settings import Settings, assistant_config
+from genie_tui.person import person_of
 
 logger = logging.getLogger(__name__)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from time import strftime
 from typing import Any, Final, TypeVar
 
+from genie_core.text.format import counted
 from textual.app import App
 from textual.content import Content
 from textual.screen import Screen
@@ -23,7 +24,6 @@ from genie_core.room.seat import Seat
 from genie_core.runtime.tasks import start_task
 from genie_core.storage.atomic import create_file, reason, sync_data, write_whole
 from genie_core.storage.filenames import safe_name
-from genie_tui.amounts import counted
 from genie_tui.bridge import Doorman
 from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText, receipt_lines
 from genie_tui.screens.dialogs.ask_line import AskLineScreen

@@ -10,8 +10,8 @@ from typing import Final
 import platformdirs
 
 from genie_core.errors import FileNotSaved, GenieError
+from genie_core.settings.locations import folder_at
 from genie_core.storage.filenames import safe_name, save_copy
-from genie_tui.locations import folder_at
 
 PATIENCE: Final = 20.0
 """Seconds after which a program that shows a file is taken to do so."""

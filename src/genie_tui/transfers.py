@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from genie_core.text.safe import visible_line
+
 from genie_core.room.files.transfer import Direction, Transfer
-from genie_tui.text import visible_line
 
 
 @dataclass(frozen=True, slots=True)

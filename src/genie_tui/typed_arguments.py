@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final
 
-from genie_tui.text import visible, visible_line
+from genie_core.text.safe import visible, visible_line
 
 LONGEST: Final = 200_000
 """Characters of arguments that can be edited."""

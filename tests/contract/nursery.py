@@ -28,10 +28,10 @@ from genie_core.room.protocol.events import Event
 from genie_core.room.seat import EngineStatus, Knock, LinkStatus, Severity, Unsent
 from genie_core.room.transport.dialer import Backoff
 from genie_core.runtime.progress import What
+from genie_core.settings.locations import find_locations
+from genie_core.settings.model import Settings
 from genie_tui.entrance import Entrance
-from genie_tui.locations import find_locations
 from genie_tui.opening import JoinRoom, NewRoom, RejoinRoom, ResumeRoom
-from genie_tui.settings import Settings
 
 WAITING = 4
 """So many messages of one person are under way at any time."""

@@ -45,9 +45,10 @@ from genie_core.room.transport.websocket import tls_connect
 from genie_core.runtime.progress import What
 from genie_core.session import GroupSession
 from genie_core.sessions.session import SavedSession
+from genie_core.settings.locations import find_locations
+from genie_core.settings.model import Settings
 from genie_core.testing import agent_factory, ignore_all, reasoner_factory
 from genie_tui.entrance import Entrance
-from genie_tui.locations import find_locations
 from genie_tui.opening import (
     JoinRoom,
     NewRoom,
@@ -58,7 +59,6 @@ from genie_tui.opening import (
     after_parting,
     to_take_over,
 )
-from genie_tui.settings import Settings
 
 
 def tell(on: str, **what: object) -> None:

@@ -10,12 +10,12 @@ from tests.genie_core.room.house import Ear
 
 from genie_core.room.participant import Participant
 from genie_core.room.seat import EngineState
+from genie_core.settings.locations import Locations
+from genie_core.settings.model import Settings
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Say
 from genie_tui.entrance import Entrance
-from genie_tui.locations import Locations
 from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
-from genie_tui.settings import Settings
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -25,18 +25,17 @@ from genie_core.privacy import redaction
 from genie_core.privacy.known_secrets import HIDDEN, KnownSecrets
 from genie_core.room.protocol import codec
 from genie_core.room.seat import Answer, EngineState, Seat
+from genie_core.settings.locations import Locations, find_locations
+from genie_core.settings.model import AgentTable, Settings
+from genie_core.settings.preferences import keep_preferences, preferences_file
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Call, Refuse, Say
 from genie_tui.app import GenieApp
 from genie_tui.cli.main import main
 from genie_tui.doorman import House
 from genie_tui.entrance import Entrance
-from genie_tui.locations import Locations, find_locations
 from genie_tui.opening import JoinRoom, NewRoom
-from genie_tui.preferences import keep_preferences, preferences_file
 from genie_tui.screens.room import RoomScreen
-from genie_tui.settings import Settings
-from genie_tui.settings_tables import AgentTable
 
 KEY = "sk-scripted-zq81kd03mv"
 VALUE = 'correct horse/"bättery" 7'

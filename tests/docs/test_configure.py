@@ -16,20 +16,22 @@ from genie_core.assistant.policy.policy import check_rules
 from genie_core.assistant.prompts import prompt_names
 from genie_core.assistant.servers.config_file import load_servers
 from genie_core.assistant.tools.catalog import TOOL_NAMES
-from genie_tui.action import Scope
-from genie_tui.cli.options import parser
-from genie_tui.commands import BY_NAME
-from genie_tui.keymap import actions
-from genie_tui.locations import Locations
-from genie_tui.settings import Settings, assistant_config, load_settings
-from genie_tui.settings_keys import ENV_PREFIX, single_keys, variable
-from genie_tui.settings_tables import (
+from genie_core.settings.load import load_settings
+from genie_core.settings.locations import Locations
+from genie_core.settings.model import (
     AgentTable,
     BudgetTable,
     RetentionTable,
     RuleTable,
+    Settings,
     ToolLimitsTable,
+    assistant_config,
 )
+from genie_core.settings.schema import ENV_PREFIX, single_keys, variable
+from genie_tui.action import Scope
+from genie_tui.cli.options import parser
+from genie_tui.commands import BY_NAME
+from genie_tui.keymap import actions
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "configure.md").read_text()

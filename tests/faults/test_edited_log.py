@@ -28,10 +28,10 @@ from genie_core.sessions.log.index import INDEX_NAME
 from genie_core.sessions.log.reader import LogReader
 from genie_core.sessions.log.writer import EventLog
 from genie_core.sessions.session import SavedSession
+from genie_core.settings.locations import Locations, find_locations
+from genie_core.settings.model import Settings
 from genie_tui.entrance import Entrance
-from genie_tui.locations import Locations, find_locations
 from genie_tui.opening import ResumeRoom
-from genie_tui.settings import Settings
 
 # -- any beginning of a log is one
 

@@ -26,13 +26,13 @@ from genie_core.sessions.log.reader import LogReader
 from genie_core.sessions.log.writer import EventLog
 from genie_core.sessions.metadata import SessionMetadata
 from genie_core.sessions.session import METADATA_NAME, SavedSession
+from genie_core.settings.locations import find_locations
+from genie_core.settings.model import Settings
 from genie_core.storage.errors import DiskFailure
 from genie_tui.app import GenieApp
 from genie_tui.doorman import House
-from genie_tui.locations import find_locations
 from genie_tui.opening import NewRoom
 from genie_tui.screens.room import RoomScreen
-from genie_tui.settings import Settings
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer.composer import Composer
 

@@ -3,13 +3,15 @@ from typing import Any
 
 import pytest
 
-from genie_core.errors import InvalidMessage
+from genie_core.errors import InvalidMessage, InvalidSetting
 from genie_core.message import Attachment, Message, Thread
 from genie_core.validation import (
     DEEPEST,
     check_asker,
     check_attachments,
     check_message,
+    check_setting,
+    check_timeout,
 )
 
 
@@ -102,3 +104,22 @@ def test_threads_in_threads_have_an_end() -> None:
     message.threads[0].messages.append(message)
     with pytest.raises(InvalidMessage, match="quote each other"):
         check_message(message)
+
+
+def test_a_setting_of_another_kind_is_refused_by_its_name() -> None:
+    with pytest.raises(InvalidSetting, match="data_store must be an Exception, not 3"):
+        check_setting("data_store", 3, Exception)
+    with pytest.raises(InvalidSetting):
+        check_setting("id", None, str)
+    check_setting("id", None, str, optional=True)
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), "5", []])
+def test_a_senseless_timeout_is_refused_by_its_name(timeout: Any) -> None:
+    with pytest.raises(InvalidSetting, match="idle must be a positive number of seconds"):
+        check_timeout("idle", timeout)
+
+
+@pytest.mark.parametrize("timeout", [None, 1, 0.1, float("inf")])
+def test_a_timeout_may_be_any_positive_number_or_none(timeout: Any) -> None:
+    check_timeout("idle", timeout)

@@ -1,6 +1,5 @@
 import pytest
-
-from genie_tui.amounts import counted, file_size, money, short_count
+from genie_core.text.format import counted, file_size, money, short_count
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
 import pytest
+from genie_tui.notifications import Bell, mentions, rings
 from tests.genie_tui.scripted_seat import HandClock, ScriptedSeat, in_room, until
 
 from genie_core.room.protocol.events import (
@@ -11,8 +12,7 @@ from genie_core.room.protocol.events import (
     MessagePosted,
 )
 from genie_core.room.state.room_state import RoomState
-from genie_tui.bell import Bell, mentions, rings
-from genie_tui.settings import Notify
+from genie_core.settings.model import Notify
 
 QUESTION = 5
 """The number of the first message in the seat's room."""

@@ -1,10 +1,9 @@
 from typing import Any
 
+from genie_core.text.edited_arguments import MOST_LINES
+from genie_core.text.safe import visible_line
 from hypothesis import given
 from hypothesis import strategies as st
-
-from genie_tui.changes import MOST_LINES, SHOWN, changes, same
-from genie_tui.text import visible_line
 
 
 def test_a_changed_value_shows_as_before_and_after() -> None:

@@ -13,11 +13,10 @@ from genie_core.room.security.identity import Identity
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.errors import UnknownSession
 from genie_core.sessions.log.format import encode_line
+from genie_core.settings.locations import Locations
+from genie_core.settings.model import RetentionTable, Settings
 from genie_tui.doorman import House
-from genie_tui.locations import Locations
 from genie_tui.nearby import NearbyRoom
-from genie_tui.settings import Settings
-from genie_tui.settings_tables import RetentionTable
 
 LOOPBACK = ["127.0.0.1"]
 HERE = "192.0.2.7:7654"

@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
+from genie_tui.terminal import HangupDriver, TerminalWatch
 from textual.app import App
 from textual.events import Key, Paste
 from textual.message import Message
-
-from genie_tui.driver import HangupDriver, TerminalWatch
 
 
 @pytest.fixture(autouse=True)

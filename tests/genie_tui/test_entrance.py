@@ -30,15 +30,15 @@ from genie_core.sessions.fork import fork
 from genie_core.sessions.lock import SessionInUse
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.view_state import View, write_view
+from genie_core.settings.locations import Locations
+from genie_core.settings.model import Settings
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import DiskFailure
 from genie_tui.entrance import Entrance, NothingToResume, StillHosted
 from genie_tui.host import Doors, NotYours, open_doors
 from genie_tui.hosting import Presence
-from genie_tui.locations import Locations
 from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
 from genie_tui.person import person_of
-from genie_tui.settings import Settings
 from genie_tui.visitor import NowhereHosted
 
 LOCAL = Settings(local=True)
@@ -383,10 +383,10 @@ import asyncio, sys
 from pathlib import Path
 from tests.genie_core.room.house import Ear
 from genie_tui.entrance import Entrance
-from genie_tui.locations import Locations
+from genie_core.settings.locations import Locations
 from genie_tui.opening import JoinRoom
 from genie_tui.person import person_of
-from genie_tui.settings import Settings
+from genie_core.settings.model import Settings
 
 async def visit(home, address):
     ear = Ear()

@@ -1,8 +1,7 @@
 from math import inf, nan
 
 import pytest
-
-from genie_tui.moments import ago, clock_time, duration, local_time
+from genie_core.text.format import ago, clock_time, duration, local_time
 
 
 @pytest.mark.parametrize(

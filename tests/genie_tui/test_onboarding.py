@@ -7,11 +7,10 @@ import pytest
 from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.models.discover import ModelOffer
 from genie_core.assistant.secrets import OwnSecrets
-from genie_tui.locations import Locations, find_locations
+from genie_core.settings.load import SettingsError, SettingsSource
+from genie_core.settings.locations import Locations, find_locations
+from genie_core.settings.model import Settings
 from genie_tui.onboarding import MOST, Onboarding
-from genie_tui.settings import Settings
-from genie_tui.settings_file import SettingsError
-from genie_tui.settings_source import SettingsSource
 
 LOCAL = ModelChoice("vllm:qwen3", "http://127.0.0.1:1234/v1")
 

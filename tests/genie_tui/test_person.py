@@ -6,10 +6,10 @@ import pytest
 
 from genie_core.room.protocol.errors import IdentityError, InvalidName
 from genie_core.room.security.identity import verify
-from genie_tui.locations import Locations, find_locations
+from genie_core.settings.locations import Locations, find_locations
+from genie_core.settings.model import Settings
 from genie_tui.person import person_of
 from genie_tui.place import Person
-from genie_tui.settings import Settings
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from tempfile import gettempdir
 from typing import Any
 
 import pytest
+from genie_tui.notifications import Bell
 from tests.genie_tui.scripted_seat import (
     HandClock,
     ScriptedDoorman,
@@ -27,7 +28,6 @@ from genie_core.room.protocol.events import FileRef, MemberJoined, MemberLeft
 from genie_core.room.seat import Unsent
 from genie_core.sessions.view_state import View
 from genie_tui.app import GenieApp
-from genie_tui.bell import Bell
 from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText, exit_lines
 from genie_tui.opening import NewRoom
 from genie_tui.quit import NotWritten, OpenRoom, default_path, write_unsaved

@@ -2,14 +2,14 @@ import re
 import unicodedata
 
 import pytest
+from genie_core.text.safe import plain, visible, visible_line
+from genie_tui.terminal import TerminalSafe
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.segment import ControlType, Segment
 from rich.style import Style
 from textual.color import Color
-
-from genie_tui.text import TerminalSafe, plain, visible, visible_line
 
 ESCAPED = re.compile("⟨U\\+([0-9A-F]{4,6})⟩")
 NASTY = st.sampled_from(

@@ -3,11 +3,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from genie_core.text.edited_arguments import (
+    LONGEST,
+    read_arguments,
+)
+from genie_core.text.safe import visible, visible_line
 from hypothesis import example, given
 from hypothesis import strategies as st
-
-from genie_tui.text import visible, visible_line
-from genie_tui.typed_arguments import LONGEST, Fault, Typed, read_arguments, written
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from genie_core.room.open.engine import engine_loader
 from tests.genie_core.room.house import Ear
 from tests.genie_tui.impostor import Frame, Impostor, Script
 from tests.genie_tui.test_entrance import LOCAL, places, said, saved, seat
@@ -32,10 +33,9 @@ from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.metadata import SessionMetadata
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.view_state import View, write_view
-from genie_tui.engines import engine_loader
+from genie_core.settings.preferences import keep_preferences, preferences_file
 from genie_tui.entrance import Entrance, StillHosted
 from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
-from genie_tui.preferences import keep_preferences, preferences_file
 from genie_tui.way import host_of
 
 PIN = "x" * 43

@@ -9,7 +9,7 @@ from genie_core.errors import InvalidFactory, InvalidSetting, StageFailed, Unkno
 from genie_core.message import SYSTEM
 from genie_core.runtime.progress import stage
 from genie_core.secrets import SecretsProvider, fetch_secrets, secrets_of
-from genie_core.settings import check_setting, check_timeout
+from genie_core.validation import check_setting, check_timeout
 
 SingleAgentFactoryFn: TypeAlias = Callable[[dict[str, str]], Agent]
 """Makes an agent that works alone, from a person's secrets."""

@@ -9,7 +9,7 @@ from genie_core.errors import InvalidFactory, StageFailed
 from genie_core.reasoner.base import GroupReasoner
 from genie_core.runtime.progress import stage
 from genie_core.secrets import SecretsProvider, fetch_secrets, secrets_of
-from genie_core.settings import check_setting, check_timeout
+from genie_core.validation import check_setting, check_timeout
 
 GroupReasonerFactoryFn: TypeAlias = Callable[[dict[str, str], str], GroupReasoner]
 """Makes a reasoner from a person's secrets and their name."""

@@ -14,7 +14,7 @@ from genie_core.errors import ActorStopped
 from genie_core.runtime.resource_task import CANCEL_GRACE, ResourceTask, WaitLimit, abandon
 from genie_core.runtime.tasks import start_task
 from genie_core.runtime.threads import first_done
-from genie_core.settings import check_timeout
+from genie_core.validation import check_timeout
 
 log = logging.getLogger(__name__)
 

@@ -11,14 +11,19 @@ from typing import Any, Final, TextIO
 import msgspec
 
 from genie_core.privacy.redaction import hide_secrets
-from genie_core.storage.atomic import reason
-from genie_tui.cli.output import safe_line
-from genie_tui.locations import Locations
-from genie_tui.settings import KEY_NAMES, Settings, SettingsError
-from genie_tui.settings_check import wrong
-from genie_tui.settings_edit import put, remove
-from genie_tui.settings_file import Written, read_settings, read_text, write_settings
-from genie_tui.settings_keys import (
+from genie_core.settings.edit import put, remove
+from genie_core.settings.load import (
+    LoadedSettings,
+    SettingsError,
+    SettingsFile,
+    SettingsSource,
+    read_settings,
+    read_text,
+    write_settings,
+)
+from genie_core.settings.locations import Locations
+from genie_core.settings.model import KEY_NAMES, Settings
+from genie_core.settings.schema import (
     Key,
     NoSuchKey,
     fields_of,
@@ -28,7 +33,9 @@ from genie_tui.settings_keys import (
     spell,
     type_at,
 )
-from genie_tui.settings_source import Reading, SettingsSource
+from genie_core.settings.validate import wrong
+from genie_core.storage.atomic import reason
+from genie_tui.cli.output import safe_line
 
 EDITORS: Final = ("nano", "vi")
 """What is tried if neither VISUAL nor EDITOR is set."""
@@ -76,7 +83,7 @@ def _kept(line: str) -> str:
     return line if line.isprintable() else safe_line(line)
 
 
-def effective(reading: Reading) -> Iterator[str]:
+def effective(reading: LoadedSettings) -> Iterator[str]:
     """Every setting with its value, as it is in effect. What is not set is a comment."""
     for key in _keys(Settings):
         if key == ("rules",):
@@ -101,7 +108,7 @@ def _value_at(value: Any, key: Key) -> Any:
     return value
 
 
-def _line(key: Key, value: Any, reading: Reading) -> str:
+def _line(key: Key, value: Any, reading: LoadedSettings) -> str:
     said = f"# {spell(key)}" if value is None else f"{spell(key)} = {_toml(value)}"
     return _told(said, reading.origin(key).text)
 
@@ -110,7 +117,7 @@ def _told(said: str, origin: str) -> str:
     return f"{said:<{COLUMN}} # {origin}"
 
 
-def _rules(reading: Reading) -> Iterator[str]:
+def _rules(reading: LoadedSettings) -> Iterator[str]:
     rules = reading.written.values.get("rules", [])
     if not rules:
         yield _told("rules = []", "default")
@@ -123,7 +130,7 @@ def _rules(reading: Reading) -> Iterator[str]:
     yield "]"
 
 
-def _agents(reading: Reading) -> Iterator[str]:
+def _agents(reading: LoadedSettings) -> Iterator[str]:
     agents = reading.written.values.get("agents", {})
     if not agents:
         yield _told("# agents", "default")
@@ -148,31 +155,40 @@ def _toml(value: Any) -> str:
 
 
 def _check(source: SettingsSource, locations: Locations, out: TextIO) -> int:
-    from genie_tui.settings_review import review
+    from genie_core.settings.review import review
 
-    found = review(source, locations)
+    found = review(source, locations, _theme_problem)
     out.writelines(f"{safe_line(problem.text)}\n" for problem in found)
     if not found:
         out.write(f"{safe_line(str(source.file))}: nothing is wrong\n")
     return 1 if found else 0
 
 
+def _theme_problem(name: str) -> str | None:
+    from genie_tui.themes import theme_problem  # loads Textual
+
+    return theme_problem(name)
+
+
 def _set(pairs: list[str], source: SettingsSource, locations: Locations, out: TextIO) -> int:
-    from genie_tui.settings_review import Problem, review_file
+    from genie_core.settings.review import Problem, review_file
 
     if len(pairs) % 2:
         raise SettingsError(f"there is no value for {pairs[-1]}; write KEY VALUE for each setting")
     given = [_given(key, raw) for key, raw in zip(pairs[::2], pairs[1::2], strict=True)]
     lacking: list[Problem] = []
 
-    def check(before: Written, after: Written) -> None:
+    def check(before: SettingsFile, after: SettingsFile) -> None:
         _keep_keys_from_new_addresses(before, after, {key for key, _ in given})
-        known = set(review_file(before, locations, source.env))
-        found = [each for each in review_file(after, locations, source.env) if each not in known]
+        known, found = (
+            review_file(each, locations, source.env, _theme_problem) for each in (before, after)
+        )
         for problem in found:
+            if problem in known:
+                continue
             if not problem.lacking:
                 raise SettingsError(f"{problem.text}; nothing was changed")
-        lacking.extend(found)
+            lacking.append(problem)
 
     reading = source.change([partial(put, key=key, value=value) for key, value in given], check)
     for key, _ in given:
@@ -184,7 +200,9 @@ def _set(pairs: list[str], source: SettingsSource, locations: Locations, out: Te
     return 0
 
 
-def _keep_keys_from_new_addresses(before: Written, after: Written, given: Collection[Key]) -> None:
+def _keep_keys_from_new_addresses(
+    before: SettingsFile, after: SettingsFile, given: Collection[Key]
+) -> None:
     """Raise `SettingsError` if a key that was named for one address would go to another one."""
     places: list[tuple[Key, Key]] = [((each,), (name,)) for each, name in KEY_NAMES.items()]
     for agent in after.values.get("agents", {}):
@@ -201,7 +219,7 @@ def _keep_keys_from_new_addresses(before: Written, after: Written, given: Collec
             )
 
 
-def _at(written: Written, key: Key) -> Any:
+def _at(written: SettingsFile, key: Key) -> Any:
     """What a settings file says of a key; None if nothing."""
     value: Any = written.values
     for part in key:

@@ -19,10 +19,10 @@ from genie_core.assistant.secrets import OwnSecrets
 from genie_core.errors import GenieError
 from genie_core.room.protocol.address import DEFAULT_PORT, PORTS_TO_TRY
 from genie_core.room.protocol.names import check_name
+from genie_core.settings.credentials import names_at_hand
+from genie_core.settings.locations import Locations
+from genie_core.settings.model import Settings, assistant_config, default_name
 from genie_tui.cli.output import safe_line
-from genie_tui.credentials import names_at_hand
-from genie_tui.locations import Locations
-from genie_tui.settings import Settings, assistant_config, default_name
 
 if TYPE_CHECKING:
     from genie_core.assistant.models.probe import ProbeResult, Subject

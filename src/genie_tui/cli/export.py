@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import IO, BinaryIO, TextIO, cast
 
 from genie_core.sessions.errors import NotImportable
+from genie_core.settings.locations import Locations, folder_at, short_path
 from genie_core.storage.atomic import make_private_folder, reason
 from genie_core.storage.errors import disk_access
 from genie_tui.cli.output import safe_line
 from genie_tui.export.formats import STANDARD, ExportFormat, NoForm, default_name, form_of
-from genie_tui.locations import Locations, folder_at, short_path
 
 
 def export_session(options: argparse.Namespace, locations: Locations, out: TextIO) -> int:

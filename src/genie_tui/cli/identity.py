@@ -4,9 +4,9 @@ from typing import TextIO
 
 from genie_core.room.protocol.names import check_name
 from genie_core.room.security.identity import words
-from genie_tui.locations import Locations
+from genie_core.settings.locations import Locations
+from genie_core.settings.model import Settings, default_name
 from genie_tui.person import person_of
-from genie_tui.settings import Settings, default_name
 
 
 def show_identity(settings: Settings, locations: Locations, out: TextIO) -> int:

@@ -14,10 +14,10 @@ from typing import Final
 
 from genie_core.errors import GenieError
 from genie_core.privacy.redaction import hide_secrets, mask_known
+from genie_core.settings.load import SettingsSource
+from genie_core.settings.locations import Locations, find_locations
 from genie_tui.cli.options import parse, settings_in
 from genie_tui.cli.output import safe_line
-from genie_tui.locations import Locations, find_locations
-from genie_tui.settings_source import SettingsSource
 
 FAILED: Final = 1
 INTERRUPTED: Final = 130

@@ -9,7 +9,7 @@ def safe_line(text: str) -> str:
     line = " ".join(text.split())
     if line.isprintable():
         return line
-    from genie_tui.text import visible_line  # loads the screen's libraries, for few lines
+    from genie_core.text.safe import visible_line  # loads the screen's libraries, for few lines
 
     return visible_line(line)
 

@@ -9,9 +9,9 @@ from typing import BinaryIO, Final, TextIO
 import msgspec
 
 from genie_core.errors import GenieError
+from genie_core.settings.load import SettingsSource
+from genie_core.settings.locations import Locations
 from genie_tui.cli.output import harmless_json, safe_line
-from genie_tui.locations import Locations
-from genie_tui.settings_source import SettingsSource
 
 LONGEST_LINE: Final = 64 * 1024 * 1024
 """Bytes of a line that is passed on; longer ones are no events."""

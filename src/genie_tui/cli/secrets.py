@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Final, TextIO
 
 from genie_core.errors import GenieError
+from genie_core.settings.locations import Locations
+from genie_core.settings.model import Settings, default_name
 from genie_tui.cli.output import safe_line
-from genie_tui.locations import Locations
-from genie_tui.settings import Settings, default_name
 
 _LONGEST_INPUT: Final = 100_000
 

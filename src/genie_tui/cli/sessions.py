@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, TextIO, TypeAlias
 
 import msgspec
+from genie_core.text.format import ago, counted, file_size, local_time
 
 from genie_core.errors import GenieError
 from genie_core.room.state.room_state import RoomState
@@ -26,14 +27,12 @@ from genie_core.sessions.search.index import IndexBusy, SearchIndex, search_sess
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.transcript import last_spoken
 from genie_core.sessions.trash import trash
+from genie_core.settings.locations import Locations, short_path
+from genie_core.settings.model import Settings
 from genie_core.storage.errors import StorageError
-from genie_tui.amounts import counted, file_size
 from genie_tui.cli.export import export_session, import_session
 from genie_tui.cli.output import json_text, safe_line
 from genie_tui.cli.table import Column, laid_out
-from genie_tui.locations import Locations, short_path
-from genie_tui.moments import ago, local_time
-from genie_tui.settings import Settings
 from genie_tui.widgets.agent_path import agent_path
 
 

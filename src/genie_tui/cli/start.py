@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from genie_core.text.safe import visible_line
 from textual.driver import Driver
 
 from genie_core.assistant.check import check_config
@@ -20,19 +21,18 @@ from genie_core.errors import GenieError
 from genie_core.logging import DiscreetFormatter
 from genie_core.room.protocol.names import check_name
 from genie_core.sessions.service import SessionService
+from genie_core.settings.credentials import hide_own_secrets, names_at_hand
+from genie_core.settings.load import SettingsSource
+from genie_core.settings.locations import Locations
+from genie_core.settings.model import Settings, assistant_config, default_name
 from genie_tui.app import GenieApp
 from genie_tui.cli.doctor import terminal_problem
-from genie_tui.credentials import hide_own_secrets, names_at_hand
 from genie_tui.doorman import House
-from genie_tui.driver import HangupDriver, TerminalWatch
 from genie_tui.exit_report import ExitReport, exit_lines
-from genie_tui.locations import Locations
 from genie_tui.onboarding import Onboarding
 from genie_tui.opening import JoinRoom, Opening, ReplayRoom
-from genie_tui.settings import Settings, assistant_config, default_name
-from genie_tui.settings_form import SettingsForm
-from genie_tui.settings_source import SettingsSource
-from genie_tui.text import visible_line
+from genie_tui.screens.settings import SettingsForm
+from genie_tui.terminal import HangupDriver, TerminalWatch
 from genie_tui.themes import theme_problem
 
 LOG_BYTES: Final = 2 * 1024 * 1024

@@ -22,11 +22,11 @@ from genie_core.errors import GenieError
 from genie_core.sessions.labels import Labels
 from genie_core.sessions.replay.player import open_recording
 from genie_core.sessions.session import SavedSession
+from genie_core.settings.load import SettingsSource
+from genie_core.settings.locations import Locations, folder_at
+from genie_core.settings.model import Settings, assistant_config, default_name
 from genie_tui.cli.output import safe_line
 from genie_tui.cli.replay import find_id
-from genie_tui.locations import Locations, folder_at
-from genie_tui.settings import Settings, assistant_config, default_name
-from genie_tui.settings_source import SettingsSource
 from genie_tui.whatif_files import save
 from genie_tui.whatif_text import lines
 

@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from genie_core.text.format import local_time
+from genie_core.text.safe import visible, visible_line
 from rich.color import ColorSystem
 from rich.console import Console
 from rich.style import Style
@@ -17,8 +19,6 @@ from genie_core.sessions.replay.pace import gap
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.transcript import AGENT
 from genie_tui.export.story import Passage, story
-from genie_tui.moments import local_time
-from genie_tui.text import visible, visible_line
 from genie_tui.widgets.brought import file_lines, quote_lines
 
 WIDTH: Final = 100

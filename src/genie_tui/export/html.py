@@ -11,6 +11,9 @@ from html import escape
 from importlib.resources import files
 from typing import Final
 
+from genie_core.text.format import duration, local_time
+from genie_core.text.safe import visible, visible_line
+
 from genie_core.room.protocol.events import FileRef, MessagePosted, Quote
 from genie_core.sessions.labels import Labels
 from genie_core.sessions.log.reader import LogReader
@@ -28,8 +31,6 @@ from genie_tui.export.story import (
     story,
 )
 from genie_tui.fenced import Code, blocks
-from genie_tui.moments import duration, local_time
-from genie_tui.text import visible, visible_line
 from genie_tui.widgets.brought import file_lines, quote_name
 
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"

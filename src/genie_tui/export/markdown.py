@@ -11,6 +11,9 @@ from datetime import date
 from itertools import groupby
 from typing import Final
 
+from genie_core.text.format import duration, local_time
+from genie_core.text.safe import visible, visible_line
+
 from genie_core.room.protocol.events import FileRef, MessagePosted, Quote
 from genie_core.sessions.labels import Labels
 from genie_core.sessions.log.reader import LogReader
@@ -29,8 +32,6 @@ from genie_tui.export.story import (
     story,
 )
 from genie_tui.fenced import Code, blocks
-from genie_tui.moments import duration, local_time
-from genie_tui.text import visible, visible_line
 from genie_tui.widgets.brought import file_lines, quote_name
 
 _MORE: Final = frozenset({"reason", "runs", "risk", "because", "changes", "agents", "recovered"})

@@ -18,13 +18,13 @@ from genie_core.sessions.export.bundle import pieces, write_bundle
 from genie_core.sessions.export.jsonl import write_lines
 from genie_core.sessions.service import SessionService
 from genie_core.sessions.session import SavedSession
+from genie_core.settings.locations import folder_at
 from genie_core.storage.atomic import create_file
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import disk_access
 from genie_core.storage.filenames import safe_name
 from genie_tui.export.formats import ENDINGS, IMAGES, ExportFormat, InTheWay, NoForm
 from genie_tui.export.story import FileAddress, nowhere
-from genie_tui.locations import folder_at
 
 _OTHER: Final = "application/octet-stream"
 

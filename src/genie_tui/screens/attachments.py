@@ -5,6 +5,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Final
 
+from genie_core.text.safe import visible_line
 from textual.content import Content
 from textual.screen import Screen
 
@@ -17,7 +18,6 @@ from genie_tui.bridge import Doorman
 from genie_tui.commands import Speech, typed
 from genie_tui.order import Attach, Detach, Thread
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
-from genie_tui.text import visible_line
 from genie_tui.transfers import FileTransfers
 from genie_tui.widgets.composer.attachments import (
     MOST_CHARS,

@@ -5,12 +5,12 @@ import shlex
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from genie_core.text.safe import visible_line
 from textual.screen import Screen
 
 from genie_core.room.seat import Seat
 from genie_tui.commands import BY_NAME, COMMANDS, Sort
 from genie_tui.screens.file_desk import FileDesk
-from genie_tui.text import visible_line
 from genie_tui.widgets.composer.attachments import Attachments
 from genie_tui.widgets.composer.completion import Completions, Words
 from genie_tui.widgets.composer.composer import Composer

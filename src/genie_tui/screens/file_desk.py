@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from genie_core.text.safe import visible_line
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
@@ -13,7 +14,6 @@ from genie_core.room.seat import Seat
 from genie_core.room.state.thread import MessageThread
 from genie_tui.order import Open, Save
 from genie_tui.received import copy_to_show, save_to, show
-from genie_tui.text import visible_line
 
 
 class FileDesk:

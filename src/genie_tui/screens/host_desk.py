@@ -4,6 +4,7 @@ from collections.abc import Callable
 from time import time
 from typing import Final
 
+from genie_core.text.safe import visible_line
 from textual.content import Content
 from textual.screen import Screen
 
@@ -14,7 +15,6 @@ from genie_tui.authority import UNCONNECTED, cannot_take_over, only_host, use_au
 from genie_tui.order import Admission, Host, Invite, Moderation, Share
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.invite import InviteScreen, Terms, renewed
-from genie_tui.text import visible_line
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.join_requests import Caller, HostOffer, JoinRequests
 

@@ -5,6 +5,8 @@ import time
 from collections.abc import Awaitable, Sequence
 from typing import ClassVar, Final
 
+from genie_core.text.format import ago
+from genie_core.text.safe import visible_line
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -19,11 +21,9 @@ from genie_core.errors import GenieError
 from genie_tui.action import Scope
 from genie_tui.bridge import Doorman, SavedSummary
 from genie_tui.keymap import bindings
-from genie_tui.moments import ago
 from genie_tui.nearby import NearbyRoom
 from genie_tui.onboarding import Onboarding
 from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
-from genie_tui.text import visible_line
 from genie_tui.widgets.model_picker import ModelPicker
 from genie_tui.widgets.too_small import TooSmall
 

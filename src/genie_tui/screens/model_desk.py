@@ -1,5 +1,6 @@
 """What is done about models: seeing which are in use, and putting another in their place."""
 
+from genie_core.text.safe import visible_line
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
@@ -7,7 +8,6 @@ from genie_core.message import SYSTEM
 from genie_core.room.engine.controls import AgentInfo, EngineControls
 from genie_core.room.seat import EngineState, Seat
 from genie_tui.order import UseModel
-from genie_tui.text import visible_line
 
 NO_ENGINE = "You have no agent of your own here; the host's answers you."
 LOADING = "Your engine is still loading. Try again in a moment."

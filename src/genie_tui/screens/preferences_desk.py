@@ -2,6 +2,7 @@
 
 import asyncio
 
+from genie_core.text.safe import visible, visible_line
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
@@ -11,7 +12,6 @@ from genie_tui.bridge import Doorman
 from genie_tui.order import Prefs
 from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.dialogs.preferences import PreferencesScreen
-from genie_tui.text import visible, visible_line
 
 
 class PreferencesDesk:

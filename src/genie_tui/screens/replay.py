@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar, Final
 
+from genie_core.text.safe import visible_line
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -27,7 +28,6 @@ from genie_tui.screens.label_desk import LabelDesk
 from genie_tui.screens.panel_place import PanelPlace
 from genie_tui.screens.playback import Playback
 from genie_tui.screens.scene import Scene
-from genie_tui.text import visible_line
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approvals.panel import PastApprovals
 from genie_tui.widgets.full_text import message_title

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar, Final
 
+from genie_core.text.safe import visible_line
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -26,7 +27,6 @@ from genie_core.room.seat import (
 )
 from genie_core.sessions.lock import SessionInUse
 from genie_tui.action import Scope
-from genie_tui.bell import Bell
 from genie_tui.bridge import (
     Bridge,
     DeltaArrived,
@@ -46,6 +46,7 @@ from genie_tui.bridge import (
     UnsentChanged,
 )
 from genie_tui.keymap import bindings, by_key
+from genie_tui.notifications import Bell
 from genie_tui.opening import NewRoom, Opening, Question, ReplayRoom, question_after
 from genie_tui.order import Invite, UseModel
 from genie_tui.palette import RoomActions
@@ -59,7 +60,6 @@ from genie_tui.screens.scene import Scene
 from genie_tui.screens.view_desk import ViewDesk
 from genie_tui.screens.work_desk import WorkDesk
 from genie_tui.screens.writing_desk import WritingDesk
-from genie_tui.text import visible_line
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approvals.card import ApprovalCard
 from genie_tui.widgets.approvals.panel import ApprovalPanel

@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from genie_core.text.format import counted, file_size
+from genie_core.text.safe import visible_line
 from textual.content import Content
 from textual.screen import Screen
 
@@ -13,15 +15,13 @@ from genie_core.errors import GenieError
 from genie_core.sessions.listing import OpenMode, SessionRow
 from genie_core.sessions.metadata import MOST_TAGS, TAG_CHARS, TITLE_CHARS
 from genie_core.sessions.service import SessionService
+from genie_core.settings.locations import short_path
 from genie_core.storage.filenames import safe_name
-from genie_tui.amounts import counted, file_size
 from genie_tui.export.formats import InTheWay
 from genie_tui.export.writer import write_export
-from genie_tui.locations import short_path
 from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.export import Attached, ExportScreen, Wish
-from genie_tui.text import visible_line
 
 LONG: Final = 12.0
 """Seconds for which a notice stays that says why something could not be done."""

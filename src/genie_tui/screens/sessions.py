@@ -6,6 +6,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
+from genie_core.text.format import counted
+from genie_core.text.safe import visible_line
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -19,13 +21,11 @@ from genie_core.sessions.listing import OpenMode, SessionRow, Sort, arrange, pas
 from genie_core.sessions.search.documents import SearchHit
 from genie_core.sessions.service import SessionService
 from genie_tui.action import Scope
-from genie_tui.amounts import counted
 from genie_tui.keymap import bindings
 from genie_tui.opening import Opening, RejoinRoom, ReplayRoom, ResumeRoom
 from genie_tui.screens.session_desk import SessionDesk
 from genie_tui.screens.session_look import SessionLook
 from genie_tui.screens.session_search import SessionSearch
-from genie_tui.text import visible_line
 from genie_tui.widgets.session_list import SessionHead, SessionList
 from genie_tui.widgets.session_preview import SessionPreview
 from genie_tui.widgets.too_small import TooSmall

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Final
 
+from genie_core.text.safe import visible_line
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
 from genie_core.room.seat import Seat, Unsent
 from genie_tui.commands import Invocation, Mistake, Speech, parse, typed
 from genie_tui.screens.desks import Desks
-from genie_tui.text import visible_line
 
 OPENING: Final = "The room is still opening; your draft is kept."
 CLOSED: Final = "The room is closed; your draft is kept."

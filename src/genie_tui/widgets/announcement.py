@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
+from genie_core.text.safe import visible_line
+
 from genie_core.room.protocol.events import (
     ArgumentSharingChanged,
     EngineChanged,
@@ -15,7 +17,6 @@ from genie_core.room.protocol.events import (
     RoomCreated,
     RoomSuspended,
 )
-from genie_tui.text import visible_line
 
 _DONE: Final[dict[Measure, str]] = {
     "kick": "{by} put {name} out",

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from genie_core.text.safe import visible_line
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -20,7 +21,6 @@ from genie_core.room.seat import Knock
 from genie_core.room.transport.origin import LOOPBACK
 from genie_tui.action import Action, Scope
 from genie_tui.keymap import bindings
-from genie_tui.text import visible_line
 from genie_tui.widgets.key_words import key_words
 from genie_tui.widgets.keys_line import KeysLine
 

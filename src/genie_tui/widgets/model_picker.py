@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from genie_core.text.safe import visible_line
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -15,7 +16,6 @@ from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.models.discover import ModelOffer
 from genie_tui.action import Scope
 from genie_tui.keymap import bindings
-from genie_tui.text import visible_line
 
 LABEL: Final = 34
 """Columns for a model's name."""

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Collection
 from typing import Final
 
+from genie_core.text.format import clock_time, duration, local_time
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
@@ -17,8 +18,7 @@ from textual.strip import Strip
 
 from genie_core.room.state.thread import MessageThread, Phase
 from genie_tui.fenced import Code, blocks
-from genie_tui.moments import clock_time, duration, local_time
-from genie_tui.text import TerminalSafe
+from genie_tui.terminal import TerminalSafe
 from genie_tui.transfers import FileTransfers
 from genie_tui.widgets.aftermath import Aftermath, is_parked
 from genie_tui.widgets.canvas import Canvas, Line, beside

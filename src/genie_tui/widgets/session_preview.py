@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from genie_core.text.format import counted, file_size, local_time
+from genie_core.text.safe import visible, visible_line
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
@@ -10,9 +12,6 @@ from textual.widgets import Static
 from genie_core.sessions.listing import OpenMode, SessionRow
 from genie_core.sessions.search.documents import SearchHit
 from genie_core.sessions.transcript import TranscriptLine
-from genie_tui.amounts import counted, file_size
-from genie_tui.moments import local_time
-from genie_tui.text import visible, visible_line
 
 _WAYS = {
     OpenMode.HOST: "yours to host",

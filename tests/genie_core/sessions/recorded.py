@@ -16,7 +16,7 @@ from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.service import SessionService
 from genie_core.sessions.session import SavedSession
-from genie_tui.locations import Locations
+from genie_core.settings.locations import Locations
 
 NOW = 1_790_000_000.0
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from genie_core.settings.load import SettingsError, SettingsSource
+from genie_core.settings.locations import Locations
+from genie_core.settings.model import Settings
 from genie_tui.cli.config import run_config
 from genie_tui.cli.options import parser
-from genie_tui.locations import Locations
-from genie_tui.settings import Settings, SettingsError
-from genie_tui.settings_source import SettingsSource
 
 
 class Shell:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from genie_core.assistant.secrets import OwnSecrets
+from genie_core.settings.locations import find_locations
+from genie_core.settings.model import Settings
 from genie_tui.cli.doctor import check_system, terminal_problem
-from genie_tui.locations import find_locations
-from genie_tui.settings import Settings
 
 
 def report(home: Path, settings: Settings | None = None) -> dict[str, str]:

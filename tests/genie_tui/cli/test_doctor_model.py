@@ -10,11 +10,11 @@ import pydantic_ai.models
 import pytest
 
 from genie_core.assistant.secrets import OwnSecrets
+from genie_core.settings.locations import find_locations
+from genie_core.settings.model import Settings
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Call, Refuse, Say, Turn
 from genie_tui.cli.doctor import check_models
-from genie_tui.locations import find_locations
-from genie_tui.settings import Settings
 
 pytestmark = pytest.mark.timeout(300)
 

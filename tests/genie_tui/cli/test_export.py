@@ -11,10 +11,10 @@ from tests.genie_core.sessions.sample import ID, log_bytes, saved_room
 
 from genie_core.errors import GenieError
 from genie_core.sessions.errors import AlreadySaved, UnknownSession
+from genie_core.settings.locations import Locations
 from genie_tui.cli.export import export_session, import_session
 from genie_tui.cli.options import parser
 from genie_tui.export.formats import InTheWay, NoForm
-from genie_tui.locations import Locations
 
 
 class Shell:

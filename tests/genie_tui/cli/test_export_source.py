@@ -6,9 +6,9 @@ import threading
 from pathlib import Path
 
 import pytest
-from genie_tui.cli.export import opened_source
 
 from genie_core.sessions.errors import NotImportable
+from genie_tui.cli.export import opened_source
 
 
 def content(text: str, base: Path) -> tuple[bytes, str]:

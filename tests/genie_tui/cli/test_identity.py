@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 
 from genie_core.room.security.identity import words
+from genie_core.settings.locations import Locations, find_locations
+from genie_core.settings.model import Settings
 from genie_tui.cli.identity import show_identity
-from genie_tui.locations import Locations, find_locations
 from genie_tui.person import person_of
-from genie_tui.settings import Settings
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from tests.genie_core.sessions.replay.recorded import a_day, save
 from tests.genie_tui.widgets.room_log import RoomLog
 
 from genie_core.sessions.session import SavedSession
+from genie_core.settings.locations import find_locations
 from genie_tui.cli.main import main
 from genie_tui.cli.replay import paced, write_raw
-from genie_tui.locations import find_locations
 
 VENDORS = (
     "genie_core.session",
@@ -222,9 +222,9 @@ def test_watching_loads_no_engine(saved: SavedSession, tmp_path: Path) -> None:
         "import asyncio, sys\n"
         "from genie_tui.app import GenieApp\n"
         "from genie_tui.doorman import House\n"
-        "from genie_tui.locations import find_locations\n"
+        "from genie_core.settings.locations import find_locations\n"
         "from genie_tui.opening import ReplayRoom\n"
-        "from genie_tui.settings import Settings\n"
+        "from genie_core.settings.model import Settings\n"
         "from genie_tui.widgets.ledger import Ledger\n"
         f"places = find_locations({{'GENIE_HOME': {str(tmp_path)!r}}})\n"
         "app = GenieApp(House('ann', Settings(), places), ReplayRoom(sys.argv[1], 14), 'ann')\n"

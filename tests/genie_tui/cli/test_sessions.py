@@ -25,8 +25,8 @@ from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.errors import NotTrashed
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
+from genie_core.settings.locations import find_locations
 from genie_tui.cli.main import main
-from genie_tui.locations import find_locations
 
 NOW = 1_795_219_200.0
 BODIES: list[tuple[str, AnyBody]] = [

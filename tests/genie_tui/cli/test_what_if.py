@@ -19,12 +19,12 @@ from genie_core.room.protocol.events import AnswerPosted, AnyBody, DecisionMade,
 from genie_core.sessions.errors import UnknownSession
 from genie_core.sessions.labels import Label, Labels
 from genie_core.sessions.session import SavedSession
+from genie_core.settings.load import SettingsSource
+from genie_core.settings.model import Settings
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Refuse, Stall
 from genie_tui.cli.options import parser
 from genie_tui.cli.what_if import INTERRUPTED, NothingDecided, what_if
-from genie_tui.settings import Settings
-from genie_tui.settings_source import SettingsSource
 from genie_tui.whatif_files import FOLDER, saved
 
 pytestmark = pytest.mark.timeout(180)

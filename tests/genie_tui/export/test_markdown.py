@@ -5,6 +5,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from genie_core.text.safe import visible
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -22,7 +23,6 @@ from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
 from genie_tui.export.markdown import content, markdown
 from genie_tui.fenced import Code, blocks
-from genie_tui.text import visible
 
 
 @pytest.mark.parametrize("renderer", RENDERERS)

@@ -4,12 +4,12 @@ import re
 from html import unescape
 
 import pytest
+from genie_core.text.safe import visible
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from genie_tui.export.markdown import escape
-from genie_tui.text import visible
 
 RENDERERS = [MarkdownIt("commonmark"), MarkdownIt("gfm-like", {"linkify": False, "html": True})]
 

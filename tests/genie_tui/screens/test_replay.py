@@ -30,15 +30,15 @@ from genie_core.room.protocol.events import (
 from genie_core.room.state.room_state import WINDOW
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
+from genie_core.settings.locations import Locations, find_locations
+from genie_core.settings.model import Settings
 from genie_tui.app import GenieApp
 from genie_tui.doorman import House
-from genie_tui.locations import Locations, find_locations
 from genie_tui.opening import ReplayRoom, ResumeRoom
 from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.dialogs.what_if import WhatIfScreen
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.replay import ReplayScreen
-from genie_tui.settings import Settings
 from genie_tui.whatif_files import save as save_report
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approvals.panel import PastApprovals

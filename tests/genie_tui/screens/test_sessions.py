@@ -19,6 +19,8 @@ from genie_core.room.protocol.events import AnswerPosted, FileRef, MessagePosted
 from genie_core.sessions.listing import SessionRow, Sort
 from genie_core.sessions.search.documents import SearchHit
 from genie_core.sessions.search.query import Snippet
+from genie_core.settings.load import SettingsSource
+from genie_core.settings.model import Settings
 from genie_core.storage.blobs import BlobStore
 from genie_tui.app import GenieApp
 from genie_tui.opening import Opening, RejoinRoom, ReplayRoom, ResumeRoom
@@ -29,10 +31,7 @@ from genie_tui.screens.dialogs.export import ExportScreen
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.sessions import SessionsScreen
-from genie_tui.screens.settings import SettingsScreen
-from genie_tui.settings import Settings
-from genie_tui.settings_form import SettingsForm
-from genie_tui.settings_source import SettingsSource
+from genie_tui.screens.settings import SettingsForm, SettingsScreen
 from genie_tui.widgets.picker import Picker
 from genie_tui.widgets.session_columns import line
 from genie_tui.widgets.session_list import SessionHead, SessionList

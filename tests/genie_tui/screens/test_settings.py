@@ -17,13 +17,12 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
+from genie_core.settings.load import SettingsSource
+from genie_core.settings.locations import Locations
+from genie_core.settings.model import Settings
 from genie_tui.app import GenieApp
 from genie_tui.commands import BY_NAME
-from genie_tui.locations import Locations
-from genie_tui.screens.settings import SettingsScreen
-from genie_tui.settings import Settings
-from genie_tui.settings_form import SettingsForm
-from genie_tui.settings_source import SettingsSource
+from genie_tui.screens.settings import SettingsForm, SettingsScreen
 from genie_tui.widgets.picker import Picker
 
 TEXT = '# mine\nmodel = "ollama:a" # [/red]\n\n# few\n[limits]\nmembers = 5\n'

@@ -4,6 +4,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
+from genie_core.text.edited_arguments import (
+    read_arguments,
+)
+from genie_core.text.safe import visible_line
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
@@ -12,11 +16,8 @@ from textual.widgets import Static, TextArea
 
 from genie_core.room.state.thread import ToolApproval
 from genie_tui.action import Action, Scope
-from genie_tui.changes import changes, same
 from genie_tui.keymap import actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog
-from genie_tui.text import visible_line
-from genie_tui.typed_arguments import Fault, Typed, read_arguments, written
 from genie_tui.widgets.json_area import JsonArea
 from genie_tui.widgets.keys_line import KeysLine
 from genie_tui.widgets.reading import read_on

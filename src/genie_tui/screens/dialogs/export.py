@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
+from genie_core.text.format import counted, file_size
+from genie_core.text.safe import visible_line
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -12,11 +14,9 @@ from textual.content import Content
 from textual.widgets import Checkbox, Input, Static
 
 from genie_tui.action import Scope
-from genie_tui.amounts import counted, file_size
 from genie_tui.export.formats import ExportFormat, form_of
 from genie_tui.keymap import actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
-from genie_tui.text import visible_line
 from genie_tui.widgets.too_small import TooSmall
 
 LONGEST: Final = 4_096

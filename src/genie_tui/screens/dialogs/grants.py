@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from genie_core.text.format import clock_time, duration
+from genie_core.text.safe import visible_line
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -14,9 +16,7 @@ from genie_core.room.engine.grants import Grant
 from genie_core.room.seat import Seat
 from genie_tui.action import Scope
 from genie_tui.keymap import actions, bindings
-from genie_tui.moments import clock_time, duration
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
-from genie_tui.text import visible_line
 from genie_tui.widgets.agent_path import agent_path
 
 NOTHING: Final = (

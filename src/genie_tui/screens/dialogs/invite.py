@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from time import time
 from typing import Final
 
+from genie_core.text.format import clock_time
+from genie_core.text.safe import visible_line
 from textual import work
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
@@ -17,11 +19,9 @@ from genie_core.room.seat import Hosting
 from genie_core.room.security.invite import read_invite
 from genie_tui.action import Scope
 from genie_tui.keymap import actions, bindings
-from genie_tui.moments import clock_time
 from genie_tui.order import Invite as InviteOrder
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
-from genie_tui.text import visible_line
 from genie_tui.widgets.qr import qr_code
 
 ASIDE: Final = 8

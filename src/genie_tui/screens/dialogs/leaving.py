@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Final
 
+from genie_core.text.safe import visible_line
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -11,7 +12,6 @@ from textual.widgets import Static
 
 from genie_core.room.departure import Ending, excerpt
 from genie_tui.screens.dialogs.dialog import Dialog
-from genie_tui.text import visible_line
 
 OFTEN: Final = 0.2
 """Seconds between two looks at how far it has come."""

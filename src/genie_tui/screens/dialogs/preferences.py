@@ -9,9 +9,9 @@ from textual.containers import Vertical
 from textual.widgets import Static, TextArea
 
 from genie_core.room.protocol.events import PREFERENCE_CHARS
+from genie_core.settings.preferences import objection
 from genie_tui.action import Scope
 from genie_tui.keymap import actions, bindings
-from genie_tui.preferences import objection
 from genie_tui.screens.dialogs.dialog import Dialog
 
 PUBLIC: Final = (

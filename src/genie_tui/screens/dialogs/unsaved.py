@@ -2,6 +2,7 @@
 
 from enum import Enum
 
+from genie_core.text.safe import visible_line
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
@@ -11,7 +12,6 @@ from genie_tui.action import Scope
 from genie_tui.exit_report import UnsavedInput
 from genie_tui.keymap import actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
-from genie_tui.text import visible_line
 
 
 class Rescue(Enum):

@@ -10,6 +10,8 @@ from enum import Enum
 from functools import partial
 from typing import Any, Final
 
+from genie_core.text.format import duration
+from genie_core.text.safe import visible, visible_line
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
@@ -21,10 +23,8 @@ from genie_core.room.engine.policy import EXCEED_BUDGET
 from genie_core.room.seat import Answer
 from genie_core.room.state.thread import ToolApproval
 from genie_tui.action import Scope
-from genie_tui.extent import HOW, read_extent
+from genie_tui.format import HOW, read_extent
 from genie_tui.keymap import actions, bindings, by_key
-from genie_tui.moments import duration
-from genie_tui.text import visible, visible_line
 from genie_tui.widgets.agent_path import agent_path
 from genie_tui.widgets.approvals.key_guard import SOON, KeyGuard
 from genie_tui.widgets.approvals.text import RISKS, WITHHELD, plain_value, risk_of

@@ -4,12 +4,12 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from genie_core.text.safe import visible
+
 from genie_core.room.engine.policy import EXCEED_BUDGET
 from genie_core.room.protocol.events import ApprovalRequested, ApprovalResolved, How
 from genie_core.room.state.thread import ToolApproval
-from genie_tui.changes import changes
-from genie_tui.extent import extent_words
-from genie_tui.text import visible
+from genie_tui.format import extent_words
 
 RISKS: Final = {
     "read": "reads",

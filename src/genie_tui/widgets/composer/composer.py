@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import ClassVar, Final, Self
 
+from genie_core.text.safe import visible
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -14,7 +15,6 @@ from textual.geometry import Offset
 from textual.message import Message
 from textual.widgets import OptionList, TextArea
 
-from genie_tui.text import visible
 from genie_tui.widgets.composer.completion import (
     Choice,
     CompletionList,

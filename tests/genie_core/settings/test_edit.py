@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from genie_tui.settings_edit import ask_about_reads, asks_about_reads, put, remove
+from genie_core.settings.edit import ask_about_reads, asks_about_reads, put, remove
 
 TEXT = """\
 # mine

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from genie_tui.settings_keys import Key
-from genie_tui.settings_lines import statements
+from genie_core.settings.load import statements
+from genie_core.settings.schema import Key
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument

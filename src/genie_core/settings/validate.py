@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from genie_core.privacy.redaction import hide_secrets
-from genie_tui.settings_keys import (
+from genie_core.settings.schema import (
     Key,
     expected,
     fields_of,
@@ -27,14 +27,14 @@ _TAKEN: Final = frozenset({"system", "reasoner", "genie"})
 
 
 @dataclass(frozen=True, slots=True)
-class Mistake:
+class SettingMistake:
     """What is wrong with one setting."""
 
     key: Key
     text: str
 
 
-def mistakes(value: Any, hint: Any, key: Key = ()) -> Iterator[Mistake]:
+def mistakes(value: Any, hint: Any, key: Key = ()) -> Iterator[SettingMistake]:
     """Hold what a file says against the model, or against the part of it that `key` names."""
     tables, listed = named_tables(hint), listed_tables(hint)
     if is_table(hint):
@@ -50,40 +50,40 @@ def mistakes(value: Any, hint: Any, key: Key = ()) -> Iterator[Mistake]:
         yield from _in_value(value, hint, key)
 
 
-def _in_table(value: Any, table: type[msgspec.Struct], key: Key) -> Iterator[Mistake]:
+def _in_table(value: Any, table: type[msgspec.Struct], key: Key) -> Iterator[SettingMistake]:
     if not isinstance(value, dict):
-        yield Mistake(key, f"{spell(key)} can't be {shown(value)}: it is a table of its own")
+        yield SettingMistake(key, f"{spell(key)} can't be {shown(value)}: it is a table of its own")
         return
     fields = fields_of(table)
     for name, inner in value.items():
         if name in fields:
             yield from mistakes(inner, fields[name], (*key, name))
         else:
-            yield Mistake((*key, name), unknown_key(name, key, tuple(fields)))
+            yield SettingMistake((*key, name), unknown_key(name, key, tuple(fields)))
     for name in _required(table):
         if name not in value:
-            yield Mistake(key, f"{spell(key)} needs {name!r}")
+            yield SettingMistake(key, f"{spell(key)} needs {name!r}")
 
 
 def _required(table: type[msgspec.Struct]) -> Sequence[str]:
     return [field.name for field in msgspec.structs.fields(table) if field.required]
 
 
-def _in_name(name: str, key: Key) -> Iterator[Mistake]:
+def _in_name(name: str, key: Key) -> Iterator[SettingMistake]:
     if not _NAME.fullmatch(name):
         why = "a name has letters, digits, - and _, at most 40"
     elif name.lower() in _TAKEN:
         why = "that name is taken"
     else:
         return
-    yield Mistake((*key, name), f"{spell(key)} can't have one called {shown(name)}: {why}")
+    yield SettingMistake((*key, name), f"{spell(key)} can't have one called {shown(name)}: {why}")
 
 
-def _in_value(value: Any, hint: Any, key: Key) -> Iterator[Mistake]:
+def _in_value(value: Any, hint: Any, key: Key) -> Iterator[SettingMistake]:
     try:
         msgspec.convert(value, hint)
     except msgspec.ValidationError as error:
-        yield Mistake(key, wrong(key, value, hint, error))
+        yield SettingMistake(key, wrong(key, value, hint, error))
 
 
 def wrong(key: Key, value: Any, hint: Any, error: msgspec.ValidationError) -> str:

@@ -5,7 +5,7 @@ import pytest
 from genie_core.privacy import redaction
 from genie_core.privacy.known_secrets import KnownSecrets
 from genie_core.room.protocol.events import PREFERENCE_CHARS
-from genie_tui.preferences import (
+from genie_core.settings.preferences import (
     PreferencesError,
     keep_preferences,
     objection,

@@ -10,16 +10,9 @@ from genie_core.assistant.config import (
     Rule,
     ToolLimits,
 )
-from genie_tui.locations import Locations, NoSuchPlace
-from genie_tui.settings import (
-    Settings,
-    SettingsError,
-    assistant_config,
-    default_name,
-    load_settings,
-    problems,
-)
-from genie_tui.settings_file import read_settings
+from genie_core.settings.load import SettingsError, load_settings, problems, read_settings
+from genie_core.settings.locations import Locations, NoSuchPlace
+from genie_core.settings.model import Settings, assistant_config, default_name
 
 
 def write(folder: Path, text: str) -> Path:

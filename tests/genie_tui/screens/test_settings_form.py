@@ -2,10 +2,17 @@ from pathlib import Path
 
 import pytest
 
-from genie_tui.locations import Locations
-from genie_tui.settings import Settings, SettingsError
-from genie_tui.settings_form import ASK_ALL, ASK_WRITES, FIELDS, SettingsForm, origin_of, value_of
-from genie_tui.settings_source import SettingsSource
+from genie_core.settings.load import SettingsError, SettingsSource
+from genie_core.settings.locations import Locations
+from genie_core.settings.model import Settings
+from genie_tui.screens.settings import (
+    ASK_ALL,
+    ASK_WRITES,
+    FIELDS,
+    SettingsForm,
+    origin_of,
+    value_of,
+)
 
 TEXT = """\
 # mine

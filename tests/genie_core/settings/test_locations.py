@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from genie_tui.locations import NoSuchPlace, find_locations, folder_at, short_path
+from genie_core.settings.locations import NoSuchPlace, find_locations, folder_at, short_path
 
 
 def test_one_variable_moves_everything(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping
 
 from genie_core.errors import GenieError
-from genie_tui.locations import Locations
+from genie_core.settings.locations import Locations
 
 logger = logging.getLogger(__name__)
 

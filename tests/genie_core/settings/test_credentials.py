@@ -5,8 +5,8 @@ import pytest
 from genie_core.assistant.secrets import OwnSecrets
 from genie_core.privacy import redaction
 from genie_core.privacy.known_secrets import HIDDEN, KnownSecrets
-from genie_tui.credentials import hide_own_secrets, names_at_hand
-from genie_tui.locations import find_locations
+from genie_core.settings.credentials import hide_own_secrets, names_at_hand
+from genie_core.settings.locations import find_locations
 
 
 def test_stored_secrets_count_by_name_and_are_not_shown(tmp_path: Path) -> None:

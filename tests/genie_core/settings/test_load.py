@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from genie_tui.settings import Settings, SettingsError
-from genie_tui.settings_edit import put, remove
-from genie_tui.settings_source import Origin, SettingsSource
+from genie_core.settings.edit import put, remove
+from genie_core.settings.load import Origin, SettingsError, SettingsSource
+from genie_core.settings.model import Settings
 
 TEXT = '# mine\nmodel = "a:b" # chosen\ntheme = "x"\n\n[budget]\nmoney = 3\n'
 

@@ -1,26 +1,25 @@
-"""The user's settings: a TOML file, the environment over it, the command line over both."""
+"""What a person can set, and what the assistant takes of it."""
 
 import getpass
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 
-from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig, ModelChoice, Runtime
-from genie_core.room.protocol.limits import Limits
-from genie_tui.locations import Locations, folder_at
-from genie_tui.settings_check import mistakes, wrong
-from genie_tui.settings_file import SettingsError as SettingsError
-from genie_tui.settings_file import Values, Written, read_settings
-from genie_tui.settings_keys import Key, read_key, read_value, single_keys, variable
-from genie_tui.settings_tables import (
-    AgentTable,
-    BudgetTable,
-    RetentionTable,
-    RuleTable,
-    ToolLimitsTable,
+from genie_core.assistant.config import (
+    DEFAULT_TEMPLATE,
+    AgentSpec,
+    AssistantConfig,
+    Budget,
+    ModelChoice,
+    Rule,
+    Runtime,
+    ToolLimits,
 )
+from genie_core.room.judge import Effect
+from genie_core.room.protocol.limits import Limits
+from genie_core.sessions.retention import RetentionLimits
+from genie_core.settings.locations import Locations, folder_at
 
 KEY_NAMES: Final = {
     "base_url": "api_key_env",
@@ -29,6 +28,89 @@ KEY_NAMES: Final = {
 """The settings that name the key for an address, by the setting of the address."""
 
 Notify: TypeAlias = Literal["mine", "all", "none"]
+
+Seconds: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
+Bytes: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=100_000_000)]
+
+
+class BudgetTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[budget]`; as `Budget`."""
+
+    money: Annotated[float, msgspec.Meta(ge=0, le=1_000_000)] = 0.0
+    tokens: Annotated[int, msgspec.Meta(ge=0)] = 0
+
+    def budget(self) -> Budget:
+        """What the assistant takes."""
+        return Budget(self.money, self.tokens)
+
+
+class RetentionTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[retention]`; how long saved rooms are kept and how much they may take. 0 is no limit."""
+
+    max_age_days: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = 0
+    max_total_mb: Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)] = 0
+
+    def limits(self) -> RetentionLimits:
+        """Return them as sessions are measured by them."""
+        return RetentionLimits(self.max_age_days, self.max_total_mb)
+
+
+class ToolLimitsTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[tool_limits]`; as `ToolLimits`."""
+
+    command_seconds: Seconds = 60.0
+    command_bytes: Bytes = 64_000
+    fetch_seconds: Seconds = 20.0
+    fetch_bytes: Bytes = 1_000_000
+    private_addresses: bool = False
+    shell: bool = False
+
+    def tool_limits(self) -> ToolLimits:
+        """What the assistant takes."""
+        return ToolLimits(**msgspec.structs.asdict(self))
+
+
+class RuleTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One of `[[rules]]`; as `Rule`."""
+
+    effect: Effect
+    tool: str = "*"
+    agent: str = "*"
+    risk: Literal["", "read", "write", "execute", "network", "unknown"] = ""
+    arguments: dict[str, str] = msgspec.field(default_factory=dict)
+
+    def rule(self) -> Rule:
+        """What the assistant takes."""
+        return Rule(**msgspec.structs.asdict(self))
+
+
+class AgentTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[agents.NAME]`; as `AgentSpec`."""
+
+    description: str
+    prompt: str = ""
+    model: str = ""
+    base_url: str = ""
+    runtime: Runtime | None = None
+    tools: tuple[str, ...] | None = None
+    servers: tuple[str, ...] = ()
+    idle_timeout: Annotated[float, msgspec.Meta(gt=0, le=1_000_000_000)] = 600.0
+    emoji: str = ""
+    api_key_env: str = ""
+
+    def agent(self, name: str) -> AgentSpec:
+        """What the assistant takes."""
+        return AgentSpec(
+            name=name,
+            description=self.description,
+            prompt=self.prompt,
+            model=ModelChoice(self.model, self.base_url, self.api_key_env),
+            runtime=self.runtime,
+            tools=self.tools,
+            servers=self.servers,
+            idle_timeout=self.idle_timeout,
+            emoji=self.emoji,
+        )
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -67,44 +149,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     limits: Limits = Limits()
     rules: tuple[RuleTable, ...] = ()
     agents: dict[str, AgentTable] = msgspec.field(default_factory=dict)
-
-
-def load_settings(
-    file: Path, env: Mapping[str, str], overrides: Mapping[str, Any] | None = None
-) -> Settings:
-    """Combine file, environment and the command line's `overrides` (None values don't count).
-
-    Those in tables go by names like "budget.money".
-
-    Raises:
-        SettingsError: the first of what is wrong.
-
-    """
-    return combine(read_settings(file), env, overrides or {})
-
-
-def combine(written: Written, env: Mapping[str, str], overrides: Mapping[str, Any]) -> Settings:
-    """Combine what was read already; otherwise as `load_settings`."""
-    problem = next(problems(written, env), None)
-    if problem is not None:
-        raise SettingsError(problem)
-    values = {**written.values}
-    _override(values, {key: read_value(hint, raw) for key, raw, hint in _from_env(env)})
-    given = {read_key(name): value for name, value in overrides.items() if value is not None}
-    _override(values, given)
-    return msgspec.convert(values, Settings)
-
-
-def problems(written: Written, env: Mapping[str, str]) -> Iterator[str]:
-    """Everything that is wrong with the file, and then with the environment, one line each."""
-    for each in mistakes(written.values, Settings):
-        yield f"{written.place(each.key)}: {each.text}"
-    for key, raw, hint in _from_env(env):
-        try:
-            read_value(hint, raw)
-        except msgspec.ValidationError as error:
-            name = variable(key)
-            yield f"the environment variable {wrong((name,), raw, hint, error)}"
 
 
 def assistant_config(settings: Settings, locations: Locations) -> AssistantConfig:
@@ -151,29 +195,3 @@ def _servers_file(settings: Settings, locations: Locations) -> Path | None:
         return folder_at(settings.mcp if at_home else str(locations.config / settings.mcp))
     usual = locations.servers_file
     return usual if usual.exists() else None
-
-
-def _from_env(env: Mapping[str, str]) -> Iterator[tuple[Key, str, Any]]:
-    for key, hint in single_keys(Settings):
-        if raw := env.get(variable(key), ""):
-            yield key, raw, hint
-
-
-def _override(values: Values, given: Mapping[Key, Any]) -> None:
-    """Set what is given. A key that was named for another address is not sent to a new one."""
-    for address, key_name in KEY_NAMES.items():
-        if (address,) in given and given[address,] != values.get(address):
-            values.pop(key_name, None)
-    for key, value in given.items():
-        _set(values, key, value)
-
-
-def _set(values: Values, key: Key, value: Any) -> None:
-    """Set what a key leads to, in copies of the tables around it."""
-    name, *rest = (str(part) for part in key)
-    if rest:
-        inner = {**values.get(name, {})}
-        _set(inner, tuple(rest), value)
-        values[name] = inner
-    else:
-        values[name] = value

@@ -1,23 +1,25 @@
 """Everything that is wrong with the settings, also what would only show in a room."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from genie_core.assistant.errors import MissingPackage, MissingVariable
 from genie_core.errors import GenieError
 from genie_core.room.protocol.names import check_name
-from genie_tui.credentials import names_at_hand
-from genie_tui.locations import Locations
-from genie_tui.settings import (
-    Settings,
+from genie_core.settings.credentials import names_at_hand
+from genie_core.settings.load import (
     SettingsError,
-    assistant_config,
+    SettingsFile,
+    SettingsSource,
     combine,
-    default_name,
     problems,
+    read_settings,
 )
-from genie_tui.settings_file import Written, read_settings
-from genie_tui.settings_source import SettingsSource
+from genie_core.settings.locations import Locations
+from genie_core.settings.model import Settings, assistant_config, default_name
+
+ThemeProblem: TypeAlias = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +34,10 @@ class Problem:
     lacking: bool = False
 
 
-def review(source: SettingsSource, locations: Locations) -> list[Problem]:
-    """Find every problem.
+def review(
+    source: SettingsSource, locations: Locations, theme_problem: ThemeProblem
+) -> list[Problem]:
+    """Find every problem. `theme_problem` says what is wrong with the name of a theme.
 
     Reads files, and loads what knows about tools and secrets, but asks no server and no keyring.
     """
@@ -41,38 +45,43 @@ def review(source: SettingsSource, locations: Locations) -> list[Problem]:
         written = read_settings(source.file)
         found = list(problems(written, source.env))
     except SettingsError as error:
-        return [Problem(str(error)), *map(Problem, problems(Written(source.file), source.env))]
+        return [Problem(str(error)), *map(Problem, problems(SettingsFile(source.file), source.env))]
     if found:
         return [Problem(each) for each in found]
-    return _in_values(combine(written, source.env, source.overrides), locations, source.env)
+    return _in_values(
+        combine(written, source.env, source.overrides), locations, source.env, theme_problem
+    )
 
 
-def review_file(written: Written, locations: Locations, env: Mapping[str, str]) -> list[Problem]:
+def review_file(
+    written: SettingsFile, locations: Locations, env: Mapping[str, str], theme_problem: ThemeProblem
+) -> list[Problem]:
     """Find every problem in a file's settings, whatever overrides them now.
 
     Raises:
         SettingsError: as in `combine`.
 
     """
-    return _in_values(combine(written, {}, {}), locations, env)
+    return _in_values(combine(written, {}, {}), locations, env, theme_problem)
 
 
-def _in_values(settings: Settings, locations: Locations, env: Mapping[str, str]) -> list[Problem]:
-    return [*map(Problem, _in_person(settings)), *_in_assistant(settings, locations, env)]
+def _in_values(
+    settings: Settings, locations: Locations, env: Mapping[str, str], theme_problem: ThemeProblem
+) -> list[Problem]:
+    return [
+        *map(Problem, _in_person(settings, theme_problem)),
+        *_in_assistant(settings, locations, env),
+    ]
 
 
-def _in_person(settings: Settings) -> Iterator[str]:
+def _in_person(settings: Settings, theme_problem: ThemeProblem) -> Iterator[str]:
     if settings.name is not None:
         try:
             check_name(settings.name)
         except GenieError as error:
             yield f"name: {error}"
-    if settings.theme:
-        from genie_tui.themes import theme_problem
-
-        problem = theme_problem(settings.theme)
-        if problem:
-            yield problem
+    if settings.theme and (problem := theme_problem(settings.theme)):
+        yield problem
 
 
 def _in_assistant(

@@ -1,4 +1,4 @@
-from genie_tui.settings_lines import statements
+from genie_core.settings.load import statements
 
 TEXT = '''\
 # mine

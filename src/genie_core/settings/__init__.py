@@ -1,0 +1,1 @@
+"""The settings of one person and the folders of one installation."""

@@ -1,0 +1,370 @@
+"""Settings from a TOML file, the environment over it, and the command line over both."""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from genie_core.errors import GenieError
+from genie_core.settings.model import KEY_NAMES, Settings
+from genie_core.settings.schema import Key, read_key, read_value, single_keys, spell, variable
+from genie_core.settings.validate import mistakes, wrong
+from genie_core.storage.atomic import read_file, reason, replace_file
+
+_PLACE: Final = re.compile(r"\(at (?:line (?P<line>\d+), column (?P<column>\d+)|(?P<end>[^)]*))\)")
+
+Values: TypeAlias = dict[str, Any]
+
+Layer: TypeAlias = Literal["default", "file", "environment", "command line"]
+Change: TypeAlias = Callable[[str], str]
+"""Makes another text of a file's."""
+
+
+class SettingsError(GenieError):
+    """A setting can't be used; the text names the place and what would be right."""
+
+
+@dataclass(frozen=True)
+class SettingsFile:
+    """What a settings file says; nothing if it is not there."""
+
+    file: Path
+    text: str = ""
+    values: Values = field(default_factory=dict)
+
+    def line(self, key: Key) -> int:
+        """The line on which a setting is written, or the nearest thing around it."""
+        for length in range(len(key), 0, -1):
+            if key[:length] in self._lines:
+                return self._lines[key[:length]]
+        return 1
+
+    def place(self, key: Key) -> str:
+        """Where a setting is written, for a message."""
+        return f"{self.file}, line {self.line(key)}"
+
+    def has(self, key: Key) -> bool:
+        """Whether the file sets it."""
+        value: Any = self.values
+        for part in key:
+            if not (isinstance(value, dict) and part in value):
+                return False
+            value = value[part]
+        return True
+
+    @cached_property
+    def _lines(self) -> dict[Key, int]:
+        lines: dict[Key, int] = {}
+        for statement in statements(self.text):
+            for length in range(1, len(statement.key) + 1):
+                lines.setdefault(statement.key[:length], statement.first)
+        return lines
+
+
+def read_settings(file: Path) -> SettingsFile:
+    """Read the file.
+
+    Raises:
+        SettingsError: it can't be read, or is no TOML.
+
+    """
+    return parse_settings(file, read_text(file))
+
+
+def read_text(file: Path) -> str:
+    """The file as it is, nothing if it is not there. Raises `SettingsError`."""
+    try:
+        return read_file(file).decode()
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"can't read the settings in {file}: {reason(error)}") from error
+
+
+def parse_settings(file: Path, text: str) -> SettingsFile:
+    """Read a text as what `file` would say. Raises `SettingsError`."""
+    try:
+        return SettingsFile(file, text, tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SettingsError(_misspelt(file, text, str(error))) from error
+
+
+def write_settings(file: Path, text: str) -> None:
+    """Put a text in the place of the file at once; where it is a link, of what that leads to.
+
+    Raises:
+        SettingsError: the disk does not take it.
+
+    """
+    try:
+        replace_file(file.resolve(), text.encode())
+    except (OSError, RuntimeError) as error:
+        raise SettingsError(f"can't write the settings to {file}: {reason(error)}") from error
+
+
+def _misspelt(file: Path, text: str, problem: str) -> str:
+    """The complaint of the parser, with its place where ours stand."""
+    found = _PLACE.search(problem)
+    if found is None:
+        return f"{file}: {problem}"
+    line = found["line"] or str(len(text.rstrip().split("\n")))
+    column = f" at column {found['column']}" if found["column"] else f" at the {found['end']}"
+    return f"{file}, line {line}: {_PLACE.sub('', problem).strip()}{column}"
+
+
+# Lines
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A setting or the head of a table; lines count from 1. `key` leads from the top."""
+
+    key: Key
+    first: int
+    last: int
+    head: bool
+
+
+def statements(text: str) -> Iterator[Statement]:
+    """Take the text apart. It must be TOML as a whole.
+
+    A statement ends with the first line at which it is TOML by itself, which costs no second
+    parser; only a value of many hundred lines takes its time.
+    """
+    above: Key = ()
+    counts: dict[Key, int] = {}
+    rest: list[str] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        rest.append(line.removesuffix("\r"))
+        try:
+            values = tomllib.loads("\n".join(rest))
+        except tomllib.TOMLDecodeError:
+            continue
+        first, head = number - len(rest) + 1, rest[0].lstrip().startswith("[")
+        rest.clear()
+        if not values:
+            continue
+        if head:
+            above = _head(values, counts)
+        key = above if head else (*above, *_way(values))
+        yield Statement(key, first, number, head)
+
+
+def _way(values: Any) -> Key:
+    """The one key that a statement sets; what is in its value stands where it does."""
+    name, value = next(iter(values.items()))
+    dotted = isinstance(value, dict) and len(value) == 1
+    return (name, *_way(value)) if dotted else (name,)
+
+
+def _head(values: Any, counts: dict[Key, int]) -> Key:
+    """Where the table of a head is, and note how many there are of a list."""
+    key: Key = ()
+    while isinstance(values, dict) and values:
+        name, values = next(iter(values.items()))
+        key = (*key, name)
+        if isinstance(values, list):
+            counts[key] = counts.get(key, -1) + 1
+        if key in counts:
+            key = (*key, counts[key])
+    return key
+
+
+# Combining
+
+
+def load_settings(
+    file: Path, env: Mapping[str, str], overrides: Mapping[str, Any] | None = None
+) -> Settings:
+    """Combine file, environment and the command line's `overrides` (None values don't count).
+
+    Those in tables go by names like "budget.money".
+
+    Raises:
+        SettingsError: the first of what is wrong.
+
+    """
+    return combine(read_settings(file), env, overrides or {})
+
+
+def combine(
+    written: SettingsFile, env: Mapping[str, str], overrides: Mapping[str, Any]
+) -> Settings:
+    """Combine what was read already; otherwise as `load_settings`."""
+    problem = next(problems(written, env), None)
+    if problem is not None:
+        raise SettingsError(problem)
+    values = {**written.values}
+    _override(values, {key: read_value(hint, raw) for key, raw, hint in _from_env(env)})
+    given = {read_key(name): value for name, value in overrides.items() if value is not None}
+    _override(values, given)
+    return msgspec.convert(values, Settings)
+
+
+def problems(written: SettingsFile, env: Mapping[str, str]) -> Iterator[str]:
+    """Everything that is wrong with the file, and then with the environment, one line each."""
+    for each in mistakes(written.values, Settings):
+        yield f"{written.place(each.key)}: {each.text}"
+    for key, raw, hint in _from_env(env):
+        try:
+            read_value(hint, raw)
+        except msgspec.ValidationError as error:
+            name = variable(key)
+            yield f"the environment variable {wrong((name,), raw, hint, error)}"
+
+
+def _from_env(env: Mapping[str, str]) -> Iterator[tuple[Key, str, Any]]:
+    for key, hint in single_keys(Settings):
+        if raw := env.get(variable(key), ""):
+            yield key, raw, hint
+
+
+def _override(values: Values, given: Mapping[Key, Any]) -> None:
+    """Set what is given. A key that was named for another address is not sent to a new one."""
+    for address, key_name in KEY_NAMES.items():
+        if (address,) in given and given[address,] != values.get(address):
+            values.pop(key_name, None)
+    for key, value in given.items():
+        _set(values, key, value)
+
+
+def _set(values: Values, key: Key, value: Any) -> None:
+    """Set what a key leads to, in copies of the tables around it."""
+    name, *rest = (str(part) for part in key)
+    if rest:
+        inner = {**values.get(name, {})}
+        _set(inner, tuple(rest), value)
+        values[name] = inner
+    else:
+        values[name] = value
+
+
+# Reading and changing
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value comes from; `place` is the line of the file or the variable's name."""
+
+    layer: Layer
+    place: str = ""
+
+    @property
+    def text(self) -> str:
+        """It in words."""
+        match self.layer:
+            case "file":
+                return self.place
+            case "environment":
+                return f"environment {self.place}"
+            case layer:
+                return layer
+
+    @property
+    def overrides(self) -> bool:
+        """Whether what the file says has no effect."""
+        return self.layer in ("environment", "command line")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSettings:
+    """The settings as they are now, and where each comes from."""
+
+    settings: Settings
+    written: SettingsFile
+    env: Mapping[str, str]
+    overrides: Mapping[str, Any]
+
+    def origin(self, key: Key) -> Origin:
+        """Where this one comes from."""
+        if self.overrides.get(spell(key)) is not None:
+            return Origin("command line")
+        if self.env.get(variable(key)):
+            return Origin("environment", variable(key))
+        if self.written.has(key):
+            return Origin("file", f"{self.written.file.name}:{self.written.line(key)}")
+        return Origin("default")
+
+
+@dataclass(frozen=True)
+class SettingsSource:
+    """Reads and changes the settings of one person. Everything here blocks.
+
+    `env` and the command line's `overrides` stay as they were at the start.
+    """
+
+    file: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+
+    def read(self) -> LoadedSettings:
+        """Read them as they are now.
+
+        Raises:
+            SettingsError: the first of what is wrong.
+
+        """
+        return self._reading(read_settings(self.file))
+
+    def change(
+        self,
+        changes: Sequence[Change],
+        check: Callable[[SettingsFile, SettingsFile], None] | None = None,
+    ) -> LoadedSettings:
+        """Change the file, all at once, unless it could not be loaded then.
+
+        `check` is given the file as it is and as it would be, and may raise `SettingsError`, too.
+
+        Raises:
+            SettingsError: it could not, or could not even before; nothing is changed.
+
+        """
+        before = read_settings(self.file)
+        wrong = next(problems(before, {}), None)
+        if wrong is not None:
+            raise SettingsError(f"{wrong}; put that right first: genie-tui config edit")
+        written = self._changed(changes)
+        for mistake in mistakes(written.values, Settings):
+            raise SettingsError(f"{mistake.text}; nothing was changed")
+        if check is not None:
+            check(before, written)
+        return self._kept(written)
+
+    def mend(self, change: Change) -> None:
+        """Change the file if that brings no new mistakes into it; old ones may stay.
+
+        Raises:
+            SettingsError: it would, or the file is no TOML; nothing is changed.
+
+        """
+        before = {each.text for each in mistakes(read_settings(self.file).values, Settings)}
+        written = self._changed([change])
+        for mistake in mistakes(written.values, Settings):
+            if mistake.text not in before:
+                raise SettingsError(f"{mistake.text}; nothing was changed")
+        write_settings(self.file, written.text)
+
+    def _changed(self, changes: Sequence[Change]) -> SettingsFile:
+        from tomlkit.exceptions import TOMLKitError
+
+        text = read_settings(self.file).text
+        try:
+            for change in changes:
+                text = change(text)
+        except TOMLKitError as error:
+            raise SettingsError(f"{self.file} can't be changed: {error}") from error
+        return parse_settings(self.file, text)
+
+    def _kept(self, written: SettingsFile) -> LoadedSettings:
+        reading = self._reading(written)
+        write_settings(self.file, written.text)
+        return reading
+
+    def _reading(self, written: SettingsFile) -> LoadedSettings:
+        settings = combine(written, self.env, self.overrides)
+        return LoadedSettings(settings, written, self.env, self.overrides)
