@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar, Final
 
-from genie_core.text.safe import visible
 from rich.console import RenderableType
 from textual import on
 from textual.app import SystemCommand
@@ -25,6 +24,7 @@ from genie_core.room.departure import QUICK_GRACE
 from genie_core.room.seat import Seat
 from genie_core.sessions.service import SessionService
 from genie_core.settings.model import Notify, Settings
+from genie_core.text.safe import visible
 from genie_tui.action import Scope
 from genie_tui.bridge import Doorman
 from genie_tui.exit_report import ExitReport

@@ -6,11 +6,10 @@ from pathlib import Path
 from shlex import quote
 from typing import Final
 
-from genie_core.text.format import counted
-from genie_core.text.safe import visible, visible_line
-
 from genie_core.room.departure import Item, Receipt
 from genie_core.settings.locations import short_path
+from genie_core.text.format import counted
+from genie_core.text.safe import visible, visible_line
 
 NOTHING: Final = "Nothing was under way."
 DRAFT: Final = "your draft"
@@ -43,7 +42,7 @@ class ExitReport:
 
     @property
     def what(self) -> str:
-        """What was done, in one sentence."""
+        """Say in one sentence how the room was left."""
         title = f"{visible_line(self.title)!r}" if self.title else "the room"
         if not self.hosted:
             return f"Left {title}."
@@ -77,7 +76,7 @@ class ReportLine:
 
 
 def receipt_lines(report: ExitReport) -> Iterator[ReportLine]:
-    """What was finished, cancelled, parked and left behind, and where everything is saved."""
+    """List finished, cancelled, parked and left-behind work, and where everything is saved."""
     receipt = report.receipt
     for heading, items in (
         ("finished", receipt.finished),
@@ -112,7 +111,7 @@ class UnsentText:
 
 @dataclass(frozen=True, slots=True)
 class UnsavedInput:
-    """What the room's disk did not take: messages that were not sent, oldest first, and the draft.
+    """Messages that were not sent, oldest first, and the draft, which the room's disk did not take.
 
     `title` is that of the room. `why` says in one line why its disk did not take them.
     """

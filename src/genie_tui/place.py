@@ -9,8 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from genie_core.room.open.engine import OFFLINE_LABEL, engine_loader
-
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
 from genie_core.assistant.models.registry import choice_in, with_main_model
 from genie_core.assistant.secrets import OwnSecrets
@@ -18,6 +16,7 @@ from genie_core.room.client import RoomClient
 from genie_core.room.engine.config import EngineLoader
 from genie_core.room.engine.private_arguments import PrivateArguments
 from genie_core.room.follower import Follower
+from genie_core.room.open.engine import OFFLINE_LABEL, engine_loader
 from genie_core.room.plan import Plan
 from genie_core.room.preferences import RoomPreferences
 from genie_core.room.security.certificate import Certificate, load_certificate

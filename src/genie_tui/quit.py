@@ -11,9 +11,9 @@ from pathlib import Path
 from time import strftime
 from typing import Any, Final, TypeVar
 
-from genie_core.text.format import counted
 from textual.app import App
 from textual.content import Content
+from textual.css.query import NoMatches
 from textual.screen import Screen
 from textual.worker import WorkerCancelled, WorkerFailed
 
@@ -24,6 +24,7 @@ from genie_core.room.seat import Seat
 from genie_core.runtime.tasks import start_task
 from genie_core.storage.atomic import create_file, reason, sync_data, write_whole
 from genie_core.storage.filenames import safe_name
+from genie_core.text.format import counted
 from genie_tui.bridge import Doorman
 from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText, receipt_lines
 from genie_tui.screens.dialogs.ask_line import AskLineScreen
@@ -67,7 +68,7 @@ class OpenRoom:
 
     async def unsaved(self) -> UnsavedInput | None:
         """Save what was written here; return what the room's disk did not take of it."""
-        return None if await self._save_view() else self.screen.views.unsaved
+        return None if await self._save_view() else self._unsaved()
 
     async def leave(self, reason: str, grace: float | None) -> ExitReport | None:
         """Leave the room, with the reason and grace of the first call; None if it never was open.
@@ -83,7 +84,7 @@ class OpenRoom:
         return self.report(seat, await asyncio.shield(self._leaving))
 
     def report(self, seat: Seat, receipt: Receipt) -> ExitReport:
-        """What to tell about the room that was left with this receipt."""
+        """The report on the room that was left with this receipt."""
         state = seat.state
         return ExitReport(
             state.room,
@@ -114,7 +115,7 @@ class OpenRoom:
 
     def _losses(self, seat: Seat, receipt: Receipt, *, view_saved: bool) -> tuple[str, ...]:
         lost: list[str] = []
-        unsaved = self.screen.views.unsaved
+        unsaved = self._unsaved()
         if receipt.unheard and seat.saved and not view_saved:
             what = counted(len(receipt.unheard), "message")
             lost.append(f"how the work on {what} ended never reached the disk")
@@ -123,6 +124,12 @@ class OpenRoom:
         if unsaved is not None and unsaved.draft != UnsentText(""):
             lost.append("your draft never reached the room's disk")
         return tuple(lost)
+
+    def _unsaved(self) -> UnsavedInput | None:
+        try:
+            return self.screen.views.unsaved
+        except NoMatches:  # the screen is being torn down, and has lost a part of its widgets
+            return None
 
     async def _save_view(self) -> bool:
         """Save the view if that is possible soon. Nothing depends on it."""

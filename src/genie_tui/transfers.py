@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from genie_core.text.safe import visible_line
-
 from genie_core.room.files.transfer import Direction, Transfer
+from genie_core.text.safe import visible_line
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from genie_core.text.format import counted, duration, local_time
-from genie_core.text.safe import visible_line
-
 from genie_core.assistant.reasoners.query import question_in
 from genie_core.assistant.what_if.report import CaseResult, Comparison, WhatIfReport
 from genie_core.room.protocol.events import Spending
+from genie_core.text.format import counted, duration, local_time
+from genie_core.text.safe import visible_line
 from genie_tui.export.markdown import escape
 from genie_tui.widgets.costs import short_cost
 

@@ -9,7 +9,6 @@ from tempfile import gettempdir
 from typing import Any
 
 import pytest
-from genie_tui.notifications import Bell
 from tests.genie_tui.scripted_seat import (
     HandClock,
     ScriptedDoorman,
@@ -18,6 +17,7 @@ from tests.genie_tui.scripted_seat import (
     in_room,
     until,
 )
+from textual.css.query import NoMatches
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
@@ -29,6 +29,7 @@ from genie_core.room.seat import Unsent
 from genie_core.sessions.view_state import View
 from genie_tui.app import GenieApp
 from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText, exit_lines
+from genie_tui.notifications import Bell
 from genie_tui.opening import NewRoom
 from genie_tui.quit import NotWritten, OpenRoom, default_path, write_unsaved
 from genie_tui.screens.dialogs.ask_line import AskLineScreen
@@ -631,6 +632,19 @@ async def test_a_view_that_breaks_keeps_nobody_from_leaving(
         await until(pilot, lambda: app.return_value is not None)
     assert seat.left
     assert "the view of the room could not be kept" in caplog.text
+
+
+async def test_a_screen_that_is_torn_down_keeps_no_room_from_being_left(
+    seat: ScriptedSeat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(_: object) -> None:
+        raise NoMatches
+
+    doorman = ScriptedDoorman(seat)
+    async with in_room(seat, doorman=doorman) as (screen, _):
+        monkeypatch.setattr(type(screen.views), "unsaved", property(gone))
+        assert await OpenRoom(screen, doorman).leave("the app ended", 1.0) is not None
+        assert seat.leaves == ["the app ended"]
 
 
 # Saving elsewhere what no disk took

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from genie_core.room.open.engine import engine_loader
 from tests.genie_core.room.house import Ear
 from tests.genie_tui.impostor import Frame, Impostor, Script
 from tests.genie_tui.test_entrance import LOCAL, places, said, saved, seat
@@ -15,6 +14,7 @@ from websockets.asyncio.client import connect
 
 from genie_core.preferences import PreferencesSource
 from genie_core.room.engine.config import EngineLoader
+from genie_core.room.open.engine import engine_loader
 from genie_core.room.participant import Participant
 from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.errors import (

@@ -1,4 +1,4 @@
-"""What models may find by name: variables of the environment, and stored secrets."""
+"""The names under which models find their keys: environment variables and stored secrets."""
 
 import logging
 from collections.abc import Mapping
@@ -22,9 +22,9 @@ def names_at_hand(person: str, locations: Locations, env: Mapping[str, str]) -> 
 
 
 def hide_own_secrets(person: str, locations: Locations) -> None:
-    """See to it that a person's secrets are hidden in this process, also where no engine reads them.
+    """Hide a person's secrets in this process, also where no engine reads them. Blocks.
 
-    What can't be read is logged only: the engine, if there is one, says so where it is seen. Blocks.
+    Secrets that can't be read are only logged: the engine, if there is one, reports them.
     """
     from genie_core.assistant.secrets import OwnSecrets
 

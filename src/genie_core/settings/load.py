@@ -31,7 +31,7 @@ class SettingsError(GenieError):
 
 @dataclass(frozen=True)
 class SettingsFile:
-    """What a settings file says; nothing if it is not there."""
+    """A settings file, read and parsed; empty if there is none."""
 
     file: Path
     text: str = ""

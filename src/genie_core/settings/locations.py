@@ -91,7 +91,7 @@ class Locations:
 
     @property
     def certificate(self) -> Path:
-        """What this machine's rooms show to those who join over the network, and its key."""
+        """The certificate of this machine's rooms for joins over the network, and its key."""
         return self.data / "tls" / "host.pem"
 
     @property

@@ -1,4 +1,4 @@
-"""What a person can set, and what the assistant takes of it."""
+"""The settings as one model, and the assistant's configuration made from them."""
 
 import getpass
 from pathlib import Path
@@ -16,7 +16,7 @@ from genie_core.assistant.config import (
     Runtime,
     ToolLimits,
 )
-from genie_core.room.judge import Effect
+from genie_core.room.engine.policy import Effect
 from genie_core.room.protocol.limits import Limits
 from genie_core.sessions.retention import RetentionLimits
 from genie_core.settings.locations import Locations, folder_at
@@ -40,7 +40,7 @@ class BudgetTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tokens: Annotated[int, msgspec.Meta(ge=0)] = 0
 
     def budget(self) -> Budget:
-        """What the assistant takes."""
+        """The same for the assistant."""
         return Budget(self.money, self.tokens)
 
 
@@ -66,7 +66,7 @@ class ToolLimitsTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shell: bool = False
 
     def tool_limits(self) -> ToolLimits:
-        """What the assistant takes."""
+        """The same for the assistant."""
         return ToolLimits(**msgspec.structs.asdict(self))
 
 
@@ -80,7 +80,7 @@ class RuleTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     arguments: dict[str, str] = msgspec.field(default_factory=dict)
 
     def rule(self) -> Rule:
-        """What the assistant takes."""
+        """The same for the assistant."""
         return Rule(**msgspec.structs.asdict(self))
 
 
@@ -99,7 +99,7 @@ class AgentTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     api_key_env: str = ""
 
     def agent(self, name: str) -> AgentSpec:
-        """What the assistant takes."""
+        """The same for the assistant."""
         return AgentSpec(
             name=name,
             description=self.description,
@@ -114,7 +114,7 @@ class AgentTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a person can set; `docs/configure.md` tells of each.
+    """All settings; `docs/configure.md` describes each.
 
     Every field with one value is also `GENIE_<FIELD>` in the environment, one of a table
     `GENIE_<TABLE>_<FIELD>`. No `name` means the login name, an empty `model` the offline helper, an

@@ -54,7 +54,7 @@ def keep_preferences(file: Path, text: str) -> None:
 
 
 def objection(text: str) -> str:
-    """Why a text can't be somebody's preferences; empty if it can."""
+    """Why a text can't be a member's preferences; empty if it can."""
     if len(text) > PREFERENCE_CHARS:
         return f"{len(text):,} characters are too many: at most {PREFERENCE_CHARS:,}"
     if names := secrets_in(text):

@@ -1,4 +1,4 @@
-"""Everything that is wrong with the settings, also what would only show in a room."""
+"""Find every problem with the settings, also those that would only show in a room."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ def review(
 def review_file(
     written: SettingsFile, locations: Locations, env: Mapping[str, str], theme_problem: ThemeProblem
 ) -> list[Problem]:
-    """Find every problem in a file's settings, whatever overrides them now.
+    """Find every problem in a file's settings, without environment and command line.
 
     Raises:
         SettingsError: as in `combine`.

@@ -1,4 +1,4 @@
-"""What the keys of the settings are, read from the model itself."""
+"""The keys of the settings and their types, read from the model itself."""
 
 import difflib
 import re
@@ -173,7 +173,7 @@ def given_as(text: str, model: type[msgspec.Struct]) -> tuple[str, Any]:
 
 
 def expected(hint: Any, error: msgspec.ValidationError) -> str:
-    """What would be right, without the path inside a structure that nobody sees."""
+    """Say what would be right, without msgspec's path inside the model."""
     kind = _given(hint)
     if get_origin(kind) is Literal:
         *first, last = (repr(each) for each in get_args(kind))

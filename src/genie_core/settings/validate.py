@@ -28,7 +28,7 @@ _TAKEN: Final = frozenset({"system", "reasoner", "genie"})
 
 @dataclass(frozen=True, slots=True)
 class SettingMistake:
-    """What is wrong with one setting."""
+    """One wrong setting."""
 
     key: Key
     text: str

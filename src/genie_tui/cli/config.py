@@ -38,7 +38,7 @@ from genie_core.storage.atomic import reason
 from genie_tui.cli.output import safe_line
 
 EDITORS: Final = ("nano", "vi")
-"""What is tried if neither VISUAL nor EDITOR is set."""
+"""Editors to try if neither VISUAL nor EDITOR is set."""
 
 COLUMN: Final = 44
 """Where the origins begin, if what is before them leaves room."""
@@ -220,7 +220,7 @@ def _keep_keys_from_new_addresses(
 
 
 def _at(written: SettingsFile, key: Key) -> Any:
-    """What a settings file says of a key; None if nothing."""
+    """The value of a key in a settings file; None if it is not set."""
     value: Any = written.values
     for part in key:
         value = value.get(part) if isinstance(value, dict) else None
@@ -248,7 +248,7 @@ def _unset(text: str, source: SettingsSource, out: TextIO) -> int:
 
 
 def _edit(file: Path, env: Mapping[str, str]) -> None:
-    """Let the person edit the file, whatever is in it; their work is kept, right or wrong."""
+    """Open the file in an editor. The result is kept, right or wrong."""
     import subprocess
 
     command = _editor(env)

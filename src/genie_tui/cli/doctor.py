@@ -1,4 +1,4 @@
-"""`genie-tui doctor`: check what a room needs before there is a room, or with `--model` the models."""
+"""`genie-tui doctor`: check what a room needs before there is one, or with `--model` the models."""
 
 import asyncio
 import logging

@@ -22,7 +22,7 @@ from genie_tui.cli.output import safe_line
 FAILED: Final = 1
 INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
-"""What a shell reports for a program that SIGPIPE ended, which is what happens to other tools."""
+"""The exit code that a shell reports for a program that SIGPIPE ended, as it does other tools."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _flush() -> None:
-    """Find out here, not at the interpreter's end, that nobody reads the output any more."""
+    """Notice a closed pipe here and not at the interpreter's end."""
     out = sys.__stdout__
     try:
         if out is not None:

@@ -578,7 +578,7 @@ def _port(text: str) -> int:
 
 
 def settings_in(options: argparse.Namespace) -> dict[str, object]:
-    """What was given of the settings, by their names; None for what was not."""
+    """The settings that were given, by name; None for the others."""
     given = {key: getattr(options, key, None) for key in Settings.__struct_fields__}
     for name, value in vars(options).items():
         if name.startswith(_SET):

@@ -4,11 +4,10 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 from typing import Final
 
-from genie_core.text.format import duration, local_time
-from genie_core.text.safe import visible, visible_line
-
 from genie_core.room.protocol.events import Event, MessagePosted
 from genie_core.sessions.transcript import AGENT
+from genie_core.text.format import duration, local_time
+from genie_core.text.safe import visible, visible_line
 from genie_tui.export.story import Passage, story
 from genie_tui.widgets.brought import file_lines, quote_lines
 

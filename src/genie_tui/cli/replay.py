@@ -25,7 +25,7 @@ class NothingToWatch(GenieError):
 
 
 class NotWatched(GenieError):
-    """What was asked for does not go together, or not with where it should be shown."""
+    """Options that contradict each other, or that the output can't show."""
 
 
 class _Numbered(msgspec.Struct):
@@ -46,7 +46,7 @@ def run_replay(
         StorageError: there is no such room, several are meant, or it can't be read.
         NothingToWatch: none was named, and there is none.
         NotWatched: the screen can't show it, or only a part of it.
-        BrokenPipeError: nobody reads on.
+        BrokenPipeError: the reader of the output is gone.
 
     """
     if options.last is not None and options.last < options.first:

@@ -1,4 +1,4 @@
-"""`genie-tui secrets`: keep, list and delete what your assistant needs to know and nobody else."""
+"""`genie-tui secrets`: keep, list and delete the assistant's keys and passwords."""
 
 import argparse
 from collections.abc import Sequence

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final, TextIO, TypeAlias
 
 import msgspec
-from genie_core.text.format import ago, counted, file_size, local_time
 
 from genie_core.errors import GenieError
 from genie_core.room.state.room_state import RoomState
@@ -30,6 +29,7 @@ from genie_core.sessions.trash import trash
 from genie_core.settings.locations import Locations, short_path
 from genie_core.settings.model import Settings
 from genie_core.storage.errors import StorageError
+from genie_core.text.format import ago, counted, file_size, local_time
 from genie_tui.cli.export import export_session, import_session
 from genie_tui.cli.output import json_text, safe_line
 from genie_tui.cli.table import Column, laid_out
@@ -37,11 +37,11 @@ from genie_tui.widgets.agent_path import agent_path
 
 
 class NotConfirmed(GenieError):
-    """Something that has to be confirmed was not."""
+    """A confirmation was refused or can't be given."""
 
 
 class NothingFound(GenieError):
-    """A search that brought nothing."""
+    """A search found nothing."""
 
     def __init__(self, text: str) -> None:
         words = len(text.split())
@@ -56,7 +56,7 @@ class NothingFound(GenieError):
 
 
 class NoTitle(GenieError):
-    """A room should be called nothing at all."""
+    """An empty title for a room that is hosted here."""
 
     def __init__(self, room: str) -> None:
         super().__init__(f"{room} needs a title that can be seen")
@@ -64,7 +64,7 @@ class NoTitle(GenieError):
 
 
 class Sessions:
-    """What the parts of the command work with: the saved rooms, and whom to ask and tell."""
+    """The saved rooms, and input and output for the parts of the command."""
 
     def __init__(
         self,
@@ -90,14 +90,14 @@ class Sessions:
         self.out.write(f"  {safe_line(text)}\n")
 
     def warn(self, text: str) -> None:
-        """Write a line where it is in nobody's way who reads the output by a program."""
+        """Write a line to the standard error output, which programs that read the output skip."""
         self._problems.write(f"genie-tui: {safe_line(text)}\n")
 
     def confirm(self, question: str, *, surely: bool) -> None:
         """Ask the person, unless they said yes before.
 
         Raises:
-            NotConfirmed: they say no, or nobody can be asked.
+            NotConfirmed: they say no, or there is no terminal to ask on.
 
         """
         if surely:
@@ -157,7 +157,7 @@ def entries(catalog: Catalog, limits: RetentionLimits, now: float) -> list[Entry
 
 
 def past_limits(found: Iterable[Entry]) -> list[Due]:
-    """Those that are past a limit, and that nobody has open."""
+    """Those that are past a limit and not open in a program."""
     return [Due(each.listing, each.past) for each in found if each.past and not each.holder]
 
 
@@ -195,7 +195,7 @@ def as_json(found: Iterable[Entry], base: Path) -> str:
 
 
 def as_object(entry: Entry, base: Path) -> dict[str, Any]:
-    """What JSON tells of a room."""
+    """A room as JSON."""
     listing, record = entry.listing, entry.listing.metadata
     told = {} if record is None else msgspec.to_builtins(record)
     for private in ("version", "pin", "address", "addresses"):
@@ -237,7 +237,7 @@ def _preview(listing: Listing) -> str:
 
 
 def _state(entry: Entry) -> str:
-    """What is special about a room now, in few words."""
+    """The state of a room, in few words."""
     listing = entry.listing
     unread, parked = _number(listing, "unread"), _number(listing, "parked")
     parts = [
@@ -265,7 +265,7 @@ def show(options: argparse.Namespace, sessions: Sessions) -> int:
 
 
 def described(saved: SavedSession, last: int) -> Iterator[str]:
-    """What is known of a room, in lines; its log is read for that. Blocks.
+    """Describe a room in lines. Reads its log; blocks.
 
     Raises:
         DamagedSession: the log is no file.
@@ -288,7 +288,7 @@ def described(saved: SavedSession, last: int) -> Iterator[str]:
 
 
 def details(saved: SavedSession, last: int) -> dict[str, Any]:
-    """What JSON tells of a room beyond what the list does; as `described` otherwise."""
+    """What `show --json` adds to the list's object. Reads as `described` does."""
     with saved.reader() as log:
         state, problems, lines = log.state(), log.problems, last_spoken(log, last)
     return {
@@ -433,7 +433,7 @@ def fork_room(options: argparse.Namespace, sessions: Sessions) -> int:
 
 
 def delete_rooms(options: argparse.Namespace, sessions: Sessions) -> int:
-    """Move rooms to the trash; errors as `trash`, before anybody is asked, and `NotConfirmed`."""
+    """Move rooms to the trash; errors as `trash`, before the question, and `NotConfirmed`."""
     catalog = sessions.catalog
     ids = list(dict.fromkeys(catalog.match(wanted) for wanted in options.ids))
     for id_ in ids:

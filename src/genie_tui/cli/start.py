@@ -1,4 +1,4 @@
-"""Starting the app, and what is said when it ends."""
+"""Start the app, and print the report when it has ended."""
 
 import asyncio
 import logging
@@ -12,7 +12,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from genie_core.text.safe import visible_line
 from textual.driver import Driver
 
 from genie_core.assistant.check import check_config
@@ -25,6 +24,7 @@ from genie_core.settings.credentials import hide_own_secrets, names_at_hand
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings, assistant_config, default_name
+from genie_core.text.safe import visible_line
 from genie_tui.app import GenieApp
 from genie_tui.cli.doctor import terminal_problem
 from genie_tui.doorman import House
@@ -43,7 +43,7 @@ SIGNALS: Final = {
     signal.SIGTERM: "the program was asked to end",
     signal.SIGHUP: "the terminal was closed",
 }
-"""What ends the program in good order, and what the room is told."""
+"""Signals that end the program in good order, and the reason for the room."""
 
 PATIENCE: Final = 5.0
 """Seconds that leftover tasks and threads get once the room is saved and the screen restored."""
@@ -78,7 +78,7 @@ def start(
     check_assistant(opening, settings, names_at_hand(name, locations, env), locations)
     _log_to(locations.log_file)
 
-    # A keyring may wait for its owner, so nobody waits for this thread.
+    # A keyring may wait for its owner, so this thread is not waited for.
     threading.Thread(target=hide_own_secrets, args=(name, locations), daemon=True).start()
     chosen = reading.origin(("name",)).layer == "command line"
     house = House(name, settings, locations, renamed=chosen)
@@ -99,7 +99,7 @@ def start(
         app.theme = settings.theme
     with TerminalWatch(sys.stdin.fileno()), asyncio.Runner() as runner:
         report = runner.run(app.run_async())
-        _heed_no_more(runner.get_loop())
+        _ignore_signals(runner.get_loop())
         code = 1 if app.failure else app.return_code or 0
         # Everything is saved. Neither a terminal that takes nothing nor a tool that does not end
         # when told to may keep the process.
@@ -128,7 +128,7 @@ def check_assistant(
             raise
 
 
-def _heed_no_more(loop: asyncio.AbstractEventLoop) -> None:
+def _ignore_signals(loop: asyncio.AbstractEventLoop) -> None:
     """Let a second signal not spoil an ending in good order."""
     for number in SIGNALS:
         loop.remove_signal_handler(number)
@@ -168,9 +168,9 @@ class _SignalledApp(GenieApp):
     async def on_mount(self) -> None:
         loop = asyncio.get_running_loop()
         for number, reason in SIGNALS.items():
-            loop.add_signal_handler(number, self._heed, number, reason)
+            loop.add_signal_handler(number, self._on_signal, number, reason)
 
-    def _heed(self, number: signal.Signals, reason: str) -> None:
+    def _on_signal(self, number: signal.Signals, reason: str) -> None:
         """End; several may tell of a lost terminal, which is no reason to hurry."""
         if number is signal.SIGHUP:
             if self._hung_up:

@@ -13,7 +13,7 @@ GAP: Final = "  "
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its heading and cells, of which a person sees one line each.
+    """A column: its heading and its cells, one line each.
 
     If the table is too wide, those with the highest `rank` are left out first, and those of rank 0
     never, until the rest fits; the widest of them shrink for that, none to fewer than `least` cells.

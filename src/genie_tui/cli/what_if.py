@@ -46,7 +46,7 @@ class NothingDecided(GenieError):
 
 @dataclass(frozen=True, slots=True)
 class _Past:
-    """What is known of the room that is looked at."""
+    """The recorded room to ask about."""
 
     id: str
     title: str
@@ -165,7 +165,7 @@ def _run(run: "WhatIf") -> None:
 
 
 class _Progress:
-    """One line that says how far it is, where somebody can see it change."""
+    """One line of progress, rewritten in place on a terminal."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out

@@ -7,8 +7,6 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from genie_core.text.format import local_time
-from genie_core.text.safe import visible, visible_line
 from rich.color import ColorSystem
 from rich.console import Console
 from rich.style import Style
@@ -18,6 +16,8 @@ from genie_core.room.protocol.events import Event, MessagePosted
 from genie_core.sessions.replay.pace import gap
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.transcript import AGENT
+from genie_core.text.format import local_time
+from genie_core.text.safe import visible, visible_line
 from genie_tui.export.story import Passage, story
 from genie_tui.widgets.brought import file_lines, quote_lines
 

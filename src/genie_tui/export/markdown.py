@@ -11,14 +11,13 @@ from datetime import date
 from itertools import groupby
 from typing import Final
 
-from genie_core.text.format import duration, local_time
-from genie_core.text.safe import visible, visible_line
-
 from genie_core.room.protocol.events import FileRef, MessagePosted, Quote
 from genie_core.sessions.labels import Labels
 from genie_core.sessions.log.reader import LogReader
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.transcript import AGENT
+from genie_core.text.format import duration, local_time
+from genie_core.text.safe import visible, visible_line
 from genie_tui.export.formats import IMAGES
 from genie_tui.export.story import (
     FileAddress,

@@ -8,9 +8,6 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from genie_core.text.format import counted, local_time
-from genie_core.text.safe import visible, visible_line
-
 from genie_core.assistant.reasoners.query import question_in
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -31,6 +28,8 @@ from genie_core.room.state.room_state import IllegalEvent, RoomState
 from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.sessions.log.reader import LogReader
 from genie_core.sessions.session import SavedSession
+from genie_core.text.format import counted, local_time
+from genie_core.text.safe import visible, visible_line
 from genie_tui.widgets.agent_path import agent_path
 from genie_tui.widgets.announcement import announcement, because, copied_from
 from genie_tui.widgets.approvals.text import allowed, arguments_line, denied, what_changed

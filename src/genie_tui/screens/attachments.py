@@ -5,7 +5,6 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Final
 
-from genie_core.text.safe import visible_line
 from textual.content import Content
 from textual.screen import Screen
 
@@ -14,6 +13,7 @@ from genie_core.privacy.redaction import secrets_in
 from genie_core.room.files.transfer import Transfer
 from genie_core.room.protocol.events import FileRef, Quote
 from genie_core.room.seat import Seat
+from genie_core.text.safe import visible_line
 from genie_tui.bridge import Doorman
 from genie_tui.commands import Speech, typed
 from genie_tui.order import Attach, Detach, Thread

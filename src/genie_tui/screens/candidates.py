@@ -5,10 +5,10 @@ import shlex
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from genie_core.text.safe import visible_line
 from textual.screen import Screen
 
 from genie_core.room.seat import Seat
+from genie_core.text.safe import visible_line
 from genie_tui.commands import BY_NAME, COMMANDS, Sort
 from genie_tui.screens.file_desk import FileDesk
 from genie_tui.widgets.composer.attachments import Attachments

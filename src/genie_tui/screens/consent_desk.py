@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from genie_core.text.format import counted
 from textual.content import Content
 from textual.screen import Screen
 
 from genie_core.room.engine.backlog import BacklogChoice
 from genie_core.room.seat import Answer, EngineState, Seat
 from genie_core.room.state.thread import ToolApproval
+from genie_core.text.format import counted
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.edit_call import EditCallScreen
 from genie_tui.screens.dialogs.grants import GrantsScreen

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from genie_core.text.safe import visible_line
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
@@ -12,6 +11,7 @@ from genie_core.room.protocol.events import FileRef
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.seat import Seat
 from genie_core.room.state.thread import MessageThread
+from genie_core.text.safe import visible_line
 from genie_tui.order import Open, Save
 from genie_tui.received import copy_to_show, save_to, show
 

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from time import time
 from typing import Final
 
-from genie_core.text.safe import visible_line
 from textual.content import Content
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.seat import Hosting, Knock, Link, LinkStatus, Seat
+from genie_core.text.safe import visible_line
 from genie_tui.authority import UNCONNECTED, cannot_take_over, only_host, use_authority
 from genie_tui.order import Admission, Host, Invite, Moderation, Share
 from genie_tui.screens.dialogs.confirm import ConfirmScreen

@@ -5,10 +5,10 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from genie_core.text.safe import visible_line
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
+from genie_core.text.safe import visible_line
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.marked import MarkWanted
 from genie_tui.widgets.timeline import Timeline

@@ -5,8 +5,6 @@ import time
 from collections.abc import Awaitable, Sequence
 from typing import ClassVar, Final
 
-from genie_core.text.format import ago
-from genie_core.text.safe import visible_line
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -18,6 +16,8 @@ from textual.widgets import Checkbox, Footer, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from genie_core.errors import GenieError
+from genie_core.text.format import ago
+from genie_core.text.safe import visible_line
 from genie_tui.action import Scope
 from genie_tui.bridge import Doorman, SavedSummary
 from genie_tui.keymap import bindings

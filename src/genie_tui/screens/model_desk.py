@@ -1,12 +1,12 @@
 """What is done about models: seeing which are in use, and putting another in their place."""
 
-from genie_core.text.safe import visible_line
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
 from genie_core.message import SYSTEM
 from genie_core.room.engine.controls import AgentInfo, EngineControls
 from genie_core.room.seat import EngineState, Seat
+from genie_core.text.safe import visible_line
 from genie_tui.order import UseModel
 
 NO_ENGINE = "You have no agent of your own here; the host's answers you."

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 
-from genie_core.text.safe import visible_line
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
@@ -13,6 +12,7 @@ from genie_core.room.protocol.events import Event
 from genie_core.sessions.replay.landmarks import Landmark, landmark_of
 from genie_core.sessions.replay.player import Recording, ReplayMoment
 from genie_core.sessions.replay.projector import Projector
+from genie_core.text.safe import visible_line
 from genie_tui.opening import ReplayRoom
 from genie_tui.widgets.seek_bar import Standing
 

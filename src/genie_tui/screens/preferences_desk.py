@@ -2,12 +2,12 @@
 
 import asyncio
 
-from genie_core.text.safe import visible, visible_line
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.seat import Seat
+from genie_core.text.safe import visible, visible_line
 from genie_tui.bridge import Doorman
 from genie_tui.order import Prefs
 from genie_tui.screens.dialogs.full_view import FullViewScreen

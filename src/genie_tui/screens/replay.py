@@ -5,7 +5,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar, Final
 
-from genie_core.text.safe import visible_line
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -19,6 +18,7 @@ from genie_core.room.protocol.events import Event
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.replay.landmarks import Landmark, message_of
 from genie_core.sessions.replay.player import Recording, ReplayMoment
+from genie_core.text.safe import visible_line
 from genie_tui.action import Scope
 from genie_tui.bridge import Doorman
 from genie_tui.keymap import bindings

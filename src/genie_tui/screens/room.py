@@ -4,7 +4,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar, Final
 
-from genie_core.text.safe import visible_line
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -26,6 +25,7 @@ from genie_core.room.seat import (
     Severity,
 )
 from genie_core.sessions.lock import SessionInUse
+from genie_core.text.safe import visible_line
 from genie_tui.action import Scope
 from genie_tui.bridge import (
     Bridge,
@@ -256,7 +256,7 @@ class RoomScreen(Screen[None]):
         self._work.keep(self._seat.state)
         self._scene.apply_many(events)
         self.query_one(HintLine).take_note(events)
-        if self._bell.heed(events, self._seat.state, self._seat.name):
+        if self._bell.ring_for(events, self._seat.state, self._seat.name):
             self.app.bell()
         self._desks.consent.refresh()
         self._status.show_room(self._seat.state.title, self._seat.address)

@@ -6,8 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from genie_core.text.format import counted, file_size
-from genie_core.text.safe import visible_line
 from textual.content import Content
 from textual.screen import Screen
 
@@ -17,6 +15,8 @@ from genie_core.sessions.metadata import MOST_TAGS, TAG_CHARS, TITLE_CHARS
 from genie_core.sessions.service import SessionService
 from genie_core.settings.locations import short_path
 from genie_core.storage.filenames import safe_name
+from genie_core.text.format import counted, file_size
+from genie_core.text.safe import visible_line
 from genie_tui.export.formats import InTheWay
 from genie_tui.export.writer import write_export
 from genie_tui.screens.dialogs.ask_line import AskLineScreen

@@ -6,8 +6,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from genie_core.text.format import counted
-from genie_core.text.safe import visible_line
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -20,6 +18,8 @@ from genie_core.errors import GenieError
 from genie_core.sessions.listing import OpenMode, SessionRow, Sort, arrange, past_line
 from genie_core.sessions.search.documents import SearchHit
 from genie_core.sessions.service import SessionService
+from genie_core.text.format import counted
+from genie_core.text.safe import visible_line
 from genie_tui.action import Scope
 from genie_tui.keymap import bindings
 from genie_tui.opening import Opening, RejoinRoom, ReplayRoom, ResumeRoom

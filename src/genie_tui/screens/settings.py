@@ -7,7 +7,6 @@ from functools import partial
 from typing import Final
 
 import msgspec
-from genie_core.text.safe import visible_line
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -25,6 +24,7 @@ from genie_core.settings.load import Change, LoadedSettings, Origin, SettingsSou
 from genie_core.settings.locations import Locations, short_path
 from genie_core.settings.model import Settings, assistant_config
 from genie_core.settings.schema import Key
+from genie_core.text.safe import visible_line
 from genie_tui.action import Scope
 from genie_tui.keymap import actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
@@ -79,7 +79,7 @@ _NOTIFY: Final = (
 
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
-    """What is wrong with a value; one that is `grave` is not saved."""
+    """A problem with a value; a `grave` one is not saved."""
 
     text: str
     grave: bool = True
@@ -102,7 +102,7 @@ class SettingsForm:
         return self.source.read()
 
     def choices(self, reading: LoadedSettings) -> Mapping[str, Choices]:
-        """What there is to pick from, by field."""
+        """The choices of each field that has some."""
         templates = prompt_names("reasoner", self.locations.prompts)
         return {
             "template": [(name, name) for name in templates],
@@ -112,7 +112,7 @@ class SettingsForm:
         }
 
     def fault(self, name: str, value: str, settings: Settings) -> FieldProblem | None:
-        """What is wrong with a value for a field, the other `settings` being as they are."""
+        """The problem with a value for a field, given the other `settings`."""
         try:
             keys = names_at_hand(self.person, self.locations, self.source.env)
             check_config(self._alone(name, value, settings), keys)
@@ -158,7 +158,7 @@ class SettingsForm:
 
 
 def value_of(name: str, settings: Settings) -> str:
-    """What a field shows."""
+    """The value that a field shows."""
     match name:
         case "approvals":
             asked = any(asks_about_reads(msgspec.structs.asdict(each)) for each in settings.rules)
@@ -179,7 +179,7 @@ def origin_of(field: Field, reading: LoadedSettings) -> Origin:
 
 
 def change_to(name: str, value: str, *, there: bool) -> Change | None:
-    """What a field does to the file, in which it is `there` or not; nothing takes it out of it."""
+    """The change of the file for a field, set there or not; an empty value removes it."""
     if name == "approvals":
         return partial(ask_about_reads, ask=value == ASK_ALL)
     if value:
@@ -322,7 +322,7 @@ class SettingsScreen(Dialog[Settings | None]):
             return
         for field in changed:
             await self._find_fault(field)
-        if not self.is_running:  # nobody waits for it any more
+        if not self.is_running:  # the screen is gone
             return
         wrong = next((each for each in changed if self._is_wrong(each)), None)
         if wrong is not None:
@@ -396,7 +396,7 @@ class SettingsScreen(Dialog[Settings | None]):
         note.set_class(changed and fault is None, "-changed")
 
     def _show_problem(self, text: str) -> None:
-        if not self.is_running:  # nobody is there to be told
+        if not self.is_running:  # the screen is gone
             return
         problem = self.query_one("#settings-problem", Static)
         problem.update(Content(visible_line(text)))

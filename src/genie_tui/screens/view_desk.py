@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
-from genie_core.text.format import counted
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
@@ -14,6 +13,7 @@ from genie_core.privacy.redaction import mask_known
 from genie_core.room.protocol.events import FileRef, Quote
 from genie_core.room.seat import Seat
 from genie_core.sessions.view_state import View
+from genie_core.text.format import counted
 from genie_tui.bridge import Doorman
 from genie_tui.exit_report import UnsavedInput, UnsentText
 from genie_tui.screens.attachments import AttachmentController

@@ -1,8 +1,8 @@
 """What is told of the people in a room."""
 
-from genie_core.text.safe import visible_line
 from textual.screen import Screen
 
+from genie_core.text.safe import visible_line
 from genie_tui.widgets.roster import Roster
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Final
 
-from genie_core.text.safe import visible_line
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
 from genie_core.room.seat import Seat, Unsent
+from genie_core.text.safe import visible_line
 from genie_tui.commands import Invocation, Mistake, Speech, parse, typed
 from genie_tui.screens.desks import Desks
 

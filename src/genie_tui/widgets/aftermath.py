@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from genie_core.text.safe import visible_line
 from rich.segment import Segment
 from rich.text import Text
 
 from genie_core.room.state.thread import MessageThread, Phase
+from genie_core.text.safe import visible_line
 from genie_tui.widgets.canvas import Canvas, Line, beside, mark
 from genie_tui.widgets.doings import Doings
 from genie_tui.widgets.gutter import beside_text

@@ -4,12 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from genie_core.text.safe import visible_line
-
 from genie_core.message import SYSTEM
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.runtime.progress import REASONER, What
+from genie_core.text.safe import visible_line
 
 WAITS: Final = "$text-warning"
 WORKS: Final = "$text-accent"

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Final
 
-from genie_core.text.safe import visible_line
-
 from genie_core.room.protocol.events import (
     ArgumentSharingChanged,
     EngineChanged,
@@ -17,6 +15,7 @@ from genie_core.room.protocol.events import (
     RoomCreated,
     RoomSuspended,
 )
+from genie_core.text.safe import visible_line
 
 _DONE: Final[dict[Measure, str]] = {
     "kick": "{by} put {name} out",

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Sequence
 
-from genie_core.text.safe import visible_line
 from textual.widgets import Static
 
 from genie_core.room.seat import Link, LinkStatus
+from genie_core.text.safe import visible_line
 
 
 class Banner(Static):

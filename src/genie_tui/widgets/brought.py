@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable
 
-from genie_core.text.format import counted, file_size
-from genie_core.text.safe import visible_line
-
 from genie_core.room.protocol.events import FileRef, Quote
 from genie_core.storage.filenames import safe_name
+from genie_core.text.format import counted, file_size
+from genie_core.text.safe import visible_line
 from genie_tui.widgets.entry import FileLine, QuoteLine
 
 

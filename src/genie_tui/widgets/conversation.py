@@ -5,8 +5,6 @@ from math import inf
 from time import time
 from typing import Final
 
-from genie_core.text.safe import visible, visible_line
-
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,
@@ -20,6 +18,7 @@ from genie_core.room.protocol.events import (
 from genie_core.room.seat import Unsent
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
+from genie_core.text.safe import visible, visible_line
 from genie_tui.widgets.brought import file_lines, quote_lines
 from genie_tui.widgets.entry import Day, Earlier, Entry, Reply, Speech, Waiting, message_of
 from genie_tui.widgets.past_state import told

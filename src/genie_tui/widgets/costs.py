@@ -4,8 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from genie_core.text.format import duration, money, short_count
-from genie_core.text.safe import visible_line
 from textual.content import Content
 
 from genie_core.message import SYSTEM
@@ -13,6 +11,8 @@ from genie_core.room.engine.controls import Allowance
 from genie_core.room.protocol.events import Spending
 from genie_core.room.state.costs import Costs, total
 from genie_core.runtime.progress import REASONER, Usage
+from genie_core.text.format import duration, money, short_count
+from genie_core.text.safe import visible_line
 
 MOST_PAYERS: Final = 40
 HEADS: Final = ("asked", "in", "cached", "out", "time", "money")

@@ -5,11 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from genie_core.text.safe import visible_line
-
 from genie_core.message import SYSTEM
 from genie_core.room.state.thread import Phase
 from genie_core.runtime.progress import What
+from genie_core.text.safe import visible_line
 from genie_tui.widgets.agent_tree import label_of
 
 STALLED: Final = 5.0

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from genie_core.text.format import clock_time, local_time
-from genie_core.text.safe import visible, visible_line
-
 from genie_core.room.protocol.events import Quote
 from genie_core.room.state.thread import MessageThread
+from genie_core.text.format import clock_time, local_time
+from genie_core.text.safe import visible, visible_line
 from genie_tui.widgets.agent_path import agent_path
 from genie_tui.widgets.approvals.card import CardView
 from genie_tui.widgets.approvals.text import plain_arguments, risk_of

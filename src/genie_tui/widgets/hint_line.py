@@ -4,11 +4,11 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from genie_core.text.safe import visible_line
 from textual.content import Content
 from textual.widget import Widget
 
 from genie_core.room.protocol.events import Event, MemberLeft, MessagePosted
+from genie_core.text.safe import visible_line
 
 LINGER: Final = 4.0
 """Seconds for which somebody counts as writing after the last sign of it."""

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from genie_core.text.safe import visible_line
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -19,6 +18,7 @@ from textual.widgets import Static
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.seat import Knock
 from genie_core.room.transport.origin import LOOPBACK
+from genie_core.text.safe import visible_line
 from genie_tui.action import Action, Scope
 from genie_tui.keymap import bindings
 from genie_tui.widgets.key_words import key_words

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from genie_core.text.format import clock_time
-from genie_core.text.safe import visible_line
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from genie_core.text.format import clock_time
+from genie_core.text.safe import visible_line
 from genie_tui.widgets.ledger_log import Kind, Row
 from genie_tui.widgets.ledger_text import Headline, headline
 

@@ -3,9 +3,6 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from genie_core.text.format import clock_time, duration
-from genie_core.text.safe import visible, visible_line
-
 from genie_core.assistant.reasoners.query import question_in
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -16,6 +13,8 @@ from genie_core.room.protocol.events import (
     RunCancelled,
     RunFailed,
 )
+from genie_core.text.format import clock_time, duration
+from genie_core.text.safe import visible, visible_line
 from genie_tui.widgets.agent_path import agent_path
 from genie_tui.widgets.announcement import because
 from genie_tui.widgets.approvals.text import (

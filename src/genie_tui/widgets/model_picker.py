@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Final
 
-from genie_core.text.safe import visible_line
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -14,6 +13,7 @@ from textual.widgets.option_list import Option
 
 from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.models.discover import ModelOffer
+from genie_core.text.safe import visible_line
 from genie_tui.action import Scope
 from genie_tui.keymap import bindings
 

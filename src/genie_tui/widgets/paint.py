@@ -9,7 +9,6 @@ import logging
 from collections.abc import Collection
 from typing import Final
 
-from genie_core.text.format import clock_time, duration, local_time
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
@@ -17,6 +16,7 @@ from textual.color import Color
 from textual.strip import Strip
 
 from genie_core.room.state.thread import MessageThread, Phase
+from genie_core.text.format import clock_time, duration, local_time
 from genie_tui.fenced import Code, blocks
 from genie_tui.terminal import TerminalSafe
 from genie_tui.transfers import FileTransfers

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
-from genie_core.text.safe import visible_line
-
 from genie_core.room.protocol.events import RunCancelled, RunFailed
 from genie_core.room.state.thread import MessageThread
+from genie_core.text.safe import visible_line
 
 MARK: Final = "‖"
 """Stands for what waits beyond the end of a room's session."""

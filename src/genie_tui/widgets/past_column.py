@@ -4,11 +4,11 @@ import asyncio
 from functools import partial
 from typing import Final
 
-from genie_core.text.safe import visible_line
 from textual import on
 from textual.message import Message
 
 from genie_core.errors import GenieError
+from genie_core.text.safe import visible_line
 from genie_tui.widgets.column import Column
 from genie_tui.widgets.entry import said_in
 from genie_tui.widgets.past_pages import Edge, Past, Target, Want, stretched, wanted

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from genie_core.text.safe import visible_line
 from textual.app import RenderResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
+
+from genie_core.text.safe import visible_line
 
 
 class Picker(Widget, can_focus=True):

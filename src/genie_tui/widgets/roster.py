@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from genie_core.text.safe import visible_line
 from textual.content import Content
 from textual.widgets import Static
 
@@ -10,6 +9,7 @@ from genie_core.room.protocol.names import fold_name
 from genie_core.room.state.members import Person, Presence
 from genie_core.room.state.room_state import RoomState
 from genie_core.runtime.progress import What
+from genie_core.text.safe import visible_line
 from genie_tui.widgets.agent_tree import AgentsAtWork, stems
 from genie_tui.widgets.key_words import key_words
 

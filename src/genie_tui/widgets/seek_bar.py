@@ -4,13 +4,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from genie_core.text.format import local_time
 from textual import events
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
 from genie_core.sessions.replay.landmarks import Landmark, Outline
+from genie_core.text.format import local_time
 
 MARKS: Final = (
     (Landmark.FAILURE, "✗", "$text-error"),

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from genie_core.text.format import ago, file_size, short_count
-from genie_core.text.safe import visible_line
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
 from genie_core.sessions.listing import SessionRow, Sort
+from genie_core.text.format import ago, file_size, short_count
+from genie_core.text.safe import visible_line
 
 TITLE: Final = 18
 """The least columns for a title."""

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import Final
 
-from genie_core.text.format import ago
-from genie_core.text.safe import visible_line
 from rich.style import Style
 from textual.strip import Strip
 
 from genie_core.sessions.search.documents import SearchHit
 from genie_core.sessions.search.query import Snippet
+from genie_core.text.format import ago
+from genie_core.text.safe import visible_line
 from genie_tui.widgets.session_columns import Painter, fitted
 
 HIT_LINES: Final = 2

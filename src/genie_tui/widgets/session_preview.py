@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-from genie_core.text.format import counted, file_size, local_time
-from genie_core.text.safe import visible, visible_line
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
@@ -12,6 +10,8 @@ from textual.widgets import Static
 from genie_core.sessions.listing import OpenMode, SessionRow
 from genie_core.sessions.search.documents import SearchHit
 from genie_core.sessions.transcript import TranscriptLine
+from genie_core.text.format import counted, file_size, local_time
+from genie_core.text.safe import visible, visible_line
 
 _WAYS = {
     OpenMode.HOST: "yours to host",

@@ -1,9 +1,8 @@
 """Why nobody answered a message, or that somebody did, in full."""
 
+from genie_core.room.state.thread import MessageThread, Phase
 from genie_core.text.format import duration
 from genie_core.text.safe import visible, visible_line
-
-from genie_core.room.state.thread import MessageThread, Phase
 from genie_tui.widgets.parking import awaited
 
 UNHANDLED = "Nobody who could answer was in the room, so nothing was decided about this message."

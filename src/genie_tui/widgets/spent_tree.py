@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from genie_core.text.format import counted, duration, money
-
 from genie_core.room.protocol.events import Spending
 from genie_core.runtime.progress import REASONER, Usage
+from genie_core.text.format import counted, duration, money
 from genie_tui.widgets.agent_tree import depth_of, in_order, label_of, stems
 
 

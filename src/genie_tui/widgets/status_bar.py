@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from genie_core.text.safe import visible_line
 from textual.content import Content
 from textual.widget import Widget
 
 from genie_core.room.seat import EngineState, EngineStatus, Link, LinkStatus
+from genie_core.text.safe import visible_line
 
 _LINKS: Final = {
     Link.CONNECTING: ("◌ connecting", "$foreground-muted"),

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from math import ceil
 from typing import Final
 
-from genie_core.text.safe import visible_line
 from textual.content import Content
 
 from genie_core.room.engine.controls import (
@@ -15,6 +14,7 @@ from genie_core.room.engine.controls import (
     ToolInfo,
 )
 from genie_core.room.engine.policy import Effect
+from genie_core.text.safe import visible_line
 
 NAME: Final = 28
 """Columns for a tool's name, if there are so many."""

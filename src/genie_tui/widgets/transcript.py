@@ -5,9 +5,6 @@ from dataclasses import replace
 from datetime import datetime, time, timedelta
 from typing import Final
 
-from genie_core.text.format import local_time
-from genie_core.text.safe import visible, visible_line
-
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalResolved,
@@ -25,6 +22,8 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
+from genie_core.text.format import local_time
+from genie_core.text.safe import visible, visible_line
 from genie_tui.widgets.announcement import announcement, because, copied_from
 from genie_tui.widgets.brought import file_lines, quote_lines
 from genie_tui.widgets.entry import Day, Divider, Entry, Note, Reply, Speech, Tone

@@ -5,7 +5,6 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from genie_core.text.safe import visible
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -21,6 +20,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
+from genie_core.text.safe import visible
 from genie_tui.export.markdown import content, markdown
 from genie_tui.fenced import Code, blocks
 

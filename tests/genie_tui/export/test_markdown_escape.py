@@ -4,11 +4,11 @@ import re
 from html import unescape
 
 import pytest
-from genie_core.text.safe import visible
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from genie_core.text.safe import visible
 from genie_tui.export.markdown import escape
 
 RENDERERS = [MarkdownIt("commonmark"), MarkdownIt("gfm-like", {"linkify": False, "html": True})]

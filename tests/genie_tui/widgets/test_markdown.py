@@ -1,10 +1,10 @@
 import pytest
-from genie_core.text.safe import visible
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.segment import Segment
 from rich.style import Style
 
+from genie_core.text.safe import visible
 from genie_tui.widgets.canvas import Canvas
 from genie_tui.widgets.markdown import MOST_CELLS, markdown
 from genie_tui.widgets.palette import NAMES, Palette

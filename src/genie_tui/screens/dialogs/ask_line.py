@@ -1,12 +1,12 @@
 """One line that a person is asked for."""
 
-from genie_core.text.safe import visible_line
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from genie_core.text.safe import visible_line
 from genie_tui.action import Scope
 from genie_tui.keymap import actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys

@@ -4,10 +4,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from genie_core.text.edited_arguments import (
-    read_arguments,
-)
-from genie_core.text.safe import visible_line
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
@@ -15,6 +11,15 @@ from textual.content import Content
 from textual.widgets import Static, TextArea
 
 from genie_core.room.state.thread import ToolApproval
+from genie_core.text.edited_arguments import (
+    ArgumentFault,
+    EditedArguments,
+    argument_diff,
+    arguments_text,
+    read_arguments,
+    same_arguments,
+)
+from genie_core.text.safe import visible_line
 from genie_tui.action import Action, Scope
 from genie_tui.keymap import actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog
@@ -57,7 +62,9 @@ class EditCallScreen(Dialog[None]):
         self._schema = schema
         self._waits = waits
         self._allow = allow
-        self._read: Typed | Fault = Typed(dict(proposal.arguments), checked=False)
+        self._read: EditedArguments | ArgumentFault = EditedArguments(
+            dict(proposal.arguments), checked=False
+        )
         self._leaving = False
         self._keys = KeysLine(Scope.CONFIRM, clock)
         self._keys.name_keys({"go_on": "allow it like this", "go_back": "go on changing it"})
@@ -66,7 +73,7 @@ class EditCallScreen(Dialog[None]):
         """A title, the text or the changes, what is wrong, and the keys."""
         with Vertical(id="edit"):
             yield Static(id="edit-title", markup=False)
-            yield JsonArea(written(self._before), id="edit-text", show_line_numbers=True)
+            yield JsonArea(arguments_text(self._before), id="edit-text", show_line_numbers=True)
             with VerticalScroll(id="edit-scroll", can_focus=False):
                 yield Static(id="edit-changes", markup=False)
             yield Static(id="edit-state", markup=False)
@@ -111,13 +118,13 @@ class EditCallScreen(Dialog[None]):
         if self.reviewing:
             return
         self._look()
-        if isinstance(self._read, Fault):
+        if isinstance(self._read, ArgumentFault):
             if self._read.line:
                 self._text.move_cursor((self._read.line - 1, 0))
-        elif same(self._before, self._read.arguments):
+        elif same_arguments(self._before, self._read.arguments):
             self._say(UNCHANGED, "-fault")
         elif self._waits():
-            lines = changes(self._before, self._read.arguments)
+            lines = argument_diff(self._before, self._read.arguments)
             self.query_one("#edit-changes", Static).update(diff_content(lines))
             self._title(f"Call {visible_line(self._tool)} like this?")
             self.add_class("-review")
@@ -126,7 +133,7 @@ class EditCallScreen(Dialog[None]):
 
     def action_leave(self) -> None:
         """Go back to the call; ask once if something would be lost."""
-        if self._leaving or self._text.text == written(self._before):
+        if self._leaving or self._text.text == arguments_text(self._before):
             _ = self.dismiss()
         else:
             self._leaving = True
@@ -134,7 +141,7 @@ class EditCallScreen(Dialog[None]):
 
     def _go_on(self) -> None:
         read = self._read
-        if isinstance(read, Typed) and self._waits() and self._allow(read.arguments):
+        if isinstance(read, EditedArguments) and self._waits() and self._allow(read.arguments):
             _ = self.dismiss()
             return
         self._write_on()
@@ -157,7 +164,7 @@ class EditCallScreen(Dialog[None]):
         if not self._waits():
             self.add_class("-gone")
             self._say(GONE, "-fault")
-        elif isinstance(self._read, Fault):
+        elif isinstance(self._read, ArgumentFault):
             self._say(f"✗ {self._read.text}", "-fault")
         elif self._read.checked:
             self._say("✓ it fits what the tool takes", "-fine")

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
-from genie_core.text.format import counted, file_size
-from genie_core.text.safe import visible_line
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -13,6 +11,8 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Checkbox, Input, Static
 
+from genie_core.text.format import counted, file_size
+from genie_core.text.safe import visible_line
 from genie_tui.action import Scope
 from genie_tui.export.formats import ExportFormat, form_of
 from genie_tui.keymap import actions, bindings

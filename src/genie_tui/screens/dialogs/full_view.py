@@ -2,13 +2,13 @@
 
 from typing import ClassVar, Self
 
-from genie_core.text.safe import visible_line
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Static, TextArea
 
 from genie_core.room.state.thread import MessageThread
+from genie_core.text.safe import visible_line
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.approvals.card import CardView
 from genie_tui.widgets.full_text import call_text, message_text, message_title

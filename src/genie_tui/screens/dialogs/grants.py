@@ -4,8 +4,6 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from genie_core.text.format import clock_time, duration
-from genie_core.text.safe import visible_line
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -14,6 +12,8 @@ from textual.widgets.option_list import Option
 
 from genie_core.room.engine.grants import Grant
 from genie_core.room.seat import Seat
+from genie_core.text.format import clock_time, duration
+from genie_core.text.safe import visible_line
 from genie_tui.action import Scope
 from genie_tui.keymap import actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys

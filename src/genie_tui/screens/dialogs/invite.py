@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from time import time
 from typing import Final
 
-from genie_core.text.format import clock_time
-from genie_core.text.safe import visible_line
 from textual import work
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
@@ -17,6 +15,8 @@ from genie_core.errors import GenieError
 from genie_core.room.protocol.errors import InvalidInvite
 from genie_core.room.seat import Hosting
 from genie_core.room.security.invite import read_invite
+from genie_core.text.format import clock_time
+from genie_core.text.safe import visible_line
 from genie_tui.action import Scope
 from genie_tui.keymap import actions, bindings
 from genie_tui.order import Invite as InviteOrder

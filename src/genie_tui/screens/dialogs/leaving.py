@@ -4,13 +4,13 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-from genie_core.text.safe import visible_line
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
 from genie_core.room.departure import Ending, excerpt
+from genie_core.text.safe import visible_line
 from genie_tui.screens.dialogs.dialog import Dialog
 
 OFTEN: Final = 0.2

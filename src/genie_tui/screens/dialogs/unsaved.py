@@ -2,12 +2,12 @@
 
 from enum import Enum
 
-from genie_core.text.safe import visible_line
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from genie_core.text.safe import visible_line
 from genie_tui.action import Scope
 from genie_tui.exit_report import UnsavedInput
 from genie_tui.keymap import actions, bindings

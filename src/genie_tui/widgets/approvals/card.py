@@ -10,8 +10,6 @@ from enum import Enum
 from functools import partial
 from typing import Any, Final
 
-from genie_core.text.format import duration
-from genie_core.text.safe import visible, visible_line
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
@@ -22,6 +20,8 @@ from textual.widgets import Input, Static
 from genie_core.room.engine.policy import EXCEED_BUDGET
 from genie_core.room.seat import Answer
 from genie_core.room.state.thread import ToolApproval
+from genie_core.text.format import duration
+from genie_core.text.safe import visible, visible_line
 from genie_tui.action import Scope
 from genie_tui.format import HOW, read_extent
 from genie_tui.keymap import actions, bindings, by_key

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from genie_core.text.format import clock_time
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
@@ -15,6 +14,7 @@ from textual.widgets import Static
 from genie_core.room.seat import Answer
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import ToolApproval
+from genie_core.text.format import clock_time
 from genie_tui.widgets.approvals.card import (
     ApprovalCard,
     CardView,

@@ -4,11 +4,11 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from genie_core.text.safe import visible
-
 from genie_core.room.engine.policy import EXCEED_BUDGET
 from genie_core.room.protocol.events import ApprovalRequested, ApprovalResolved, How
 from genie_core.room.state.thread import ToolApproval
+from genie_core.text.edited_arguments import argument_diff
+from genie_core.text.safe import visible
 from genie_tui.format import extent_words
 
 RISKS: Final = {
@@ -98,4 +98,4 @@ def what_changed(asked: ApprovalRequested, edited: dict[str, Any] | None) -> lis
     """The lines of a diff, safe to show; empty if nothing was changed or it can't be seen here."""
     if edited is None or (asked.withheld and not asked.arguments):
         return []
-    return changes(asked.arguments, edited)
+    return argument_diff(asked.arguments, edited)

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from genie_core.text.format import counted, file_size
-from genie_core.text.safe import visible, visible_line
 from textual.content import Content
 from textual.widgets import Static
 
 from genie_core.room.protocol.events import FileRef, Quote
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.state.room_state import RoomState
+from genie_core.text.format import counted, file_size
+from genie_core.text.safe import visible, visible_line
 from genie_tui.transfers import FileTransfers
 from genie_tui.widgets.brought import quote_name
 from genie_tui.widgets.full_text import quote_text

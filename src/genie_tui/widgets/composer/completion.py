@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final, TypeAlias
 
-from genie_core.text.safe import visible_line
 from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
+
+from genie_core.text.safe import visible_line
 
 MOST: Final = 8
 """Completions that are offered at once."""

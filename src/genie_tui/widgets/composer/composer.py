@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable
 from typing import ClassVar, Final, Self
 
-from genie_core.text.safe import visible
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -15,6 +14,7 @@ from textual.geometry import Offset
 from textual.message import Message
 from textual.widgets import OptionList, TextArea
 
+from genie_core.text.safe import visible
 from genie_tui.widgets.composer.completion import (
     Choice,
     CompletionList,

@@ -1,7 +1,6 @@
 from typing import Any
 
 import pytest
-from genie_core.text.format import clock_time
 from tests.genie_tui.scripted_seat import (
     HandClock,
     ScriptedHosting,
@@ -14,6 +13,7 @@ from textual.widgets import Static
 
 from genie_core.room.protocol.address import Address
 from genie_core.room.security.invite import Invite, write_invite
+from genie_core.text.format import clock_time
 from genie_tui.order import Invite as InviteOrder
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.invite import InviteScreen, Terms, renewed

@@ -1,9 +1,9 @@
 import pytest
-from genie_tui.format import extent_words, read_extent
 from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_core.room.protocol.events import MOST_OF_SCOPE
+from genie_tui.format import extent_words, read_extent
 
 
 @pytest.mark.parametrize(

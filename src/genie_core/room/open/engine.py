@@ -1,4 +1,4 @@
-"""Loading the engine: seconds of imports in a thread, then a session in the room's folder."""
+"""Load a person's engine in a thread, and start its session in the folder of the room."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""How far an allowance reaches, as a person types and reads it."""
+"""The scope of a grant, as a person types and reads it."""
 
 import re
 from typing import Final
@@ -23,7 +23,7 @@ def read_extent(text: str) -> tuple[Scope, int] | None:
 
 
 def extent_words(scope: Scope, count: int) -> str:
-    """What to say after "allowed", with a space before it; nothing for a single call."""
+    """The words after "allowed", with a space before them; none for a single call."""
     match scope:
         case "session":
             return " for the session"

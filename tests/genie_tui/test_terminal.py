@@ -10,10 +10,18 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
-from genie_tui.terminal import HangupDriver, TerminalWatch
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.segment import ControlType, Segment
+from rich.style import Style
+from tests.genie_core.text.nasty import NASTY, forbidden
 from textual.app import App
+from textual.color import Color
 from textual.events import Key, Paste
 from textual.message import Message
+
+from genie_tui.terminal import HangupDriver, TerminalSafe, TerminalWatch
 
 
 @pytest.fixture(autouse=True)
@@ -123,7 +131,7 @@ async def test_going_on_after_the_end_is_no_error() -> None:
 def hung_up(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Set when the process would get the signal of a closed terminal."""
     told = threading.Event()
-    monkeypatch.setattr("genie_tui.driver.hang_up", told.set)
+    monkeypatch.setattr("genie_tui.terminal.hang_up", told.set)
     return told
 
 
@@ -192,3 +200,34 @@ def test_a_program_that_does_not_end_without_its_terminal_is_cut_off(
         os.close(master)
         assert hung_up.wait(60)
         assert cut_off.wait(60)
+
+
+def scrub(*segments: Segment) -> list[Segment]:
+    return TerminalSafe().apply(list(segments), Color(0, 0, 0))
+
+
+@given(st.text(NASTY | st.characters(exclude_categories=())))
+def test_the_second_wall_keeps_the_width(text: str) -> None:
+    [segment] = scrub(Segment(text))
+    assert not {c for c in segment.text if forbidden(c) or c == "\n"} - {"\u200d"}
+    if not any(ord(c) in (0x200D, 0xFE0E, 0xFE0F) or 0x1F3FB <= ord(c) <= 0x1F3FF for c in text):
+        assert segment.cell_length == sum(cell_len(c) for c in text)
+
+
+def test_the_second_wall_leaves_good_lines_alone() -> None:
+    line = [Segment("plain 日本 👩", Style(bold=True))]
+    assert TerminalSafe().apply(line, Color(0, 0, 0)) is line
+    family = Segment("👩‍👩‍👧", Style(bold=True))
+    assert scrub(family) == [family]
+
+
+def test_the_second_wall_leaves_the_terminals_own_codes_alone() -> None:
+    control = Segment("\x1b[2J", None, [(ControlType.CLEAR,)])
+    assert scrub(control, Segment("\x1b"))[0] is control
+
+
+def test_the_second_wall_drops_a_link_that_would_end_itself() -> None:
+    [segment] = scrub(Segment("here", Style(link="https://x\x1b\\\x1b[2J", bold=True)))
+    assert segment.style is not None
+    assert segment.style.link is None
+    assert segment.style.bold

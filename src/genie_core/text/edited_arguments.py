@@ -1,14 +1,18 @@
-"""Arguments that a person typed: read as JSON, and held to the schema of their tool.
+"""Arguments of a tool call as a person edits them: as JSON text, read back, and compared.
 
-A schema that can't be applied is none.
+They are held to the schema of their tool; one that can't be applied counts as none. What was changed
+is told in lines: arguments are laid out one below the other first, texts of several lines as they
+are, so that a change in a long text shows as what it is.
 """
 
 import json
 import math
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
+from difflib import get_close_matches, unified_diff
+from itertools import islice
 from typing import Any, Final
 
 from genie_core.text.safe import visible, visible_line
@@ -16,7 +20,16 @@ from genie_core.text.safe import visible, visible_line
 LONGEST: Final = 200_000
 """Characters of arguments that can be edited."""
 
-SHOWN: Final = 200
+LONGEST_FAULT: Final = 200
+
+CONTEXT: Final = 2
+MOST_LINES: Final = 2_000
+"""Lines that are compared with each other; where more differ, they are only counted."""
+
+SHOWN_LINES: Final = 1_000
+LONGEST_LINE: Final = 2_000
+
+_HEAD: Final = re.compile(r"@@ -([0-9]+)")
 
 _WORDS: Final = {
     "string": "text",
@@ -30,7 +43,7 @@ _WORDS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class EditedArguments:
     """Arguments that are in order. `checked` says that they were held to a schema."""
 
     arguments: dict[str, Any]
@@ -38,8 +51,8 @@ class Typed:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """What is wrong, in one line that is safe to show. `line` counts from 1, 0 if nowhere."""
+class ArgumentFault:
+    """A mistake, in one line that is safe to show. `line` counts from 1, 0 if nowhere."""
 
     text: str
     line: int = 0
@@ -49,7 +62,7 @@ class _Unfit(ValueError):
     """JSON that can't be arguments."""
 
 
-def written(arguments: Mapping[str, Any]) -> str:
+def arguments_text(arguments: Mapping[str, Any]) -> str:
     """Arguments as they are edited; what a terminal would obey or hide is written as its number."""
     text = json.dumps(arguments, indent=2, ensure_ascii=False, default=repr)
     if visible(text) == text:
@@ -59,46 +72,48 @@ def written(arguments: Mapping[str, Any]) -> str:
     return spelt if visible(spelt) == spelt else json.dumps(arguments, indent=2, default=repr)
 
 
-def read_arguments(text: str, schema: Mapping[str, Any] | None) -> Typed | Fault:
-    """Tell what was typed, or what is wrong with it."""
+def read_arguments(text: str, schema: Mapping[str, Any] | None) -> EditedArguments | ArgumentFault:
+    """Read what a person typed, or say what is wrong with it."""
     if len(text) > LONGEST:
-        return Fault(f"more than {LONGEST:,} characters can't be sent")
+        return ArgumentFault(f"more than {LONGEST:,} characters can't be sent")
     try:
         value = json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
         _check(value)
         text.encode()
     except json.JSONDecodeError as error:
-        return Fault(f"line {error.lineno}, column {error.colno}: {_said(error.msg)}", error.lineno)
+        return ArgumentFault(
+            f"line {error.lineno}, column {error.colno}: {_said(error.msg)}", error.lineno
+        )
     except UnicodeEncodeError:
-        return Fault("it has half a character, which can't be sent")
+        return ArgumentFault("it has half a character, which can't be sent")
     except RecursionError:
-        return Fault("it goes too deep")
+        return ArgumentFault("it goes too deep")
     except ValueError as error:
-        return Fault(str(error))
+        return ArgumentFault(str(error))
     if not isinstance(value, dict):
-        return Fault(f"expected a JSON object in {{ }}, not {_sort(value)}")
+        return ArgumentFault(f"expected a JSON object in {{ }}, not {_sort(value)}")
     if schema is None:
-        return Typed(value, checked=False)
+        return EditedArguments(value, checked=False)
     return _against(schema, value)
 
 
-def _against(schema: Mapping[str, Any], value: dict[str, Any]) -> Typed | Fault:
+def _against(schema: Mapping[str, Any], value: dict[str, Any]) -> EditedArguments | ArgumentFault:
     from genie_core.agent.provider.schemas import faults_in  # the screen is up before any engine
 
     try:
         faults = list(faults_in(value, schema))
-    except Exception:  # noqa: BLE001 - whatever a server calls a schema: the tool itself checks too
-        return Typed(value, checked=False)
+    except Exception:  # noqa: BLE001 - a server may call anything a schema; the tool itself checks too
+        return EditedArguments(value, checked=False)
     if not faults:
-        return Typed(value, checked=True)
+        return EditedArguments(value, checked=True)
     worst = min(faults, key=lambda error: len(error.absolute_path))
     path = ".".join(str(step) for step in worst.absolute_path)
     where = f"{path}: " if path else ""
-    return Fault(_short(where + _expected(worst)))
+    return ArgumentFault(_short(where + _expected(worst)))
 
 
 def _expected(error: Any) -> str:
-    """What one error of jsonschema says, in our words."""
+    """An error of jsonschema in our words."""
     given, value = error.validator_value, error.instance
     match error.validator:
         case "type":
@@ -210,4 +225,78 @@ def _said(message: str) -> str:
 
 def _short(text: str) -> str:
     line = visible_line(text)
-    return line if len(line) <= SHOWN else f"{line[:SHOWN]}…"
+    return line if len(line) <= LONGEST_FAULT else f"{line[:LONGEST_FAULT]}…"
+
+
+def same_arguments(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Whether two tables are the same as JSON, where 1, 1.0 and true are different things."""
+    return _canonical(before) == _canonical(after)
+
+
+def argument_diff(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """The lines of a unified diff; each begins with "+", "-", " " or "@". Safe to show."""
+    old, new = list(_table(before, "")), list(_table(after, ""))
+    start = _common(old, new)
+    end = _common(old[start:][::-1], new[start:][::-1])
+    parted = max(len(old), len(new)) - start - end
+    if parted > MOST_LINES:
+        gone, come = len(old) - start - end, len(new) - start - end
+        return [f"- {gone:,} lines, beginning with line {start + 1}", f"+ {come:,} other lines"]
+    first, last = max(start - CONTEXT, 0), max(end - CONTEXT, 0)
+    diff = unified_diff(
+        old[first : len(old) - last], new[first : len(new) - last], n=CONTEXT, lineterm=""
+    )
+    lines = [
+        _shown(_place(line, first) if line.startswith("@") else line)
+        for line in islice(diff, 2, SHOWN_LINES + 3)
+    ]
+    if len(lines) > SHOWN_LINES:
+        lines[SHOWN_LINES:] = ["@ … and more"]
+    return lines
+
+
+def _table(table: Mapping[str, Any], indent: str) -> Iterator[str]:
+    for name, value in table.items():
+        yield from _entry(f"{indent}{name}:", value, f"{indent}  ")
+
+
+def _entry(label: str, value: Any, indent: str) -> Iterator[str]:
+    match value:
+        case str() if "\n" in value:
+            yield f"{label} |"
+            for line in value.split("\n"):
+                yield indent + line
+        case dict() if value:
+            yield label
+            yield from _table(value, indent)
+        case list() if value and any(isinstance(each, dict | list | str) for each in value):
+            yield label
+            for each in value:
+                yield from _entry(f"{indent}-", each, f"{indent}  ")
+        case _:
+            yield f"{label} {json.dumps(value, ensure_ascii=False, default=repr)}"
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    count = 0
+    for left, right in zip(one, other, strict=False):
+        if left != right:
+            break
+        count += 1
+    return count
+
+
+def _place(head: str, before: int) -> str:
+    """Where a part of the diff begins, with the lines counted that were left out before it."""
+    found = _HEAD.match(head)
+    return f"@ from line {max(int(found[1]), 1) + before}" if found else head
+
+
+def _shown(line: str) -> str:
+    """One line, with the breaks and tabs that a name may hold spelt out."""
+    text = visible(line, tab=0).replace("\t", "⇥").replace("\n", "␤")
+    return text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]}…"
+
+
+def _canonical(table: Mapping[str, Any]) -> str:
+    return json.dumps(table, sort_keys=True, default=repr)

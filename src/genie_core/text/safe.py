@@ -1,18 +1,12 @@
 """Text from elsewhere, made safe to show.
 
-Whatever people, agents and tools write may hold characters that command a terminal, reverse the
-reading order or hide. `visible` spells those out; `TerminalSafe` is a second wall behind it, which
-sees every line on its way to the terminal, whichever widget it comes from.
+What people, agents and tools write may hold characters that command a terminal, reverse the reading
+order or hide. `visible` spells them out; `replaced` is for lines whose width is fixed by now.
 """
 
 import re
+from collections.abc import Callable
 from typing import Final
-
-from rich.cells import cell_len
-from rich.segment import Segment
-from textual.color import Color
-from textual.content import Content
-from textual.filter import LineFilter
 
 _PICTURES: Final = 0x2400
 """Where the control pictures start: U+2400 stands for U+0000."""
@@ -42,6 +36,7 @@ _PART: Final = re.compile(
     r"|[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff][\U000e0100-\U000e01ef])"  # variants
     f"|[{_HIDDEN}]|(?<=[{_STACKED}]{{4}})[{_STACKED}]"
 )
+_PART_OR_BREAK: Final = re.compile(f"{_PART.pattern}|\n")
 _UNSAFE: Final = re.compile(f"[\n{_HIDDEN}]")
 
 
@@ -67,9 +62,16 @@ def visible_line(text: str) -> str:
     return visible(text).replace("\n", "␤")
 
 
-def plain(text: str) -> Content:
-    """Content that shows the text as it is: nothing in it is read as markup."""
-    return Content(visible(text))
+def is_harmless(text: str) -> bool:
+    """Whether a part of a line has nothing that a terminal obeys or hides."""
+    return text.isprintable() or not _UNSAFE.search(text)
+
+
+def replaced(text: str, width: Callable[[str], int]) -> str:
+    """The text with `width` replacement characters for each that a terminal obeys or hides."""
+    return _PART_OR_BREAK.sub(
+        lambda match: match[0] if match["emoji"] is not None else "\ufffd" * width(match[0]), text
+    )
 
 
 def _tab_kept(match: re.Match[str]) -> str:
@@ -83,43 +85,3 @@ def _spelt(match: re.Match[str]) -> str:
     if code < 0x20:
         return chr(_PICTURES + code)
     return "␡" if code == 0x7F else f"⟨U+{code:04X}⟩"
-
-
-class TerminalSafe(LineFilter):
-    """The second wall: no character that commands a terminal leaves in a rendered line.
-
-    What it meets has slipped past `visible`, and the line is laid out already: so it keeps the
-    width of every segment rather than spelling anything out. Links are dropped when they hide
-    something, since their address is written to the terminal too.
-    """
-
-    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments without what must not reach a terminal."""
-        if all(_harmless(segment) for segment in segments):
-            return segments
-        return [_scrubbed(segment) for segment in segments]
-
-
-def _harmless(segment: Segment) -> bool:
-    text, style, control = segment
-    if control:
-        return True
-    if style is not None and style.link and not style.link.isprintable():
-        return False
-    return text.isprintable() or not _UNSAFE.search(text)
-
-
-def _scrubbed(segment: Segment) -> Segment:
-    text, style, control = segment
-    if control:
-        return segment
-    if style is not None and style.link and not style.link.isprintable():
-        style = style.update_link(None)
-    return Segment(_PART_OR_BREAK.sub(_same_width, text), style)
-
-
-_PART_OR_BREAK: Final = re.compile(f"{_PART.pattern}|\n")
-
-
-def _same_width(match: re.Match[str]) -> str:
-    return match[0] if match["emoji"] is not None else "\ufffd" * cell_len(match[0])

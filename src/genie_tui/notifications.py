@@ -42,8 +42,8 @@ class Bell:
         self._head = state.head
         self._here = person is not None and person.present
 
-    def heed(self, events: Iterable[Event], state: RoomState, me: str) -> bool:
-        """Take note of events that `state` has seen; tell whether to ring now."""
+    def ring_for(self, events: Iterable[Event], state: RoomState, me: str) -> bool:
+        """Whether to ring now for events that `state` has seen."""
         called = [self._counts(event, state, me) for event in events]
         now = self._clock()
         if not any(called) or now - self._rang_at < GAP:
@@ -59,9 +59,9 @@ class Bell:
 
 
 def rings(notify: Notify, event: Event, state: RoomState, me: str) -> bool:
-    """Whether somebody who wants to be told of `notify` is told of an event.
+    """Whether a member with this setting of `notify` is told of an event.
 
-    That is a tool call that waits for them, and what others write with their name in it, to them,
+    That is a tool call that waits for them, and what others write with their name, to them,
     or at all.
     """
     if notify == "none":
@@ -79,7 +79,7 @@ def rings(notify: Notify, event: Event, state: RoomState, me: str) -> bool:
 
 
 def mentions(text: str, name: str) -> bool:
-    """Whether a text calls somebody by `@` and their name, however it is capitalised."""
+    """Whether a text mentions a member as `@` and their name, in any case."""
     wanted = fold_name(name)
     for word in _CALL.findall(text):
         plain = _PLAIN.match(word)

@@ -1,10 +1,10 @@
-"""A terminal driver that outlives its terminal, and whatever comes from it.
+"""The terminal: a driver that outlives it, a watch on it, and a filter for what is written to it.
 
 When a terminal window is closed, writing to it fails. Textual's writer thread would end there and
 leave the app waiting for it forever, with approvals unparked and the room's doors open. Its reading
 thread would end the app at the first byte that is no UTF-8, as in a text of another encoding that
 is pasted, and would read an empty end of file again and again once the terminal is gone. And when
-the process goes on after somebody else has stopped it, a second reading thread would begin beside
+the process goes on after another process has stopped it, a second reading thread would begin beside
 the first, and what is typed be torn apart.
 """
 
@@ -18,8 +18,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Any, Final
 
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual.color import Color
 from textual.drivers import linux_driver
 from textual.drivers.linux_driver import LinuxDriver
+from textual.filter import LineFilter
+
+from genie_core.text.safe import is_harmless, replaced
 
 LOOK: Final = 1.0
 """Seconds between two looks at whether the terminal is still there."""
@@ -72,7 +78,7 @@ class HangupDriver(LinuxDriver):
 class TerminalWatch:
     """Ends the process in good order when its terminal, or the process that started it, is gone.
 
-    It does so as a context, in a thread of its own, whatever the event loop is busy with, and
+    It does so as a context, in a thread of its own, also while the event loop is blocked, and
     whether or not the system has told the process. One that does not end is cut off.
     """
 
@@ -138,7 +144,7 @@ class _UntilEnd(IncrementalDecoder):
 
 
 class _Lossy:
-    """A text file that keeps quiet about not reaching anybody."""
+    """A text file that ignores write errors."""
 
     def __init__(self, file: IO[str]) -> None:
         self._inner = file
@@ -156,3 +162,36 @@ class _Lossy:
 
     def isatty(self) -> bool:
         return self._inner.isatty()
+
+
+class TerminalSafe(LineFilter):
+    """The second wall: no character that commands a terminal leaves in a rendered line.
+
+    What it meets has slipped past `visible`, and the line is laid out already: so it keeps the
+    width of every segment rather than spelling anything out. Links are dropped when they hide
+    something, since their address is written to the terminal too.
+    """
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return the segments without what must not reach a terminal."""
+        if all(_is_harmless(segment) for segment in segments):
+            return segments
+        return [_scrubbed(segment) for segment in segments]
+
+
+def _is_harmless(segment: Segment) -> bool:
+    text, style, control = segment
+    if control:
+        return True
+    if style is not None and style.link and not style.link.isprintable():
+        return False
+    return is_harmless(text)
+
+
+def _scrubbed(segment: Segment) -> Segment:
+    text, style, control = segment
+    if control:
+        return segment
+    if style is not None and style.link and not style.link.isprintable():
+        style = style.update_link(None)
+    return Segment(replaced(text, cell_len), style)

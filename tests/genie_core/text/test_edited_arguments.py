@@ -3,13 +3,21 @@ from typing import Any
 
 import msgspec
 import pytest
-from genie_core.text.edited_arguments import (
-    LONGEST,
-    read_arguments,
-)
-from genie_core.text.safe import visible, visible_line
 from hypothesis import example, given
 from hypothesis import strategies as st
+
+from genie_core.text.edited_arguments import (
+    LONGEST,
+    MOST_LINES,
+    SHOWN_LINES,
+    ArgumentFault,
+    EditedArguments,
+    argument_diff,
+    arguments_text,
+    read_arguments,
+    same_arguments,
+)
+from genie_core.text.safe import visible, visible_line
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -28,7 +36,7 @@ SCHEMA: dict[str, Any] = {
 
 def fault(text: str, schema: dict[str, Any] | None = None) -> str:
     found = read_arguments(text, schema)
-    assert isinstance(found, Fault)
+    assert isinstance(found, ArgumentFault)
     return found.text
 
 
@@ -38,24 +46,24 @@ def with_command(**more: Any) -> str:
 
 def test_what_is_written_is_read_again() -> None:
     given = {"command": "ls ü", "n": [1, {"x": None}]}
-    assert read_arguments(written(given), None) == Typed(given, checked=False)
-    assert "ü" in written(given)
+    assert read_arguments(arguments_text(given), None) == EditedArguments(given, checked=False)
+    assert "ü" in arguments_text(given)
 
 
 def test_what_a_terminal_would_obey_or_hide_is_written_as_its_number() -> None:
     given = {"a\u202e": "x\x9b2J\x7f\U000e0041\n👩‍🚀"}
-    text = written(given)
+    text = arguments_text(given)
     assert visible(text) == text
     assert "\\u202e" in text
-    assert read_arguments(text, None) == Typed(given, checked=False)
+    assert read_arguments(text, None) == EditedArguments(given, checked=False)
 
 
 @given(st.dictionaries(st.text(), st.text() | st.integers(-(2**60), 2**60) | st.lists(st.text())))
 @example({"": "\u0300" * 5})
 def test_whatever_is_written_can_be_read(given: dict[str, Any]) -> None:
-    text = written(given)
+    text = arguments_text(given)
     assert visible(text) == text
-    assert read_arguments(text, None) == Typed(given, checked=False)
+    assert read_arguments(text, None) == EditedArguments(given, checked=False)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +94,7 @@ def test_what_is_no_table_is_told_in_one_line(text: str, says: str) -> None:
 
 
 def test_a_fault_knows_its_line() -> None:
-    assert read_arguments('{\n\n  "a": x\n}', None) == Fault(
+    assert read_arguments('{\n\n  "a": x\n}', None) == ArgumentFault(
         "line 3, column 8: a value is missing here", 3
     )
 
@@ -114,7 +122,7 @@ def test_the_schema_says_where_and_what_is_expected(text: str, says: str) -> Non
 
 def test_what_fits_is_checked() -> None:
     fits = with_command(seconds=5, mode="slow", paths=["a"], note=None)
-    assert read_arguments(fits, SCHEMA) == Typed(json.loads(fits), checked=True)
+    assert read_arguments(fits, SCHEMA) == EditedArguments(json.loads(fits), checked=True)
 
 
 # -- schemas that are out to harm
@@ -147,7 +155,7 @@ BOMB = {
     ],
 )
 def test_a_schema_that_can_not_be_applied_is_none(schema: dict[str, Any]) -> None:
-    assert read_arguments('{"a": "b"}', schema) == Typed({"a": "b"}, checked=False)
+    assert read_arguments('{"a": "b"}', schema) == EditedArguments({"a": "b"}, checked=False)
 
 
 def test_no_regular_expression_of_a_schema_is_run() -> None:
@@ -159,13 +167,15 @@ def test_no_regular_expression_of_a_schema_is_run() -> None:
         "unevaluatedProperties": False,
     }
     table = {"a": "a" * 60 + "!", "a" * 60 + "!": 1}
-    assert read_arguments(json.dumps(table), schema) == Typed(table, checked=True)
+    assert read_arguments(json.dumps(table), schema) == EditedArguments(table, checked=True)
 
 
 def test_entries_and_names_that_are_there_twice_are_told_however_many_there_are() -> None:
     schema: dict[str, Any] = {"properties": {"rows": {"uniqueItems": True}}}
     rows: list[Any] = [{"a": number} for number in range(10_000)]  # each with each takes minutes
-    assert read_arguments(json.dumps({"rows": rows}), schema) == Typed({"rows": rows}, checked=True)
+    assert read_arguments(json.dumps({"rows": rows}), schema) == EditedArguments(
+        {"rows": rows}, checked=True
+    )
     assert fault(json.dumps({"rows": [*rows, {"a": 1}]}), schema) == "rows: an entry is there twice"
     names = ", ".join(f'"{number}": 1' for number in range(10_000))
     assert fault(f'{{{names}, "z": 1, "z": 2}}') == "z is there twice"
@@ -182,7 +192,93 @@ def test_hostile_names_are_spelt_out() -> None:
 @given(st.text(max_size=30) | st.text('{}[]",:0e\\u ', max_size=30))
 def test_whatever_is_typed_is_read_or_told(text: str) -> None:
     found = read_arguments(text, SCHEMA)
-    if isinstance(found, Typed):
+    if isinstance(found, EditedArguments):
         msgspec.json.encode(found.arguments)
     else:
         assert visible_line(found.text) == found.text
+
+
+def test_a_changed_value_shows_as_before_and_after() -> None:
+    assert argument_diff({"command": "rm -rf x", "n": 1}, {"command": "ls x", "n": 1}) == [
+        "@ from line 1",
+        '-command: "rm -rf x"',
+        '+command: "ls x"',
+        " n: 1",
+    ]
+
+
+def test_a_line_of_a_long_text_is_found_among_the_others() -> None:
+    old = "\n".join(f"line {n}" for n in range(1000))
+    new = old.replace("line 500", "line five hundred")
+    lines = argument_diff({"content": old}, {"content": new})
+    assert [line for line in lines if line[0] in "+-"] == [
+        "-  line 500",
+        "+  line five hundred",
+    ]
+    assert len(lines) == 7
+    assert lines[0] == "@ from line 500"  # the first line names the argument
+
+
+def test_names_that_come_and_go() -> None:
+    assert argument_diff({"a": 1}, {"b": [1, 2]})[1:] == ["-a: 1", "+b: [1, 2]"]
+    assert argument_diff({"a": {"x": "1\n2"}}, {"a": {"x": "1\n3"}})[1:] == [
+        "   x: |",
+        "     1",
+        "-    2",
+        "+    3",
+    ]
+    assert argument_diff({}, {"l": ["one", {"k": None}]})[1:] == [
+        "+l:",
+        '+  - "one"',
+        "+  -",
+        "+    k: null",
+    ]
+
+
+def test_numbers_texts_and_truth_are_told_apart() -> None:
+    for one, other in ((1, "1"), (1, True), (1, 1.0), (None, "null")):
+        assert not same_arguments({"a": one}, {"a": other})
+        assert len(argument_diff({"a": one}, {"a": other})) == 3
+    assert same_arguments({"a": 1, "b": 2}, {"b": 2, "a": 1})
+
+
+def test_what_would_be_obeyed_or_hidden_is_spelt_out() -> None:
+    (_, old, new) = argument_diff({"a\n+b": "x"}, {"a\x1b[2J": "\u202ey"})
+    assert old == '-a␤+b: "x"'
+    assert "\x1b" not in new
+    assert "\u202e" not in new
+    assert argument_diff({"a": "x\n\ty"}, {"a": "x\n    y"})[-2:] == ["-  ⇥y", "+      y"]
+
+
+def test_much_is_counted_or_cut() -> None:
+    many = "\n".join(f"a{n}" for n in range(MOST_LINES + 5))
+    other = "\n".join(f"b{n}" for n in range(MOST_LINES + 6))
+    assert argument_diff({"a": many}, {"a": other}) == [
+        f"- {MOST_LINES + 5:,} lines, beginning with line 2",
+        f"+ {MOST_LINES + 6:,} other lines",
+    ]
+    some = "\n".join("x" * n for n in range(SHOWN_LINES))
+    lines = argument_diff({"a": some}, {"a": ""})
+    assert len(lines) == SHOWN_LINES + 1
+    assert lines[-1] == "@ … and more"
+    assert len(argument_diff({"a": "x" * 9000}, {})[-1]) < 2100
+
+
+tables = st.dictionaries(
+    st.text(max_size=3),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text("ab\n\t\x1b", max_size=6),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner),
+        max_leaves=4,
+    ),
+    max_size=3,
+)
+
+
+@given(tables, tables)
+def test_every_line_is_one_line_and_has_its_mark(
+    before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    for line in argument_diff(before, after):
+        assert line[0] in "+- @"
+        assert visible_line(line) == line

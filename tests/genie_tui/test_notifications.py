@@ -1,5 +1,4 @@
 import pytest
-from genie_tui.notifications import Bell, mentions, rings
 from tests.genie_tui.scripted_seat import HandClock, ScriptedSeat, in_room, until
 
 from genie_core.room.protocol.events import (
@@ -13,6 +12,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.room_state import RoomState
 from genie_core.settings.model import Notify
+from genie_tui.notifications import Bell, mentions, rings
 
 QUESTION = 5
 """The number of the first message in the seat's room."""
@@ -70,16 +70,16 @@ def test_history_does_not_ring_and_neither_does_a_burst_twice() -> None:
     (old,) = here.feed(said("@ann"), by="bob")
     bell = Bell("mine", clock)
     bell.enter(here.state, "ann")
-    assert not bell.heed([old], here.state, "ann")
+    assert not bell.ring_for([old], here.state, "ann")
     first, second = here.feed(said("@ann"), said("@ann again"), by="bob")
-    assert bell.heed([first], here.state, "ann")
-    assert not bell.heed([second], here.state, "ann")
+    assert bell.ring_for([first], here.state, "ann")
+    assert not bell.ring_for([second], here.state, "ann")
     clock.rest(1.0)
     (third,) = here.feed(said("@ann, are you there?"), by="bob")
-    assert bell.heed([third], here.state, "ann")
+    assert bell.ring_for([third], here.state, "ann")
     clock.rest(1.0)
     bell.notify = "none"
-    assert not bell.heed([third], here.state, "ann")
+    assert not bell.ring_for([third], here.state, "ann")
 
 
 def test_what_was_said_before_one_came_does_not_ring() -> None:
@@ -89,8 +89,8 @@ def test_what_was_said_before_one_came_does_not_ring() -> None:
     before = room.feed(said("@cleo will come"), by="bob")
     joined = room.feed(MemberJoined("member"), by="cleo")
     after = room.feed(said("welcome"), by="bob")
-    assert not bell.heed([*before, *joined], room.state, "cleo")
-    assert bell.heed(after, room.state, "cleo")
+    assert not bell.ring_for([*before, *joined], room.state, "cleo")
+    assert bell.ring_for(after, room.state, "cleo")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Opening rooms on this machine: hosting, joining, and the engine that a person brings."""

@@ -1,0 +1,1 @@
+"""Text for people: made safe to show, and numbers and times in words."""
