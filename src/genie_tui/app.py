@@ -71,7 +71,9 @@ class GenieApp(GuardedApp[ExitReport]):
     """
 
     TITLE = "genie"
-    CSS_PATH = Path(__file__).with_name("app.tcss")  # Textual looks beside a subclass otherwise
+    CSS_PATH = str(
+        Path(__file__).with_name("app.tcss")
+    )  # Textual looks beside a subclass otherwise
     BINDINGS: ClassVar[list[BindingType]] = bindings(Scope.APP)
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {AppActions}
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - an annotation would contradict the base class

@@ -32,7 +32,7 @@ from genie_core.storage.errors import StorageError
 from genie_core.text.format import ago, counted, file_size, local_time
 from genie_tui.cli.export import export_session, import_session
 from genie_tui.cli.output import json_text, safe_line
-from genie_tui.cli.table import Column, laid_out
+from genie_tui.cli.table import TableColumn, laid_out
 from genie_tui.widgets.agent_path import agent_path
 
 
@@ -140,7 +140,7 @@ SORTS: Final[Mapping[str, Callable[[Listing], Any]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ListedSession:
     """A room in the list. `holder` is who has it open, `past` says which limit it is past."""
 
     listing: Listing
@@ -148,27 +148,29 @@ class Entry:
     past: str = ""
 
 
-def entries(catalog: Catalog, limits: RetentionLimits, now: float) -> list[Entry]:
+def entries(catalog: Catalog, limits: RetentionLimits, now: float) -> list[ListedSession]:
     """All saved rooms, the latest first, also as they were when their programs crashed. Blocks."""
     catalog.catch_up()
     listings = catalog.all(sized=True)
     past = {each.listing.id: each.why for each in due(listings, limits, now)}
-    return [Entry(each, catalog.holder(each.id), past.get(each.id, "")) for each in listings]
+    return [
+        ListedSession(each, catalog.holder(each.id), past.get(each.id, "")) for each in listings
+    ]
 
 
-def past_limits(found: Iterable[Entry]) -> list[Due]:
+def past_limits(found: Iterable[ListedSession]) -> list[Due]:
     """Those that are past a limit and not open in a program."""
     return [Due(each.listing, each.past) for each in found if each.past and not each.holder]
 
 
-def chosen(found: Iterable[Entry], tags: Sequence[str], sort: str) -> list[Entry]:
+def chosen(found: Iterable[ListedSession], tags: Sequence[str], sort: str) -> list[ListedSession]:
     """Those that have all of the tags, in the order that is wanted."""
     wanted = {tag.removeprefix("#").casefold() for tag in tags}
     kept = [each for each in found if wanted <= {tag.casefold() for tag in _tags(each.listing)}]
     return sorted(kept, key=lambda each: SORTS[sort](each.listing))
 
 
-def write_table(found: Sequence[Entry], now: float, out: TextIO) -> None:
+def write_table(found: Sequence[ListedSession], now: float, out: TextIO) -> None:
     """Write the list for a person, as wide as their terminal, or as wide as need be in a pipe."""
     width = shutil.get_terminal_size().columns if out.isatty() else None
     listings = [each.listing for each in found]
@@ -189,12 +191,12 @@ def write_table(found: Sequence[Entry], now: float, out: TextIO) -> None:
     )
 
 
-def as_json(found: Iterable[Entry], base: Path) -> str:
+def as_json(found: Iterable[ListedSession], base: Path) -> str:
     """The list as JSON, one object for each room in an array."""
     return json_text([as_object(each, base) for each in found])
 
 
-def as_object(entry: Entry, base: Path) -> dict[str, Any]:
+def as_object(entry: ListedSession, base: Path) -> dict[str, Any]:
     """A room as JSON."""
     listing, record = entry.listing, entry.listing.metadata
     told = {} if record is None else msgspec.to_builtins(record)
@@ -216,8 +218,8 @@ def as_object(entry: Entry, base: Path) -> dict[str, Any]:
 
 def _column(
     heading: str, cells: Sequence[str], rank: int = 0, least: int = 0, *, right: bool = False
-) -> Column:
-    return Column(heading, tuple(cells), rank, least, right)
+) -> TableColumn:
+    return TableColumn(heading, tuple(cells), rank, least, right)
 
 
 def _number(listing: Listing, name: str) -> int:
@@ -236,7 +238,7 @@ def _preview(listing: Listing) -> str:
     return listing.metadata.preview if listing.metadata else ""
 
 
-def _state(entry: Entry) -> str:
+def _state(entry: ListedSession) -> str:
     """The state of a room, in few words."""
     listing = entry.listing
     unread, parked = _number(listing, "unread"), _number(listing, "parked")

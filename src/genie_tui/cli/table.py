@@ -12,7 +12,7 @@ GAP: Final = "  "
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A column: its heading and its cells, one line each.
 
     If the table is too wide, those with the highest `rank` are left out first, and those of rank 0
@@ -31,7 +31,7 @@ class Column:
         return max(cell_len(each) for each in (self.heading, *self.cells))
 
 
-def laid_out(columns: Sequence[Column], width: int | None) -> list[str]:
+def laid_out(columns: Sequence[TableColumn], width: int | None) -> list[str]:
     """The lines of a table, the headings first; none is wider than `width` unless that is None.
 
     Columns without any text are left out.
@@ -45,11 +45,11 @@ def laid_out(columns: Sequence[Column], width: int | None) -> list[str]:
     return [GAP.join(row).rstrip() for row in zip(*texts, strict=True)]
 
 
-def _safe(column: Column) -> Column:
+def _safe(column: TableColumn) -> TableColumn:
     return replace(column, cells=tuple(map(safe_line, column.cells)))
 
 
-def _fitted(columns: Sequence[Column], width: int | None) -> dict[int, int]:
+def _fitted(columns: Sequence[TableColumn], width: int | None) -> dict[int, int]:
     """How wide each column is that is shown, by its place."""
     widths = {place: each.width for place, each in enumerate(columns)}
     if width is None:
@@ -73,7 +73,7 @@ def _total(widths: dict[int, int]) -> int:
     return sum(widths.values()) + len(GAP) * max(len(widths) - 1, 0)
 
 
-def _cell(text: str, column: Column, width: int) -> str:
+def _cell(text: str, column: TableColumn, width: int) -> str:
     size = cell_len(text)
     if size > width:
         return set_cell_size(text, width - 1) + "…"

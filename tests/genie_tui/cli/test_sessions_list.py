@@ -13,7 +13,7 @@ from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.retention import RetentionLimits
 from genie_core.sessions.session import SavedSession
 from genie_tui.cli.sessions import (
-    Entry,
+    ListedSession,
     as_json,
     chosen,
     entries,
@@ -32,7 +32,7 @@ class Rooms:
     catalog: Catalog
     ids: list[str]
 
-    def listed(self, limits: RetentionLimits | None = None) -> list[Entry]:
+    def listed(self, limits: RetentionLimits | None = None) -> list[ListedSession]:
         return entries(self.catalog, limits or RetentionLimits(), NOW)
 
 
@@ -50,7 +50,7 @@ def rooms(tmp_path: Path) -> Rooms:
     return Rooms(catalog, [new.id, old.id, bad.id])
 
 
-def table(found: list[Entry]) -> list[str]:
+def table(found: list[ListedSession]) -> list[str]:
     out = io.StringIO()
     write_table(found, NOW, out)
     return out.getvalue().splitlines()

@@ -3,13 +3,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from genie_tui.cli.table import Column, laid_out
+from genie_tui.cli.table import TableColumn, laid_out
 
 COLUMNS = [
-    Column("ID", ("standup-3fk9", "retro-x2")),
-    Column("TITLE", ("Standup of the team", "Retro"), least=8),
-    Column("SIZE", ("1.2 MB", "3 kB"), rank=2, right=True),
-    Column("TAGS", ("", ""), rank=1),
+    TableColumn("ID", ("standup-3fk9", "retro-x2")),
+    TableColumn("TITLE", ("Standup of the team", "Retro"), least=8),
+    TableColumn("SIZE", ("1.2 MB", "3 kB"), rank=2, right=True),
+    TableColumn("TAGS", ("", ""), rank=1),
 ]
 
 
@@ -36,15 +36,17 @@ def test_a_narrow_table_is_shrunk_and_then_loses_columns(width: int, line: str) 
 
 
 def test_what_room_the_columns_that_are_left_out_leave_is_made_use_of() -> None:
-    wide = [*COLUMNS, Column("LAST", ("a long message from ann", "hi"), rank=3, least=20)]
+    wide = [*COLUMNS, TableColumn("LAST", ("a long message from ann", "hi"), rank=3, least=20)]
     assert laid_out(wide, 45)[1] == "standup-3fk9  Standup of the team  1.2 MB"
-    both = [Column("A", ("a" * 40,), least=4), Column("B", ("b" * 12,), least=4)]
+    both = [TableColumn("A", ("a" * 40,), least=4), TableColumn("B", ("b" * 12,), least=4)]
     assert laid_out(both, 30)[1] == "a" * 15 + "…  " + "b" * 12
     assert laid_out(both, 20)[1] == "a" * 8 + "…  " + "b" * 8 + "…"
 
 
 def test_wide_characters_count_twice_and_nothing_reaches_the_terminal() -> None:
-    lines = laid_out([Column("T", ("会議", "a\x1b[2J\nb")), Column("X", ("x", "y"))], None)
+    lines = laid_out(
+        [TableColumn("T", ("会議", "a\x1b[2J\nb")), TableColumn("X", ("x", "y"))], None
+    )
     assert lines == ["T        X", "会議     x", "a␛[2J b  y"]
 
 
@@ -53,7 +55,7 @@ CELLS = st.tuples(st.text(max_size=30), st.text(max_size=30))
 
 @given(st.lists(CELLS, min_size=1, max_size=5), st.integers(40, 200))
 def test_no_line_is_wider_than_the_terminal(cells: list[tuple[str, str]], width: int) -> None:
-    columns = [Column("H", each, rank=place, least=6) for place, each in enumerate(cells)]
+    columns = [TableColumn("H", each, rank=place, least=6) for place, each in enumerate(cells)]
     lines = laid_out(columns, width)
     assert len(lines) == 3
     assert all(cell_len(line) <= width for line in lines)
