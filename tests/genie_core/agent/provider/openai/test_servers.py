@@ -31,8 +31,9 @@ async def _desk() -> AsyncIterator[Desk]:
 
 
 def stdio(*arguments: str, **options: Any) -> MCPServerStdio:
-    command = {"command": sys.executable, "args": [DEMO, *arguments]}
-    return MCPServerStdio(command, name="demo", **options)
+    return MCPServerStdio(
+        {"command": sys.executable, "args": [DEMO, *arguments]}, name="demo", **options
+    )
 
 
 def missing(name: str = "absent") -> MCPServerStdio:
