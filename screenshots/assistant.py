@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from genie_core.room.seat import EngineState
+from genie_core.room.client.model import EngineState
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import AgentTable, BudgetTable, Settings
@@ -94,12 +94,12 @@ async def _in_room(folder: Path, server: FakeOpenAI, settings: Settings) -> None
     app = app_for(folder, NewRoom("Quarter"), settings)
     async with app.run_test(size=WIDE) as pilot:
         ann = await seated(app, pilot)
-        ben = await visitor("ben", folder, ann.address)
-        await until(lambda: ben.engine.state is EngineState.READY, pilot)
-        ann.say("I have put the numbers of the quarter into quarter.md.")
-        ben.say("Thanks, I will have a look.")
+        ben = await visitor("ben", folder, ann.hosting.address)
+        await until(lambda: ben.engine.status.state is EngineState.READY, pilot)
+        ann.messages.send("I have put the numbers of the quarter into quarter.md.")
+        ben.messages.send("Thanks, I will have a look.")
         await until(lambda: len(ann.state.exchanges) == 2 and not ann.state.running, pilot)
-        ann.say(QUESTION)
+        ann.messages.send(QUESTION)
         await until(lambda: bool(ann.state.pending_for("ann")), pilot)
         await until(lambda: len(server.requests) >= 5, pilot)
         await pilot.press("f2")

@@ -12,14 +12,11 @@ from pathlib import Path
 
 from textual.widgets import OptionList
 
+from genie_core.room.client.model import Answer, EngineState
 from genie_core.room.discovery.browser import Announcer
 from genie_core.room.discovery.service_record import Announcement
+from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address
-from genie_core.room.seat import (
-    Answer,
-    EngineState,
-    Seat,
-)
 from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite import Invite, write_invite
@@ -33,8 +30,8 @@ from screenshots.sessions import sessions
 from screenshots.stage import (
     LOOPBACK,
     WIDE,
-    Nobody,
     app_for,
+    ignore,
     places,
     room_of,
     seated,
@@ -71,16 +68,16 @@ async def room(folder: Path) -> None:
     app = app_for(folder, NewRoom("Launch week"), settings)
     async with app.run_test(size=WIDE) as pilot:
         ann = await seated(app, pilot)
-        ben = await visitor("ben", folder, ann.address)
-        cleo = await visitor("cleo", folder, ann.address, guest=True)
-        await until(lambda: ben.engine.state is EngineState.READY, pilot)
+        ben = await visitor("ben", folder, ann.hosting.address)
+        cleo = await visitor("cleo", folder, ann.hosting.address, guest=True)
+        await until(lambda: ben.engine.status.state is EngineState.READY, pilot)
 
         def number(text: str) -> int | None:
             exchanges = ann.state.exchanges.values()
             return next((one.seq for one in exchanges if one.said.text == text), None)
 
-        async def said(who: Seat, text: str) -> int:
-            who.say(text)
+        async def said(who: JoinedRoom, text: str) -> int:
+            who.messages.send(text)
             await until(lambda: number(text) is not None, pilot)
             return number(text) or 0
 
@@ -94,7 +91,7 @@ async def room(folder: Path) -> None:
         await ended(await said(ann, "@genie read launch.md"))
         refused = await said(cleo, "@genie run git status")
         await until(lambda: bool(ann.state.pending_for("ann")), pilot)
-        ann.answer(
+        ann.approvals.answer(
             ann.state.pending_for("ann")[0].id,
             Answer(allow=False, reason="not now, ben is merging"),
         )
@@ -121,9 +118,9 @@ async def room(folder: Path) -> None:
 async def lobby(folder: Path) -> None:
     for title in ("Incident 311", "Reading group"):
         seat = await Entrance("ann", Settings(local=True), places(folder / "ann")).enter(
-            NewRoom(title), Nobody()
+            NewRoom(title), ignore
         )
-        seat.say("Hello")
+        seat.messages.send("Hello")
         await seat.leave()
     app = app_for(folder, None, Settings(), interfaces=LOOPBACK)
     async with (

@@ -10,8 +10,9 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import Footer
 
+from genie_core.room.client.model import Answer, EngineState
+from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import MessagePosted
-from genie_core.room.seat import Answer, EngineState, Seat
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.labels import Label, Labels
 from genie_core.settings.load import SettingsSource
@@ -29,7 +30,7 @@ from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.replay import ReplayScreen
 from genie_tui.screens.sessions import SessionsScreen
 from genie_tui.widgets.approvals.key_guard import QUIET
-from screenshots.stage import WIDE, Nobody, app_for, places, seated, shoot, until, visitor
+from screenshots.stage import WIDE, app_for, ignore, places, seated, shoot, until, visitor
 
 NOTES = """# Release 2.4
 
@@ -59,10 +60,10 @@ async def recorded(folder: Path) -> str:
     app = app_for(folder, NewRoom("Release 2.4"), settings)
     async with app.run_test(size=WIDE) as pilot:
         ann = await seated(app, pilot)
-        ben = await visitor("ben", folder, ann.address)
-        cleo = await visitor("cleo", folder, ann.address, guest=True)
-        dan = await visitor("dan", folder, ann.address, guest=True)
-        await until(lambda: ben.engine.state is EngineState.READY, pilot)
+        ben = await visitor("ben", folder, ann.hosting.address)
+        cleo = await visitor("cleo", folder, ann.hosting.address, guest=True)
+        dan = await visitor("dan", folder, ann.hosting.address, guest=True)
+        await until(lambda: ben.engine.status.state is EngineState.READY, pilot)
         for who, text in TALK:
             await said((ann, ben)[who], ann, text, pilot)
         refused = await ask(ann, ann, "@genie run git push", pilot)
@@ -88,11 +89,11 @@ async def recorded(folder: Path) -> str:
     return room
 
 
-def answer(host: Seat, how: Answer) -> None:
-    host.answer(host.state.pending_for("ann")[0].id, how)
+def answer(host: "JoinedRoom", how: Answer) -> None:
+    host.approvals.answer(host.state.pending_for("ann")[0].id, how)
 
 
-async def ask(who: Seat, host: Seat, text: str, pilot: Pilot[ExitReport]) -> int:
+async def ask(who: "JoinedRoom", host: "JoinedRoom", text: str, pilot: Pilot[ExitReport]) -> int:
     """Say something that makes an agent ask for a tool; returns its number when it does."""
     number = await said(who, host, text, pilot, ends=False)
     await until(lambda: bool(host.state.pending_for("ann")), pilot)
@@ -100,10 +101,10 @@ async def ask(who: Seat, host: Seat, text: str, pilot: Pilot[ExitReport]) -> int
 
 
 async def said(
-    who: Seat, host: Seat, text: str, pilot: Pilot[ExitReport], *, ends: bool = True
+    who: "JoinedRoom", host: "JoinedRoom", text: str, pilot: Pilot[ExitReport], *, ends: bool = True
 ) -> int:
     """Say something, and wait until all is done about it; returns its number."""
-    who.say(text)
+    who.messages.send(text)
 
     def number() -> int:
         exchanges = host.state.exchanges.values()
@@ -124,10 +125,10 @@ async def others(folder: Path) -> None:
     )
     for title, tags, lines in talks:
         seat = await Entrance("ann", Settings(local=True), places(folder / "ann")).enter(
-            NewRoom(title), Nobody()
+            NewRoom(title), ignore
         )
         for line in lines:
-            seat.say(line)
+            seat.messages.send(line)
         await seat.leave()
         Catalog(places(folder / "ann").sessions).find(seat.saved).tag(tags)
 

@@ -7,19 +7,9 @@ from pathlib import Path
 import cairosvg
 from textual.pilot import Pilot
 
-from genie_core.room.files.transfer import Transfer
-from genie_core.room.participant import Participant
-from genie_core.room.protocol.events import Event
-from genie_core.room.seat import (
-    EngineState,
-    EngineStatus,
-    Knock,
-    LinkStatus,
-    Seat,
-    Severity,
-    Unsent,
-)
-from genie_core.runtime.progress import What
+from genie_core.room.client.events import RoomEvent
+from genie_core.room.client.model import EngineState
+from genie_core.room.participant.room import JoinedRoom
 from genie_core.sessions.service import SessionService
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
@@ -36,23 +26,8 @@ WIDE = (132, 38)
 DEADLINE = 60.0
 
 
-class Nobody:
-    """A listener without a screen."""
-
-    def on_event(self, event: Event) -> None: ...
-    def on_typing(self, name: str) -> None: ...
-    def on_delta(self, message: int, text: str) -> None: ...
-    def on_progress(self, message: int, agent: str, what: What, detail: str) -> None: ...
-    def on_link(self, status: LinkStatus) -> None: ...
-    def on_engine(self, status: EngineStatus) -> None: ...
-    def on_unsent(self, unsent: tuple[Unsent, ...]) -> None: ...
-    def on_rejected(self, unsent: Unsent, why: str) -> None: ...
-    def on_notice(self, severity: Severity, text: str) -> None: ...
-    def on_knock(self, knock: Knock) -> None: ...
-    def on_offered(self, by: str) -> None: ...
-    def on_accepted(self, name: str) -> None: ...
-    def on_transfer(self, transfer: Transfer) -> None: ...
-    def on_rivals(self, hosts: tuple[str, ...]) -> None: ...
+def ignore(event: RoomEvent) -> None:
+    """Show nothing."""
 
 
 def places(folder: Path) -> Locations:
@@ -66,10 +41,10 @@ async def until(condition: Callable[[], bool], pilot: Pilot[ExitReport]) -> None
     await pilot.pause(0.3)
 
 
-async def visitor(name: str, folder: Path, address: str, *, guest: bool = False) -> Participant:
+async def visitor(name: str, folder: Path, address: str, *, guest: bool = False) -> "JoinedRoom":
     entrance = Entrance(name, Settings(template="general_assist"), places(folder / name))
-    seat = await entrance.enter(JoinRoom(address, guest=guest), Nobody())
-    assert isinstance(seat, Participant)
+    seat = await entrance.enter(JoinRoom(address, guest=guest), ignore)
+    assert isinstance(seat, JoinedRoom)
     return seat
 
 
@@ -99,11 +74,11 @@ def shoot(app: GenieApp, name: str) -> None:
     print(f"screenshots/{name}.svg, .png")
 
 
-async def seated(app: GenieApp, pilot: Pilot[ExitReport]) -> Seat:
+async def seated(app: GenieApp, pilot: Pilot[ExitReport]) -> "JoinedRoom":
     """The seat of whoever the app is for, once it is taken and its engine is loaded."""
     screen = room_of(app)
     await until(lambda: screen.seat is not None, pilot)
     seat = screen.seat
     assert seat is not None
-    await until(lambda: seat.engine.state is EngineState.READY, pilot)
+    await until(lambda: seat.engine.status.state is EngineState.READY, pilot)
     return seat

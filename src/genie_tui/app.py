@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.console import RenderableType
 from textual import on
@@ -20,13 +20,12 @@ from textual.screen import Screen
 from textual.worker import WorkerFailed
 
 from genie_core.errors import GenieError
-from genie_core.room.departure import QUICK_GRACE
-from genie_core.room.seat import Seat
+from genie_core.runtime.grace import QUICK_GRACE
 from genie_core.sessions.service import SessionService
 from genie_core.settings.model import Notify, Settings
 from genie_core.text.safe import visible
 from genie_tui.action import Scope
-from genie_tui.bridge import Doorman
+from genie_tui.doorman import Doorman
 from genie_tui.exit_report import ExitReport
 from genie_tui.keymap import bindings
 from genie_tui.notifications import Bell
@@ -53,6 +52,9 @@ from genie_tui.screens.sessions import SessionsScreen
 from genie_tui.screens.settings import SettingsForm, SettingsScreen
 from genie_tui.terminal import TerminalSafe
 from genie_tui.themes import DARK, LIGHT, selection_colours
+
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
 
 logger = logging.getLogger(__name__)
 
@@ -235,13 +237,13 @@ class GenieApp(GuardedApp[ExitReport]):
     def _parted(self, message: RoomScreen.Parted) -> None:
         self._go_on(lambda _: after_parting(message.parting), message.parting.text)
 
-    def _go_on(self, way: Callable[[Seat], Opening | None], reason: str) -> None:
+    def _go_on(self, way: "Callable[[JoinedRoom], Opening | None]", reason: str) -> None:
         """Leave the seat, and enter the room again in another way; the draft comes along."""
         if not (self.quitting.began or self._moving):
             self._moving = True
             self.run_worker(self._move(way, reason), group="moving")
 
-    async def _move(self, way: Callable[[Seat], Opening | None], reason: str) -> None:
+    async def _move(self, way: "Callable[[JoinedRoom], Opening | None]", reason: str) -> None:
         room = self._room
         try:
             if room is not None and room.seat is not None:
@@ -250,7 +252,11 @@ class GenieApp(GuardedApp[ExitReport]):
             self._moving = False
 
     async def _change_seats(
-        self, room: OpenRoom, seat: Seat, way: Callable[[Seat], Opening | None], reason: str
+        self,
+        room: OpenRoom,
+        seat: "JoinedRoom",
+        way: "Callable[[JoinedRoom], Opening | None]",
+        reason: str,
     ) -> None:
         draft = room.screen.draft
         try:

@@ -1,26 +1,33 @@
 """What a host may do to a room, and who may become its host."""
 
+from typing import TYPE_CHECKING
+
+from genie_core.room.client.model import ConnectionState
 from genie_core.room.protocol.names import fold_name
-from genie_core.room.seat import Link, Seat
 from genie_core.room.state.room_state import RoomState
 from genie_tui.order import Moderation, Share
+
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
 
 UNCONNECTED = "You are not connected now, so nothing was changed."
 
 
-def use_authority(seat: Seat, order: Moderation | Share) -> str:
+def use_authority(seat: "JoinedRoom", order: Moderation | Share) -> str:
     """Ask the room to carry out an order; returns why it can't be, empty if it was asked."""
     if objection := only_host(seat):
         return objection
     match order:
         case Share(on=on):
-            asked = seat.share(on)
+            asked = seat.hosting.share(on)
         case Moderation():
-            asked = seat.moderate(order.measure, order.name, role=order.role, reason=order.reason)
+            asked = seat.hosting.moderate(
+                order.measure, order.name, role=order.role, reason=order.reason
+            )
     return "" if asked else UNCONNECTED
 
 
-def only_host(seat: Seat) -> str:
+def only_host(seat: "JoinedRoom") -> str:
     """Why this person has no authority, empty if they have."""
     host = seat.state.host
     if not host or fold_name(seat.name) == fold_name(host):
@@ -28,7 +35,7 @@ def only_host(seat: Seat) -> str:
     return f"Only the host may do that, and {host} is hosting."
 
 
-def cannot_take_over(seat: Seat) -> str:
+def cannot_take_over(seat: "JoinedRoom") -> str:
     """Why this person can't host the room from their own copy now, empty if they can."""
     state = seat.state
     if fold_name(seat.name) == fold_name(state.host):
@@ -36,7 +43,9 @@ def cannot_take_over(seat: Seat) -> str:
     person = state.people.get(seat.name)
     if person is None or person.role not in ("host", "member") or is_banned(state, seat.name):
         return "Only members of the room can host it from their copy."
-    if seat.link.link is Link.RETRYING or (seat.link.link is Link.CLOSED and not state.hosting):
+    if seat.connection.state is ConnectionState.RETRYING or (
+        seat.connection.state is ConnectionState.CLOSED and not state.hosting
+    ):
         return ""
     return f"{state.host} is hosting. You can take over while they are away."
 

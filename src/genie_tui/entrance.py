@@ -10,8 +10,8 @@ from contextlib import AsyncExitStack
 from typing import Final
 
 from genie_core.errors import GenieError
-from genie_core.room.participant import Participant
-from genie_core.room.seat import Listener, Seat
+from genie_core.room.client.events import OnEvent
+from genie_core.room.participant.room import JoinedRoom
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
@@ -71,27 +71,25 @@ class Entrance:
         self._person = Person.of(name, settings, locations)
         self._renamed = renamed
 
-    async def enter(self, opening: Opening, listener: Listener) -> Seat:
-        """Take a seat; see `genie_tui.bridge.Doorman.open`."""
+    async def enter(self, opening: Opening, on_event: OnEvent) -> JoinedRoom:
+        """Join or host a room; see `genie_tui.doorman.Doorman.open`."""
         resources = AsyncExitStack()
         visitor = Visitor(self._person)
         try:
             match opening:
                 case NewRoom(title=title):
-                    return await self._create(title.strip() or UNTITLED, listener, resources)
+                    return await self._create(title.strip() or UNTITLED, on_event, resources)
                 case ResumeRoom():
-                    return await self._resume(opening, listener, resources)
+                    return await self._resume(opening, on_event, resources)
                 case JoinRoom():
-                    return await visitor.join(opening, listener, resources)
+                    return await visitor.join(opening, on_event, resources)
                 case RejoinRoom():
-                    return await visitor.rejoin(opening, listener, resources)
+                    return await visitor.rejoin(opening, on_event, resources)
         except BaseException:
             await resources.aclose()
             raise
 
-    async def _create(
-        self, title: str, listener: Listener, resources: AsyncExitStack
-    ) -> Participant:
+    async def _create(self, title: str, on_event: OnEvent, resources: AsyncExitStack) -> JoinedRoom:
         # The port first: a room that nobody can join should leave no folder behind.
         person = self._person
         sock = await bind_room(person, resources)
@@ -99,11 +97,11 @@ class Entrance:
             person.catalog.create, title, time.time(), host=person.name, name=person.name
         )
         doors = await open_doors(person, saved, sock, resources)
-        return await take_host_seat(person, doors, listener, resources)
+        return await take_host_seat(person, doors, on_event, resources)
 
     async def _resume(
-        self, opening: ResumeRoom, listener: Listener, resources: AsyncExitStack
-    ) -> Participant:
+        self, opening: ResumeRoom, on_event: OnEvent, resources: AsyncExitStack
+    ) -> JoinedRoom:
         saved = await asyncio.to_thread(self._find, opening.id)
         is_certain = opening.handed or opening.force or self._is_foreign(saved)
         if not (is_certain or self._person.catalog.holder(saved.id)):
@@ -112,7 +110,7 @@ class Entrance:
         before = saved.metadata.address if saved.metadata.kind == "hosted" else ""
         sock = await bind_room(person, resources, before)
         doors = await open_doors(person, saved, sock, resources)
-        return await take_host_seat(person, doors, listener, resources, opening.unsent)
+        return await take_host_seat(person, doors, on_event, resources, opening.unsent)
 
     def _named_for(self, saved: SavedSession, opening: ResumeRoom) -> Person:
         """The person under the name by which they host a room."""

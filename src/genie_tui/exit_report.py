@@ -6,7 +6,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Final
 
-from genie_core.room.departure import Item, Receipt
+from genie_core.room.participant.receipt import Item, Receipt
 from genie_core.settings.locations import short_path
 from genie_core.text.format import counted
 from genie_core.text.safe import visible, visible_line

@@ -11,9 +11,11 @@ from functools import partial
 from typing import Final
 
 from genie_core.errors import GenieError
+from genie_core.room.client.events import Notice, OnEvent
+from genie_core.room.client.model import PendingMessage, Severity
 from genie_core.room.discovery.browser import Browser
 from genie_core.room.files.sync import FileSync
-from genie_core.room.participant import Participant
+from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import (
     DEFAULT_PORT,
     LOOPBACK,
@@ -24,7 +26,6 @@ from genie_core.room.protocol.address import (
 from genie_core.room.protocol.errors import AddressInUse, InvalidAddress
 from genie_core.room.protocol.events import Copied
 from genie_core.room.protocol.names import fold_name
-from genie_core.room.seat import Listener, Severity, Unsent
 from genie_core.room.security.identity import Identity
 from genie_core.room.server.file_worker import open_file_worker
 from genie_core.room.server.server import RoomServer
@@ -38,7 +39,7 @@ from genie_core.storage.blobs import BlobStore
 from genie_tui.files import blobs_of
 from genie_tui.holding import open_held
 from genie_tui.hosting import PASSES_NAME, PassFile, Presence
-from genie_tui.place import Person, engine_for, plan_for, withheld_in
+from genie_tui.place import Person, engine_for, room_config, withheld_in
 from genie_tui.rivals import Rivals
 from genie_tui.way import answers_deed
 
@@ -191,22 +192,22 @@ async def open_doors(
 async def take_host_seat(
     person: Person,
     doors: Doors,
-    listener: Listener,
+    on_event: OnEvent,
     resources: AsyncExitStack,
-    unsent: tuple[Unsent, ...] = (),
-) -> Participant:
+    unsent: tuple[PendingMessage, ...] = (),
+) -> JoinedRoom:
     """Take the host's seat in a room whose doors are open."""
     saved, server = doors.saved, doors.server
     identity = await person.identity()
     place: asyncio.Future[SavedSession] = asyncio.get_running_loop().create_future()
     place.set_result(saved)
-    seat: Participant
+    seat: JoinedRoom
 
     async def connector() -> ClientConnection:
         return server.connect_local()
 
     opened = doors.opened
-    plan = plan_for(
+    plan = room_config(
         person,
         connector,
         engine_for(person, place, lambda: seat.state),
@@ -221,7 +222,7 @@ async def take_host_seat(
         begin_closing=server.begin_suspending,
         note_seen=saved.note_seen,
         put_away=resources.aclose,
-        hosting=doors.presence,
+        invites=doors.presence,
         library=FileSync(doors.blobs, reseed=False),
         withheld=await asyncio.to_thread(
             withheld_in, saved, {*server.state.open, *server.state.parked}
@@ -230,38 +231,38 @@ async def take_host_seat(
         past=opened.log,
         reload=lambda model: engine_for(person.answering_with(model), place, lambda: seat.state),
     )
-    doors.presence.tell(listener.on_notice)
-    seat = Participant(person.name, listener, plan)
+    doors.presence.tell(lambda severity, text: on_event(Notice(severity, text)))
+    seat = JoinedRoom(person.name, on_event, plan)
     seat.replay(opened.events, opened.base.room())
     kept = await asyncio.to_thread(read_view, saved.folder)
-    seat.send_again(together(unsent, kept.unsent))
-    seat.report_again(kept.unrecorded, opened.events)
+    seat.restore_messages(together(unsent, kept.unsent))
+    seat.restore_reports(kept.unrecorded, opened.events)
     await seat.start()
     loop = asyncio.get_running_loop()
 
     def restored(told: str) -> None:
         with suppress(RuntimeError):  # the event loop is closed
-            loop.call_soon_threadsafe(listener.on_notice, Severity.ERROR, told)
+            loop.call_soon_threadsafe(on_event, Notice(Severity.ERROR, told))
 
     opened.log.on_restored.append(restored)
     async with leaving_unless_done(seat):
         await asyncio.to_thread(_note_hosting, person, doors)
         if not person.settings.local:
-            await resources.enter_async_context(_rivals_watched(server, listener))
+            await resources.enter_async_context(_rivals_watched(server, on_event))
     if doors.opened.problems:  # all at once, and for as long as it takes to read them
-        listener.on_notice(Severity.ERROR, "\n".join([*doors.opened.problems, MORE]))
+        on_event(Notice(Severity.ERROR, "\n".join([*doors.opened.problems, MORE])))
     return seat
 
 
 @asynccontextmanager
-async def _rivals_watched(server: RoomServer, listener: Listener) -> AsyncIterator[None]:
-    rivals, room = Rivals(lambda: server.state, listener, answers_deed), server.state.room
+async def _rivals_watched(server: RoomServer, on_event: OnEvent) -> AsyncIterator[None]:
+    rivals, room = Rivals(lambda: server.state, on_event, answers_deed), server.state.room
     async with Browser(rivals.note) as browser, rivals.watched(lambda: browser.found(room)):
         yield
 
 
 @asynccontextmanager
-async def leaving_unless_done(seat: Participant) -> AsyncIterator[None]:
+async def leaving_unless_done(seat: JoinedRoom) -> AsyncIterator[None]:
     """Give a seat back that was taken already when what follows fails or is cancelled."""
     try:
         yield

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Final
 
 from genie_core.errors import GenieError
+from genie_core.room.client.model import Severity
 from genie_core.room.discovery.browser import Announcer
 from genie_core.room.discovery.interfaces import reachable_hosts
 from genie_core.room.discovery.service_record import Announcement
 from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.errors import InvalidInviteTokens
 from genie_core.room.protocol.host_record import HostRecord
-from genie_core.room.seat import Severity
 from genie_core.room.security.certificate import Certificate
 from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
@@ -181,7 +181,7 @@ class NoInvite(GenieError):
 class Presence:
     """A hosted room as others on the network see it: where it is, and how to come in.
 
-    Implements `genie_core.room.seat.Hosting`. `settle` is told the deed whenever it changes.
+    Implements `genie_core.room.participant.config.Invites`. `settle` is told the deed whenever it changes.
     """
 
     def __init__(

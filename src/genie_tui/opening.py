@@ -1,11 +1,15 @@
 """Requests to open a room, and the request that follows when a seat in it has ended."""
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from genie_core.errors import GenieError
+from genie_core.room.client.model import NextStep, SessionEnded
 from genie_core.room.protocol.errors import OtherHost
-from genie_core.room.seat import Going, Parting, Seat, Unsent
+
+if TYPE_CHECKING:
+    from genie_core.room.client.model import PendingMessage
+    from genie_core.room.participant.room import JoinedRoom
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,7 @@ class ResumeRoom:
     """
 
     id: str
-    unsent: tuple[Unsent, ...] = ()
+    unsent: "tuple[PendingMessage, ...]" = ()
     handed: bool = False
     force: bool = False
 
@@ -54,7 +58,7 @@ class RejoinRoom:
     addresses: tuple[str, ...] = ()
     pin: str = ""
     guest: bool = False
-    unsent: tuple[Unsent, ...] = ()
+    unsent: "tuple[PendingMessage, ...]" = ()
     patient: bool = False
 
 
@@ -96,26 +100,28 @@ Opening: TypeAlias = NewRoom | ResumeRoom | JoinRoom | RejoinRoom
 """The ways in that lead to a seat."""
 
 
-def after_parting(parting: Parting) -> Opening | None:
+def after_parting(parting: SessionEnded) -> Opening | None:
     """How to go on after a seat that ended; None if there is no copy to go on from."""
     if not parting.saved:
         return None
-    if parting.going is Going.HOST:
+    if parting.next_step is NextStep.HOST:
         return ResumeRoom(parting.saved, parting.unsent, handed=True)
     return RejoinRoom(parting.saved, unsent=parting.unsent, patient=True)
 
 
-def after_handover(seat: Seat) -> Opening:
+def after_handover(seat: "JoinedRoom") -> Opening:
     """How a host goes on after the handover: join the room at its new host."""
-    deed = seat.successor
+    deed = seat.hosting.successor
     if deed is None:
-        return RejoinRoom(seat.saved, unsent=seat.unsent, patient=True)
-    return RejoinRoom(seat.saved, deed.addresses, deed.pin, unsent=seat.unsent, patient=True)
+        return RejoinRoom(seat.saved, unsent=seat.messages.pending, patient=True)
+    return RejoinRoom(
+        seat.saved, deed.addresses, deed.pin, unsent=seat.messages.pending, patient=True
+    )
 
 
-def to_take_over(seat: Seat) -> Opening | None:
+def to_take_over(seat: "JoinedRoom") -> Opening | None:
     """How a member hosts the room from their copy; None if there is none."""
-    return ResumeRoom(seat.saved, seat.unsent) if seat.saved else None
+    return ResumeRoom(seat.saved, seat.messages.pending) if seat.saved else None
 
 
 def question_after(error: GenieError, opening: Opening) -> Question | None:

@@ -12,13 +12,12 @@ from typing import Any
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
 from genie_core.assistant.models.registry import choice_in, with_main_model
 from genie_core.assistant.secrets import OwnSecrets
-from genie_core.room.client import RoomClient
-from genie_core.room.engine.config import EngineLoader
+from genie_core.room.client.connection import RoomConnection
+from genie_core.room.client.events import Deliver
+from genie_core.room.engine.config import EngineConfig, EngineLoader
 from genie_core.room.engine.private_arguments import PrivateArguments
-from genie_core.room.follower import Follower
 from genie_core.room.open.engine import OFFLINE_LABEL, engine_loader
-from genie_core.room.plan import Plan
-from genie_core.room.preferences import RoomPreferences
+from genie_core.room.participant.config import RoomConfig, RoomPreferences
 from genie_core.room.security.certificate import Certificate, load_certificate
 from genie_core.room.security.identity import Identity
 from genie_core.room.state.room_state import RoomState
@@ -113,35 +112,38 @@ def engine_for(
     )
 
 
-def plan_for(
+def room_config(
     person: Person,
     connector: Connector,
     loader: EngineLoader | None,
     client: dict[str, Any],
+    *,
+    reload: Callable[[str], EngineLoader] | None = None,
+    withheld: PrivateArguments | None = None,
     **rest: Any,
-) -> Plan:
-    """The plan of a seat: `client` goes to the `RoomClient`, the `rest` to the plan as it is."""
+) -> RoomConfig:
+    """The config of a room: `client` goes to the `RoomConnection`, the `rest` to the config."""
     label = (person.config.model or OFFLINE_LABEL) if loader else ""
 
-    def connect(follower: Follower) -> RoomClient:
-        return RoomClient(
+    def connect(deliver: Deliver) -> RoomConnection:
+        return RoomConnection(
             connector,
-            follower,
+            deliver,
             name=person.name,
             engine=loader is not None,
             agent=label,
             **{"patient": False, **client},
         )
 
-    return Plan(
-        connect,
-        loader=loader,
-        label=label,
+    engine = EngineConfig(
+        loader,
+        label,
         offline=loader is not None and person.config.model is None,
         where=f"{person.name}'s machine ({platform.node()})",
-        grace=person.settings.grace,
-        **rest,
+        reload=reload,
+        withheld=withheld or PrivateArguments(),
     )
+    return RoomConfig(connect, engine=engine, grace=person.settings.grace, **rest)
 
 
 def withheld_in(saved: SavedSession, waiting: Collection[str]) -> PrivateArguments:

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Final, TypeAlias
 
+from genie_core.room.client.events import OnEvent, OtherHostsChanged
 from genie_core.room.protocol.host_record import HostRecord
-from genie_core.room.seat import Listener
 from genie_core.room.state.hosting import can_host
 from genie_core.room.state.room_state import RoomState
 from genie_core.runtime.tasks import start_task
@@ -29,11 +29,9 @@ class Rivals:
     who the host is that the person is with.
     """
 
-    def __init__(
-        self, state: Callable[[], RoomState], listener: Listener, answers: Answers
-    ) -> None:
+    def __init__(self, state: Callable[[], RoomState], on_event: OnEvent, answers: Answers) -> None:
         self._state = state
-        self._listener = listener
+        self._emit = on_event
         self._answers = answers
         self._news = asyncio.Event()
         self._told: tuple[str, ...] = ()
@@ -75,4 +73,4 @@ class Rivals:
         )
         if tuple(hosts) != self._told:
             self._told = tuple(hosts)
-            self._listener.on_rivals(self._told)
+            self._emit(OtherHostsChanged(self._told))

@@ -10,16 +10,17 @@ from functools import partial
 from typing import Final
 
 from genie_core.errors import GenieError
+from genie_core.room.client.events import Notice, OnEvent
+from genie_core.room.client.model import PendingMessage, PendingReport, Severity
 from genie_core.room.discovery.interfaces import reachable_hosts
 from genie_core.room.files.sync import FileSync
 from genie_core.room.files.transfer import files_of
-from genie_core.room.participant import Participant
+from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.errors import Diverged, KnownRoom, OtherHost, Unreachable
 from genie_core.room.protocol.events import Event, FileRef
 from genie_core.room.protocol.host_record import HostRecord
-from genie_core.room.seat import Listener, Severity, Unrecorded, Unsent
 from genie_core.room.security.certificate import Certificate
 from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
@@ -38,7 +39,7 @@ from genie_tui.files import blobs_of, open_store
 from genie_tui.holding import open_held
 from genie_tui.host import first_free_port, leaving_unless_done
 from genie_tui.opening import JoinRoom, RejoinRoom
-from genie_tui.place import Person, engine_for, plan_for
+from genie_tui.place import Person, engine_for, room_config
 from genie_tui.rivals import Rivals
 from genie_tui.way import Way, answers_deed, finder_for, way_back, way_of
 
@@ -75,8 +76,8 @@ class Luggage:
     saved: SavedSession | None = None
     opened: OpenedLog | None = None
     bequest: list[Event] = field(default_factory=list)
-    unsent: tuple[Unsent, ...] = ()
-    unrecorded: tuple[Unrecorded, ...] = ()
+    unsent: tuple[PendingMessage, ...] = ()
+    unrecorded: tuple[PendingReport, ...] = ()
     drafted: tuple[FileRef, ...] = ()
     lent: SavedSession | None = None
     patient: bool = False
@@ -107,16 +108,14 @@ class Visitor:
         self._person = person
         self._copies = Copies(person)
 
-    async def join(
-        self, way: JoinRoom, listener: Listener, resources: AsyncExitStack
-    ) -> Participant:
+    async def join(self, way: JoinRoom, on_event: OnEvent, resources: AsyncExitStack) -> JoinedRoom:
         """Join by what the host gave out, or by the name of a copy."""
         copy = await asyncio.to_thread(self._copies.named, way.way)
         if copy is not None:
-            return await self.rejoin(RejoinRoom(copy.id, guest=way.guest), listener, resources)
+            return await self.rejoin(RejoinRoom(copy.id, guest=way.guest), on_event, resources)
         found = way_of(way.way)
         try:
-            return await self._visit(found, Luggage(), listener, resources, guest=way.guest)
+            return await self._visit(found, Luggage(), on_event, resources, guest=way.guest)
         except (KnownRoom, SessionInUse) as error:
             await resources.aclose()
             try:
@@ -125,14 +124,14 @@ class Visitor:
                 if not way.separate:
                     raise
                 fresh = Luggage(apart=True)
-                return await self._visit(found, fresh, listener, resources, guest=way.guest)
+                return await self._visit(found, fresh, on_event, resources, guest=way.guest)
             if known is None:  # it was removed in this very moment
                 raise
-            return await self._return(found, known, Luggage(), listener, resources, guest=way.guest)
+            return await self._return(found, known, Luggage(), on_event, resources, guest=way.guest)
 
     async def rejoin(
-        self, way: RejoinRoom, listener: Listener, resources: AsyncExitStack
-    ) -> Participant:
+        self, way: RejoinRoom, on_event: OnEvent, resources: AsyncExitStack
+    ) -> JoinedRoom:
         """Join a room again from the own copy."""
         saved = await asyncio.to_thread(self._person.catalog.find, way.id)
         found = await asyncio.to_thread(self._way_back, saved, way)
@@ -140,7 +139,7 @@ class Visitor:
         luggage = Luggage(unsent=way.unsent, patient=way.patient, host=way.pin)
         try:
             return await visitor._return(
-                found, saved, luggage, listener, resources, guest=way.guest
+                found, saved, luggage, on_event, resources, guest=way.guest
             )
         except Unreachable:
             if found.whereabouts:
@@ -160,46 +159,46 @@ class Visitor:
         way: Way,
         saved: SavedSession,
         luggage: Luggage,
-        listener: Listener,
+        on_event: OnEvent,
         resources: AsyncExitStack,
         *,
         guest: bool,
-    ) -> Participant:
+    ) -> JoinedRoom:
         """Go on from a copy; if the host's log parts from it, from where both are one."""
         for _ in range(MAX_PARTINGS):
             try:
                 await _open_copy(saved, luggage, resources)
-                return await self._visit(way, luggage, listener, resources, guest=guest)
+                return await self._visit(way, luggage, on_event, resources, guest=guest)
             except SessionInUse:
                 luggage.lent, luggage.wanted = saved, saved.metadata.id
                 await resources.aclose()
-                listener.on_notice(Severity.WARNING, ELSEWHERE)
-                return await self._visit(way, luggage, listener, resources, guest=True)
+                on_event(Notice(Severity.WARNING, ELSEWHERE))
+                return await self._visit(way, luggage, on_event, resources, guest=True)
             except Diverged as error:
                 parted = error
                 await resources.aclose()
                 saved, luggage.bequest = await asyncio.to_thread(self._copies.part, saved, parted)
-                listener.on_notice(Severity.WARNING, _told(luggage.bequest, saved))
+                on_event(Notice(Severity.WARNING, _told(luggage.bequest, saved)))
         raise parted
 
     async def _visit(
         self,
         way: Way,
         luggage: Luggage,
-        listener: Listener,
+        on_event: OnEvent,
         resources: AsyncExitStack,
         *,
         guest: bool,
-    ) -> Participant:
+    ) -> JoinedRoom:
         person = self._person
         place: asyncio.Future[SavedSession] = asyncio.get_running_loop().create_future()
-        copy = LogCopy(lambda problem: listener.on_notice(Severity.WARNING, problem))
+        copy = LogCopy(lambda problem: on_event(Notice(Severity.WARNING, problem)))
         second = luggage.lent is not None
         lent = blobs_of(luggage.lent) if luggage.lent is not None else None
         files = FileSync(lent, read_only=second)
         identity, certificate = await asyncio.gather(person.identity(), person.certificate())
-        seat: Participant
-        rivals = Rivals(lambda: seat.state, listener, answers_deed)
+        seat: JoinedRoom
+        rivals = Rivals(lambda: seat.state, on_event, answers_deed)
         finder = await finder_for(way, luggage.room, resources, rivals.note)
         seeker = Dialer(
             way.whereabouts,
@@ -220,7 +219,7 @@ class Visitor:
 
         opened = luggage.opened
         last = opened.log.last if opened is not None else None
-        plan = plan_for(
+        plan = room_config(
             person,
             seeker,
             None if guest else engine_for(person, place),
@@ -247,13 +246,13 @@ class Visitor:
             saved=lambda: place.result().id if place.done() else "",
             reload=None if guest else lambda model: engine_for(person.answering_with(model), place),
         )
-        seat = Participant(person.name, listener, plan)
+        seat = JoinedRoom(person.name, on_event, plan)
         if opened is not None:
             seat.replay(opened.events, opened.base.room())
-            seat.report_again(luggage.unrecorded, opened.events)
+            seat.restore_reports(luggage.unrecorded, opened.events)
         allegiance = await self._allegiance(luggage, lambda: seat.state)
-        seat.bequeath(luggage.bequest)
-        seat.send_again(luggage.unsent)
+        seat.recover(luggage.bequest)
+        seat.restore_messages(luggage.unsent)
         try:
             await seat.start()
         except OtherHost:
@@ -261,9 +260,9 @@ class Visitor:
             if known is None:
                 raise
             raise other_host(known) from None
-        seeker.room = seat.room
+        seeker.room = seat.id
         if finder is not None:
-            found = partial(finder.found, seat.room)
+            found = partial(finder.found, seat.id)
             await resources.enter_async_context(rivals.watched(found))
         if second:
             return seat
@@ -289,7 +288,7 @@ class Visitor:
 
     async def _settle_in(
         self,
-        seat: Participant,
+        seat: JoinedRoom,
         luggage: Luggage,
         met: KnownHosts,
         resources: AsyncExitStack,
@@ -306,19 +305,19 @@ class Visitor:
                 pin=met.pin,
                 apart=apart_by(met.pin) if luggage.apart else "",
             )
-            saved = await asyncio.to_thread(make, seat.room, seat.title, seat.name, time.time())
+            saved = await asyncio.to_thread(make, seat.id, seat.title, seat.name, time.time())
             if saved.metadata.pin != met.pin:
-                raise KnownRoom(seat.room, met.pin, met.key)
+                raise KnownRoom(seat.id, met.pin, met.key)
             await _open_copy(saved, luggage, resources)
             return saved
         return luggage.saved
 
-    def _deed(self, identity: Identity, certificate: Certificate, seat: Participant) -> HostRecord:
+    def _deed(self, identity: Identity, certificate: Certificate, seat: JoinedRoom) -> HostRecord:
         """Where this person would host the room."""
         port = first_free_port(self._person)
         return sign_host_record(
             identity,
-            room=seat.room,
+            room=seat.id,
             host=seat.name,
             pin=certificate.pin,
             addresses=tuple(str(Address(host, port)) for host in reachable_hosts()),
@@ -346,7 +345,7 @@ async def _open_copy(saved: SavedSession, luggage: Luggage, resources: AsyncExit
     luggage.drafted, luggage.unrecorded = kept.files, kept.unrecorded
 
 
-async def _note_visit(saved: SavedSession, seat: Participant, seeker: Dialer) -> None:
+async def _note_visit(saved: SavedSession, seat: JoinedRoom, seeker: Dialer) -> None:
     """Remember where the room is, for the next time."""
     current = seeker.current
     known = [str(each.address) for each in seeker.known if current and each.pin == current.pin]
@@ -363,10 +362,10 @@ async def _note_visit(saved: SavedSession, seat: Participant, seeker: Dialer) ->
     await asyncio.to_thread(partial(saved.update, **summary))
 
 
-def _files_to_keep(luggage: Luggage, seat: Participant) -> Iterator[FileRef]:
+def _files_to_keep(luggage: Luggage, seat: JoinedRoom) -> Iterator[FileRef]:
     """The files of all messages that there are, whether the room has them yet or not, and drafts."""
     yield from files_of(luggage.bequest)
     yield from luggage.drafted
     yield from list(seat.state.files.values())
-    for unsent in seat.unsent:
+    for unsent in seat.messages.pending:
         yield from unsent.files

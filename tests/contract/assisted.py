@@ -13,10 +13,10 @@ from tests.genie_core.room.house import Ear, House, opened
 from genie_core.assistant.build import build_assistant
 from genie_core.assistant.config import AssistantConfig, ModelChoice
 from genie_core.datastore import DataStore
+from genie_core.room.client.model import EngineState
 from genie_core.room.engine.config import Engine, EngineLoader
-from genie_core.room.participant import Participant
+from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import AnyBody, Event
-from genie_core.room.seat import EngineState
 from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.room.transport.websocket import ws_connector
 from genie_core.secrets import SecretsProvider
@@ -95,7 +95,7 @@ def loader(settings: AssistantConfig, owner: str, folder: Path) -> EngineLoader:
 class Guest:
     """A person in the room, with what a screen would be told."""
 
-    seat: Participant
+    seat: JoinedRoom
     ear: Ear
 
     async def asked(self) -> ToolApproval:
@@ -180,5 +180,5 @@ async def room_of_two(
 
 async def _ready(guest: Guest) -> None:
     over = {EngineState.READY, EngineState.ABSENT, EngineState.FAILED}
-    await guest.ear.until(lambda: guest.seat.engine.state in over)
-    assert guest.seat.engine.state is not EngineState.FAILED, guest.seat.engine.detail
+    await guest.ear.until(lambda: guest.seat.engine.status.state in over)
+    assert guest.seat.engine.status.state is not EngineState.FAILED, guest.seat.engine.status.detail

@@ -20,14 +20,11 @@ import msgspec
 import genie_tui.host
 import genie_tui.place
 from genie_core.errors import GenieError
-from genie_core.room.client import RoomClient
-from genie_core.room.files.transfer import Transfer
-from genie_core.room.participant import Participant
+from genie_core.room.client.connection import RoomConnection
+from genie_core.room.client.events import EventsRecorded, PendingChanged, RoomEvent
+from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.codec import event_mark
-from genie_core.room.protocol.events import Event
-from genie_core.room.seat import EngineStatus, Knock, LinkStatus, Severity, Unsent
 from genie_core.room.transport.dialer import Backoff
-from genie_core.runtime.progress import What
 from genie_core.settings.locations import find_locations
 from genie_core.settings.model import Settings
 from genie_tui.entrance import Entrance
@@ -56,35 +53,13 @@ class Ear:
         self._run = run
         self.changed = asyncio.Event()
 
-    def on_event(self, event: Event) -> None:
-        tell(self._run, "heard", event.seq, event_mark(event))
-
-    def on_unsent(self, unsent: tuple[Unsent, ...]) -> None:
-        self.changed.set()
-
-    def on_typing(self, name: str) -> None: ...
-
-    def on_delta(self, message: int, text: str) -> None: ...
-
-    def on_progress(self, message: int, agent: str, what: What, detail: str) -> None: ...
-
-    def on_link(self, status: LinkStatus) -> None: ...
-
-    def on_engine(self, status: EngineStatus) -> None: ...
-
-    def on_rejected(self, unsent: Unsent, why: str) -> None: ...
-
-    def on_notice(self, severity: Severity, text: str) -> None: ...
-
-    def on_knock(self, knock: Knock) -> None: ...
-
-    def on_offered(self, by: str) -> None: ...
-
-    def on_accepted(self, name: str) -> None: ...
-
-    def on_transfer(self, transfer: Transfer) -> None: ...
-
-    def on_rivals(self, hosts: tuple[str, ...]) -> None: ...
+    def __call__(self, happened: RoomEvent) -> None:
+        match happened:
+            case EventsRecorded(events=events):
+                for event in events:
+                    tell(self._run, "heard", event.seq, event_mark(event))
+            case PendingChanged():
+                self.changed.set()
 
 
 async def talk(run: int, entrance: Entrance, opening: Any) -> None:
@@ -92,13 +67,13 @@ async def talk(run: int, entrance: Entrance, opening: Any) -> None:
     ear, number = Ear(run), 0
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asyncio.current_task().cancel)  # type: ignore[union-attr]
     seat = await entrance.enter(opening, ear)
-    assert isinstance(seat, Participant)
+    assert isinstance(seat, JoinedRoom)
     tell(run, "seated", seat.saved)
     try:
         while True:
-            while len(seat.unsent) < WAITING:
+            while len(seat.messages.pending) < WAITING:
                 number += 1
-                seat.say(f"{run} {number} {'x' * (number * 37 % 300)}")
+                seat.messages.send(f"{run} {number} {'x' * (number * 37 % 300)}")
             ear.changed.clear()
             await ear.changed.wait()
     except asyncio.CancelledError:
@@ -127,8 +102,8 @@ def born(**told: Any) -> NoReturn:
 
 
 def main() -> None:
-    hurried = functools.partial(RoomClient, backoff=Backoff(0.01, 0.05))
-    mock.patch.object(genie_tui.place, "RoomClient", hurried).start()
+    hurried = functools.partial(RoomConnection, backoff=Backoff(0.01, 0.05))
+    mock.patch.object(genie_tui.place, "RoomConnection", hurried).start()
     mock.patch.object(genie_tui.host, "engine_for", return_value=None).start()
     mock.patch.object(os, "write", lambda file, data: _write(file, data[:PIECE])).start()
     children: dict[int, int] = {}

@@ -23,26 +23,26 @@ import genie_tui.way
 from genie_core.assistant.config import AssistantConfig
 from genie_core.datastore import DataStore
 from genie_core.errors import GenieError
-from genie_core.room.client import RoomClient
+from genie_core.room.client.connection import RoomConnection
+from genie_core.room.client.events import (
+    EventsRecorded,
+    MessageRejected,
+    Notice,
+    OtherHostsChanged,
+    PendingChanged,
+    RoomEvent,
+)
+from genie_core.room.client.model import ConnectionState, ConnectionStatus, EngineStatus
 from genie_core.room.engine.config import Engine, EngineLoader
 from genie_core.room.files.transfer import Transfer
-from genie_core.room.participant import Participant
+from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.errors import Unreachable
-from genie_core.room.protocol.events import Event, FileRef
-from genie_core.room.seat import (
-    EngineStatus,
-    Knock,
-    Link,
-    LinkStatus,
-    Seat,
-    Severity,
-    Unsent,
-)
+from genie_core.room.protocol.events import FileRef
+from genie_core.room.protocol.frames import HostingAccepted, HostingOffered, JoinRequested
 from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.dialer import Backoff
 from genie_core.room.transport.websocket import tls_connect
-from genie_core.runtime.progress import What
 from genie_core.session import GroupSession
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.locations import find_locations
@@ -73,89 +73,74 @@ class Mouth:
     def __init__(self) -> None:
         self.closed = asyncio.Event()
 
-    def on_event(self, event: Event) -> None:
-        tell("event", **msgspec.to_builtins(event))
-
-    def on_typing(self, name: str) -> None:
-        pass
-
-    def on_delta(self, message: int, text: str) -> None:
-        pass
-
-    def on_progress(self, message: int, agent: str, what: What, detail: str) -> None:
-        pass
-
-    def on_link(self, status: LinkStatus) -> None:
-        tell("link", link=status.link.value, detail=status.detail)
-        if status.link is Link.CLOSED:
-            self.closed.set()
-        else:  # the way in may have led through more than one seat
-            self.closed.clear()
-
-    def on_engine(self, status: EngineStatus) -> None:
-        tell("engine", state=status.state.value)
-
-    def on_unsent(self, unsent: tuple[Unsent, ...]) -> None:
-        tell("unsent", texts=[each.text for each in unsent])
-
-    def on_rejected(self, unsent: Unsent, why: str) -> None:
-        tell("rejected", text=unsent.text, why=why)
-
-    def on_notice(self, severity: Severity, text: str) -> None:
-        tell("notice", severity=severity.value, text=text)
-
-    def on_knock(self, knock: Knock) -> None:
-        tell("knock", **asdict(knock))
-
-    def on_offered(self, by: str) -> None:
-        tell("offered", by=by)
-
-    def on_accepted(self, name: str) -> None:
-        tell("accepted", name=name)
-
-    def on_transfer(self, transfer: Transfer) -> None:
-        tell("transfer", **{**asdict(transfer), "direction": transfer.direction.value})
-
-    def on_rivals(self, hosts: tuple[str, ...]) -> None:
-        tell("rivals", hosts=hosts)
+    def __call__(self, happened: RoomEvent) -> None:
+        match happened:
+            case EventsRecorded(events=events):
+                for event in events:
+                    tell("event", **msgspec.to_builtins(event))
+            case ConnectionStatus(state=state, detail=detail):
+                tell("link", link=state.value, detail=detail)
+                if state is ConnectionState.CLOSED:
+                    self.closed.set()
+                else:  # the way in may have led through more than one seat
+                    self.closed.clear()
+            case EngineStatus(state=engine):
+                tell("engine", state=engine.value)
+            case PendingChanged(pending=pending):
+                tell("unsent", texts=[each.text for each in pending])
+            case MessageRejected(message=rejected, reason=why):
+                tell("rejected", text=rejected.text, why=why)
+            case Notice(severity=severity, text=text):
+                tell("notice", severity=severity.value, text=text)
+            case JoinRequested():
+                knock = msgspec.structs.asdict(happened)
+                tell("knock", id=knock.pop("knock"), **knock)
+            case HostingOffered(by=by):
+                tell("offered", by=by)
+            case HostingAccepted(name=name):
+                tell("accepted", name=name)
+            case Transfer():
+                tell("transfer", **{**asdict(happened), "direction": happened.direction.value})
+            case OtherHostsChanged(hosts=hosts):
+                tell("rivals", hosts=hosts)
 
 
 class Driver:
     """Carries out one command after the other."""
 
-    def __init__(self, seat: Seat) -> None:
+    def __init__(self, seat: JoinedRoom) -> None:
         self.seat = seat
-        self.way: Callable[[Seat], Opening | None] | None = None
+        self.way: Callable[[JoinedRoom], Opening | None] | None = None
         self._files: dict[str, FileRef] = {}
 
     async def do(self, command: str, fields: dict[str, Any]) -> object:
         return await getattr(self, f"do_{command}")(**fields)
 
     async def do_say(self, text: str, files: Sequence[str] = ()) -> None:
-        self.seat.say(text, files=[self._files[digest] for digest in files])
+        self.seat.messages.send(text, files=[self._files[digest] for digest in files])
 
     async def do_say_now(self, text: str) -> None:
-        self.seat.say(f"{text} {time.monotonic()}")
+        self.seat.messages.send(f"{text} {time.monotonic()}")
 
     async def do_attach(self, path: str) -> str:
-        file = await self.seat.attach(Path(path))
+        file = await self.seat.files.attach(Path(path))
         self._files[file.digest] = file
         return file.digest
 
     async def do_file(self, digest: str) -> str:
-        return str(self.seat.file(digest) or "")
+        return str(self.seat.files.path(digest) or "")
 
     async def do_moderate(self, measure: Any, name: str, reason: str = "") -> bool:
-        return self.seat.moderate(measure, name, reason=reason)
+        return self.seat.hosting.moderate(measure, name, reason=reason)
 
     async def do_admit(self, knock: int, allow: bool) -> bool:
-        return self.seat.admit(knock, allow)
+        return self.seat.hosting.admit(knock, allow)
 
     async def do_offer(self, name: str) -> bool:
-        return self.seat.offer(name)
+        return self.seat.hosting.offer(name)
 
     async def do_accept(self) -> bool:
-        return self.seat.accept()
+        return self.seat.hosting.accept()
 
     async def do_hand_over(self) -> None:
         """Leave to somebody who accepted, and join the room there."""
@@ -166,12 +151,12 @@ class Driver:
         self.way = to_take_over
 
     async def do_invite(self) -> str:
-        assert self.seat.hosting is not None
-        return self.seat.hosting.invite
+        assert self.seat.hosting.invites is not None
+        return self.seat.hosting.invites.invite
 
     async def do_renew(self, uses: int | None = None, lifetime: float | None = None) -> str:
-        assert self.seat.hosting is not None
-        return self.seat.hosting.renew(uses=uses, lifetime=lifetime)
+        assert self.seat.hosting.invites is not None
+        return self.seat.hosting.invites.renew(uses=uses, lifetime=lifetime)
 
     async def do_look(self) -> dict[str, Any]:
         state = self.seat.state
@@ -182,7 +167,7 @@ class Driver:
             "pin": state.pin,
             "keys": state.keys,
             "here": [person.name for person in state.present()],
-            "link": self.seat.link.link.value,
+            "link": self.seat.connection.state.value,
         }
 
 
@@ -237,8 +222,8 @@ async def live(entrance: Entrance, opening: Opening) -> None:
     while way is not None:
         mouth = Mouth()
         seat = await entrance.enter(way, mouth)
-        assert isinstance(seat, Participant)
-        tell("seated", room=seat.room, name=seat.name, address=seat.address)
+        assert isinstance(seat, JoinedRoom)
+        tell("seated", room=seat.id, name=seat.name, address=seat.hosting.address)
         driver = Driver(seat)
         try:
             stays = await attend(driver, mouth, reader)
@@ -252,7 +237,7 @@ def onwards(driver: Driver) -> Opening | None:
     """What the program's screen does when a seat has ended."""
     if driver.way is not None:
         return driver.way(driver.seat)
-    return after_parting(driver.seat.parting) if driver.seat.parting is not None else None
+    return after_parting(driver.seat.ended) if driver.seat.ended is not None else None
 
 
 async def attend(driver: Driver, mouth: Mouth, reader: asyncio.StreamReader) -> bool:
@@ -290,8 +275,8 @@ def main() -> None:
     if told["only"]:
         keep_to(told["only"])
     if told["hurried"]:
-        hurried = functools.partial(RoomClient, backoff=Backoff(0.01, 0.05))
-        mock.patch.object(genie_tui.place, "RoomClient", hurried).start()
+        hurried = functools.partial(RoomConnection, backoff=Backoff(0.01, 0.05))
+        mock.patch.object(genie_tui.place, "RoomConnection", hurried).start()
     mock.patch.object(genie_tui.place, "engine_loader", quiet_engine).start()
     settings = msgspec.convert(told["settings"], Settings)
     entrance = Entrance(told["name"], settings, find_locations({"GENIE_HOME": told["home"]}))

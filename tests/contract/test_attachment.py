@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from tests.genie_core.room.house import Ear, Sink
 
-from genie_core.room.client import RoomClient
+from genie_core.room.client.connection import RoomConnection
+from genie_core.room.client.events import Deliver
 from genie_core.room.files.sync import FileSync
 from genie_core.room.files.transfer import Direction
-from genie_core.room.follower import Follower
-from genie_core.room.participant import Participant
-from genie_core.room.plan import Plan
+from genie_core.room.participant.config import RoomConfig
+from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.events import MessagePosted
 from genie_core.room.security.certificate import Certificate, load_certificate
@@ -105,23 +105,25 @@ class Scene:
         self.stack.push_async_callback(server.close)
         self.address = await server.listen(port=0)
 
-    async def enter(self, name: str) -> tuple[Participant, Ear, Cable]:
+    async def enter(self, name: str) -> tuple[JoinedRoom, Ear, Cable]:
         line, address = await self.stack.enter_async_context(cable(self.address))
         identity = Identity.generate()
 
         async def connector() -> ClientConnection:
             return await tls_connect(address, self.pin)
 
-        def connect(follower: Follower) -> RoomClient:
+        def connect(follower: Deliver) -> RoomConnection:
             backoff = Backoff(0.01, 0.05)
-            return RoomClient(connector, follower, name=name, identity=identity, backoff=backoff)
+            return RoomConnection(
+                connector, follower, name=name, identity=identity, backoff=backoff
+            )
 
         async def put_away() -> None:
             pass
 
         ear = Ear()
         library = FileSync(BlobStore(self.folder / name))
-        seat = Participant(name, ear, Plan(connect, put_away, library=library))
+        seat = JoinedRoom(name, ear, RoomConfig(connect, put_away, library=library))
         await seat.start()
         self.stack.push_async_callback(seat.leave)
         return seat, ear, line
@@ -150,12 +152,12 @@ async def test_a_large_file_arrives_whole_though_both_cables_are_cut_in_the_midd
     upwards.cut_after(SIZE // 2)
     downwards.cut_after(SIZE // 2)
 
-    file = await alice.attach(tmp_path / "film.bin")
-    alice.say("see this", files=[file])
+    file = await alice.files.attach(tmp_path / "film.bin")
+    alice.messages.send("see this", files=[file])
     assert not any(isinstance(event.body, MessagePosted) for event in hers.events)
-    await until(his, lambda: bob.file(file.digest))
+    await until(his, lambda: bob.files.path(file.digest))
 
-    path = bob.file(file.digest)
+    path = bob.files.path(file.digest)
     assert path is not None
     assert hashlib.sha256(path.read_bytes()).hexdigest() == file.digest
     assert (upwards.cuts, downwards.cuts) == (1, 1)
@@ -165,15 +167,15 @@ async def test_a_large_file_arrives_whole_though_both_cables_are_cut_in_the_midd
         done = [each.done for each in ear.transfers if each.direction is way]
         assert done[-1] == SIZE
         assert len([each for each in done if 0 < each < SIZE]) > 1
-    await until(hers, lambda: not alice.unsent)
+    await until(hers, lambda: not alice.messages.pending)
 
 
 async def test_people_talk_while_a_large_file_is_on_its_way(scene: Scene, tmp_path: Path) -> None:
     (tmp_path / "film.bin").write_bytes(random.Random(4).randbytes(SIZE))
     alice, _, _ = await scene.enter("alice")
     bob, his, _ = await scene.enter("bob")
-    file = await alice.attach(tmp_path / "film.bin")
-    alice.say("before the file")
+    file = await alice.files.attach(tmp_path / "film.bin")
+    alice.messages.send("before the file")
     await until(his, lambda: any(isinstance(event.body, MessagePosted) for event in his.events))
     assert file.digest not in scene.depot.known
     await bob.leave()

@@ -7,8 +7,9 @@ from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
 from textual import events
 from textual.pilot import Pilot
 
+from genie_core.room.client.events import PendingChanged
+from genie_core.room.client.model import PendingMessage
 from genie_core.room.protocol.events import MessagePosted
-from genie_core.room.seat import Unsent
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.timeline import Timeline
@@ -47,11 +48,10 @@ async def test_what_one_sends_and_what_follows_is_in_view(
         await until_in_view(screen, pilot, "message 59")
         await pilot.press("enter")
         await until(pilot, lambda: seat.said)
-        assert seat.listener is not None
-        seat.listener.on_unsent((Unsent("u", f"{text}END", emote=False, at=1.0),))
+        seat.emit(PendingChanged((PendingMessage("u", f"{text}END", emote=False, at=1.0),)))
         await until_in_view(screen, pilot, "END")
         seat.feed(MessagePosted("u", f"{text}END"))
-        seat.listener.on_unsent(())
+        seat.emit(PendingChanged(()))
         await until_in_view(screen, pilot, "END")
         seat.feed(MessagePosted("v", "and then"), by="bob")
         await until_in_view(screen, pilot, "and then")

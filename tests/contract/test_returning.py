@@ -8,8 +8,8 @@ import pytest
 from tests.contract.assisted import KEY, Guest, delegates
 from tests.genie_core.room.house import Ear
 
-from genie_core.room.participant import Participant
-from genie_core.room.seat import EngineState
+from genie_core.room.client.model import EngineState
+from genie_core.room.participant.room import JoinedRoom
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
 from genie_core.testing.openai import FakeOpenAI
@@ -41,9 +41,9 @@ async def seated(
     places = Locations(home / "config", home / "data", home / "log")
     ear = Ear()
     seat = await Entrance(name, settings, places).enter(opening, ear)
-    assert isinstance(seat, Participant)
+    assert isinstance(seat, JoinedRoom)
     try:
-        await ear.until(lambda: seat.engine.state is EngineState.READY)
+        await ear.until(lambda: seat.engine.status.state is EngineState.READY)
         yield Guest(seat, ear)
     finally:
         await seat.leave()
@@ -52,7 +52,7 @@ async def seated(
 async def ask(guest: Guest, model: FakeOpenAI, query: str, answer: str) -> None:
     """Say something that is handed to the own agent, which answers."""
     model.script(delegates(query, guest.seat.name, "a question"), Say(answer))
-    guest.seat.say(query)
+    guest.seat.messages.send(query)
     assert (await guest.ended(query)).answer is not None
 
 
@@ -64,7 +64,7 @@ async def test_after_a_suspend_everybodys_own_agent_remembers(
     async with FakeOpenAI(api_key=KEY) as anns, FakeOpenAI(api_key=KEY) as bobs:
         models = {"ann": anns, "bob": bobs}
         async with seated("ann", NewRoom("Standup"), homes["ann"], anns, port) as ann:
-            join = JoinRoom(ann.seat.address)
+            join = JoinRoom(ann.seat.hosting.address)
             async with seated("bob", join, homes["bob"], bobs, port) as bob:
                 copy = bob.seat.saved
                 for guest in (ann, bob):

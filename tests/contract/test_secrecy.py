@@ -23,8 +23,9 @@ from genie_core.assistant.secrets import SHARED
 from genie_core.logging import DiscreetFormatter
 from genie_core.privacy import redaction
 from genie_core.privacy.known_secrets import HIDDEN, KnownSecrets
+from genie_core.room.client.model import Answer, EngineState
+from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol import codec
-from genie_core.room.seat import Answer, EngineState, Seat
 from genie_core.settings.locations import Locations, find_locations
 from genie_core.settings.model import AgentTable, Settings
 from genie_core.settings.preferences import keep_preferences, preferences_file
@@ -119,9 +120,9 @@ async def test_a_secret_that_everybody_repeats_is_nowhere_to_be_found(
             home = Locations(tmp_path / "c", tmp_path / "bob", tmp_path / "l")
             ear = Ear()
             entrance = Entrance("bob", Settings(local=True), home)
-            bob = await entrance.enter(JoinRoom(ann.address, guest=True), ear)
+            bob = await entrance.enter(JoinRoom(ann.hosting.address, guest=True), ear)
             try:
-                ann.say("@genie tell and fail")
+                ann.messages.send("@genie tell and fail")
                 for tool in ("echo_tell", "echo_fail"):
                     await until(pilot, lambda tool=tool: waiting(ann) == tool)  # type: ignore[misc] # mypy can't infer a lambda with a default
                     await pilot.pause()
@@ -129,11 +130,11 @@ async def test_a_secret_that_everybody_repeats_is_nowhere_to_be_found(
                     (proposal,) = ann.state.open.values()
                     assert proposal.arguments == {"with": HIDDEN}
                     edited = {"with": HIDDEN} if tool == "echo_tell" else None
-                    assert ann.answer(proposal.id, Answer(allow=True, arguments=edited))
+                    assert ann.approvals.answer(proposal.id, Answer(allow=True, arguments=edited))
                 await until(pilot, lambda: len(ended(ann)) == 1)
                 await pilot.pause()
                 screens.append(dump(app))
-                ann.say("@genie what is wrong?")
+                ann.messages.send("@genie what is wrong?")
                 await until(pilot, lambda: len(ended(ann)) == 2)
                 await until(pilot, lambda: bob.state.head == ann.state.head)
                 await pilot.pause()
@@ -201,20 +202,20 @@ async def test_what_a_provider_says_is_shown_to_the_owner_and_nobody_else(
             home = Locations(tmp_path / "c", tmp_path / "bob", tmp_path / "l")
             ear = Ear()
             bob = await Entrance("bob", Settings(local=True), home).enter(
-                JoinRoom(ann.address, guest=True), ear
+                JoinRoom(ann.hosting.address, guest=True), ear
             )
             try:
                 for number, refusal in enumerate(refusals, 1):
                     model.script(refusal)
                     who = bob if number == 1 else ann
-                    who.say(f"@genie number {number}")
+                    who.messages.send(f"@genie number {number}")
                     await until(pilot, lambda number=number: len(ended(ann)) == number)  # type: ignore[misc] # mypy can't infer a lambda with a default
                 model.script(refusals[0])
-                bob.say("good morning to all")  # which the reasoner decides about
+                bob.messages.send("good morning to all")  # which the reasoner decides about
                 await until(pilot, lambda: len(ended(ann)) == 4)
                 ask = Call("run_subagent", {"query": "Code!", "subagent_name": "coder"})
                 model.script(ask, refusals[0], Say("oh"))
-                ann.say("@genie code")
+                ann.messages.send("@genie code")
                 await until(pilot, lambda: len(ended(ann)) == 5)
                 await until(pilot, lambda: bob.state.head == ann.state.head)
                 await pilot.pause()
@@ -249,14 +250,14 @@ def assert_nowhere(texts: Iterable[str]) -> None:
         assert not [form for form in FORMS if form in text], text
 
 
-async def seat_of(app: GenieApp, pilot: Pilot[Any]) -> Seat:
+async def seat_of(app: GenieApp, pilot: Pilot[Any]) -> JoinedRoom:
     """The seat in the room that the app opens, with its engine ready."""
     async with asyncio.timeout(DEADLINE):
         while not isinstance(app.screen, RoomScreen) or app.screen.seat is None:
             await pilot.pause()
     seat = app.screen.seat
-    await until(pilot, lambda: seat.engine.state is not EngineState.LOADING)
-    assert seat.engine.state is EngineState.READY, seat.engine.detail
+    await until(pilot, lambda: seat.engine.status.state is not EngineState.LOADING)
+    assert seat.engine.status.state is EngineState.READY, seat.engine.status.detail
     return seat
 
 
@@ -266,12 +267,12 @@ async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
             await pilot.pause()
 
 
-def waiting(seat: Seat) -> str:
+def waiting(seat: JoinedRoom) -> str:
     """The tool that waits for the person, if one does."""
     return next((proposal.tool for proposal in seat.state.pending_for(seat.name)), "")
 
 
-def ended(seat: Seat) -> list[str]:
+def ended(seat: JoinedRoom) -> list[str]:
     """How the messages ended, in order."""
     exchanges = seat.state.exchanges.values()
     answers = [e.answer.text if e.answer else e.error.error if e.error else "" for e in exchanges]

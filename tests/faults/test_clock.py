@@ -46,7 +46,7 @@ async def test_a_room_goes_on_whatever_the_hosts_clock_says(tmp_path: Path, seed
         ann, hears = await house.seat("ann", loader(tmp_path / "ann"))
         bob, _ = await house.seat("bob", None)
         for number in range(8):
-            (ann, bob)[number % 2].say(f"message {number}")
+            (ann, bob)[number % 2].messages.send(f"message {number}")
             await hears.until(lambda: phases(ann.state)[number:] == [Phase.ANSWERED])  # noqa: B023 - awaited here
         await bob.leave()
         await ann.leave()
@@ -64,7 +64,7 @@ async def test_a_room_goes_on_whatever_the_hosts_clock_says(tmp_path: Path, seed
         assert encode_state(found.state()) == encode_state(reader.state())
     async with opened(events, clock=clock) as again:
         ann, hears = await again.seat("ann", loader(tmp_path / "ann"))
-        ann.say("still here")
+        ann.messages.send("still here")
         await hears.until(lambda: phases(ann.state) == [Phase.ANSWERED] * 9)
 
 
@@ -74,7 +74,7 @@ async def test_what_is_shown_of_such_a_room_has_all_in_order_and_no_negative_tim
     async with opened(clock=JumpingClock(4)) as house:
         ann, hears = await house.seat("ann", loader(tmp_path))
         for number in range(4):
-            ann.say(f"message {number}")
+            ann.messages.send(f"message {number}")
         await hears.until(lambda: phases(ann.state) == [Phase.ANSWERED] * 4)
         events = list(house.sink.events)
     state = RoomState()

@@ -156,7 +156,7 @@ async def hosted(locations: Locations, room: str, text: str) -> tuple[list[str],
     entrance = Entrance("ann", Settings(local=True, announce=False, port=free_port()), locations)
     ear = Ear()
     seat = await entrance.enter(ResumeRoom(room), ear)
-    seat.say(text)
+    seat.messages.send(text)
     await ear.until(lambda: any(text in each for each in texts(seat.state)) and not ear.unsent)
     said = texts(seat.state)
     await seat.leave()

@@ -198,11 +198,11 @@ async def test_a_full_disk_is_loud_and_what_is_typed_meanwhile_goes_out_once_it_
         assert banner.has_class("-closed")
         assert os.strerror(errno.ENOSPC) in str(banner.render())
         assert "none is lost" in str(banner.render())
-        assert [unsent.text for unsent in seat.unsent] == ["one", "two"]
+        assert [unsent.text for unsent in seat.messages.pending] == ["one", "two"]
         assert texts(screen) == []
         await pilot.press(*"half a sen")
         disk.full = False
-        await until(pilot, lambda: texts(screen) == ["one", "two"] and not seat.unsent)
+        await until(pilot, lambda: texts(screen) == ["one", "two"] and not seat.messages.pending)
         await until(pilot, lambda: not banner.display)
         assert screen.query_one(Composer).query_one(TextArea).text == "half a sen"
     found = [

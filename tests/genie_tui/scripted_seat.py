@@ -15,11 +15,28 @@ from textual.worker import WorkerCancelled, WorkerFailed
 
 from genie_core.assistant.what_if.report import WhatIfReport
 from genie_core.errors import GenieError
-from genie_core.room.departure import Ending, Receipt
+from genie_core.room.client.events import EventsRecorded, OnEvent, RoomEvent
+from genie_core.room.client.messages import Messages
+from genie_core.room.client.model import (
+    Answer,
+    ConnectionState,
+    ConnectionStatus,
+    EngineState,
+    EngineStatus,
+    PendingMessage,
+    PendingReport,
+    SessionEnded,
+)
+from genie_core.room.engine.approvals import Approvals
 from genie_core.room.engine.backlog import BacklogChoice
 from genie_core.room.engine.controls import EngineControls
-from genie_core.room.engine.grants import Grant
+from genie_core.room.engine.grants import Grant, Grants
+from genie_core.room.engine.host import EngineHost
 from genie_core.room.files.transfer import Direction, Transfer
+from genie_core.room.participant.files import RoomFiles
+from genie_core.room.participant.hosting import Hosting
+from genie_core.room.participant.receipt import Ending, Receipt
+from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import (
     ROOM,
     AnyBody,
@@ -35,24 +52,12 @@ from genie_core.room.protocol.events import (
     RoomCreated,
 )
 from genie_core.room.protocol.events import DecisionMade as DecidedBody
-from genie_core.room.protocol.host_record import HostRecord
-from genie_core.room.seat import (
-    Answer,
-    EngineState,
-    EngineStatus,
-    Link,
-    LinkStatus,
-    Listener,
-    Parting,
-    Unrecorded,
-    Unsent,
-)
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.labels import Labels
 from genie_core.sessions.replay.player import Recording, open_recording
 from genie_core.sessions.view_state import View
 from genie_tui.app import GenieApp
-from genie_tui.bridge import SavedSummary
+from genie_tui.doorman import SavedSummary
 from genie_tui.nearby import NearbyRoom
 from genie_tui.opening import NewRoom, Opening
 from genie_tui.screens.room import RoomScreen
@@ -68,8 +73,8 @@ def _set_event() -> asyncio.Event:
 
 
 @dataclass
-class ScriptedHosting:
-    """Implements `Hosting`: invites are numbered."""
+class ScriptedInvites:
+    """Implements `Invites`: they are numbered."""
 
     invite: str = "genie1-first"
     renewals: list[tuple[int | None, float | None]] = field(default_factory=list)
@@ -86,24 +91,181 @@ class ScriptedHosting:
         return self.invite
 
 
+class ScriptedMessages(Messages):
+    """Keeps what was sent."""
+
+    def __init__(self, seat: "ScriptedSeat") -> None:
+        self._seat = seat
+
+    @property
+    def pending(self) -> tuple[PendingMessage, ...]:
+        return self._seat.pending
+
+    def send(
+        self,
+        text: str,
+        *,
+        emote: bool = False,
+        files: Sequence[FileRef] = (),
+        quotes: Sequence[Quote] = (),
+    ) -> str:
+        self._seat.said.append((text, emote))
+        self._seat.sent.append((tuple(files), tuple(quotes)))
+        return str(len(self._seat.said))
+
+    def typing(self) -> None:
+        self._seat.typed += 1
+
+
+class ScriptedFiles(RoomFiles):
+    """Attaches real files, and has those in the `places` of the seat."""
+
+    def __init__(self, seat: "ScriptedSeat") -> None:
+        self._seat = seat
+
+    async def attach(self, path: Path) -> FileRef:
+        self._seat.attached.append(path)
+        await self._seat.attaching.wait()
+        if self._seat.attach_error is not None:
+            raise self._seat.attach_error
+        content = path.read_bytes()
+        return FileRef(sha256(content).hexdigest(), path.name, len(content))
+
+    def bring(self, file: FileRef) -> bool:
+        self._seat.brought.append(file)
+        return file.digest in self._seat.places
+
+    def detach(self, digest: str) -> None:
+        self._seat.detached.append(digest)
+
+    def path(self, digest: str) -> Path | None:
+        return self._seat.places.get(digest)
+
+
+class ScriptedHosting(Hosting):
+    """Keeps what was asked; the answer is whether the seat is `connected`."""
+
+    def __init__(self, seat: "ScriptedSeat") -> None:
+        self._seat = seat
+        self.address = seat.address
+        self.invites = seat.invites
+        self.successor = None
+
+    def moderate(
+        self, measure: Measure, name: str, *, role: Role | None = None, reason: str = ""
+    ) -> bool:
+        self._seat.moderations.append((measure, name, role, reason))
+        return self._seat.connected
+
+    def share(self, on: bool) -> bool:
+        self._seat.shares.append(on)
+        return self._seat.connected
+
+    def admit(self, knock: int, allow: bool) -> bool:
+        self._seat.admissions.append((knock, allow))
+        return self._seat.connected
+
+    def offer(self, name: str) -> bool:
+        self._seat.offers.append(name)
+        return self._seat.connected
+
+    def accept(self) -> bool:
+        self._seat.accepted += 1
+        return self._seat.connected
+
+
+class ScriptedEngine(EngineHost):
+    """Has what the seat says, and keeps what was asked of it."""
+
+    def __init__(self, seat: "ScriptedSeat") -> None:
+        self._seat = seat
+
+    @property
+    def status(self) -> EngineStatus:
+        return self._seat.engine_status
+
+    @property
+    def controls(self) -> EngineControls | None:
+        return self._seat.workbench
+
+    def choose(self, choice: BacklogChoice) -> int | None:
+        backlog, self._seat.backlog = self._seat.backlog, None
+        return {"all": backlog, "latest": 1, "none": 0}[choice] if backlog else None
+
+    def set_auto(self, *, on: bool) -> bool:
+        seat = self._seat
+        seat.autos.append(on)
+        seat.engine_status = replace(seat.engine_status, auto=on)
+        seat.emit(seat.engine_status)
+        return seat.engine_status.state is EngineState.READY
+
+    def stop(self, message: int | None = None) -> int:
+        self._seat.stops.append(message)
+        return self._seat.running
+
+    async def use_model(self, name: str) -> str:
+        self._seat.models.append(name)
+        if self._seat.model_error is not None:
+            raise self._seat.model_error
+        return name
+
+
+class ScriptedGrants(Grants):
+    """Has what the seat says."""
+
+    def __init__(self, seat: "ScriptedSeat") -> None:
+        self._seat = seat
+
+    @property
+    def active(self) -> tuple[Grant, ...]:
+        return self._seat.grants
+
+    def revoke(self, grant: int) -> bool:
+        seat = self._seat
+        seat.revoked.append(grant)
+        kept = tuple(each for each in seat.grants if each.id != grant)
+        found, seat.grants = len(kept) < len(seat.grants), kept
+        return found
+
+
+class ScriptedApprovals(Approvals):
+    """Keeps the answers."""
+
+    def __init__(self, seat: "ScriptedSeat") -> None:
+        self._seat = seat
+        self.grants = ScriptedGrants(seat)
+
+    def schema(self, approval: str) -> dict[str, Any] | None:
+        return self._seat.schemas.get(approval)
+
+    def answer(self, approval: str, answer: Answer) -> bool:
+        if not self._seat.takes_answers:
+            return False
+        self._seat.answers.append((approval, answer))
+        state = self._seat.state
+        return approval in state.open or approval in state.parked
+
+
+def _nothing(_event: RoomEvent) -> None:
+    pass
+
+
 @dataclass
-class ScriptedSeat:
-    """Implements `Seat` over a real `RoomState`."""
+class ScriptedSeat(JoinedRoom):
+    """A room over a real `RoomState`, whose other members are the test."""
 
     name: str = "ann"
-    link: LinkStatus = field(default_factory=lambda: LinkStatus(Link.ONLINE))
-    engine: EngineStatus = field(
-        default_factory=lambda: EngineStatus(EngineState.READY, "offline", offline=True)
-    )
-    unsent: tuple[Unsent, ...] = ()
-    unrecorded: tuple[Unrecorded, ...] = ()
+    connection: ConnectionStatus = ConnectionStatus(ConnectionState.ONLINE)  # noqa: RUF009 - frozen
+    engine_status: EngineStatus = EngineStatus(EngineState.READY, "offline", offline=True)  # noqa: RUF009 - frozen
+    pending: tuple[PendingMessage, ...] = ()
+    reports: tuple[PendingReport, ...] = ()
     address: str = "127.0.0.1:7654"
     state: RoomState = field(default_factory=RoomState)
     events: list[Event] = field(default_factory=list)
     said: list[tuple[str, bool]] = field(default_factory=list)
     sent: list[tuple[tuple[FileRef, ...], tuple[Quote, ...]]] = field(default_factory=list)
-    hosting: ScriptedHosting | None = None
-    parting: Parting | None = None
+    invites: ScriptedInvites | None = None
+    ended: SessionEnded | None = None
     connected: bool = True
     moderations: list[tuple[Measure, str, Role | None, str]] = field(default_factory=list)
     shares: list[bool] = field(default_factory=list)
@@ -139,14 +301,21 @@ class ScriptedSeat:
     running: int = 1
     takes_answers: bool = True
     typed: int = 0
-    listener: Listener | None = None
+    saved: str = "2026-11-21-garden-abcd"
+    emit: OnEvent = _nothing
+
+    def __post_init__(self) -> None:
+        self.messages = ScriptedMessages(self)
+        self.files = ScriptedFiles(self)
+        self.engine = ScriptedEngine(self)
+        self.approvals = ScriptedApprovals(self)
+        self.hosting = ScriptedHosting(self)
 
     def feed(self, *bodies: AnyBody, by: str = "") -> list[Event]:
         """Let these happen, one second apart, written by `by` or whoever fits."""
         events = [self._event(body, by) for body in bodies]
         for event in events:
-            if self.listener is not None:
-                self.listener.on_event(event)
+            self.emit(EventsRecorded((event,)))
         return events
 
     def _event(self, body: AnyBody, by: str) -> Event:
@@ -182,123 +351,20 @@ class ScriptedSeat:
         )
         return approval
 
-    def set_link(self, status: LinkStatus) -> None:
+    def set_link(self, status: ConnectionStatus) -> None:
         """Let the connection change."""
-        self.link = status
-        if self.listener is not None:
-            self.listener.on_link(status)
-
-    def listen(self, listener: Listener) -> None:
-        self.listener = listener
-
-    @property
-    def successor(self) -> HostRecord | None:
-        return None
-
-    @property
-    def saved(self) -> str:
-        return "2026-11-21-garden-abcd"
-
-    def say(
-        self,
-        text: str,
-        *,
-        emote: bool = False,
-        files: Sequence[FileRef] = (),
-        quotes: Sequence[Quote] = (),
-    ) -> None:
-        self.said.append((text, emote))
-        self.sent.append((tuple(files), tuple(quotes)))
-
-    async def attach(self, path: Path) -> FileRef:
-        self.attached.append(path)
-        await self.attaching.wait()
-        if self.attach_error is not None:
-            raise self.attach_error
-        content = path.read_bytes()
-        return FileRef(sha256(content).hexdigest(), path.name, len(content))
-
-    def bring(self, file: FileRef) -> bool:
-        self.brought.append(file)
-        return file.digest in self.places
-
-    def detach(self, digest: str) -> None:
-        self.detached.append(digest)
+        self.connection = status
+        self.emit(status)
 
     def carry(
         self, file: FileRef, done: int, way: Direction = Direction.UP, problem: str = ""
     ) -> None:
         """Let a file come so far."""
-        assert self.listener is not None
-        self.listener.on_transfer(Transfer(file.digest, file.name, way, done, file.size, problem))
-
-    def file(self, digest: str) -> Path | None:
-        return self.places.get(digest)
-
-    def moderate(
-        self, measure: Measure, name: str, *, role: Role | None = None, reason: str = ""
-    ) -> bool:
-        self.moderations.append((measure, name, role, reason))
-        return self.connected
-
-    def share(self, on: bool) -> bool:
-        self.shares.append(on)
-        return self.connected
-
-    def admit(self, knock: int, allow: bool) -> bool:
-        self.admissions.append((knock, allow))
-        return self.connected
-
-    def offer(self, name: str) -> bool:
-        self.offers.append(name)
-        return self.connected
-
-    def accept(self) -> bool:
-        self.accepted += 1
-        return self.connected
-
-    def typing(self) -> None:
-        self.typed += 1
-
-    def answer(self, approval: str, answer: Answer) -> bool:
-        if not self.takes_answers:
-            return False
-        self.answers.append((approval, answer))
-        return approval in self.state.open or approval in self.state.parked
-
-    def schema(self, approval: str) -> dict[str, Any] | None:
-        return self.schemas.get(approval)
-
-    def revoke(self, grant: int) -> bool:
-        self.revoked.append(grant)
-        kept = tuple(each for each in self.grants if each.id != grant)
-        found, self.grants = len(kept) < len(self.grants), kept
-        return found
-
-    def answer_backlog(self, choice: BacklogChoice) -> int | None:
-        backlog, self.backlog = self.backlog, None
-        return {"all": backlog, "latest": 1, "none": 0}[choice] if backlog else None
-
-    def auto(self, on: bool) -> bool:
-        self.autos.append(on)
-        self.engine = replace(self.engine, auto=on)
-        if self.listener is not None:
-            self.listener.on_engine(self.engine)
-        return self.engine.state is EngineState.READY
-
-    async def use_model(self, name: str) -> str:
-        self.models.append(name)
-        if self.model_error is not None:
-            raise self.model_error
-        return name
+        self.emit(Transfer(file.digest, file.name, way, done, file.size, problem))
 
     def prefer(self, text: str) -> bool:
         self.preferences.append(text)
         return self.connected
-
-    def stop(self, message: int | None = None) -> int:
-        self.stops.append(message)
-        return self.running
 
     def hurry(self) -> None:
         self.hurries += 1
@@ -339,13 +405,13 @@ class ScriptedDoorman:
     views: dict[str, View] = field(default_factory=dict)
     view_error: GenieError | None = None
 
-    async def open(self, opening: Opening, listener: Listener) -> ScriptedSeat:
+    async def open(self, opening: Opening, on_event: OnEvent) -> ScriptedSeat:
         self.openings.append(opening)
         if self.error is not None:
             raise self.error
-        self.seat.listen(listener)
-        for event in self.seat.events:
-            listener.on_event(event)
+        self.seat.emit = on_event
+        if self.seat.events:
+            on_event(EventsRecorded(tuple(self.seat.events)))
         return self.seat
 
     def saved(self) -> Sequence[SavedSummary]:

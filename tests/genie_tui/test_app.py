@@ -17,8 +17,8 @@ from textual.app import ComposeResult
 from textual.widgets import Static
 
 from genie_core.errors import GenieError
+from genie_core.room.client.model import NextStep, SessionEnded
 from genie_core.room.protocol.errors import OtherHost
-from genie_core.room.seat import Going, Parting
 from genie_tui.app import GenieApp
 from genie_tui.opening import JoinRoom, NewRoom
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
@@ -195,7 +195,7 @@ async def test_what_stands_open_above_a_room_goes_with_it(seat: ScriptedSeat) ->
         assert isinstance(app, GenieApp)
         await pilot.press("f1")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
-        before.post_message(RoomScreen.Parted(Parting(Going.REJOIN, "r1@ann", "parted")))
+        before.post_message(RoomScreen.Parted(SessionEnded(NextStep.REJOIN, "r1@ann", "parted")))
 
         def went_on() -> bool:
             screen = app.screen

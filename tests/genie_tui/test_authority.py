@@ -1,6 +1,7 @@
 import pytest
 from tests.genie_tui.scripted_seat import ScriptedSeat
 
+from genie_core.room.client.model import ConnectionState, ConnectionStatus
 from genie_core.room.protocol.events import (
     HostStarted,
     MemberJoined,
@@ -9,7 +10,6 @@ from genie_core.room.protocol.events import (
     RoomCreated,
     RoomSuspended,
 )
-from genie_core.room.seat import Link, LinkStatus
 from genie_tui.authority import UNCONNECTED, cannot_take_over, only_host, use_authority
 from genie_tui.order import Moderation, Share
 
@@ -44,9 +44,9 @@ def test_an_order_is_passed_on() -> None:
 def test_members_take_over_while_the_host_is_away() -> None:
     seat = seat_of("bob")
     assert "alice is hosting" in cannot_take_over(seat)
-    seat.link = LinkStatus(Link.RETRYING)
+    seat.connection = ConnectionStatus(ConnectionState.RETRYING)
     assert cannot_take_over(seat) == ""
-    seat.link = LinkStatus(Link.CLOSED)
+    seat.connection = ConnectionStatus(ConnectionState.CLOSED)
     assert cannot_take_over(seat)
     seat.feed(RoomSuspended())
     assert cannot_take_over(seat) == ""
@@ -55,14 +55,14 @@ def test_members_take_over_while_the_host_is_away() -> None:
 @pytest.mark.parametrize("role", ["guest", "observer"])
 def test_others_do_not(role: Role) -> None:
     seat = seat_of("bob", role)
-    seat.link = LinkStatus(Link.RETRYING)
+    seat.connection = ConnectionStatus(ConnectionState.RETRYING)
     assert "members" in cannot_take_over(seat)
 
 
 def test_those_who_are_banned_do_not() -> None:
     seat = seat_of("bob")
     seat.feed(MemberModerated("ban", "bob"), by="alice")
-    seat.link = LinkStatus(Link.RETRYING)
+    seat.connection = ConnectionStatus(ConnectionState.RETRYING)
     assert "members" in cannot_take_over(seat)
 
 

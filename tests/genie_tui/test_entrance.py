@@ -15,11 +15,11 @@ import msgspec
 import pytest
 from tests.genie_core.room.house import Ear
 
-from genie_core.room.participant import Participant
+from genie_core.room.client.model import ConnectionState, PendingMessage
+from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.errors import AddressInUse, RoomRefused, Unreachable
 from genie_core.room.protocol.events import FileRef, HostStarted, MessagePosted
-from genie_core.room.seat import Link, Seat, Unsent
 from genie_core.room.state.hosting import can_host
 from genie_core.room.transport.websocket import bind
 from genie_core.sessions.catalog import Catalog
@@ -51,10 +51,10 @@ def places(home: Path) -> Locations:
 @asynccontextmanager
 async def seat(
     name: str, opening: Opening, home: Path, settings: Settings | None = None
-) -> AsyncIterator[tuple[Participant, Ear]]:
+) -> AsyncIterator[tuple[JoinedRoom, Ear]]:
     ear = Ear()
     entered = await Entrance(name, settings or LOCAL, places(home)).enter(opening, ear)
-    assert isinstance(entered, Participant)
+    assert isinstance(entered, JoinedRoom)
     try:
         yield entered, ear
     finally:
@@ -86,14 +86,14 @@ def old_file(folder: Path, text: str) -> FileRef:
     return FileRef(digest, source.name, size)
 
 
-async def said(speaker: Seat, hearer: Seat, ear: Ear, text: str) -> None:
-    speaker.say(text)
+async def said(speaker: JoinedRoom, hearer: JoinedRoom, ear: Ear, text: str) -> None:
+    speaker.messages.send(text)
     await ear.until(lambda: text in {e.said.text for e in hearer.state.exchanges.values()})
 
 
 async def test_a_guest_keeps_a_copy_of_the_hosts_log(tmp_path: Path) -> None:
     async with seat("ann", NewRoom("Standup"), tmp_path) as (ann, _):
-        async with seat("ben", JoinRoom(ann.address, guest=True), tmp_path) as (ben, ear):
+        async with seat("ben", JoinRoom(ann.hosting.address, guest=True), tmp_path) as (ben, ear):
             await said(ann, ben, ear, "hello")
             shared = ben.state.head
         assert log_of(tmp_path, "ben") == log_of(tmp_path)[:shared]
@@ -120,7 +120,7 @@ async def test_a_host_misses_nothing_that_is_on_disk_before_they_are_seated(
 async def session_of_ann(home: Path) -> SavedSession:
     """A session of ann's with bob in it, as it is when both are gone."""
     async with seat("ann", NewRoom("Standup"), home / "a") as (ann, _):
-        join = JoinRoom(ann.address, guest=True)
+        join = JoinRoom(ann.hosting.address, guest=True)
         async with seat("bob", join, home / "b") as (bob, ear):
             await said(ann, bob, ear, "hello")
     return SavedSession.load(saved(home / "a"))
@@ -165,8 +165,8 @@ async def test_no_member_follows_who_hosts_an_import_of_their_room(tmp_path: Pat
     with SavedSession.load(copy).reader() as log:
         known = log.state()
     async with seat("ann", ResumeRoom(room.id), tmp_path / "z") as (host, _):
-        assert isinstance(host.hosting, Presence)
-        deed = host.hosting.deed
+        assert isinstance(host.hosting.invites, Presence)
+        deed = host.hosting.invites.deed
         assert deed is not None
         assert deed.room != known.room
         assert not can_host(known, deed)
@@ -207,7 +207,7 @@ async def test_the_name_that_was_chosen_wins(tmp_path: Path) -> None:
     source = await session_of_ann(tmp_path)
     entrance = Entrance("zoe", LOCAL, places(tmp_path / "a"), renamed=True)
     entered = await entrance.enter(ResumeRoom(source.id), Ear())
-    assert isinstance(entered, Participant)
+    assert isinstance(entered, JoinedRoom)
     assert (entered.state.host, entered.state.room) == ("zoe", source.id)
     await entered.leave()
     entrance = Entrance("bob", LOCAL, places(tmp_path / "a"), renamed=True)
@@ -217,7 +217,7 @@ async def test_the_name_that_was_chosen_wins(tmp_path: Path) -> None:
 
 async def test_coming_back_goes_on_from_the_copy(tmp_path: Path) -> None:
     async with seat("ann", NewRoom("Standup"), tmp_path) as (ann, own):
-        join = JoinRoom(ann.address, guest=True)
+        join = JoinRoom(ann.hosting.address, guest=True)
         async with seat("ben", join, tmp_path) as (ben, ear):
             await said(ann, ben, ear, "one")
         await said(ann, ann, own, "two")
@@ -230,7 +230,7 @@ async def test_coming_back_goes_on_from_the_copy(tmp_path: Path) -> None:
 
 async def test_another_room_at_a_known_address_is_simply_another_room(tmp_path: Path) -> None:
     async with seat("ann", NewRoom("First"), tmp_path / "a") as (ann, _):
-        address = ann.address
+        address = ann.hosting.address
         async with seat("ben", JoinRoom(address, guest=True), tmp_path / "b"):
             pass
     port = Settings(local=True, port=parse_address(address).port)
@@ -243,7 +243,7 @@ async def test_another_room_at_a_known_address_is_simply_another_room(tmp_path: 
 
 async def test_nothing_of_another_room_is_heard(tmp_path: Path) -> None:
     async with seat("ann", NewRoom("First"), tmp_path / "a") as (ann, _):
-        address = ann.address
+        address = ann.hosting.address
         async with seat("ben", JoinRoom(address, guest=True), tmp_path / "b") as (ben, ear):
             await said(ann, ben, ear, "secret of room one")
     port = Settings(local=True, port=parse_address(address).port)
@@ -268,14 +268,14 @@ async def test_who_is_let_in_and_then_fails_does_not_stay_as_a_ghost(
             patch.setattr(Catalog, "copy_of", refuse)
             with pytest.raises(DiskFailure):
                 await Entrance("ben", LOCAL, places(tmp_path / "b")).enter(
-                    JoinRoom(ann.address), Ear()
+                    JoinRoom(ann.hosting.address), Ear()
                 )
         await own.until(lambda: "ben" in ann.state.people and not ann.state.people["ben"].present)
 
 
 async def test_what_only_a_copy_knows_is_brought_back_and_the_copy_kept(tmp_path: Path) -> None:
     async with seat("ann", NewRoom("Standup"), tmp_path / "a") as (ann, _):
-        address = ann.address
+        address = ann.hosting.address
     shutil.copytree(tmp_path / "a", tmp_path / "old")
     settings = Settings(local=True, port=parse_address(address).port)
     async with (
@@ -310,7 +310,7 @@ async def test_without_a_chosen_port_a_second_room_finds_one(tmp_path: Path) -> 
         seat("ann", NewRoom("One"), tmp_path / "a") as (one, _),
         seat("ben", NewRoom("Two"), tmp_path / "b") as (two, _),
     ):
-        assert one.address != two.address
+        assert one.hosting.address != two.hosting.address
 
 
 async def test_a_room_is_open_in_one_process_at_a_time(tmp_path: Path) -> None:
@@ -340,7 +340,7 @@ async def test_what_can_not_be_resumed_says_so(tmp_path: Path) -> None:
     with pytest.raises(UnknownSession):
         await entrance.enter(ResumeRoom("nothing"), Ear())
     async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
-        async with seat("ben", JoinRoom(ann.address, guest=True), tmp_path / "b"):
+        async with seat("ben", JoinRoom(ann.hosting.address, guest=True), tmp_path / "b"):
             pass
         with pytest.raises(StillHosted, match="genie-tui join") as hosted:
             await entrance.enter(ResumeRoom(saved(tmp_path / "b").name), Ear())
@@ -363,7 +363,7 @@ async def test_a_former_host_who_joins_is_told_if_nobody_hosts_it(tmp_path: Path
 
 async def test_a_refused_visit_leaves_no_copy_and_can_be_tried_again(tmp_path: Path) -> None:
     async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
-        join = JoinRoom(ann.address, guest=True)
+        join = JoinRoom(ann.hosting.address, guest=True)
         with pytest.raises(RoomRefused):
             await Entrance("ann", LOCAL, places(tmp_path / "b")).enter(join, Ear())
         assert Catalog(tmp_path / "b" / "data" / "sessions").all() == []
@@ -393,7 +393,7 @@ async def visit(home, address):
     seat = await Entrance("ben", Settings(), Locations(home, home, home)).enter(
         JoinRoom(address, guest=True), ear
     )
-    seat.say("hello")
+    seat.messages.send("hello")
     await ear.until(lambda: seat.state.exchanges)
     await seat.leave()
 
@@ -405,20 +405,20 @@ print(",".join(sorted(vendors & set(sys.modules))))
 
 async def test_a_member_is_back_when_the_host_is(tmp_path: Path) -> None:
     async with seat("ann", NewRoom("Standup"), tmp_path / "a") as (ann, _):
-        address = ann.address
+        address = ann.hosting.address
         ear = Ear()
         ben = await Entrance("ben", LOCAL, places(tmp_path / "b")).enter(
             JoinRoom(address, guest=True), ear
         )
         await said(ann, ben, ear, "before")
-    await ear.until(lambda: ben.link.link is Link.RETRYING)
-    ben.say("meanwhile")
+    await ear.until(lambda: ben.connection.state is ConnectionState.RETRYING)
+    ben.messages.send("meanwhile")
     async with seat("ann", ResumeRoom(""), tmp_path / "a") as (ann, own):
-        assert ann.address == address
+        assert ann.hosting.address == address
         await own.until(
             lambda: [e.said.text for e in ann.state.exchanges.values()] == ["before", "meanwhile"]
         )
-        assert ben.link.link is Link.ONLINE
+        assert ben.connection.state is ConnectionState.ONLINE
         await ben.leave()
 
 
@@ -427,14 +427,18 @@ async def test_what_was_not_sent_when_one_left_is_sent_when_one_is_back(
     tmp_path: Path, who: str
 ) -> None:
     home = tmp_path / ("a" if who == "host" else "b")
-    late = [Unsent(f"id-{text}", text, emote=False, at=at) for at, text in enumerate("bc", 2)]
+    late = [
+        PendingMessage(f"id-{text}", text, emote=False, at=at) for at, text in enumerate("bc", 2)
+    ]
     async with seat("ann", NewRoom("Standup"), tmp_path / "a") as (ann, own):
-        join = JoinRoom(ann.address, guest=True)
+        join = JoinRoom(ann.hosting.address, guest=True)
         async with seat("ben", join, tmp_path / "b") as (ben, ear):
             leaver = ann if who == "host" else ben
             await said(leaver, ann, own, "a")
             (first,) = [e.said.id for e in ann.state.exchanges.values()]
-            arrived = Unsent(first, "a", emote=False, at=1.0)  # nobody wrote down that it has
+            arrived = PendingMessage(
+                first, "a", emote=False, at=1.0
+            )  # nobody wrote down that it has
             view = View(unsent=(arrived, *late))
             write_view(home / "data" / "sessions" / leaver.saved, view)
     async with seat("ann", ResumeRoom(""), tmp_path / "a") as (ann, own):
@@ -444,8 +448,8 @@ async def test_what_was_not_sent_when_one_left_is_sent_when_one_is_back(
         async with seat("ben", again, tmp_path / "b") as (ben, ear):
             await own.until(lambda: len(ann.state.exchanges) == 3)
             assert [e.said.text for e in ann.state.exchanges.values()] == ["a", "b", "c"]
-            await ear.until(lambda: not ben.unsent)
-            await own.until(lambda: not ann.unsent)
+            await ear.until(lambda: not ben.messages.pending)
+            await own.until(lambda: not ann.messages.pending)
 
 
 @pytest.mark.parametrize("who", ["host", "member"])
@@ -455,19 +459,19 @@ async def test_a_file_of_a_draft_or_of_an_unsent_message_is_still_there_days_lat
     home = tmp_path / ("a" if who == "host" else "b")
     async with (
         seat("ann", NewRoom("Standup"), tmp_path / "a") as (ann, _),
-        seat("ben", JoinRoom(ann.address, guest=True), tmp_path / "b") as (ben, _),
+        seat("ben", JoinRoom(ann.hosting.address, guest=True), tmp_path / "b") as (ben, _),
     ):
         folder = home / "data" / "sessions" / (ann if who == "host" else ben).saved
     drafted, unsent, forgotten = (old_file(folder, text) for text in ("drafted", "sent", "no"))
-    late = Unsent("late", "here", emote=False, at=1.0, files=(unsent,))
+    late = PendingMessage("late", "here", emote=False, at=1.0, files=(unsent,))
     write_view(folder, View(files=(drafted,), unsent=(late,)))
     async with seat("ann", ResumeRoom(""), tmp_path / "a") as (ann, own):
         again = RejoinRoom(ben.saved)
         async with seat("ben", again, tmp_path / "b") as (ben, _):
             seat_ = ann if who == "host" else ben
-            assert seat_.bring(drafted)
-            assert not seat_.bring(forgotten)
-            seat_.say("and this", files=(drafted,))
+            assert seat_.files.bring(drafted)
+            assert not seat_.files.bring(forgotten)
+            seat_.messages.send("and this", files=(drafted,))
             await own.until(lambda: len(ann.state.exchanges) == 2)
             files = [e.said.files for e in ann.state.exchanges.values()]
             assert [file.name for (file,) in files] == ["sent.txt", "drafted.txt"]
@@ -488,7 +492,7 @@ async def test_a_resumed_room_has_its_workspace_and_template(tmp_path: Path) -> 
 async def test_a_guest_never_loads_a_vendor_sdk(tmp_path: Path) -> None:
     async with seat("ann", NewRoom("Standup"), tmp_path / "a") as (ann, _):
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", GUEST, str(tmp_path / "b"), ann.address),
+            *(sys.executable, "-c", GUEST, str(tmp_path / "b"), ann.hosting.address),
             stdout=asyncio.subprocess.PIPE,
             cwd=Path(__file__).parents[2],
         )

@@ -2,7 +2,7 @@ import shlex
 
 import pytest
 
-from genie_core.room.departure import Item, Receipt
+from genie_core.room.participant.receipt import Item, Receipt
 from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText, exit_lines
 
 HOSTILE = "\x1b]0;x\x07\x9b31m\u202e$(touch /tmp/x); r1\nr2"

@@ -8,10 +8,9 @@ from tests.genie_core.room.house import Ear
 from tests.genie_tui.test_entrance import said, seat
 from tests.genie_tui.test_visitor import _pin, copy_of
 
-from genie_core.room.participant import Participant
+from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.errors import NoSuchFile
 from genie_core.room.protocol.events import FileRef
-from genie_core.room.seat import Seat
 from genie_core.room.server.file_worker import LEFTOVER
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.session import SavedSession
@@ -22,28 +21,28 @@ from genie_tui.opening import JoinRoom, NewRoom, RejoinRoom, ResumeRoom
 DATA = random.Random(11).randbytes(400_000)
 
 
-async def show(speaker: Seat, ear: Ear, folder: Path, data: bytes = DATA) -> FileRef:
+async def show(speaker: JoinedRoom, ear: Ear, folder: Path, data: bytes = DATA) -> FileRef:
     """Attach a file and send it with a message."""
     path = folder / "plan.bin"
     path.write_bytes(data)
-    file = await speaker.attach(path)
-    speaker.say("see this", files=[file])
+    file = await speaker.files.attach(path)
+    speaker.messages.send("see this", files=[file])
     await ear.until(lambda: any(each.said.files for each in speaker.state.exchanges.values()))
     return file
 
 
-async def has(seat: Seat, ear: Ear, file: FileRef) -> Path:
+async def has(seat: JoinedRoom, ear: Ear, file: FileRef) -> Path:
     """Wait until a file is here; returns where."""
-    await ear.until(lambda: seat.file(file.digest))
-    path = seat.file(file.digest)
+    await ear.until(lambda: seat.files.path(file.digest))
+    path = seat.files.path(file.digest)
     assert path is not None
     assert path.read_bytes() == DATA
     return path
 
 
-def back(home: Path, name: str, host: Participant, host_home: Path) -> RejoinRoom:
+def back(home: Path, name: str, host: JoinedRoom, host_home: Path) -> RejoinRoom:
     """The way to where a room is hosted now, from somebody's copy."""
-    return RejoinRoom(copy_of(home, name).id, (host.address,), _pin(host_home), guest=True)
+    return RejoinRoom(copy_of(home, name).id, (host.hosting.address,), _pin(host_home), guest=True)
 
 
 async def room_of_three(tmp_path: Path, *, carol_is_there: bool) -> FileRef:
@@ -53,7 +52,7 @@ async def room_of_three(tmp_path: Path, *, carol_is_there: bool) -> FileRef:
     """
     a, b, c = tmp_path / "a", tmp_path / "b", tmp_path / "c"
     async with seat("alice", NewRoom("One"), a) as (alice, heard):
-        join = JoinRoom(alice.address, guest=True)
+        join = JoinRoom(alice.hosting.address, guest=True)
         async with seat("bob", join, b) as (bob, ear):
             async with seat("carol", join, c) as (carol, hers):
                 await said(alice, carol, hers, "hello")
@@ -89,7 +88,7 @@ async def test_a_host_who_lacks_a_file_gets_it_from_whoever_has_it(
     file = await room_of_three(tmp_path, carol_is_there=carol_is_there)
     async with seat("carol", ResumeRoom(copy_of(c, "carol").id), c) as (carol, hers):
         async with (
-            seat("dave", JoinRoom(carol.address, guest=True), d) as (dave, ear),
+            seat("dave", JoinRoom(carol.hosting.address, guest=True), d) as (dave, ear),
             seat("bob", back(b, "bob", carol, c), b) as (bob, his),
         ):
             await has(carol, hers, file)
@@ -103,7 +102,7 @@ async def test_a_host_who_lacks_a_file_gets_it_from_whoever_has_it(
 async def test_files_that_never_arrived_are_fetched_at_the_next_visit(tmp_path: Path) -> None:
     a, b = tmp_path / "a", tmp_path / "b"
     async with seat("alice", NewRoom("One"), a) as (alice, heard):
-        join = JoinRoom(alice.address, guest=True)
+        join = JoinRoom(alice.hosting.address, guest=True)
         async with seat("bob", join, b) as (bob, ear):
             file = await show(alice, heard, tmp_path)
             await has(bob, ear, file)
@@ -117,16 +116,16 @@ async def test_a_second_terminal_opens_what_the_first_one_has_and_attaches_nothi
 ) -> None:
     a, b = tmp_path / "a", tmp_path / "b"
     async with seat("alice", NewRoom("One"), a) as (alice, heard):
-        join = JoinRoom(alice.address, guest=True)
+        join = JoinRoom(alice.hosting.address, guest=True)
         async with seat("bob", join, b) as (first, ear), seat("bob", join, b) as (second, other):
             file = await show(alice, heard, tmp_path)
             path = await has(first, ear, file)
             await other.until(lambda: any(e.said.files for e in second.state.exchanges.values()))
-            assert second.file(file.digest) == path
+            assert second.files.path(file.digest) == path
             with pytest.raises(NoSuchFile, match="at your other terminal"):
-                await second.attach(tmp_path / "plan.bin")
-            second.detach(file.digest)
-            second.say("and on", files=[file])
+                await second.files.attach(tmp_path / "plan.bin")
+            second.files.detach(file.digest)
+            second.messages.send("and on", files=[file])
             await heard.until(lambda: len(alice.state.exchanges) == 2)
 
 
@@ -195,8 +194,8 @@ def test_a_copy_without_files_is_taken_over_just_so(tmp_path: Path) -> None:
 async def test_what_a_message_waits_for_is_sent_though_it_is_taken_back(tmp_path: Path) -> None:
     async with seat("alice", NewRoom("One"), tmp_path / "a") as (alice, heard):
         (tmp_path / "plan.bin").write_bytes(DATA)
-        file = await alice.attach(tmp_path / "plan.bin")
-        alice.say("see", files=[file])
-        alice.detach(file.digest)
+        file = await alice.files.attach(tmp_path / "plan.bin")
+        alice.messages.send("see", files=[file])
+        alice.files.detach(file.digest)
         await heard.until(lambda: alice.state.exchanges)
-        assert not alice.unsent
+        assert not alice.messages.pending

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.room.seat import Severity
+from genie_core.room.client.model import Severity
 from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.storage.atomic import replace_file
 from genie_tui.hosting import PASSES_NAME, SAVED, PassFile

@@ -12,7 +12,7 @@ import pytest
 from tests.genie_tui.scripted_seat import (
     HandClock,
     ScriptedDoorman,
-    ScriptedHosting,
+    ScriptedInvites,
     ScriptedSeat,
     in_room,
     until,
@@ -22,10 +22,10 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from genie_core.errors import GenieError
-from genie_core.room.departure import QUICK_GRACE, Ending, Item, Receipt
-from genie_core.room.protocol.errors import LeftInDisorder
+from genie_core.room.client.model import PendingMessage
+from genie_core.room.participant.receipt import Ending, Item, LeftInDisorder, Receipt
 from genie_core.room.protocol.events import FileRef, MemberJoined, MemberLeft
-from genie_core.room.seat import Unsent
+from genie_core.runtime.grace import QUICK_GRACE
 from genie_core.sessions.view_state import View
 from genie_tui.app import GenieApp
 from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText, exit_lines
@@ -52,7 +52,7 @@ WORDS = UnsavedInput(
 @pytest.fixture
 def seat() -> ScriptedSeat:
     """A host's seat in a room where nobody else is."""
-    made = ScriptedSeat(hosting=ScriptedHosting())
+    made = ScriptedSeat(invites=ScriptedInvites())
     made.open_room()
     made.feed(MemberLeft("bob"), by="bob")
     return made
@@ -361,7 +361,7 @@ async def full_disk(
     async with in_room(seat, doorman=doorman, clock=clock) as (screen, pilot):
         await until(pilot, lambda: seat.saved in doorman.views)
         doorman.view_error = GenieError("your draft can't be kept: No space left on device")
-        seat.unsent = (Unsent("1", "first\nwords", emote=False, at=1.0, files=(plan,)),)
+        seat.pending = (PendingMessage("1", "first\nwords", emote=False, at=1.0, files=(plan,)),)
         screen.draft = "half a [b]sen"
         app = pilot.app
         assert isinstance(app, GenieApp)
@@ -464,7 +464,7 @@ async def test_a_disk_that_fills_while_leaving_loses_nothing_either(seat: Script
         await pilot.press("ctrl+q")
         await until(pilot, lambda: seat.leaves)
         doorman.view_error = GenieError("No space left on device")
-        seat.unsent = (Unsent("1", "late words", emote=False, at=1.0),)
+        seat.pending = (PendingMessage("1", "late words", emote=False, at=1.0),)
         seat.leaving.set()
         await until(pilot, lambda: isinstance(app.screen, UnsavedScreen))
         await pilot.press("escape")  # it is too late to stay
@@ -510,7 +510,7 @@ async def test_a_signal_does_not_wait_for_an_answer(
         await pilot.press("ctrl+q")
         await until(pilot, lambda: seat.leaves)
         doorman.view_error = GenieError("No space left on device")
-        seat.unsent = (Unsent("1", "late words", emote=False, at=1.0),)
+        seat.pending = (PendingMessage("1", "late words", emote=False, at=1.0),)
         seat.leaving.set()
         await choose(pilot, clock, "w")
         await until(pilot, lambda: isinstance(app.screen, AskLineScreen))
@@ -567,7 +567,7 @@ async def test_a_signal_asks_nobody_and_ends_a_question(crowd: ScriptedSeat) -> 
 
 
 async def test_a_member_leaves_without_a_question(crowd: ScriptedSeat) -> None:
-    crowd.hosting = None
+    crowd.hosting.invites = None
     clock = HandClock()
     async with in_room(crowd, clock=clock) as (_, pilot):
         await pilot.press("ctrl+q")

@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 
 from genie_core.errors import GenieError
+from genie_core.room.client.model import PendingMessage, PendingReport
 from genie_core.room.protocol.events import FileRef, Quote
-from genie_core.room.seat import Unrecorded, Unsent
 from genie_core.storage.atomic import read_file, reason, replace_file
 
 VIEW_NAME: Final = "view.json"
@@ -49,8 +49,8 @@ class View(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     find: str = ""
     reasons: bool = False
     seen: int = 0
-    unsent: tuple[Unsent, ...] = ()
-    unrecorded: tuple[Unrecorded, ...] = ()
+    unsent: tuple[PendingMessage, ...] = ()
+    unrecorded: tuple[PendingReport, ...] = ()
     files: tuple[FileRef, ...] = ()
     quotes: tuple[Quote, ...] = ()
 
@@ -99,7 +99,7 @@ def write_view(folder: Path, view: View) -> None:
         raise ViewNotKept(file, reason(error)) from error
 
 
-def together(*kept: tuple[Unsent, ...]) -> tuple[Unsent, ...]:
+def together(*kept: tuple[PendingMessage, ...]) -> tuple[PendingMessage, ...]:
     """Unsent messages from several places, each once, in the order in which they were typed."""
     merged = heapq.merge(*kept, key=lambda unsent: unsent.at)  # which a clock set back can't mix up
     return tuple({unsent.id: unsent for unsent in merged}.values())

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 from textual.screen import Screen
@@ -12,10 +12,9 @@ from genie_core.errors import GenieError
 from genie_core.privacy.redaction import secrets_in
 from genie_core.room.files.transfer import Transfer
 from genie_core.room.protocol.events import FileRef, Quote
-from genie_core.room.seat import Seat
 from genie_core.text.safe import visible_line
-from genie_tui.bridge import Doorman
 from genie_tui.commands import Speech, typed
+from genie_tui.doorman import Doorman
 from genie_tui.order import Attach, Detach, Thread
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.transfers import FileTransfers
@@ -30,6 +29,9 @@ from genie_tui.widgets.composer.attachments import (
     sending_question,
 )
 from genie_tui.widgets.composer.composer import Composer
+
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
 
 LOOK: Final = 0.5
 """Seconds that the disk may take to say whether a paste names files."""
@@ -47,7 +49,7 @@ class AttachmentController:
         screen: Screen[None],
         composer: Composer,
         doorman: Doorman,
-        seat: Callable[[], Seat | None],
+        seat: "Callable[[], JoinedRoom | None]",
         transfers: FileTransfers,
         clock: Callable[[], float],
     ) -> None:
@@ -64,7 +66,7 @@ class AttachmentController:
         composer.claim_key = self._claim_key
         composer.may_be_empty = lambda: bool(self.attached)
 
-    def carry_out(self, seat: Seat, order: Attach | Detach | Thread) -> None:
+    def carry_out(self, seat: "JoinedRoom", order: Attach | Detach | Thread) -> None:
         """Carry out a command in the background, or say why not."""
         match order:
             case Attach(text=text):
@@ -82,7 +84,7 @@ class AttachmentController:
         quoted = (line.text for quote in self.attached.quotes for line in quote.lines)
         return secrets_in("\n".join((text, *quoted)))
 
-    def say(self, seat: Seat, line: Speech) -> None:
+    def say(self, seat: "JoinedRoom", line: Speech) -> None:
         """Send a message with its attachments, after a question if agents get them.
 
         A draft that is not sent returns to the composer. Raises a `GenieError` if the message is
@@ -90,7 +92,7 @@ class AttachmentController:
         """
         if not self.attached:
             if line.text.strip():
-                seat.say(line.text, emote=line.emote)
+                seat.messages.send(line.text, emote=line.emote)
         elif self.attached.reading:
             self._give_back(line)
             self._complain("A file is still being read; your draft is kept.")
@@ -104,9 +106,11 @@ class AttachmentController:
         if any(file.digest == transfer.digest for file in self.attached.files):
             self.line.show()
 
-    def take_back(self, seat: Seat, files: Sequence[FileRef], quotes: Sequence[Quote]) -> list[str]:
+    def take_back(
+        self, seat: "JoinedRoom", files: Sequence[FileRef], quotes: Sequence[Quote]
+    ) -> list[str]:
         """Attach these again; returns the names of files that are gone."""
-        there = [file for file in files if seat.bring(file)]
+        there = [file for file in files if seat.files.bring(file)]
         for file in there:
             self.attached.add(file)
         self.attached.quotes += [quote for quote in quotes if quote not in self.attached.quotes]
@@ -115,18 +119,18 @@ class AttachmentController:
 
     # Files
 
-    async def _attach_named(self, seat: Seat, text: str) -> None:
+    async def _attach_named(self, seat: "JoinedRoom", text: str) -> None:
         paths = await asyncio.to_thread(files_named, text)
         if not paths:
             self._complain(f"There is no file {visible_line(text)}.")
         await self._attach(seat, paths)
 
-    async def _attach(self, seat: Seat, paths: tuple[Path, ...]) -> None:
+    async def _attach(self, seat: "JoinedRoom", paths: tuple[Path, ...]) -> None:
         self.attached.reading += paths
         self.line.show()
         for path in paths:
             try:
-                file = await seat.attach(path)
+                file = await seat.files.attach(path)
             except GenieError as error:
                 self._complain(str(error))
             else:
@@ -176,7 +180,7 @@ class AttachmentController:
 
     # Quotes
 
-    async def _quote(self, seat: Seat, order: Thread) -> None:
+    async def _quote(self, seat: "JoinedRoom", order: Thread) -> None:
         try:
             quote = await asyncio.to_thread(self._doorman.quote, order.room, order.last)
         except GenieError as error:
@@ -196,7 +200,7 @@ class AttachmentController:
 
     # Sending
 
-    async def _ask_and_say(self, seat: Seat, line: Speech) -> None:
+    async def _ask_and_say(self, seat: "JoinedRoom", line: Speech) -> None:
         attached = self.attached
         text = sending_question(line.text, attached.files, attached.quotes, seat.state, seat.name)
         agreed = False
@@ -214,9 +218,9 @@ class AttachmentController:
                 self._give_back(line)
                 self._complain(str(error))
 
-    def _send(self, seat: Seat, line: Speech) -> None:
+    def _send(self, seat: "JoinedRoom", line: Speech) -> None:
         files, quotes = tuple(self.attached.files), tuple(self.attached.quotes)
-        seat.say(line.text, emote=line.emote, files=files, quotes=quotes)
+        seat.messages.send(line.text, emote=line.emote, files=files, quotes=quotes)
         self.attached.take()
         self.line.show()
 

@@ -3,11 +3,10 @@
 import asyncio
 import shlex
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from textual.screen import Screen
 
-from genie_core.room.seat import Seat
 from genie_core.text.safe import visible_line
 from genie_tui.commands import BY_NAME, COMMANDS, Sort
 from genie_tui.screens.file_desk import FileDesk
@@ -16,6 +15,9 @@ from genie_tui.widgets.composer.completion import Completions, Words
 from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.composer.path_completion import PathCompletion, names_in
 from genie_tui.widgets.join_requests import JoinRequests
+
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
 
 AGENTS: Final = ("genie", "system")
 """Names that address the agents, completed after an `@` like a person's."""
@@ -34,7 +36,7 @@ class Candidates:
         self,
         screen: Screen[None],
         composer: Composer,
-        seat: Callable[[], Seat | None],
+        seat: "Callable[[], JoinedRoom | None]",
         files: FileDesk,
         attachments: Attachments,
         door: JoinRequests,

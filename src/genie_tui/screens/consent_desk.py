@@ -1,13 +1,13 @@
 """What is done about allowing tool calls beside the card: what waits, edits, grants, auto mode."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from textual.content import Content
 from textual.screen import Screen
 
+from genie_core.room.client.model import Answer, EngineState
 from genie_core.room.engine.backlog import BacklogChoice
-from genie_core.room.seat import Answer, EngineState, Seat
 from genie_core.room.state.thread import ToolApproval
 from genie_core.text.format import counted
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
@@ -17,6 +17,9 @@ from genie_tui.widgets.approvals.panel import ApprovalPanel
 from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.status_bar import StatusBar
+
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
 
 ASK_AUTO: Final = (
     "Whatever your agents want to do for your own messages is then done at once: they write files, "
@@ -48,9 +51,9 @@ class ConsentDesk:
         self._approvals = approvals
         self._clock = clock
 
-    def begin(self, seat: Seat) -> None:
+    def begin(self, seat: "JoinedRoom") -> None:
         """Show what waits for this person in this room from now on."""
-        self._approvals().bind(seat.state, seat.name, seat.answer)
+        self._approvals().bind(seat.state, seat.name, seat.approvals.answer)
         self._show_waiting()
 
     def refresh(self) -> None:
@@ -63,13 +66,13 @@ class ConsentDesk:
         self._approvals().close_room()
         self._show_waiting()
 
-    def not_taken(self, seat: Seat | None) -> None:
+    def not_taken(self, seat: "JoinedRoom | None") -> None:
         """Say why an answer changed nothing."""
-        state = seat.engine.state if seat is not None else EngineState.ABSENT
+        state = seat.engine.status.state if seat is not None else EngineState.ABSENT
         why = _NOT_TAKEN.get(state, "That tool call does not wait any more.")
         self._screen.notify(why, severity="warning")
 
-    def edit(self, seat: Seat, proposal: ToolApproval) -> None:
+    def edit(self, seat: "JoinedRoom", proposal: ToolApproval) -> None:
         """Let the person change a call and allow it."""
         if proposal.withheld and not proposal.arguments:
             self._screen.notify(UNSEEN, severity="warning")
@@ -81,34 +84,36 @@ class ConsentDesk:
         _ = self._screen.app.push_screen(
             EditCallScreen(
                 proposal,
-                seat.schema(proposal.id),
+                seat.approvals.schema(proposal.id),
                 lambda: self._approvals().waits(proposal.id),
                 allow,
                 self._clock,
             )
         )
 
-    def grants(self, seat: Seat) -> None:
+    def grants(self, seat: "JoinedRoom") -> None:
         """Show what the person allowed."""
         _ = self._screen.app.push_screen(GrantsScreen(seat))
 
-    def auto(self, seat: Seat, *, on: bool) -> None:
+    def auto(self, seat: "JoinedRoom", *, on: bool) -> None:
         """Turn auto mode off at once, or on if the person means it."""
-        if seat.engine.state is not EngineState.READY:
+        if seat.engine.status.state is not EngineState.READY:
             self._screen.notify(NO_ENGINE, severity="warning")
-        elif on == seat.engine.auto:
+        elif on == seat.engine.status.auto:
             self._screen.notify(f"Auto mode is {'on' if on else 'off'} already.")
         elif on:
             self._screen.run_worker(self._turn_on(seat), group="auto")
         else:
-            seat.auto(False)  # noqa: FBT003 - a seat's one argument
+            seat.engine.set_auto(on=False)
             self._screen.notify("Auto mode is off: tool calls are asked about again.")
 
-    def answer_backlog(self, seat: Seat, choice: BacklogChoice) -> None:
+    def answer_backlog(self, seat: "JoinedRoom", choice: BacklogChoice) -> None:
         """Let messages from before be answered, or not, and say what becomes of them."""
-        answered = seat.answer_backlog(choice)
+        answered = seat.engine.choose(choice)
         if answered is None:
-            why = _NOT_TAKEN.get(seat.engine.state, "No messages from before wait to be answered.")
+            why = _NOT_TAKEN.get(
+                seat.engine.status.state, "No messages from before wait to be answered."
+            )
             self._screen.notify(why, severity="warning")
         elif answered:
             messages = counted(answered, "message")
@@ -116,11 +121,11 @@ class ConsentDesk:
         else:
             self._screen.notify("The messages from before stay unanswered, and the log says so.")
 
-    async def _turn_on(self, seat: Seat) -> None:
+    async def _turn_on(self, seat: "JoinedRoom") -> None:
         ask = ConfirmScreen(
             "Allow all calls without asking you?", Content(ASK_AUTO), "turn it on", self._clock
         )
-        if await self._screen.app.push_screen_wait(ask) and not seat.auto(True):  # noqa: FBT003 - as above
+        if await self._screen.app.push_screen_wait(ask) and not seat.engine.set_auto(on=True):
             self._screen.notify(NO_ENGINE, severity="warning")
 
     def _show_waiting(self) -> None:

@@ -1,11 +1,11 @@
 """Who carries out what a person orders in a room."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from textual.screen import Screen
 
-from genie_core.room.seat import Seat
-from genie_tui.bridge import Doorman
+from genie_tui.doorman import Doorman
 from genie_tui.order import (
     Admission,
     AnswerBacklog,
@@ -43,6 +43,9 @@ from genie_tui.widgets.join_requests import JoinRequests
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.timeline import Timeline
 
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
+
 
 class Desks:
     """The parts of a room's screen that act on orders, with the widgets they share.
@@ -54,7 +57,7 @@ class Desks:
         self,
         screen: Screen[None],
         doorman: Doorman,
-        seat: Callable[[], Seat | None],
+        seat: "Callable[[], JoinedRoom | None]",
         take_over: Callable[[], None],
         clock: Callable[[], float],
     ) -> None:
@@ -77,7 +80,7 @@ class Desks:
         )
         self.who = WhoDesk(screen)
 
-    def carry_out(self, seat: Seat, order: Order | None) -> None:
+    def carry_out(self, seat: "JoinedRoom", order: Order | None) -> None:
         """Do it, or tell the person why not. Nothing is nothing to do."""
         match order:
             case Invite() | Moderation() | Share() | Host() | Admission():

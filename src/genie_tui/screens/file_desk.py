@@ -3,17 +3,20 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
 from genie_core.room.protocol.events import FileRef
 from genie_core.room.protocol.names import fold_name
-from genie_core.room.seat import Seat
 from genie_core.room.state.thread import MessageThread
 from genie_core.text.safe import visible_line
 from genie_tui.order import Open, Save
 from genie_tui.received import copy_to_show, save_to, show
+
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
 
 
 class FileDesk:
@@ -23,14 +26,14 @@ class FileDesk:
         self._screen = screen
         self._chosen = chosen
 
-    def carry_out(self, seat: Seat, order: Save | Open) -> None:
+    def carry_out(self, seat: "JoinedRoom", order: Save | Open) -> None:
         """Do it in the background, or say why not."""
         file = self.find(seat, order.file)
         if file is None:
             named = f"called {visible_line(order.file)}" if order.file else "here"
             self._complain(f"There is no file {named}.")
             return
-        place = seat.file(file.digest)
+        place = seat.files.path(file.digest)
         if place is None:
             self._complain(f"{visible_line(file.name)} has not arrived yet.")
         elif isinstance(order, Save):
@@ -38,7 +41,7 @@ class FileDesk:
         else:
             self._screen.run_worker(self._open(place, file.name), group="files")
 
-    def find(self, seat: Seat, wanted: str) -> FileRef | None:
+    def find(self, seat: "JoinedRoom", wanted: str) -> FileRef | None:
         """A file by its number in a message, or by its name; the first of a message without either.
 
         The message is the selected one, if it has files, else the newest that has some. A name is
@@ -56,11 +59,11 @@ class FileDesk:
         name = fold_name(wanted)
         return next((f for files in messages for f in files if fold_name(f.name) == name), None)
 
-    def names(self, seat: Seat) -> list[str]:
+    def names(self, seat: "JoinedRoom") -> list[str]:
         """The names of all files, the likeliest to be meant first."""
         return list(dict.fromkeys(f.name for files in self._messages(seat) for f in files))
 
-    def _messages(self, seat: Seat) -> Iterator[tuple[FileRef, ...]]:
+    def _messages(self, seat: "JoinedRoom") -> Iterator[tuple[FileRef, ...]]:
         chosen = self._chosen()
         if chosen is not None and chosen.said.files:
             yield chosen.said.files

@@ -2,21 +2,26 @@
 
 from collections.abc import Callable
 from time import time
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
+from genie_core.room.client.model import ConnectionState, ConnectionStatus
+from genie_core.room.protocol.frames import HostingOffered, JoinRequested
 from genie_core.room.protocol.names import fold_name
-from genie_core.room.seat import Hosting, Knock, Link, LinkStatus, Seat
 from genie_core.text.safe import visible_line
 from genie_tui.authority import UNCONNECTED, cannot_take_over, only_host, use_authority
 from genie_tui.order import Admission, Host, Invite, Moderation, Share
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.invite import InviteScreen, Terms, renewed
 from genie_tui.widgets.banner import Banner
-from genie_tui.widgets.join_requests import Caller, HostOffer, JoinRequests
+from genie_tui.widgets.join_requests import Caller, JoinRequests
+
+if TYPE_CHECKING:
+    from genie_core.room.participant.config import Invites
+    from genie_core.room.participant.room import JoinedRoom
 
 PATIENCE: Final = 60.0
 """Seconds without the host after which a member is told that they can host."""
@@ -44,7 +49,9 @@ class HostDesk:
         self._terms = Terms()
         self._away_since: float | None = None
 
-    def carry_out(self, seat: Seat, order: Invite | Moderation | Share | Host | Admission) -> None:
+    def carry_out(
+        self, seat: "JoinedRoom", order: Invite | Moderation | Share | Host | Admission
+    ) -> None:
         """Do it, or say why not."""
         match order:
             case Invite():
@@ -56,9 +63,9 @@ class HostDesk:
             case Admission():
                 self._admit(seat, order)
 
-    def invite(self, seat: Seat, order: Invite) -> None:
+    def invite(self, seat: "JoinedRoom", order: Invite) -> None:
         """Show the invite, a new one if that is ordered."""
-        hosting = seat.hosting
+        hosting = seat.hosting.invites
         if hosting is None:
             self._complain(only_host(seat) or "This terminal does not host the room.")
             return
@@ -72,7 +79,7 @@ class HostDesk:
         else:
             self._show_invite(hosting, seat.state.title)
 
-    def take_over(self, seat: Seat, *, surely: bool) -> None:
+    def take_over(self, seat: "JoinedRoom", *, surely: bool) -> None:
         """Let this person host the room from their copy, if its host is away.
 
         Unless it is meant `surely`, they are asked first while the host has not been away for long:
@@ -85,13 +92,13 @@ class HostDesk:
         else:
             self._screen.run_worker(self._ask_to_take_over(seat), group="take over")
 
-    def _may_be_back_soon(self, seat: Seat) -> bool:
+    def _may_be_back_soon(self, seat: "JoinedRoom") -> bool:
         """Whether the host is away for less than a minute, or so shortly that nobody told us."""
-        if seat.link.link is not Link.RETRYING:
+        if seat.connection.state is not ConnectionState.RETRYING:
             return False
         return self._away_since is None or self._clock() - self._away_since < PATIENCE
 
-    async def _ask_to_take_over(self, seat: Seat) -> None:
+    async def _ask_to_take_over(self, seat: "JoinedRoom") -> None:
         host = visible_line(seat.state.host)
         text = Content(
             f"{host} has not been away for a minute yet. If they come back, there are two rooms "
@@ -102,29 +109,29 @@ class HostDesk:
         if await self._screen.app.push_screen_wait(ask) and not cannot_take_over(seat):
             self._take_over()
 
-    def answer(self, seat: Seat, caller: Caller, *, allow: bool) -> None:
+    def answer(self, seat: "JoinedRoom", caller: Caller, *, allow: bool) -> None:
         """Answer somebody at the door."""
-        if isinstance(caller, Knock):
-            taken = seat.admit(caller.id, allow)
+        if isinstance(caller, JoinRequested):
+            taken = seat.hosting.admit(caller.knock, allow)
         else:
-            taken = not allow or seat.accept()
+            taken = not allow or seat.hosting.accept()
         if taken:
             self._door.remove_caller(caller)
         else:
             self._complain(UNCONNECTED)
-        if taken and allow and isinstance(caller, HostOffer):
+        if taken and allow and isinstance(caller, HostingOffered):
             self._screen.notify(f"You host the room as soon as {visible_line(caller.by)} leaves.")
 
-    def link_changed(self, status: LinkStatus) -> None:
+    def link_changed(self, status: ConnectionStatus) -> None:
         """Take note of how the connection is, and of since when."""
-        if status.link is not Link.RETRYING:
+        if status.state is not ConnectionState.RETRYING:
             self._away_since = None
         elif self._away_since is None:
             self._away_since = self._clock()
-        if status.link is Link.CLOSED:
+        if status.state is ConnectionState.CLOSED:
             self._door.clear()
 
-    def second_passed(self, seat: Seat) -> None:
+    def second_passed(self, seat: "JoinedRoom") -> None:
         """Offer to take over once the host has been away for long."""
         since = self._away_since
         if since is None or self._clock() - since < PATIENCE or cannot_take_over(seat):
@@ -134,19 +141,19 @@ class HostDesk:
             f"{host} has been away for a minute: f8 or /host goes on with the room from your copy."
         )
 
-    def _host(self, seat: Seat, name: str) -> None:
+    def _host(self, seat: "JoinedRoom", name: str) -> None:
         if not name:
             self.take_over(seat, surely=True)
         elif objection := only_host(seat):
             self._complain(objection)
         elif fold_name(name) == fold_name(seat.name):
             self._complain("You are the host already.")
-        elif seat.offer(name):
+        elif seat.hosting.offer(name):
             self._screen.notify(f"Asking {visible_line(name)} whether they would host…")
         else:
             self._complain(UNCONNECTED)
 
-    def _admit(self, seat: Seat, order: Admission) -> None:
+    def _admit(self, seat: "JoinedRoom", order: Admission) -> None:
         knocks = self._door.knocks_by(order.name)
         if objection := only_host(seat):
             self._complain(objection)
@@ -157,7 +164,7 @@ class HostDesk:
         else:
             self.answer(seat, knocks[0], allow=order.allow)
 
-    def _show_invite(self, hosting: Hosting, title: str) -> None:
+    def _show_invite(self, hosting: "Invites", title: str) -> None:
         _ = self._screen.app.push_screen(
             InviteScreen(hosting, title, self._terms, self._clock), self._remember
         )

@@ -19,7 +19,7 @@ from genie_core.errors import GenieError
 from genie_core.text.format import ago
 from genie_core.text.safe import visible_line
 from genie_tui.action import Scope
-from genie_tui.bridge import Doorman, SavedSummary
+from genie_tui.doorman import Doorman, SavedSummary
 from genie_tui.keymap import bindings
 from genie_tui.nearby import NearbyRoom
 from genie_tui.onboarding import Onboarding

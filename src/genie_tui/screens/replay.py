@@ -20,7 +20,7 @@ from genie_core.sessions.replay.landmarks import Landmark, message_of
 from genie_core.sessions.replay.player import Recording, ReplayMoment
 from genie_core.text.safe import visible_line
 from genie_tui.action import Scope
-from genie_tui.bridge import Doorman
+from genie_tui.doorman import Doorman
 from genie_tui.keymap import bindings
 from genie_tui.opening import ReplayRoom
 from genie_tui.screens.dialogs.full_view import FullViewScreen

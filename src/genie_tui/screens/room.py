@@ -1,8 +1,8 @@
 """The room screen: everything on it is a fold over the room's events."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, assert_never
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -16,40 +16,42 @@ from textual.screen import Screen
 from textual.widgets import Footer
 
 from genie_core.errors import GenieError
-from genie_core.room.departure import excerpt
-from genie_core.room.seat import (
-    Link,
-    LinkStatus,
-    Parting,
-    Seat,
+from genie_core.room.client.events import (
+    EventsRecorded,
+    MessageRejected,
+    Notice,
+    OtherHostsChanged,
+    PendingChanged,
+    RoomRenamed,
+)
+from genie_core.room.client.model import (
+    ConnectionState,
+    ConnectionStatus,
+    EngineStatus,
+    SessionEnded,
     Severity,
+)
+from genie_core.room.files.transfer import Transfer
+from genie_core.room.participant.receipt import excerpt
+from genie_core.room.protocol.events import Event
+from genie_core.room.protocol.frames import (
+    AgentProgress,
+    AnswerDelta,
+    HostingAccepted,
+    HostingOffered,
+    JoinRequested,
+    MemberTyping,
 )
 from genie_core.sessions.lock import SessionInUse
 from genie_core.text.safe import visible_line
 from genie_tui.action import Scope
-from genie_tui.bridge import (
-    Bridge,
-    DeltaArrived,
-    Doorman,
-    EngineChanged,
-    EventsArrived,
-    HostingAccepted,
-    HostingOffered,
-    KnockArrived,
-    LinkChanged,
-    Notice,
-    ProgressMade,
-    Rejected,
-    RivalsChanged,
-    SomebodyTyping,
-    TransferMoved,
-    UnsentChanged,
-)
+from genie_tui.doorman import Doorman
 from genie_tui.keymap import bindings, by_key
 from genie_tui.notifications import Bell
 from genie_tui.opening import NewRoom, Opening, Question, ReplayRoom, question_after
 from genie_tui.order import Invite, UseModel
 from genie_tui.palette import RoomActions
+from genie_tui.room_feed import RoomFeed
 from genie_tui.screens.desks import Desks
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.full_view import FullViewScreen
@@ -66,7 +68,7 @@ from genie_tui.widgets.approvals.panel import ApprovalPanel
 from genie_tui.widgets.banner import rivals_line
 from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.hint_line import HintLine
-from genie_tui.widgets.join_requests import HostOffer, JoinRequests
+from genie_tui.widgets.join_requests import JoinRequests
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.marked import MarkWanted
 from genie_tui.widgets.roster import Roster
@@ -74,6 +76,9 @@ from genie_tui.widgets.side_panel import SidePanel
 from genie_tui.widgets.status_bar import StatusBar
 from genie_tui.widgets.timeline import Timeline
 from genie_tui.widgets.too_small import TooSmall
+
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
 
 _TOASTS: Final[dict[Severity, tuple[SeverityLevel, float | None]]] = {
     Severity.INFO: ("information", None),
@@ -120,7 +125,7 @@ class RoomScreen(Screen[None]):
     class Parted(Message):
         """The seat ended by itself; `parting` says how to go on."""
 
-        def __init__(self, parting: Parting) -> None:
+        def __init__(self, parting: SessionEnded) -> None:
             super().__init__()
             self.parting = parting
 
@@ -132,8 +137,8 @@ class RoomScreen(Screen[None]):
         self._doorman = doorman
         self._opening = opening
         self._clock = clock
-        self._bridge = Bridge(self)
-        self._seat: Seat | None = None
+        self._feed = RoomFeed(self)
+        self._seat: JoinedRoom | None = None
         self._desks = Desks(self, doorman, self._seated, self._want_room, clock)
         self._door, self._banner = self._desks.door, self._desks.banner
         self._timeline, self._composer = self._desks.timeline, self._desks.composer
@@ -165,7 +170,7 @@ class RoomScreen(Screen[None]):
         """Paint first; the seat is taken in the background."""
         title = self._opening.title if isinstance(self._opening, NewRoom) else ""
         self._status.show_room(title, "")
-        self._banner.show(LinkStatus(Link.CONNECTING))
+        self._banner.show(ConnectionStatus(ConnectionState.CONNECTING))
         self._composer.focus()
         self.set_interval(1.0, self._second_passed)
         self.run_worker(self._open(), group="opening")
@@ -177,7 +182,7 @@ class RoomScreen(Screen[None]):
                 card.arm()
 
     @property
-    def seat(self) -> Seat | None:
+    def seat(self) -> "JoinedRoom | None":
         """The person's seat, None until the room is open."""
         return self._seat
 
@@ -192,7 +197,7 @@ class RoomScreen(Screen[None]):
 
     async def _open(self) -> None:
         try:
-            seat = await self._doorman.open(self._opening, self._bridge)
+            seat = await self._doorman.open(self._opening, self._feed)
         except SessionInUse as error:
             note = f"Only watched, nothing can be said here: {error}."
             instead = ReplayRoom(error.room, follow=True, note=note)
@@ -203,23 +208,23 @@ class RoomScreen(Screen[None]):
         else:
             self._take_seat(seat)
 
-    def _take_seat(self, seat: Seat) -> None:
+    def _take_seat(self, seat: "JoinedRoom") -> None:
         self._seat = seat
         if not self.is_running:  # it is given back when the app ends
             return
         state, me = seat.state, seat.name
         self._bell.enter(state, me)
-        self._timeline.transfers.place = seat.file
+        self._timeline.transfers.place = seat.files.path
         self._timeline.past = seat.past
         self._scene.bind_state(state, me)
         self._desks.labels.begin(partial(self._doorman.labels, seat.saved), me)
         self._work.begin()
         self._desks.consent.begin(seat)
-        self._link.show(seat.link, seat)
-        self._status.show_engine(seat.engine)
-        self._status.show_room(state.title, seat.address)
-        self._timeline.set_unsent(seat.unsent)
-        self._bridge.start()
+        self._link.show(seat.connection, seat)
+        self._status.show_engine(seat.engine.status)
+        self._status.show_room(state.title, seat.hosting.address)
+        self._timeline.set_unsent(seat.messages.pending)
+        self._feed.start()
         self.views.begin(seat)
 
     def on_key(self, event: events.Key) -> None:
@@ -246,11 +251,49 @@ class RoomScreen(Screen[None]):
         elif self._timeline.reading is not None:
             self._timeline.action_follow()
 
-    # What the seat reports
+    @on(RoomFeed.Arrived)
+    def _arrived(self, message: RoomFeed.Arrived) -> None:
+        match message.take():
+            case EventsRecorded(events=events):
+                self._events_recorded(events)
+            case RoomRenamed(title=title):
+                self.notify(f"The room is called {visible_line(title)} now.")
+            case MemberTyping(name=name):
+                self._work.types(name)
+            case AnswerDelta() as delta:
+                self._work.wrote(delta)
+            case AgentProgress() as progress:
+                self._work.made(progress, self._seat.state if self._seat is not None else None)
+            case ConnectionStatus() as status:
+                # The host's question whether to let the person in may be read when they are in.
+                if self._seat is None or status.state is not ConnectionState.CONNECTING:
+                    self._link.show(status, self._seat)
+            case EngineStatus() as status:
+                self._status.show_engine(status)
+                self.query_one(HintLine).show_backlog(status.backlog)
+            case PendingChanged(pending=pending):
+                self._timeline.set_unsent(pending)
+            case MessageRejected(message=rejected, reason=reason):
+                self._writing.take_back(rejected, reason)
+            case Notice(severity=level, text=text):
+                severity, seconds = _TOASTS[level]
+                self.notify(text, severity=severity, timeout=seconds)
+            case Transfer() as transfer:
+                self._timeline.transfers.update(transfer)
+                self._timeline.show_transfer(transfer.digest)
+                self._desks.attachments.transfer_moved(transfer)
+            case OtherHostsChanged(hosts=hosts):
+                hosts_here = self._seat is not None and bool(self._seat.hosting.address)
+                self._banner.warn(rivals_line(hosts, hosts=hosts_here))
+            case JoinRequested() | HostingOffered() as caller:
+                self._door.take(caller)
+            case HostingAccepted(name=name):
+                self.notify(f"{visible_line(name)} will host: the room is handed over.")
+                self.post_message(self.HandOver(name))
+            case never:
+                assert_never(never)
 
-    @on(EventsArrived)
-    def _events_arrived(self, message: EventsArrived) -> None:
-        events = message.take()
+    def _events_recorded(self, events: Sequence[Event]) -> None:
         if self._seat is None:
             return
         self._work.keep(self._seat.state)
@@ -259,67 +302,7 @@ class RoomScreen(Screen[None]):
         if self._bell.ring_for(events, self._seat.state, self._seat.name):
             self.app.bell()
         self._desks.consent.refresh()
-        self._status.show_room(self._seat.state.title, self._seat.address)
-
-    @on(SomebodyTyping)
-    def _somebody_typing(self, message: SomebodyTyping) -> None:
-        self._work.types(message.name)
-
-    @on(DeltaArrived)
-    def _delta_arrived(self, message: DeltaArrived) -> None:
-        self._work.wrote(message)
-
-    @on(ProgressMade)
-    def _progress_made(self, message: ProgressMade) -> None:
-        self._work.made(message, self._seat.state if self._seat is not None else None)
-
-    @on(LinkChanged)
-    def _link_changed(self, message: LinkChanged) -> None:
-        # What was said at the door may be read when the seat is taken, and is over then.
-        if self._seat is None or message.status.link is not Link.CONNECTING:
-            self._link.show(message.status, self._seat)
-
-    @on(EngineChanged)
-    def _engine_changed(self, message: EngineChanged) -> None:
-        self._status.show_engine(message.status)
-        self.query_one(HintLine).show_backlog(message.status.backlog)
-
-    @on(UnsentChanged)
-    def _unsent_changed(self, message: UnsentChanged) -> None:
-        self._timeline.set_unsent(message.unsent)
-
-    @on(Rejected)
-    def _rejected(self, message: Rejected) -> None:
-        self._writing.take_back(message.unsent, message.why)
-
-    @on(Notice)
-    def _notice(self, message: Notice) -> None:
-        severity, seconds = _TOASTS[message.severity]
-        self.notify(message.text, severity=severity, timeout=seconds)
-
-    @on(TransferMoved)
-    def _transfer_moved(self, message: TransferMoved) -> None:
-        self._timeline.transfers.update(message.transfer)
-        self._timeline.show_transfer(message.transfer.digest)
-        self._desks.attachments.transfer_moved(message.transfer)
-
-    @on(RivalsChanged)
-    def _rivals_changed(self, message: RivalsChanged) -> None:
-        hosts = self._seat is not None and bool(self._seat.address)
-        self._banner.warn(rivals_line(message.hosts, hosts=hosts))
-
-    @on(KnockArrived)
-    def _knock_arrived(self, message: KnockArrived) -> None:
-        self._door.take(message.knock)
-
-    @on(HostingOffered)
-    def _hosting_offered(self, message: HostingOffered) -> None:
-        self._door.take(HostOffer(message.by))
-
-    @on(HostingAccepted)
-    def _hosting_accepted(self, message: HostingAccepted) -> None:
-        self.notify(f"{visible_line(message.name)} will host: the room is handed over.")
-        self.post_message(self.HandOver(message.name))
+        self._status.show_room(self._seat.state.title, self._seat.hosting.address)
 
     # What the person does
 
@@ -441,7 +424,7 @@ class RoomScreen(Screen[None]):
     async def action_tools(self) -> None:
         """Show what this person's agents can do."""
         await self.app.push_screen(
-            ToolsScreen(lambda: self._seat.workbench if self._seat is not None else None)
+            ToolsScreen(lambda: self._seat.engine.controls if self._seat is not None else None)
         )
 
     def action_who(self) -> None:
@@ -458,18 +441,18 @@ class RoomScreen(Screen[None]):
         self._stop(None)
 
     def _stop(self, message: int | None) -> int:
-        stopped = self._seat.stop(message) if self._seat is not None else 0
+        stopped = self._seat.engine.stop(message) if self._seat is not None else 0
         if not stopped:
             self.notify("No agent runs that you could stop.")
         return stopped
 
-    def _seated(self) -> Seat | None:
+    def _seated(self) -> "JoinedRoom | None":
         return self._seat
 
     def _want_room(self) -> None:
         self.post_message(self.TakeOver())
 
-    def _part(self, parting: Parting) -> None:
+    def _part(self, parting: SessionEnded) -> None:
         self.post_message(self.Parted(parting))
 
     # Keeping the rest of the screen true

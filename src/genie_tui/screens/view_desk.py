@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from textual.screen import Screen
@@ -11,10 +11,9 @@ from textual.screen import Screen
 from genie_core.errors import GenieError
 from genie_core.privacy.redaction import mask_known
 from genie_core.room.protocol.events import FileRef, Quote
-from genie_core.room.seat import Seat
 from genie_core.sessions.view_state import View
 from genie_core.text.format import counted
-from genie_tui.bridge import Doorman
+from genie_tui.doorman import Doorman
 from genie_tui.exit_report import UnsavedInput, UnsentText
 from genie_tui.screens.attachments import AttachmentController
 from genie_tui.widgets.activity import Activity
@@ -23,6 +22,9 @@ from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.ledger_log import Filter
 from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.timeline import Timeline
+
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
 
 DRAFT_CHARS: Final = 48
 """Characters of a draft that are told when it was kept, so that they fit beside a heading."""
@@ -46,7 +48,7 @@ class ViewDesk:
         self,
         screen: Screen[None],
         doorman: Doorman,
-        seat: Callable[[], Seat | None],
+        seat: "Callable[[], JoinedRoom | None]",
         timeline: Timeline,
         composer: Composer,
         attachments: AttachmentController,
@@ -65,7 +67,7 @@ class ViewDesk:
         self._told = False
         self._why = ""
 
-    def begin(self, seat: Seat) -> None:
+    def begin(self, seat: "JoinedRoom") -> None:
         """Bring back what was kept, once everything that is known of the room is shown."""
         self._saved = seat.saved
         if self._saved:
@@ -165,7 +167,7 @@ class ViewDesk:
             return None
         if not self._screen.children:  # the app breaks
             return self._kept and msgspec.structs.replace(
-                self._kept, unsent=seat.unsent, unrecorded=seat.unrecorded
+                self._kept, unsent=seat.messages.pending, unrecorded=seat.reports
             )
         place, activity = self._timeline.reading, self._screen.query_one(Activity)
         if place is None:
@@ -181,8 +183,8 @@ class ViewDesk:
             find=activity.text_found,
             reasons=self._timeline.reasons,
             seen=self._seen,
-            unsent=seat.unsent,
-            unrecorded=seat.unrecorded,
+            unsent=seat.messages.pending,
+            unrecorded=seat.reports,
             files=tuple(self._attachments.attached.files),
             quotes=tuple(self._attachments.attached.quotes),
         )

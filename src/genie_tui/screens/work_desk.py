@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from textual.screen import Screen
 
+from genie_core.room.protocol.frames import AgentProgress, AnswerDelta
 from genie_core.room.state.room_state import RoomState
-from genie_tui.bridge import DeltaArrived, ProgressMade
 from genie_tui.widgets.doings import Doings
 from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.ledger import Ledger
@@ -31,12 +31,12 @@ class WorkDesk:
         """Forget the runs that are over."""
         self._doings.keep({exchange.seq: exchange.phase for exchange in state.running.values()})
 
-    def wrote(self, delta: DeltaArrived) -> None:
+    def wrote(self, delta: AnswerDelta) -> None:
         """Show more of an answer."""
         self._timeline.stream(delta.message, delta.text)
         self._ledger.show_doing(delta.message)
 
-    def made(self, progress: ProgressMade, state: RoomState | None) -> None:
+    def made(self, progress: AgentProgress, state: RoomState | None) -> None:
         """Show what an agent does; of a run that `state` does not know only who does it."""
         message, agent = progress.message, progress.agent
         self._roster.show_progress(message, agent, progress.what, progress.detail)

@@ -1,15 +1,18 @@
 """What becomes of what a person writes in a room."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
-from genie_core.room.seat import Seat, Unsent
+from genie_core.room.client.model import PendingMessage
 from genie_core.text.safe import visible_line
 from genie_tui.commands import Invocation, Mistake, Speech, parse, typed
 from genie_tui.screens.desks import Desks
+
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
 
 OPENING: Final = "The room is still opening; your draft is kept."
 CLOSED: Final = "The room is closed; your draft is kept."
@@ -27,7 +30,9 @@ class WritingDesk:
     `seat` is None until the room is open.
     """
 
-    def __init__(self, screen: Screen[None], desks: Desks, seat: Callable[[], Seat | None]) -> None:
+    def __init__(
+        self, screen: Screen[None], desks: Desks, seat: "Callable[[], JoinedRoom | None]"
+    ) -> None:
         self._screen = screen
         self._desks = desks
         self._composer = desks.composer
@@ -40,7 +45,7 @@ class WritingDesk:
         if not draft:
             self._desks.candidates.forget_folders()
         elif seat is not None and draft.strip():
-            seat.typing()
+            seat.messages.typing()
 
     async def submit(self, text: str) -> None:
         """Send it, or do what it orders."""
@@ -60,7 +65,7 @@ class WritingDesk:
         else:
             self._say(seat, line, text)
 
-    def take_back(self, unsent: Unsent, why: str) -> None:
+    def take_back(self, unsent: PendingMessage, why: str) -> None:
         """Keep within reach what the room will not take, and say why it was not sent.
 
         It is the draft again, which outlives the visit, unless something else is being written.
@@ -72,7 +77,7 @@ class WritingDesk:
         notice = f"Not sent: {visible_line(why)}: {shown}\n{where} {again}"
         self._screen.notify(notice.strip(), severity="error", timeout=LASTS)
 
-    def _keep(self, unsent: Unsent) -> tuple[str, list[str]]:
+    def _keep(self, unsent: PendingMessage) -> tuple[str, list[str]]:
         """Keep a message that was not taken; returns where, and what of it is gone."""
         text = typed(Speech(unsent.text, emote=unsent.emote)) if unsent.text else ""
         seat, desk = self._seat(), self._desks.attachments
@@ -83,7 +88,7 @@ class WritingDesk:
             self._composer.remember(text)
         return "↑ brings the text back." if text else "", _names(unsent)
 
-    def _say(self, seat: Seat, line: Speech, text: str) -> None:
+    def _say(self, seat: "JoinedRoom", line: Speech, text: str) -> None:
         try:
             self._desks.attachments.say(seat, line)
         except GenieError as error:
@@ -94,7 +99,7 @@ class WritingDesk:
         self._screen.notify(why, severity="warning")
 
 
-def _names(unsent: Unsent) -> list[str]:
+def _names(unsent: PendingMessage) -> list[str]:
     """What a message brings beside its text, for people."""
     quotes = [f"messages of {visible_line(quote.title)}" for quote in unsent.quotes]
     return [*(visible_line(file.name) for file in unsent.files), *quotes]

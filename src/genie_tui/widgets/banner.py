@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from textual.widgets import Static
 
-from genie_core.room.seat import Link, LinkStatus
+from genie_core.room.client.model import ConnectionState, ConnectionStatus
 from genie_core.text.safe import visible_line
 
 
@@ -14,7 +14,7 @@ class Banner(Static):
 
     def __init__(self) -> None:
         super().__init__(markup=False)
-        self._status = LinkStatus(Link.CONNECTING)
+        self._status = ConnectionStatus(ConnectionState.CONNECTING)
         self._left = 0.0
         self._remedy = ""
         self._warning = ""
@@ -30,10 +30,10 @@ class Banner(Static):
             self._remedy = remedy
             self._say()
 
-    def show(self, status: LinkStatus) -> None:
+    def show(self, status: ConnectionStatus) -> None:
         """Take over how the connection is now."""
         self._status = status
-        if status.link is not Link.RETRYING:
+        if status.state is not ConnectionState.RETRYING:
             self._remedy = ""
         self._left = status.retry_in or status.closing_in or 0.0
         self._say()
@@ -46,9 +46,9 @@ class Banner(Static):
 
     def _say(self) -> None:
         status, warning = self._status, visible_line(self._warning)
-        is_online = status.link is Link.ONLINE
+        is_online = status.state is ConnectionState.ONLINE
         troubled = is_online and bool(status.detail or warning)
-        self.set_class(troubled or status.link is Link.CLOSED, "-closed")
+        self.set_class(troubled or status.state is ConnectionState.CLOSED, "-closed")
         parts = [self._text(), warning if is_online else ""]
         text = "\n".join(part for part in parts if part)
         self.display = bool(text)
@@ -56,19 +56,19 @@ class Banner(Static):
 
     def _text(self) -> str:
         detail = visible_line(self._status.detail)
-        match self._status.link:
-            case Link.ONLINE if self._status.closing_in is not None:
+        match self._status.state:
+            case ConnectionState.ONLINE if self._status.closing_in is not None:
                 when = f"in {math.ceil(self._left)} s at most" if self._left else "now"
                 said = f"The host suspends the room {when}; what you send waits until it is back."
                 return f"{detail}. {said}" if detail else said
-            case Link.ONLINE:
+            case ConnectionState.ONLINE:
                 return detail
-            case Link.CONNECTING:
+            case ConnectionState.CONNECTING:
                 return detail or "opening…"
-            case Link.CLOSED:
+            case ConnectionState.CLOSED:
                 why = detail or "the room is closed"
                 return f"{why}. Your draft is kept: select and copy it; ctrl+q leaves."
-            case Link.RETRYING:
+            case ConnectionState.RETRYING:
                 when = (
                     f"reconnecting in {math.ceil(self._left)} s…" if self._left else "reconnecting…"
                 )

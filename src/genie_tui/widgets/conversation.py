@@ -5,6 +5,7 @@ from math import inf
 from time import time
 from typing import Final
 
+from genie_core.room.client.model import PendingMessage
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,
@@ -15,7 +16,6 @@ from genie_core.room.protocol.events import (
     RunCancelled,
     RunFailed,
 )
-from genie_core.room.seat import Unsent
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
 from genie_core.text.safe import visible, visible_line
@@ -49,7 +49,7 @@ class Conversation:
         self._state = state
         self._me = me
         self._streams = Streams()
-        self._unsent: tuple[Unsent, ...] = ()
+        self._unsent: tuple[PendingMessage, ...] = ()
         self._tail: list[Entry] = []
         self._is_fresh = True
         self._earlier = 0
@@ -283,7 +283,7 @@ class Conversation:
         self._streams.add(message, text)
         return True
 
-    def set_unsent(self, unsent: tuple[Unsent, ...]) -> bool:
+    def set_unsent(self, unsent: tuple[PendingMessage, ...]) -> bool:
         """Replace the unsent messages; True if there is one that was not known."""
         known = {message.id for message in self._unsent}
         self._unsent = unsent

@@ -5,7 +5,6 @@ and acts on keys only while it has it and its guard admits them: typing can neve
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from textual import events
@@ -15,8 +14,8 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
+from genie_core.room.protocol.frames import HostingOffered, JoinRequested
 from genie_core.room.protocol.names import fold_name
-from genie_core.room.seat import Knock
 from genie_core.room.transport.origin import LOOPBACK
 from genie_core.text.safe import visible_line
 from genie_tui.action import Action, Scope
@@ -24,19 +23,11 @@ from genie_tui.keymap import bindings
 from genie_tui.widgets.key_words import key_words
 from genie_tui.widgets.keys_line import KeysLine
 
-
-@dataclass(frozen=True, slots=True)
-class HostOffer:
-    """Somebody asks this person to host from now on."""
-
-    by: str
-
-
-Caller: TypeAlias = Knock | HostOffer
+Caller: TypeAlias = JoinRequested | HostingOffered
 
 _WORDS: Final[dict[type, dict[str, str]]] = {
-    Knock: {"allow": "let in", "deny": "turn away"},
-    HostOffer: {"allow": "yes, I host", "deny": "no"},
+    JoinRequested: {"allow": "let in", "deny": "turn away"},
+    HostingOffered: {"allow": "yes, I host", "deny": "no"},
 }
 
 
@@ -77,7 +68,7 @@ class JoinRequests(Vertical, can_focus=True):
 
     def take(self, caller: Caller) -> None:
         """Let somebody wait, behind those who do already; whoever is `over` goes."""
-        if isinstance(caller, Knock) and caller.over:
+        if isinstance(caller, JoinRequested) and caller.over:
             gone = next((each for each in self._callers if _same(each, caller)), None)
             self.remove_caller(gone)
         elif not any(_same(each, caller) for each in self._callers):
@@ -99,10 +90,10 @@ class JoinRequests(Vertical, can_focus=True):
         self._callers.clear()
         self._show()
 
-    def knocks_by(self, name: str) -> list[Knock]:
+    def knocks_by(self, name: str) -> list[JoinRequested]:
         """Those who wait to come in under a name."""
         wanted = fold_name(name)
-        knocks = [each for each in self._callers if isinstance(each, Knock)]
+        knocks = [each for each in self._callers if isinstance(each, JoinRequested)]
         return [each for each in knocks if fold_name(each.name) == wanted]
 
     def arm(self) -> None:
@@ -155,8 +146,8 @@ class JoinRequests(Vertical, can_focus=True):
 
 
 def _same(one: Caller, other: Caller) -> bool:
-    if isinstance(one, Knock) and isinstance(other, Knock):
-        return one.id == other.id
+    if isinstance(one, JoinRequested) and isinstance(other, JoinRequested):
+        return one.knock == other.knock
     return one == other
 
 
@@ -166,7 +157,7 @@ def _origin(source: str) -> str:
 
 def _text(caller: Caller) -> Content:
     muted = "$foreground-muted"
-    if isinstance(caller, HostOffer):
+    if isinstance(caller, HostingOffered):
         return Content.assemble(
             (visible_line(caller.by), "bold"),
             " asks you to host this room.\n",

@@ -5,14 +5,19 @@ from typing import Final
 from textual.content import Content
 from textual.widget import Widget
 
-from genie_core.room.seat import EngineState, EngineStatus, Link, LinkStatus
+from genie_core.room.client.model import (
+    ConnectionState,
+    ConnectionStatus,
+    EngineState,
+    EngineStatus,
+)
 from genie_core.text.safe import visible_line
 
 _LINKS: Final = {
-    Link.CONNECTING: ("◌ connecting", "$foreground-muted"),
-    Link.ONLINE: ("● online", "$text-success"),
-    Link.RETRYING: ("◌ reconnecting", "$text-warning"),
-    Link.CLOSED: ("✗ closed", "$text-error"),
+    ConnectionState.CONNECTING: ("◌ connecting", "$foreground-muted"),
+    ConnectionState.ONLINE: ("● online", "$text-success"),
+    ConnectionState.RETRYING: ("◌ reconnecting", "$text-warning"),
+    ConnectionState.CLOSED: ("✗ closed", "$text-error"),
 }
 """Glyph and word for each state of the connection, with the theme's colour for it."""
 
@@ -27,7 +32,7 @@ class StatusBar(Widget):
         super().__init__()
         self._title = ""
         self._address = ""
-        self._link = LinkStatus(Link.CONNECTING)
+        self._link = ConnectionStatus(ConnectionState.CONNECTING)
         self._engine = EngineStatus(EngineState.ABSENT)
         self._waiting = 0
         self._replay = ""
@@ -43,7 +48,7 @@ class StatusBar(Widget):
         self._title, self._address = title, address
         self.refresh()
 
-    def show_link(self, status: LinkStatus) -> None:
+    def show_link(self, status: ConnectionStatus) -> None:
         """Say how the connection is."""
         self._link = status
         self.refresh()
@@ -72,7 +77,7 @@ class StatusBar(Widget):
         """What fits: what matters most before the model, the model before the address."""
         if self._replay:
             return Content.styled(f" {self._replay} ", "bold $background on $accent")
-        word, style = _LINKS[self._link.link]
+        word, style = _LINKS[self._link.state]
         address = Content.styled(self._address, "$text-primary")
         auto = Content.styled(" AUTO ", "bold $background on $error")
         parts = [

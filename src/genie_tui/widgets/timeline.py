@@ -9,8 +9,8 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.timer import Timer
 
+from genie_core.room.client.model import PendingMessage
 from genie_core.room.protocol.events import Event
-from genie_core.room.seat import Unsent
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
 from genie_tui.action import Scope
@@ -153,7 +153,7 @@ class Timeline(PastColumn, can_focus=True):
             self._window.redraw(index)
             self._settle_soon()
 
-    def set_unsent(self, unsent: tuple[Unsent, ...]) -> None:
+    def set_unsent(self, unsent: tuple[PendingMessage, ...]) -> None:
         """Show these messages at the end as not sent yet; a new one brings the end into view."""
         if self._talk.set_unsent(unsent):
             self._follow()

@@ -5,21 +5,32 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from genie_core.room.client import RoomClient
+from genie_core.room.client.connection import RoomConnection
+from genie_core.room.client.events import (
+    Delivery,
+    EventsRecorded,
+    MessageRejected,
+    Notice,
+    PendingChanged,
+)
+from genie_core.room.client.model import ConnectionState, ConnectionStatus, PendingMessage, Severity
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.errors import Diverged, RoomRefused
 from genie_core.room.protocol.events import Event, MessagePosted
 from genie_core.room.protocol.frames import (
     AgentProgress,
+    AnswerDelta,
     ApprovalAnswered,
     FilePiece,
     FileStored,
     FrameRefused,
     HostingAccepted,
+    HostingOffered,
     JoinRequested,
+    MemberTyping,
+    Stopping,
     Welcome,
 )
-from genie_core.room.seat import Link, LinkStatus, Severity, Unsent
 from genie_core.room.security.identity import Identity
 from genie_core.room.server.server import RoomServer
 from genie_core.room.state.room_state import RoomState
@@ -43,8 +54,8 @@ class Recorder:
         self.deltas: list[tuple[int, str]] = []
         self.progress: list[AgentProgress] = []
         self.stopping: list[tuple[int, str]] = []
-        self.links: list[LinkStatus] = []
-        self.unsent: tuple[Unsent, ...] = ()
+        self.links: list[ConnectionStatus] = []
+        self.unsent: tuple[PendingMessage, ...] = ()
         self.rejected: list[tuple[str, str]] = []
         self.notices: list[tuple[Severity, str]] = []
         self.ruled: list[ApprovalAnswered] = []
@@ -58,65 +69,42 @@ class Recorder:
     def texts(self) -> list[str]:
         return [event.body.text for event in self.events if isinstance(event.body, MessagePosted)]
 
-    def on_welcome(self, welcome: Welcome) -> None:
-        self.welcomes.append(welcome)
-        self._changed.set()
-
-    def on_event(self, event: Event) -> None:
-        self.events.append(event)
-        self.state.apply(event)
-        self._changed.set()
-
-    def on_typing(self, name: str) -> None:
-        self.typing.append(name)
-        self._changed.set()
-
-    def on_delta(self, message: int, text: str) -> None:
-        self.deltas.append((message, text))
-        self._changed.set()
-
-    def on_progress(self, progressed: AgentProgress) -> None:
-        self.progress.append(progressed)
-        self._changed.set()
-
-    def on_stopping(self, message: int, by: str) -> None:
-        self.stopping.append((message, by))
-        self._changed.set()
-
-    def on_link(self, status: LinkStatus) -> None:
-        self.links.append(status)
-        self._changed.set()
-
-    def on_unsent(self, unsent: tuple[Unsent, ...]) -> None:
-        self.unsent = unsent
-        self._changed.set()
-
-    def on_rejected(self, unsent: Unsent, why: str) -> None:
-        self.rejected.append((unsent.text, why))
-        self._changed.set()
-
-    def on_notice(self, severity: Severity, text: str) -> None:
-        self.notices.append((severity, text))
-        self._changed.set()
-
-    def on_ruled(self, ruled: ApprovalAnswered) -> None:
-        self.ruled.append(ruled)
-        self._changed.set()
-
-    def on_knocking(self, knocking: JoinRequested) -> None:
-        self.knocks.append(knocking)
-        self._changed.set()
-
-    def on_offered(self, by: str) -> None:
-        self.offers.append(by)
-        self._changed.set()
-
-    def on_accepted(self, accepted: HostingAccepted) -> None:
-        self.accepted.append(accepted)
-        self._changed.set()
-
-    def on_file(self, answer: FileStored | FilePiece | FrameRefused) -> None:
-        self.files.append(answer)
+    def __call__(self, delivery: Delivery) -> None:
+        match delivery:
+            case Welcome():
+                self.welcomes.append(delivery)
+            case EventsRecorded(events=events):
+                for event in events:
+                    self.events.append(event)
+                    self.state.apply(event)
+            case MemberTyping(name=name):
+                self.typing.append(name)
+            case AnswerDelta(message=message, text=text):
+                self.deltas.append((message, text))
+            case AgentProgress():
+                self.progress.append(delivery)
+            case Stopping(message=message, by=by):
+                self.stopping.append((message, by))
+            case ConnectionStatus():
+                self.links.append(delivery)
+            case PendingChanged(pending=pending):
+                self.unsent = pending
+            case MessageRejected(message=rejected, reason=why):
+                self.rejected.append((rejected.text, why))
+            case Notice(severity=severity, text=text):
+                self.notices.append((severity, text))
+            case ApprovalAnswered():
+                self.ruled.append(delivery)
+            case JoinRequested():
+                self.knocks.append(delivery)
+            case HostingOffered(by=by):
+                self.offers.append(by)
+            case HostingAccepted():
+                self.accepted.append(delivery)
+            case FileStored() | FilePiece() | FrameRefused():
+                self.files.append(delivery)
+            case _:
+                raise AssertionError(delivery)
         self._changed.set()
 
     async def until(self, condition: Callable[["Recorder"], object]) -> None:
@@ -126,7 +114,7 @@ class Recorder:
                 await self._changed.wait()
 
     async def online(self) -> None:
-        await self.until(lambda r: r.links and r.links[-1].link is Link.ONLINE)
+        await self.until(lambda r: r.links and r.links[-1].state is ConnectionState.ONLINE)
 
 
 class MemorySink:
@@ -157,7 +145,7 @@ class FailingSink(MemorySink):
 class Guest:
     """A connected participant with their follower."""
 
-    def __init__(self, client: RoomClient, recorder: Recorder, identity: Identity) -> None:
+    def __init__(self, client: RoomConnection, recorder: Recorder, identity: Identity) -> None:
         self.client = client
         self.identity = identity
         self.seen = recorder
@@ -182,7 +170,7 @@ async def participant(
     options.setdefault("since", len(past))
     options.setdefault("backoff", Backoff(0.01, 0.05))
     identity = options.setdefault("identity", Identity.generate())
-    client = RoomClient(connector, recorder, name=name, **options)
+    client = RoomConnection(connector, recorder, name=name, **options)
     guest = Guest(client, recorder, identity)
     task = asyncio.create_task(guest.run())
     try:

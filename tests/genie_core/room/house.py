@@ -1,25 +1,43 @@
 """A room with people in it, in memory: real server, clients, handlers and sessions, scripted agents."""
 
 import asyncio
+import itertools
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.datastore import DataStore
-from genie_core.room.client import RoomClient
-from genie_core.room.engine.config import Engine, EngineLoader
+from genie_core.room.client.connection import RoomConnection
+from genie_core.room.client.events import (
+    Deliver,
+    EventsRecorded,
+    MessageRejected,
+    Notice,
+    OtherHostsChanged,
+    PendingChanged,
+    RoomEvent,
+)
+from genie_core.room.client.model import ConnectionStatus, EngineStatus, PendingMessage
+from genie_core.room.engine.config import Engine, EngineConfig, EngineLoader
 from genie_core.room.engine.policy import ApprovalPolicy, AskAlways
 from genie_core.room.files.transfer import Transfer
-from genie_core.room.follower import Follower
-from genie_core.room.participant import Participant
-from genie_core.room.plan import Plan
-from genie_core.room.protocol.errors import LeftInDisorder
+from genie_core.room.participant.config import RoomConfig
+from genie_core.room.participant.receipt import LeftInDisorder
+from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import Event
-from genie_core.room.seat import EngineStatus, Knock, LinkStatus, Severity, Unsent
+from genie_core.room.protocol.frames import (
+    AgentProgress,
+    AnswerDelta,
+    HostingAccepted,
+    HostingOffered,
+    JoinRequested,
+    MemberTyping,
+)
 from genie_core.room.security.identity import Identity
 from genie_core.room.server.server import RoomServer
 from genie_core.room.state.thread import ToolApproval
@@ -45,74 +63,56 @@ class Ear:
     """A listener that remembers, and lets a test wait for what it wants to hear."""
 
     def __init__(self) -> None:
+        self.told: list[RoomEvent] = []
         self.events: list[Event] = []
-        self.links: list[LinkStatus] = []
+        self.links: list[ConnectionStatus] = []
         self.deltas: list[tuple[int, str]] = []
         self.progress: list[tuple[int, str, What, str]] = []
         self.notices: list[str] = []
         self.engines: list[EngineStatus] = []
-        self.knocks: list[Knock] = []
+        self.knocks: list[JoinRequested] = []
         self.offers: list[str] = []
         self.accepted: list[str] = []
         self.transfers: list[Transfer] = []
         self.rivals: list[tuple[str, ...]] = []
-        self.unsent: tuple[Unsent, ...] = ()
+        self.unsent: tuple[PendingMessage, ...] = ()
         self.rejected: list[tuple[str, str]] = []
+        self.looks: list[Callable[[Event], None]] = []
         self._changed = asyncio.Event()
 
-    def on_event(self, event: Event) -> None:
-        self.events.append(event)
-        self._changed.set()
-
-    def on_typing(self, name: str) -> None:
-        self._changed.set()
-
-    def on_delta(self, message: int, text: str) -> None:
-        self.deltas.append((message, text))
-        self._changed.set()
-
-    def on_progress(self, message: int, agent: str, what: What, detail: str) -> None:
-        self.progress.append((message, agent, what, detail))
-        self._changed.set()
-
-    def on_link(self, status: LinkStatus) -> None:
-        self.links.append(status)
-        self._changed.set()
-
-    def on_engine(self, status: EngineStatus) -> None:
-        self.engines.append(status)
-        self._changed.set()
-
-    def on_unsent(self, unsent: tuple[Unsent, ...]) -> None:
-        self.unsent = unsent
-        self._changed.set()
-
-    def on_rejected(self, unsent: Unsent, why: str) -> None:
-        self.rejected.append((unsent.text, why))
-        self._changed.set()
-
-    def on_notice(self, severity: Severity, text: str) -> None:
-        self.notices.append(text)
-        self._changed.set()
-
-    def on_knock(self, knock: Knock) -> None:
-        self.knocks.append(knock)
-        self._changed.set()
-
-    def on_offered(self, by: str) -> None:
-        self.offers.append(by)
-        self._changed.set()
-
-    def on_accepted(self, name: str) -> None:
-        self.accepted.append(name)
-        self._changed.set()
-
-    def on_transfer(self, transfer: Transfer) -> None:
-        self.transfers.append(transfer)
-        self._changed.set()
-
-    def on_rivals(self, hosts: tuple[str, ...]) -> None:
-        self.rivals.append(hosts)
+    def __call__(self, event: RoomEvent) -> None:
+        self.told.append(event)
+        match event:
+            case EventsRecorded(events=events):
+                self.events += events
+                for look, each in itertools.product(self.looks, events):
+                    look(each)
+            case AnswerDelta(message=message, text=text):
+                self.deltas.append((message, text))
+            case AgentProgress(message=message, agent=agent, what=what, detail=detail):
+                self.progress.append((message, agent, what, detail))
+            case ConnectionStatus():
+                self.links.append(event)
+            case EngineStatus():
+                self.engines.append(event)
+            case PendingChanged(pending=pending):
+                self.unsent = pending
+            case MessageRejected(message=rejected, reason=why):
+                self.rejected.append((rejected.text, why))
+            case Notice(text=text):
+                self.notices.append(text)
+            case JoinRequested():
+                self.knocks.append(event)
+            case HostingOffered(by=by):
+                self.offers.append(by)
+            case HostingAccepted(name=name):
+                self.accepted.append(name)
+            case Transfer():
+                self.transfers.append(event)
+            case OtherHostsChanged(hosts=hosts):
+                self.rivals.append(hosts)
+            case MemberTyping():
+                pass
         self._changed.set()
 
     async def until(self, condition: Callable[[], object]) -> None:
@@ -163,6 +163,17 @@ def loader(
     return load
 
 
+def room_config(
+    connect: Callable[[Deliver], RoomConnection],
+    put_away: Callable[[], Awaitable[None]],
+    **parts: Any,
+) -> RoomConfig:
+    """A config with these parts, of which some are the engine's."""
+    names = {field.name for field in fields(EngineConfig)}
+    engine = EngineConfig(**{name: parts.pop(name) for name in names & parts.keys()})
+    return RoomConfig(connect, put_away, engine, **parts)
+
+
 class House:
     """Opens a room for its host and lets others in."""
 
@@ -186,10 +197,10 @@ class House:
         *,
         connector: Connector | None = None,
         device: str = "",
-        prepare: Callable[[Participant], None] | None = None,
+        prepare: Callable[[JoinedRoom], None] | None = None,
         clock: Callable[[], float] = time.time,
         **plan: Any,
-    ) -> tuple[Participant, Ear]:
+    ) -> tuple[JoinedRoom, Ear]:
         """Let somebody in; a guest if there is nothing to load.
 
         They are inside the host's process unless they have a `connector`. `prepare` gets the
@@ -201,10 +212,10 @@ class House:
         async def local() -> ClientConnection:
             return self.server.connect_local()
 
-        def connect(follower: Follower) -> RoomClient:
-            return RoomClient(
+        def connect(deliver: Deliver) -> RoomConnection:
+            return RoomConnection(
                 connector or local,
-                follower,
+                deliver,
                 name=name,
                 engine=load is not None,
                 token=token,
@@ -228,7 +239,7 @@ class House:
             "close_room": close_room if token else None,
             **plan,
         }
-        participant = Participant(name, ear, Plan(connect, put_away, **parts))
+        participant = JoinedRoom(name, ear, room_config(connect, put_away, **parts))
         if prepare is not None:
             prepare(participant)
         await participant.start()
@@ -236,7 +247,7 @@ class House:
         return participant, ear
 
 
-async def _leave(participant: Participant) -> None:
+async def _leave(participant: JoinedRoom) -> None:
     with suppress(LeftInDisorder):  # who cares has left, and looked, before the room closes
         await participant.leave()
 
@@ -262,9 +273,9 @@ async def by_socket(house: House) -> Connector:
     return ws_connector(str(await house.server.listen(port=0)))
 
 
-def answers(person: Participant) -> list[str]:
+def answers(person: JoinedRoom) -> list[str]:
     return [e.answer.text for e in person.state.exchanges.values() if e.answer is not None]
 
 
-def proposals(person: Participant) -> list[ToolApproval]:
+def proposals(person: JoinedRoom) -> list[ToolApproval]:
     return list(person.state.proposals.values())

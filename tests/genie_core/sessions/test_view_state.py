@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from genie_core.room.client.model import PendingMessage, PendingReport
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,
@@ -13,7 +14,6 @@ from genie_core.room.protocol.events import (
     Quote,
     QuotedLine,
 )
-from genie_core.room.seat import Unrecorded, Unsent
 from genie_core.sessions.view_state import (
     VIEW_NAME,
     View,
@@ -24,12 +24,12 @@ from genie_core.sessions.view_state import (
 )
 
 
-def unsent(n: int, at: float = 0.0) -> Unsent:
-    return Unsent(f"id{n}", f"text {n}", emote=False, at=at or float(n))
+def unsent(n: int, at: float = 0.0) -> PendingMessage:
+    return PendingMessage(f"id{n}", f"text {n}", emote=False, at=at or float(n))
 
 
 def test_a_view_comes_back_as_it_was_and_is_private(tmp_path: Path) -> None:
-    message = Unsent(
+    message = PendingMessage(
         "a",
         "hello",
         emote=True,
@@ -49,11 +49,11 @@ def test_a_view_comes_back_as_it_was_and_is_private(tmp_path: Path) -> None:
         seen=40,
         unsent=(message,),
         unrecorded=(
-            Unrecorded(
+            PendingReport(
                 "r1",
                 ApprovalRequested(4, "x", "main", "delete", {"path": "a", "n": [1, None]}, "here"),
             ),
-            Unrecorded("r2", AnswerPosted(4, "done", "bob", 1.5)),
+            PendingReport("r2", AnswerPosted(4, "done", "bob", 1.5)),
         ),
         files=(FileRef("cd" * 32, "notes.txt", 7, "text/plain"),),
         quotes=(Quote("r3", "Third", (QuotedLine("cleo", "no", 2.0),)),),
@@ -91,7 +91,7 @@ def test_steps_without_end_do_not_cost_the_draft(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("genie_core.sessions.view_state.LARGEST", 1_000)
-    long = Unrecorded("r", AnswerPosted(4, "x" * 1_000, "bob", 1.5))
+    long = PendingReport("r", AnswerPosted(4, "x" * 1_000, "bob", 1.5))
     write_view(tmp_path, View(draft="hi", unrecorded=(long,)))
     assert read_view(tmp_path) == View(draft="hi")
 
@@ -108,7 +108,7 @@ def test_a_view_from_before_has_nothing_attached(tmp_path: Path) -> None:
 
 def test_it_needs_the_files_of_its_draft_and_of_what_was_not_sent() -> None:
     drafted, sent = FileRef("ab" * 32, "a", 1), FileRef("cd" * 32, "b", 2)
-    message = Unsent("x", "look", emote=False, at=1.0, files=(sent,))
+    message = PendingMessage("x", "look", emote=False, at=1.0, files=(sent,))
     assert list(View(files=(drafted,), unsent=(message,)).files_needed()) == [drafted, sent]
 
 

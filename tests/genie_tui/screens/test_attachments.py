@@ -18,8 +18,9 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from genie_core.errors import GenieError
+from genie_core.room.client.events import MessageRejected
+from genie_core.room.client.model import PendingMessage
 from genie_core.room.protocol.events import MemberJoined, MemberLeft, Quote, QuotedLine
-from genie_core.room.seat import Unsent
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.composer.attachments import AttachmentLine
@@ -125,8 +126,9 @@ async def test_what_comes_back_while_there_is_a_question_is_within_reach(
         await question(pilot)
         if not loaded:
             screen._desks.attachments.attached.take()
-        assert seat.listener is not None
-        seat.listener.on_rejected(Unsent("m", "an hour's work", emote=False, at=1.0), "muted")
+        seat.emit(
+            MessageRejected(PendingMessage("m", "an hour's work", emote=False, at=1.0), "muted")
+        )
         await until(pilot, lambda: "muted" in notes(pilot))
         await pilot.press("escape")
         composer = screen.query_one(Composer)

@@ -6,7 +6,7 @@ from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
 from textual.pilot import Pilot
 
 from genie_core.room.protocol.events import FileRef, MessagePosted
-from genie_core.room.seat import Knock
+from genie_core.room.protocol.frames import JoinRequested
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.composer.completion import CompletionList
 from genie_tui.widgets.composer.composer import Composer
@@ -69,7 +69,7 @@ async def test_roles_files_and_callers_are_offered(seat: ScriptedSeat) -> None:
         await until(pilot, lambda: offered(screen) == ["'my report.pdf'"])
         await write(screen, pilot, "/admit ")
         await until(pilot, lambda: offered(screen) == [])
-        seat.listener.on_knock(Knock(1, "carol", "", ""))  # type: ignore[union-attr]  # set
+        seat.emit(JoinRequested(1, "carol", "", ""))
         await until(pilot, lambda: screen.query_one(JoinRequests).callers)
         await write(screen, pilot, "/admit ")
         await until(pilot, lambda: offered(screen) == ["carol"])

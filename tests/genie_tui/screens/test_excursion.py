@@ -11,7 +11,7 @@ from tests.genie_tui.scripted_seat import (
 from textual.widgets import Static
 
 from genie_core.room.protocol.events import DecisionMade, MessagePosted
-from genie_core.room.seat import Knock
+from genie_core.room.protocol.frames import JoinRequested
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.widgets.join_requests import JoinRequests
 from genie_tui.widgets.ledger import Ledger
@@ -114,8 +114,7 @@ async def test_the_way_to_the_door_is_open_while_somebody_stands_there(seat: Scr
         await pilot.press("f7")
         await until(pilot, lambda: "Nobody asks anything of you." in notes(pilot))
         assert editor(screen).has_focus
-        assert seat.listener is not None
-        seat.listener.on_knock(Knock(7, "carol", "", "10.0.0.7"))
+        seat.emit(JoinRequested(7, "carol", "", "10.0.0.7"))
         await until(pilot, lambda: screen.query_one(JoinRequests).callers)
         await pilot.press("f7")
         await until(pilot, lambda: screen.query_one(JoinRequests).has_focus)

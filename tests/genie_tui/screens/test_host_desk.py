@@ -10,7 +10,7 @@ from tests.genie_tui.room_parts import notes
 from tests.genie_tui.scripted_seat import (
     HandClock,
     ScriptedDoorman,
-    ScriptedHosting,
+    ScriptedInvites,
     ScriptedSeat,
     in_room,
     until,
@@ -20,17 +20,20 @@ from textual.message import Message
 from textual.pilot import Pilot
 
 import genie_tui.app
+from genie_core.room.client.events import OtherHostsChanged
+from genie_core.room.client.model import ConnectionState, ConnectionStatus, NextStep, SessionEnded
 from genie_core.room.protocol.events import HostStarted, MemberJoined, RoomCreated, RoomSuspended
-from genie_core.room.seat import Going, Knock, Link, LinkStatus, Parting
+from genie_core.room.protocol.frames import HostingAccepted, HostingOffered, JoinRequested
+from genie_core.room.protocol.host_record import HostRecord
 from genie_tui.app import GenieApp
 from genie_tui.opening import NewRoom
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer.composer import Composer
-from genie_tui.widgets.join_requests import HostOffer, JoinRequests
+from genie_tui.widgets.join_requests import JoinRequests
 
-CAROL = Knock(7, "carol", "", "10.0.0.7")
+CAROL = JoinRequested(7, "carol", "", "10.0.0.7")
 
 
 class Recorder(GenieApp):
@@ -63,7 +66,7 @@ async def recorded(
 
 @pytest.fixture
 def host() -> ScriptedSeat:
-    made = ScriptedSeat(hosting=ScriptedHosting())
+    made = ScriptedSeat(invites=ScriptedInvites())
     made.open_room()
     return made
 
@@ -122,7 +125,7 @@ async def test_a_knock_is_answered_at_the_door(host: ScriptedSeat) -> None:
     clock = HandClock()
     async with in_room(host, clock=clock) as (screen, pilot):
         door = screen.query_one(JoinRequests)
-        host.listener.on_knock(CAROL)  # type: ignore[union-attr]  # the doorman set it
+        host.emit(CAROL)
         await until(pilot, lambda: door.callers == (CAROL,))
         await pilot.press(*"add")
         assert host.admissions == []
@@ -146,17 +149,17 @@ async def test_two_hosts_are_shown_as_long_as_there_are_two(
     one: ScriptedSeat = request.getfixturevalue(who)
     async with in_room(one) as (screen, pilot):
         banner = screen.query_one(Banner)
-        one.listener.on_rivals(("ben", "[b]eve"))  # type: ignore[union-attr]  # the doorman set it
+        one.emit(OtherHostsChanged(("ben", "[b]eve")))
         await until(pilot, lambda: banner.display)
         assert "ben and [b]eve host this room, too" in str(banner.render())
         assert said in str(banner.render())
-        one.listener.on_rivals(())  # type: ignore[union-attr]  # as above
+        one.emit(OtherHostsChanged(()))
         await until(pilot, lambda: not banner.display)
 
 
 async def test_a_knock_is_answered_by_a_command(host: ScriptedSeat) -> None:
     async with in_room(host) as (screen, pilot):
-        host.listener.on_knock(CAROL)  # type: ignore[union-attr]  # the doorman set it
+        host.emit(CAROL)
         await until(pilot, lambda: screen.query_one(JoinRequests).callers)
         order(screen, "/admit dave")
         await until(pilot, lambda: "dave" in notes(pilot))
@@ -168,7 +171,7 @@ async def test_a_knock_is_answered_by_a_command(host: ScriptedSeat) -> None:
 async def test_a_knock_that_could_not_be_answered_stays(host: ScriptedSeat) -> None:
     host.connected = False
     async with in_room(host) as (screen, pilot):
-        host.listener.on_knock(CAROL)  # type: ignore[union-attr]  # the doorman set it
+        host.emit(CAROL)
         await until(pilot, lambda: screen.query_one(JoinRequests).callers)
         order(screen, "/admit carol")
         await until(pilot, lambda: host.admissions == [(7, True)])
@@ -177,8 +180,8 @@ async def test_a_knock_that_could_not_be_answered_stays(host: ScriptedSeat) -> N
 
 async def test_the_same_name_twice_is_not_answered_blindly(host: ScriptedSeat) -> None:
     async with in_room(host) as (screen, pilot):
-        for knock in (CAROL, Knock(8, "CAROL", "", "10.0.0.9")):
-            host.listener.on_knock(knock)  # type: ignore[union-attr]  # the doorman set it
+        for knock in (CAROL, JoinRequested(8, "CAROL", "", "10.0.0.9")):
+            host.emit(knock)
         await until(pilot, lambda: len(screen.query_one(JoinRequests).callers) == 2)
         order(screen, "/admit carol")
         await until(pilot, lambda: "f7" in notes(pilot))
@@ -200,8 +203,8 @@ async def test_an_offer_is_accepted_or_not(member: ScriptedSeat) -> None:
     async with in_room(member, clock=clock) as (screen, pilot):
         door = screen.query_one(JoinRequests)
         for key, accepted in (("d", 0), ("a", 1)):
-            member.listener.on_offered("alice")  # type: ignore[union-attr]  # as above
-            await until(pilot, lambda: door.callers == (HostOffer("alice"),))
+            member.emit(HostingOffered("alice"))
+            await until(pilot, lambda: door.callers == (HostingOffered("alice"),))
             await pilot.press("f7")
             await until(pilot, lambda: door.has_focus)
             clock.rest()
@@ -212,7 +215,7 @@ async def test_an_offer_is_accepted_or_not(member: ScriptedSeat) -> None:
 
 async def test_the_app_is_asked_to_hand_over_when_somebody_is_willing(host: ScriptedSeat) -> None:
     async with recorded(host) as (app, pilot):
-        host.listener.on_accepted("bob")  # type: ignore[union-attr]  # the doorman set it
+        host.emit(HostingAccepted("bob", HostRecord("r1", "bob", "", "")))
         await until(pilot, lambda: app.asked)
         assert isinstance(app.asked[0], RoomScreen.HandOver)
         assert app.asked[0].name == "bob"
@@ -224,7 +227,7 @@ async def test_a_host_away_for_a_minute_can_be_replaced(member: ScriptedSeat) ->
         banner = app.screen.query_one(Banner)
         await pilot.press("f8")
         await until(pilot, lambda: "alice is hosting" in notes(pilot))
-        member.set_link(LinkStatus(Link.RETRYING, "connection lost"))
+        member.set_link(ConnectionStatus(ConnectionState.RETRYING, "connection lost"))
         await until(pilot, lambda: banner.display)
         assert "/host" not in str(banner.render())
         clock.rest(61)
@@ -232,9 +235,9 @@ async def test_a_host_away_for_a_minute_can_be_replaced(member: ScriptedSeat) ->
         await pilot.press("f8")
         await until(pilot, lambda: app.asked)
         assert isinstance(app.asked[0], RoomScreen.TakeOver)
-        member.set_link(LinkStatus(Link.ONLINE))
+        member.set_link(ConnectionStatus(ConnectionState.ONLINE))
         await until(pilot, lambda: not banner.display)
-        member.set_link(LinkStatus(Link.RETRYING, "connection lost"))
+        member.set_link(ConnectionStatus(ConnectionState.RETRYING, "connection lost"))
         await until(pilot, lambda: banner.display)
         assert "/host" not in str(banner.render())
 
@@ -242,7 +245,7 @@ async def test_a_host_away_for_a_minute_can_be_replaced(member: ScriptedSeat) ->
 async def test_a_key_alone_takes_nothing_over_from_who_may_be_back(member: ScriptedSeat) -> None:
     clock = HandClock()
     async with recorded(member, clock) as (app, pilot):
-        member.set_link(LinkStatus(Link.RETRYING, "connection lost"))
+        member.set_link(ConnectionStatus(ConnectionState.RETRYING, "connection lost"))
         for answer in ("escape", "enter"):
             assert app.asked == []
             await pilot.press("f8")
@@ -258,7 +261,7 @@ async def test_a_key_is_asked_about_before_the_screen_was_told_of_the_cut(
     member: ScriptedSeat,
 ) -> None:
     async with recorded(member) as (app, pilot):
-        member.link = LinkStatus(Link.RETRYING, "connection lost")
+        member.connection = ConnectionStatus(ConnectionState.RETRYING, "connection lost")
         await pilot.press("f8")
         await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
         assert app.asked == []
@@ -266,7 +269,7 @@ async def test_a_key_is_asked_about_before_the_screen_was_told_of_the_cut(
 
 async def test_host_takes_over_by_command(member: ScriptedSeat) -> None:
     async with recorded(member) as (app, pilot):
-        member.set_link(LinkStatus(Link.RETRYING, "connection lost"))
+        member.set_link(ConnectionStatus(ConnectionState.RETRYING, "connection lost"))
         screen = app.screen
         assert isinstance(screen, RoomScreen)
         order(screen, "/host")
@@ -276,7 +279,7 @@ async def test_host_takes_over_by_command(member: ScriptedSeat) -> None:
 async def test_a_closed_room_is_taken_over_by_its_key(member: ScriptedSeat) -> None:
     async with recorded(member) as (app, pilot):
         member.feed(RoomSuspended("bye"))
-        member.set_link(LinkStatus(Link.CLOSED, "the host suspended the room"))
+        member.set_link(ConnectionStatus(ConnectionState.CLOSED, "the host suspended the room"))
         await pilot.press("f8")
         await until(pilot, lambda: app.asked)
 
@@ -284,7 +287,7 @@ async def test_a_closed_room_is_taken_over_by_its_key(member: ScriptedSeat) -> N
 async def test_guests_can_not_take_over(member: ScriptedSeat) -> None:
     member.state.people["bob"].role = "guest"
     async with recorded(member) as (app, pilot):
-        member.set_link(LinkStatus(Link.RETRYING, "connection lost"))
+        member.set_link(ConnectionStatus(ConnectionState.RETRYING, "connection lost"))
         await pilot.press("f8")
         await until(pilot, lambda: "Only members" in notes(pilot))
         assert app.asked == []
@@ -292,14 +295,14 @@ async def test_guests_can_not_take_over(member: ScriptedSeat) -> None:
 
 async def test_a_parting_is_reported_once(member: ScriptedSeat) -> None:
     async with recorded(member) as (app, pilot):
-        member.parting = Parting(Going.HOST, "r1@bob", "handed over")
+        member.ended = SessionEnded(NextStep.HOST, "r1@bob", "handed over")
         for _ in range(2):
-            member.set_link(LinkStatus(Link.CLOSED, "handed over"))
+            member.set_link(ConnectionStatus(ConnectionState.CLOSED, "handed over"))
         await until(pilot, lambda: app.asked)
         await pilot.pause()
         (message,) = app.asked
         assert isinstance(message, RoomScreen.Parted)
-        assert message.parting is member.parting
+        assert message.parting is member.ended
 
 
 async def test_who_tells_the_words_of_a_key(host: ScriptedSeat) -> None:

@@ -19,9 +19,9 @@ from textual.widgets import Checkbox, Input, OptionList, Static
 from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.models.discover import ModelOffer
 from genie_core.errors import GenieError
-from genie_core.room.seat import Listener
+from genie_core.room.client.events import OnEvent
 from genie_tui.app import GenieApp
-from genie_tui.bridge import SavedSummary
+from genie_tui.doorman import SavedSummary
 from genie_tui.nearby import NearbyRoom
 from genie_tui.onboarding import Onboarding
 from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
@@ -179,7 +179,7 @@ async def test_what_comes_when_the_app_ends_is_not_shown_any_more(
             raise GenieError("the folder can't be read")
 
     class Unhurried(ScriptedDoorman):
-        async def open(self, opening: Opening, listener: Listener) -> ScriptedSeat:
+        async def open(self, opening: Opening, on_event: OnEvent) -> ScriptedSeat:
             self.openings.append(opening)
             await opened.wait()
             return self.seat

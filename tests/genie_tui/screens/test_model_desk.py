@@ -4,8 +4,8 @@ from tests.genie_tui.room_parts import notes
 from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
 
 from genie_core.errors import GenieError
+from genie_core.room.client.model import EngineState, EngineStatus
 from genie_core.room.engine.controls import AgentInfo, Allowance, ServerInfo, ToolInfo
-from genie_core.room.seat import EngineState, EngineStatus
 from genie_core.runtime.progress import Usage
 from genie_tui.screens.model_desk import LOADING, in_use
 from genie_tui.screens.room import RoomScreen
@@ -45,7 +45,7 @@ def test_each_agent_stands_with_its_model_in_plain_text() -> None:
 
 
 async def test_models_are_shown_and_exchanged_by_command() -> None:
-    seat = ScriptedSeat(engine=EngineStatus(EngineState.LOADING))
+    seat = ScriptedSeat(engine_status=EngineStatus(EngineState.LOADING))
     seat.open_room()
     async with in_room(seat) as (screen, pilot):
         order(screen, "/model")

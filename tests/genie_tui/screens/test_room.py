@@ -2,7 +2,7 @@ import string
 from typing import Any
 
 import pytest
-from tests.genie_tui.room_parts import card, editor, text_of
+from tests.genie_tui.room_parts import card, editor, notes, text_of
 from tests.genie_tui.scripted_seat import (
     HandClock,
     ScriptedSeat,
@@ -14,6 +14,15 @@ from textual.pilot import Pilot
 from textual.widgets import TextArea
 from textual.widgets._footer import FooterKey  # the footer's keys have no public name
 
+from genie_core.room.client.events import Notice, RoomRenamed
+from genie_core.room.client.model import (
+    Answer,
+    ConnectionState,
+    ConnectionStatus,
+    EngineState,
+    EngineStatus,
+    Severity,
+)
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,
@@ -22,14 +31,7 @@ from genie_core.room.protocol.events import (
     MessagePosted,
     RunCancelled,
 )
-from genie_core.room.seat import (
-    Answer,
-    EngineState,
-    EngineStatus,
-    Link,
-    LinkStatus,
-    Severity,
-)
+from genie_core.room.protocol.frames import MemberTyping
 from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.activity import Activity
@@ -489,9 +491,9 @@ async def test_hostile_text_is_shown_and_breaks_nothing(hostile: str) -> None:
         ApprovalRequested(again, "p", hostile, hostile, {hostile: {hostile: [hostile]}}, hostile)
     )
     async with in_room(seat, clock=clock) as (screen, pilot):
-        seat.listener.on_typing(hostile)  # type: ignore[union-attr]  # the doorman set it
-        seat.listener.on_notice(Severity.ERROR, hostile)  # type: ignore[union-attr]  # as above
-        seat.listener.on_link(LinkStatus(Link.RETRYING, hostile, 3))  # type: ignore[union-attr]
+        seat.emit(MemberTyping(hostile))
+        seat.emit(Notice(Severity.ERROR, hostile))
+        seat.emit(ConnectionStatus(ConnectionState.RETRYING, hostile, 3))
         await pilot.press("f2", "up", "enter")
         await go_to_card(screen, pilot, clock)
         picture = pilot.app.export_screenshot()
@@ -535,7 +537,7 @@ async def test_the_roster_shows_people_and_their_agents(seat: ScriptedSeat) -> N
         assert "waits for approval" in text
         assert "bob" in text
         assert "idle" in text
-        seat.listener.on_typing("bob")  # type: ignore[union-attr]  # the doorman set it
+        seat.emit(MemberTyping("bob"))
         await until(pilot, lambda: "typing" in str(screen.query_one(Roster).render()))
         assert "bob is typing" in screen.query_one(HintLine).render().plain
         seat.feed(MessagePosted("b", "there"), by="bob")
@@ -549,7 +551,7 @@ async def test_the_status_bar_names_room_address_and_engine(seat: ScriptedSeat) 
         for part in ("Garden", "127.0.0.1:7654", "online", "offline helper"):
             assert part in text
         ready = EngineStatus(EngineState.READY, "openai:some-model")
-        seat.listener.on_engine(ready)  # type: ignore[union-attr]  # the doorman set it
+        seat.emit(ready)
         await until(pilot, lambda: "openai:some-model" in bar.render().plain)
 
 
@@ -697,3 +699,9 @@ async def test_a_long_room_is_read_back_from_its_log(seat: ScriptedSeat) -> None
         await until(pilot, lambda: shows("the room Garden was opened") and shows("number 0;"))
         await pilot.press("end")
         await until(pilot, lambda: shows("number 2499;"))
+
+
+async def test_a_new_title_is_announced(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (_, pilot):
+        seat.emit(RoomRenamed("[b]Kitchen"))
+        await until(pilot, lambda: "The room is called [b]Kitchen now." in notes(pilot))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.genie_tui.scripted_seat import (
     ScriptedDoorman,
-    ScriptedHosting,
+    ScriptedInvites,
     ScriptedSeat,
     in_room,
     until,
@@ -18,8 +18,8 @@ from textual.pilot import Pilot
 from genie_core.errors import GenieError
 from genie_core.privacy import redaction
 from genie_core.privacy.known_secrets import KnownSecrets
+from genie_core.room.client.model import PendingMessage, PendingReport
 from genie_core.room.protocol.events import FileRef, MessagePosted, Quote, QuotedLine, RunCancelled
-from genie_core.room.seat import Unrecorded, Unsent
 from genie_core.sessions.view_state import View
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
@@ -40,7 +40,7 @@ def chips(screen: RoomScreen) -> str:
 
 @pytest.fixture
 def seat() -> ScriptedSeat:
-    made = ScriptedSeat(hosting=ScriptedHosting())
+    made = ScriptedSeat(invites=ScriptedInvites())
     made.open_room()
     for number in range(60):
         made.feed(MessagePosted(f"i{number}", f"message {number}\nwith two lines"), by="bob")
@@ -130,15 +130,15 @@ async def test_what_is_typed_before_the_draft_comes_back_is_not_lost(seat: Scrip
 async def test_unsent_messages_are_kept(seat: ScriptedSeat) -> None:
     async with back(seat) as (screen, doorman, pilot):
         await until(pilot, lambda: seat.saved in doorman.views)
-        seat.unsent = (Unsent("a", "not yet", emote=False, at=1.0),)
-        assert (await kept(pilot, screen, doorman, seat)).unsent == seat.unsent
+        seat.pending = (PendingMessage("a", "not yet", emote=False, at=1.0),)
+        assert (await kept(pilot, screen, doorman, seat)).unsent == seat.messages.pending
 
 
 async def test_what_the_room_has_not_heard_of_the_engine_is_kept(seat: ScriptedSeat) -> None:
     async with back(seat) as (screen, doorman, pilot):
         await until(pilot, lambda: seat.saved in doorman.views)
-        seat.unrecorded = (Unrecorded("a", RunCancelled(4, "bob left")),)
-        assert (await kept(pilot, screen, doorman, seat)).unrecorded == seat.unrecorded
+        seat.reports = (PendingReport("a", RunCancelled(4, "bob left")),)
+        assert (await kept(pilot, screen, doorman, seat)).unrecorded == seat.reports
 
 
 async def test_what_goes_with_the_draft_comes_back_with_it(

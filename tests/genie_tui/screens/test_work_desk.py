@@ -17,6 +17,7 @@ from genie_core.room.protocol.events import (
     DecisionMade,
     Spending,
 )
+from genie_core.room.protocol.frames import AgentProgress, AnswerDelta, MemberTyping
 from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.roster import Roster
@@ -37,16 +38,15 @@ async def test_what_agents_are_at_is_shown_while_they_work() -> None:
     asked = seat.say_here("what is it?")
     seat.feed(DecisionMade(asked, "delegate", query="q"))
     async with in_room(seat, clock=clock) as (screen, pilot):
-        listener = seat.listener
-        assert listener is not None
+        emit = seat.emit
         timeline, ledger = screen.query_one(Timeline), screen.query_one(Ledger)
 
         async def shown(text: str) -> None:
             await until(pilot, lambda: text in lines(timeline) and text in lines(ledger))
 
-        listener.on_progress(asked, "coder:1a2b3c4d", "calling", "read_file")
+        emit(AgentProgress(asked, "coder:1a2b3c4d", "calling", "read_file"))
         await shown("coder:1a2b3c4d · calling read_file")
-        listener.on_progress(asked, "system", "writing", "a tool call")
+        emit(AgentProgress(asked, "system", "writing", "a tool call"))
         await shown("writing a tool call…")
         clock.rest(20)
         seat.feed(ApprovalRequested(asked, "p", "coder:1a2b3c4d", "rm", {}))
@@ -56,21 +56,21 @@ async def test_what_agents_are_at_is_shown_while_they_work() -> None:
         assert "writing a tool call" not in lines(timeline) + lines(ledger)
         seat.feed(ApprovalResolved(asked, "p", "approved"))
         await shown("writing a tool call…")
-        listener.on_progress(asked, "system", "note", "older turns were left out")
-        listener.on_progress(asked, "system", "asking", "")
+        emit(AgentProgress(asked, "system", "note", "older turns were left out"))
+        emit(AgentProgress(asked, "system", "asking", ""))
         await shown("waits for the model…")
         clock.rest(8)
         await shown("no word from the model for 8 s")
-        listener.on_delta(asked, "It is ")
+        emit(AnswerDelta(asked, "It is "))
         await shown("writing…")
         assert "It is" in lines(timeline)
-        listener.on_progress(asked, "system", "calling", "look")
+        emit(AgentProgress(asked, "system", "calling", "look"))
         await shown("calling look")
         seat.feed(AnswerPosted(asked, "It is that.", spent=(spending("system", 0.004),)))
         await until(pilot, lambda: "$0.004" in lines(ledger))
         assert "! older turns were left out" in lines(ledger)
         assert "calling" not in lines(timeline) + lines(ledger)
-        listener.on_progress(asked, "system", "thinking", "")  # it comes too late
+        emit(AgentProgress(asked, "system", "thinking", ""))  # it comes too late
         await pilot.pause()
         assert "thinking" not in lines(timeline) + lines(ledger)
         ledger.focus()
@@ -83,8 +83,7 @@ async def test_who_stops_writing_is_not_shown_for_long(seat: ScriptedSeat) -> No
     clock = HandClock()
     async with in_room(seat, clock=clock) as (screen, pilot):
         roster, hints = screen.query_one(Roster), screen.query_one(HintLine)
-        assert seat.listener is not None
-        seat.listener.on_typing("bob")
+        seat.emit(MemberTyping("bob"))
         await until(pilot, lambda: "typing" in str(roster.render()))
         assert "bob is typing" in hints.render().plain
         clock.rest(10)

@@ -12,8 +12,9 @@ from tests.genie_tui.scripted_seat import (
     until,
 )
 
+from genie_core.room.client.events import MessageRejected
+from genie_core.room.client.model import ConnectionState, ConnectionStatus, PendingMessage
 from genie_core.room.protocol.events import FileRef, Quote, QuotedLine
-from genie_core.room.seat import Link, LinkStatus, Unsent
 from genie_tui.app import GenieApp
 from genie_tui.opening import NewRoom
 from genie_tui.screens.room import RoomScreen
@@ -46,7 +47,7 @@ async def test_an_unknown_command_gives_the_draft_back(seat: ScriptedSeat) -> No
 
 async def test_a_message_before_the_room_is_open_stays_a_draft(seat: ScriptedSeat) -> None:
     class SlowDoorman(ScriptedDoorman):
-        async def open(self, opening: object, listener: object) -> ScriptedSeat:
+        async def open(self, opening: object, on_event: object) -> ScriptedSeat:
             await asyncio.Event().wait()
             return self.seat
 
@@ -74,8 +75,7 @@ async def test_what_the_room_does_not_take_can_be_called_back(
 ) -> None:
     async with in_room(seat) as (screen, pilot):
         await pilot.press(*"now")
-        assert seat.listener is not None
-        seat.listener.on_rejected(Unsent("m", text, emote, at=1.0), "you are muted")
+        seat.emit(MessageRejected(PendingMessage("m", text, emote, at=1.0), "you are muted"))
         await until(pilot, lambda: "you are muted" in notes(pilot))
         assert text[:60] in notes(pilot)
         assert "↑ brings the text back" in notes(pilot)
@@ -89,14 +89,15 @@ async def test_what_the_room_does_not_take_can_be_called_back(
 
 async def test_what_the_room_does_not_take_is_the_draft_again(seat: ScriptedSeat) -> None:
     async with in_room(seat) as (screen, pilot):
-        assert seat.listener is not None
         gone, there = FileRef("ab" * 32, "plan.pdf", 5), FileRef("cd" * 32, "map.png", 5)
         seat.places[there.digest] = Path("map.png")
         quote = Quote("r2", "Other", (QuotedLine("bob", "yes"),))
-        first = Unsent("m", "look", emote=False, at=1.0, files=(gone, there), quotes=(quote,))
-        seat.listener.on_rejected(first, "muted")
-        second = Unsent("n", "and this", emote=False, at=2.0, files=(gone,))
-        seat.listener.on_rejected(second, "muted")
+        first = PendingMessage(
+            "m", "look", emote=False, at=1.0, files=(gone, there), quotes=(quote,)
+        )
+        seat.emit(MessageRejected(first, "muted"))
+        second = PendingMessage("n", "and this", emote=False, at=2.0, files=(gone,))
+        seat.emit(MessageRejected(second, "muted"))
         composer = screen.query_one(Composer)
         await until(pilot, lambda: "and this" in notes(pilot))
         assert composer.draft == "look"
@@ -110,10 +111,9 @@ async def test_what_the_room_does_not_take_is_the_draft_again(seat: ScriptedSeat
 
 async def test_files_that_the_room_does_not_take_are_named(seat: ScriptedSeat) -> None:
     async with in_room(seat) as (screen, pilot):
-        assert seat.listener is not None
         files = (FileRef("ab" * 32, "plan.pdf", 5), FileRef("cd" * 32, "map.png", 5))
-        bare = Unsent("m", "", emote=False, at=1.0, files=files)
-        seat.listener.on_rejected(bare, "you are muted")
+        bare = PendingMessage("m", "", emote=False, at=1.0, files=files)
+        seat.emit(MessageRejected(bare, "you are muted"))
         await until(pilot, lambda: "you are muted: plan.pdf, map.png" in notes(pilot))
         assert "brings" not in notes(pilot)
         await pilot.press("up")
@@ -142,7 +142,7 @@ async def test_what_is_typed_beside_the_composer_arrives_in_it(seat: ScriptedSea
 async def test_nothing_is_said_in_a_closed_room_but_commands_run(seat: ScriptedSeat) -> None:
     async with in_room(seat) as (screen, pilot):
         composer = screen.query_one(Composer)
-        seat.set_link(LinkStatus(Link.CLOSED, "the host suspended the room"))
+        seat.set_link(ConnectionStatus(ConnectionState.CLOSED, "the host suspended the room"))
         await until(pilot, lambda: composer.closed)
         composer.post_message(Composer.Submitted("too late"))
         await until(pilot, lambda: CLOSED in notes(pilot))

@@ -1,6 +1,6 @@
 from textual.app import App, ComposeResult
 
-from genie_core.room.seat import Link, LinkStatus
+from genie_core.room.client.model import ConnectionState, ConnectionStatus
 from genie_tui.widgets.banner import Banner
 
 
@@ -15,13 +15,13 @@ async def test_says_what_each_state_of_the_connection_means() -> None:
     app = Host()
     async with app.run_test():
         banner = app.query_one(Banner)
-        banner.show(LinkStatus(Link.CONNECTING))
+        banner.show(ConnectionStatus(ConnectionState.CONNECTING))
         assert "opening" in str(banner.render())
-        banner.show(LinkStatus(Link.CLOSED, "name taken"))
+        banner.show(ConnectionStatus(ConnectionState.CLOSED, "name taken"))
         assert "name taken" in str(banner.render())
         assert "draft" in str(banner.render())
         assert banner.has_class("-closed")
-        banner.show(LinkStatus(Link.ONLINE))
+        banner.show(ConnectionStatus(ConnectionState.ONLINE))
         assert not banner.display
 
 
@@ -29,20 +29,20 @@ async def test_what_stays_wrong_is_shown_while_the_connection_is_well() -> None:
     app = Host()
     async with app.run_test():
         banner = app.query_one(Banner)
-        banner.show(LinkStatus(Link.ONLINE))
+        banner.show(ConnectionStatus(ConnectionState.ONLINE))
         banner.warn("bob hosts this room, too [b]")
         assert banner.display
         assert banner.has_class("-closed")
         assert "bob hosts this room, too [b]" in str(banner.render())
-        banner.show(LinkStatus(Link.RETRYING, "lost", 3.0))
+        banner.show(ConnectionStatus(ConnectionState.RETRYING, "lost", 3.0))
         assert "bob" not in str(banner.render())
-        banner.show(LinkStatus(Link.ONLINE, "the disk is full"))
+        banner.show(ConnectionStatus(ConnectionState.ONLINE, "the disk is full"))
         assert str(banner.render()).split("\n") == [
             "the disk is full",
             "bob hosts this room, too [b]",
         ]
         banner.warn("")
-        banner.show(LinkStatus(Link.ONLINE))
+        banner.show(ConnectionStatus(ConnectionState.ONLINE))
         assert not banner.display
 
 
@@ -50,7 +50,7 @@ async def test_counts_down_to_the_next_attempt() -> None:
     app = Host()
     async with app.run_test():
         banner = app.query_one(Banner)
-        banner.show(LinkStatus(Link.RETRYING, "lost", 3.0))
+        banner.show(ConnectionStatus(ConnectionState.RETRYING, "lost", 3.0))
         assert "in 3 s" in str(banner.render())
         banner.count_down(1.5)
         assert "in 2 s" in str(banner.render())
@@ -62,15 +62,15 @@ async def test_counts_down_to_a_suspend() -> None:
     app = Host()
     async with app.run_test():
         banner = app.query_one(Banner)
-        banner.show(LinkStatus(Link.ONLINE, closing_in=7.5))
+        banner.show(ConnectionStatus(ConnectionState.ONLINE, closing_in=7.5))
         assert "The host suspends the room in 8 s at most" in str(banner.render())
         banner.count_down(5)
         assert "in 3 s at most" in str(banner.render())
         banner.count_down(5)
         assert "suspends the room now; what you send waits" in str(banner.render())
-        banner.show(LinkStatus(Link.ONLINE, "the disk is full", closing_in=1.0))
+        banner.show(ConnectionStatus(ConnectionState.ONLINE, "the disk is full", closing_in=1.0))
         assert str(banner.render()).startswith("the disk is full. The host suspends")
-        banner.show(LinkStatus(Link.RETRYING, "the host suspended the room", 2.0))
+        banner.show(ConnectionStatus(ConnectionState.RETRYING, "the host suspended the room", 2.0))
         assert "the host suspended the room: reconnecting in 2 s" in str(banner.render())
 
 
@@ -78,7 +78,7 @@ async def test_hostile_details_stay_text() -> None:
     app = Host()
     async with app.run_test():
         banner = app.query_one(Banner)
-        banner.show(LinkStatus(Link.CLOSED, "[/red]\x1b[2J"))
+        banner.show(ConnectionStatus(ConnectionState.CLOSED, "[/red]\x1b[2J"))
         assert "[/red]␛[2J" in str(banner.render())
 
 
@@ -86,11 +86,11 @@ async def test_a_remedy_stays_until_the_connection_is_back() -> None:
     app = Host()
     async with app.run_test():
         banner = app.query_one(Banner)
-        banner.show(LinkStatus(Link.RETRYING, "lost", 3.0))
+        banner.show(ConnectionStatus(ConnectionState.RETRYING, "lost", 3.0))
         banner.offer("f8 goes on.")
         assert "in 3 s… f8 goes on." in str(banner.render())
-        banner.show(LinkStatus(Link.RETRYING, "lost", 5.0))
+        banner.show(ConnectionStatus(ConnectionState.RETRYING, "lost", 5.0))
         assert "f8" in str(banner.render())
-        banner.show(LinkStatus(Link.ONLINE))
-        banner.show(LinkStatus(Link.RETRYING, "lost", 3.0))
+        banner.show(ConnectionStatus(ConnectionState.ONLINE))
+        banner.show(ConnectionStatus(ConnectionState.RETRYING, "lost", 3.0))
         assert "f8" not in str(banner.render())

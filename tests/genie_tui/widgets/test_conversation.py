@@ -1,5 +1,6 @@
 from tests.genie_tui.widgets.room_log import START, RoomLog
 
+from genie_core.room.client.model import PendingMessage
 from genie_core.room.protocol.events import (
     DecisionMade,
     MemberJoined,
@@ -7,7 +8,6 @@ from genie_core.room.protocol.events import (
     RunCancelled,
     UnreadableEvent,
 )
-from genie_core.room.seat import Unsent
 from genie_core.room.state.room_state import WINDOW
 from genie_tui.widgets.conversation import KEPT, MOST, TOLD, Conversation
 from genie_tui.widgets.entry import Day, Earlier, Entry, Note, Reply, Speech, Waiting
@@ -104,7 +104,7 @@ def test_text_for_an_unknown_message_is_dropped() -> None:
 def test_unsent_messages_come_last_and_new_ones_are_noticed() -> None:
     log = RoomLog()
     talk = Conversation(log.state, "ann")
-    one, two = (Unsent(name, name, emote=False, at=START) for name in ("one", "two"))
+    one, two = (PendingMessage(name, name, emote=False, at=START) for name in ("one", "two"))
     assert talk.set_unsent((one, two))
     assert not talk.set_unsent((two,))
     talk.add([log.say("bob", "hi")])

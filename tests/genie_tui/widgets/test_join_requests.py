@@ -8,14 +8,14 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from genie_core.room.seat import Knock
+from genie_core.room.protocol.frames import HostingOffered, JoinRequested
 from genie_core.room.security.identity import Identity, words
-from genie_tui.widgets.join_requests import HostOffer, JoinRequests
+from genie_tui.widgets.join_requests import JoinRequests
 from genie_tui.widgets.keys_line import KeysLine
 
 KEY = Identity.generate().key
-CAROL = Knock(1, "carol", KEY, "10.0.0.7")
-DAVE = Knock(2, "dave", "", "10.0.0.8")
+CAROL = JoinRequested(1, "carol", KEY, "10.0.0.7")
+DAVE = JoinRequested(2, "dave", "", "10.0.0.8")
 
 
 class Host(App[None]):
@@ -129,18 +129,18 @@ async def test_a_caller_who_is_gone_leaves_the_door_and_arms_the_guard() -> None
         app.door.take(CAROL)
         app.door.take(DAVE)
         await turn_to(app, pilot)
-        app.door.take(Knock(1, "carol", KEY, "10.0.0.7", over=True))
+        app.door.take(JoinRequested(1, "carol", KEY, "10.0.0.7", over=True))
         await pilot.press("a")
         assert app.answers == []
         assert app.door.callers == (DAVE,)
-        app.door.take(Knock(2, "dave", "", "", over=True))
+        app.door.take(JoinRequested(2, "dave", "", "", over=True))
         await until(pilot, lambda: app.dismissed)
         assert not app.door.display
 
 
 async def test_next_walks_around() -> None:
     async with at_the_door() as (app, pilot):
-        for caller in (CAROL, DAVE, HostOffer("alice")):
+        for caller in (CAROL, DAVE, HostingOffered("alice")):
             app.door.take(caller)
         assert "1 of 3" in str(app.door.border_title)
         for name in ("dave", "alice", "carol"):
@@ -151,8 +151,8 @@ async def test_next_walks_around() -> None:
 
 async def test_an_offer_asks_whether_to_host() -> None:
     async with at_the_door() as (app, pilot):
-        app.door.take(HostOffer("alice"))
-        app.door.take(HostOffer("alice"))
+        app.door.take(HostingOffered("alice"))
+        app.door.take(HostingOffered("alice"))
         assert len(app.door.callers) == 1
         assert "alice asks you to host" in text_of(app)
         await turn_to(app, pilot)
@@ -170,7 +170,7 @@ async def test_escape_lets_them_wait() -> None:
 
 async def test_names_fold_and_are_never_markup() -> None:
     async with at_the_door() as (app, _):
-        app.door.take(Knock(9, "[/red]\x1b", "x", "[b]"))
+        app.door.take(JoinRequested(9, "[/red]\x1b", "x", "[b]"))
         assert "[/red]␛" in text_of(app)
         assert "no valid key" in text_of(app)
         app.door.take(CAROL)
@@ -179,6 +179,6 @@ async def test_names_fold_and_are_never_markup() -> None:
 
 async def test_somebody_at_the_hosts_own_machine_is_told_as_that() -> None:
     async with at_the_door() as (app, pilot):
-        app.door.take(Knock(3, "erik", "", "loopback"))
+        app.door.take(JoinRequested(3, "erik", "", "loopback"))
         await pilot.pause()
         assert "erik, from this machine" in text_of(app)

@@ -1,7 +1,12 @@
 import pytest
 from textual.app import App, ComposeResult
 
-from genie_core.room.seat import EngineState, EngineStatus, Link, LinkStatus
+from genie_core.room.client.model import (
+    ConnectionState,
+    ConnectionStatus,
+    EngineState,
+    EngineStatus,
+)
 from genie_tui.widgets.status_bar import StatusBar
 
 
@@ -20,7 +25,7 @@ async def test_always_fits_and_never_hides_what_waits(width: int) -> None:
     async with app.run_test(size=(width, 5)):
         bar = app.query_one(StatusBar)
         bar.show_room("a title that is far too long " * 10, "127.0.0.1:7654")
-        bar.show_link(LinkStatus(Link.RETRYING))
+        bar.show_link(ConnectionStatus(ConnectionState.RETRYING))
         bar.show_engine(EngineStatus(EngineState.READY, "offline", offline=True))
         bar.show_waiting(12)
         content = bar.render()
@@ -59,6 +64,6 @@ async def test_a_recording_is_not_taken_for_a_room() -> None:
         bar = app.query_one(StatusBar)
         bar.show_room("Garden", "")
         bar.show_replay("REPLAY")
-        bar.show_link(LinkStatus(Link.ONLINE))
+        bar.show_link(ConnectionStatus(ConnectionState.ONLINE))
         assert bar.render().plain.split() == ["Garden", "REPLAY"]
         assert bar.has_class("-replay")

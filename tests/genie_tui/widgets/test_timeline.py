@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 from textual.strip import Strip
 from textual.widgets import Static
 
+from genie_core.room.client.model import PendingMessage
 from genie_core.room.files.transfer import Direction, Transfer
 from genie_core.room.protocol.events import (
     AnyBody,
@@ -23,7 +24,6 @@ from genie_core.room.protocol.events import (
     RunCancelled,
     RunFailed,
 )
-from genie_core.room.seat import Unsent
 from genie_core.room.state.room_state import WINDOW
 from genie_core.room.state.thread import MessageThread
 from genie_tui.widgets.entry import Entry
@@ -290,7 +290,7 @@ async def test_unsent_messages_stand_at_the_end_and_bring_it_into_view() -> None
     app = Host(long_log())
     async with app.run_test(size=(60, 20)) as pilot:
         await pilot.press("home")
-        unsent = Unsent("x", "still here", emote=False, at=START)
+        unsent = PendingMessage("x", "still here", emote=False, at=START)
         app.timeline.set_unsent((unsent,))
         await pilot.pause()
         assert "still here  unsent" in app.lines()[-1]
@@ -383,7 +383,7 @@ async def test_hostile_text_is_neither_obeyed_nor_read_as_markup() -> None:
     app = Host(log)
     async with app.run_test(size=(100, 60)) as pilot:
         app.timeline.stream(pending.seq, evil)
-        app.timeline.set_unsent((Unsent("x", evil, emote=False, at=START),))
+        app.timeline.set_unsent((PendingMessage("x", evil, emote=False, at=START),))
         app.timeline.show_reasons(True)
         await until(pilot, lambda: app.shows("writing"))
         shown = "\n".join(app.lines())
@@ -528,7 +528,9 @@ async def test_a_file_is_redrawn_as_it_comes_and_a_message_opens_in_full() -> No
     app = Host(log)
     details: list[MessageThread] = []
     async with app.run_test(size=(60, 12), message_hook=_details(details)) as pilot:
-        app.timeline.set_unsent((Unsent("2", "mine", emote=False, at=START, files=(file,)),))
+        app.timeline.set_unsent(
+            (PendingMessage("2", "mine", emote=False, at=START, files=(file,)),)
+        )
         await pilot.pause()
         assert sum("not here yet" in line for line in app.lines()) == 2
         app.timeline.transfers.update(Transfer("digest", "a.pdf", Direction.DOWN, 50, 200))

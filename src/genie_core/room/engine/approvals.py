@@ -10,6 +10,7 @@ import msgspec
 from genie_core.agent.approval import Approval
 from genie_core.execution import ApprovalClosed, Execution
 from genie_core.privacy.redaction import mask_value
+from genie_core.room.client.model import Answer
 from genie_core.room.engine.arguments import digest, shown, unmasked
 from genie_core.room.engine.grants import Grants
 from genie_core.room.engine.policy import EXCEED_BUDGET, ApprovalPolicy, PolicyResult, ToolCall
@@ -21,7 +22,6 @@ from genie_core.room.protocol.codec import MAX_DEPTH, normal, size_of
 from genie_core.room.protocol.errors import FrameError
 from genie_core.room.protocol.events import ApprovalRequested, ApprovalResolved, How, Outcome
 from genie_core.room.protocol.frames import ApprovalAnswered
-from genie_core.room.seat import Answer
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, ToolApproval
 

@@ -35,7 +35,7 @@ EngineLoader: TypeAlias = Callable[[], Awaitable[Engine]]
 
 @dataclass(frozen=True, slots=True)
 class EngineConfig:
-    """What an engine is loaded from; no engine without a `loader`.
+    """How an engine is loaded and described; there is none without a `loader`.
 
     `label` is the model, `offline` means no language model, `where` the machine, for people.
     `reload` prepares loading the engine with another model after it failed. `withheld` keeps the

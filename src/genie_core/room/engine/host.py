@@ -8,7 +8,7 @@ from typing import Final
 
 from genie_core.errors import GenieError
 from genie_core.privacy.redaction import mask_known
-from genie_core.room.departure import Grace
+from genie_core.room.client.model import EngineState, EngineStatus
 from genie_core.room.engine.approvals import Approvals
 from genie_core.room.engine.backlog import BacklogChoice
 from genie_core.room.engine.config import Engine, EngineConfig, EngineLoader
@@ -20,10 +20,10 @@ from genie_core.room.engine.reporter import EngineReporter
 from genie_core.room.engine.runs import RunManager
 from genie_core.room.protocol.errors import NoEngine
 from genie_core.room.protocol.events import Event, MessagePosted, RunFailed
-from genie_core.room.seat import EngineState, EngineStatus
 from genie_core.room.security.signing import Author
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
+from genie_core.runtime.grace import Grace
 from genie_core.runtime.tasks import start_task
 
 logger = logging.getLogger(__name__)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from genie_core.room.client.model import PendingReport
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,
@@ -12,19 +13,18 @@ from genie_core.room.protocol.events import (
     RunCancelled,
     RunFailed,
 )
-from genie_core.room.seat import Unrecorded
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import RUNNING, MessageThread, Phase
 
 
-def lacking(kept: Iterable[Unrecorded], events: Iterable[Event]) -> list[Unrecorded]:
+def lacking(kept: Iterable[PendingReport], events: Iterable[Event]) -> list[PendingReport]:
     """Drop the steps that these events of a log, in order, already show; return the others.
 
     An engine may do the same twice, so a step is only looked for after the last event that was
     known when it was taken.
     """
     steps = list(kept)
-    by_message: dict[int, list[Unrecorded]] = {}
+    by_message: dict[int, list[PendingReport]] = {}
     for step in steps:
         by_message.setdefault(step.body.message, []).append(step)
     there: set[str] = set()

@@ -1,9 +1,9 @@
 """Answers and stops between a person's terminals: a run may be at another one."""
 
-from genie_core.room.audience import Audience
-from genie_core.room.client import RoomClient
+from genie_core.room.client.connection import RoomConnection
+from genie_core.room.client.events import OnEvent, warning
+from genie_core.room.client.model import Answer
 from genie_core.room.protocol.frames import AnswerApproval, ApprovalAnswered
-from genie_core.room.seat import Answer
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
 
@@ -11,10 +11,10 @@ from genie_core.room.state.thread import MessageThread
 class RemoteControl:
     """Sends a person's decisions to the terminal that runs the engine, by way of the room."""
 
-    def __init__(self, state: RoomState, client: RoomClient, audience: Audience) -> None:
+    def __init__(self, state: RoomState, client: RoomConnection, emit: OnEvent) -> None:
         self._state = state
         self._client = client
-        self._audience = audience
+        self._emit = emit
 
     def answer(self, approval: str, answer: Answer) -> bool:
         """Answer a request that waits at another terminal.
@@ -29,9 +29,9 @@ class RemoteControl:
         if not self._state.is_elsewhere(exchange, self._client.device):
             return False
         if answer.allow and request.withheld:
-            self._audience.warn("only the terminal where this call waits shows it; answer it there")
+            self._emit(warning("only the terminal where this call waits shows it; answer it there"))
             return False
-        return self._client.ask(
+        return self._client.queue.ask(
             AnswerApproval(
                 approval,
                 answer.allow,
@@ -49,15 +49,15 @@ class RemoteControl:
 
         It must be the owner's, and about the call that waits here.
         """
-        if not self._client.author.ruled(answered):
-            self._audience.warn(
-                "the host says that you answered a tool call elsewhere, but you did not"
+        if not self._client.signer.ruled(answered):
+            self._emit(
+                warning("the host says that you answered a tool call elsewhere, but you did not")
             )
             return None
         request = self._state.proposals.get(answered.approval)
         if answered.allow and request is not None and answered.call != request.digest:
-            self._audience.warn(
-                "you allowed a call at another terminal that was shown another one there"
+            self._emit(
+                warning("you allowed a call at another terminal that was shown another one there")
             )
             return None
         return Answer(
@@ -73,5 +73,5 @@ class RemoteControl:
         """Ask for a run at another terminal to be stopped; False if this person may not."""
         if self._client.name not in (exchange.author, exchange.handler):
             return False
-        self._client.stop(exchange.seq)
+        self._client.queue.stop(exchange.seq)
         return True

@@ -6,9 +6,10 @@ import msgspec
 
 from genie_core.privacy.known_secrets import DeltaMask
 from genie_core.privacy.redaction import delta_mask, mask_known, mask_value
-from genie_core.room.audience import Audience
-from genie_core.room.client import RoomClient
-from genie_core.room.outbox import ENVELOPE
+from genie_core.room.client.connection import RoomConnection
+from genie_core.room.client.events import OnEvent, warning
+from genie_core.room.client.model import EngineState, EngineStatus
+from genie_core.room.client.send_queue import ENVELOPE
 from genie_core.room.protocol.errors import RoomError
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -19,8 +20,7 @@ from genie_core.room.protocol.events import (
     RunCancelled,
     RunFailed,
 )
-from genie_core.room.protocol.frames import ReportProgress
-from genie_core.room.seat import EngineState, EngineStatus
+from genie_core.room.protocol.frames import AgentProgress, AnswerDelta, ReportProgress
 from genie_core.room.state.room_state import RoomState
 from genie_core.runtime.progress import What
 
@@ -32,12 +32,10 @@ class EngineReporter:
     people, agents and tools stay as they are. `label` is the one that the room knows so far.
     """
 
-    def __init__(
-        self, client: RoomClient, state: RoomState, audience: Audience, label: str
-    ) -> None:
+    def __init__(self, client: RoomConnection, state: RoomState, emit: OnEvent, label: str) -> None:
         self._client = client
         self._state = state
-        self._audience = audience
+        self._emit = emit
         self._label = label
         self._masks: dict[int, DeltaMask] = {}
 
@@ -65,7 +63,7 @@ class EngineReporter:
     @property
     def unrecorded(self) -> Sequence[RunBody]:
         """The published steps that the room's log does not show yet, in order."""
-        return [report.body for report in self._client.unrecorded]
+        return [report.body for report in self._client.queue.reports]
 
     def delta(self, message: int, text: str) -> None:
         """Show more of an unfinished answer, here and to the others.
@@ -78,8 +76,8 @@ class EngineReporter:
 
     def _show(self, message: int, text: str) -> None:
         if text:
-            self._client.delta(message, text)
-            self._audience.listener.on_delta(message, text)
+            self._client.queue.delta(message, text)
+            self._emit(AnswerDelta(message, text))
 
     def progress(self, message: int, agent: str, what: What, detail: str) -> None:
         """Show what an agent is doing, here and to the others.
@@ -92,19 +90,19 @@ class EngineReporter:
         if what == "detail":
             what = "note"
         elif not is_private:
-            self._client.progress(ReportProgress(message, agent, what, detail))
-        self._audience.listener.on_progress(message, agent, what, detail)
+            self._client.queue.progress(ReportProgress(message, agent, what, detail))
+        self._emit(AgentProgress(message, agent, what, detail))
 
     def show_engine(self, status: EngineStatus) -> None:
         """Show the engine's status to the owner, and a new label to the room."""
         if status.state is EngineState.READY and status.label != self._label:
             self._label = status.label
             self._client.equip(status.label)
-        self._audience.listener.on_engine(status)
+        self._emit(status)
 
     def warn(self, text: str) -> None:
         """Warn the owner, and no other member."""
-        self._audience.warn(mask_known(text))
+        self._emit(warning(mask_known(text)))
 
     def _is_own(self, message: int) -> bool:
         exchange = self._state.exchanges.get(message)

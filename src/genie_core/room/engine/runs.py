@@ -19,7 +19,6 @@ from genie_core.errors import GenieError, public_summary, summary
 from genie_core.execution import Execution
 from genie_core.message import Message
 from genie_core.privacy.redaction import mask_known
-from genie_core.room.departure import Grace
 from genie_core.room.engine.approvals import Approvals
 from genie_core.room.engine.backlog import (
     AT_ONCE,
@@ -50,6 +49,7 @@ from genie_core.room.protocol.names import is_blank
 from genie_core.room.security.signing import Author
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Phase, ToolApproval
+from genie_core.runtime.grace import Grace
 from genie_core.runtime.progress import Usage
 from genie_core.session import GroupSession
 

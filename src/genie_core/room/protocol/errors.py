@@ -15,7 +15,7 @@ RoomError
 ├── Contradiction   the host's log can't be true, so it can't be followed
 ├── KnownRoom       the room met is one of which there is a copy
 ├── OtherHost       the host is not one that the copy of the room knows
-├── LeftInDisorder  leaving did not go as it should
+├── LeftInDisorder  leaving failed in part (in `participant.receipt`)
 ├── TooLong         a text that is longer than the room takes
 ├── TooManyUnsent   more waits to be sent than is kept
 ├── NoSuchFile      a file that can't be attached or is not here
@@ -32,7 +32,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from genie_core.errors import GenieError
-from genie_core.room.departure import Receipt
 from genie_core.room.protocol.frames import Refusal
 
 
@@ -184,17 +183,6 @@ class OtherHost(RoomError):
         self.room = room
         self.title = title
         self.host = host
-
-
-class LeftInDisorder(RoomError):
-    """A participant left, but not everything that belongs to it could be done.
-
-    The `receipt` says what became of the work that was under way.
-    """
-
-    def __init__(self, receipt: Receipt) -> None:
-        super().__init__(f"left the room, but {'; '.join(receipt.problems)}")
-        self.receipt = receipt
 
 
 class TooLong(RoomError):

@@ -1,6 +1,6 @@
 """What the room's agents took, by person and agent, and how much of the budget is used."""
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -9,15 +9,17 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from genie_core.room.seat import Seat
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.costs import NOTHING, budget_line, cost_rows, cost_table
+
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
 
 
 class CostTable(Widget):
     """The table, laid out for the width there is."""
 
-    def __init__(self, seat: Seat) -> None:
+    def __init__(self, seat: "JoinedRoom") -> None:
         super().__init__()
         self._seat = seat
 
@@ -33,7 +35,7 @@ class CostScreen(Dialog[None]):
     CSS_PATH = "costs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "back", priority=True)]
 
-    def __init__(self, seat: Seat) -> None:
+    def __init__(self, seat: "JoinedRoom") -> None:
         super().__init__()
         self._seat = seat
 
@@ -54,7 +56,7 @@ class CostScreen(Dialog[None]):
         self.set_interval(1.0, self._look)
 
     def _look(self) -> None:
-        workbench = self._seat.workbench
+        workbench = self._seat.engine.controls
         allowance = workbench.allowance if workbench is not None else None
         self.query_one("#costs-budget", Static).update(budget_line(allowance))
         self.query_one(CostTable).refresh(layout=True)

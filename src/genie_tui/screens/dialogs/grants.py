@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -11,13 +11,15 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from genie_core.room.engine.grants import Grant
-from genie_core.room.seat import Seat
 from genie_core.text.format import clock_time, duration
 from genie_core.text.safe import visible_line
 from genie_tui.action import Scope
 from genie_tui.keymap import actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.agent_path import agent_path
+
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
 
 NOTHING: Final = (
     "You have allowed nothing beyond single calls in this session.\n\n"
@@ -34,7 +36,7 @@ class GrantsScreen(Dialog[None]):
     BINDINGS = bindings(Scope.GRANTS)
     FREE = frozenset({"j", "k"})
 
-    def __init__(self, seat: Seat, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, seat: "JoinedRoom", clock: Callable[[], float] = time.time) -> None:
         super().__init__()
         self._seat = seat
         self._clock = clock
@@ -60,7 +62,7 @@ class GrantsScreen(Dialog[None]):
         place = self._list.highlighted
         if place is None or not 0 <= place < len(self._shown):
             return
-        if not self._seat.revoke(self._shown[place]):
+        if not self._seat.approvals.grants.revoke(self._shown[place]):
             self.notify("That one had ended already.")
         self._show()
 
@@ -81,9 +83,9 @@ class GrantsScreen(Dialog[None]):
         return self.query_one(OptionList)
 
     def _show(self) -> None:
-        grants, now = list(self._seat.grants), self._clock()
+        grants, now = list(self._seat.approvals.grants.active), self._clock()
         self.set_class(not grants, "-none")
-        self.set_class(self._seat.engine.auto, "-auto")
+        self.set_class(self._seat.engine.status.auto, "-auto")
         place = self._list.highlighted
         if [grant.id for grant in grants] != self._shown:
             selected = self._shown[place] if place is not None and self._shown else None

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import time
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from textual import work
 from textual.app import ComposeResult
@@ -13,7 +13,6 @@ from textual.widgets import Static
 
 from genie_core.errors import GenieError
 from genie_core.room.protocol.errors import InvalidInvite
-from genie_core.room.seat import Hosting
 from genie_core.room.security.invite import read_invite
 from genie_core.text.format import clock_time
 from genie_core.text.safe import visible_line
@@ -23,6 +22,9 @@ from genie_tui.order import Invite as InviteOrder
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.qr import qr_code
+
+if TYPE_CHECKING:
+    from genie_core.room.participant.config import Invites
 
 ASIDE: Final = 8
 """Rows of the screen that the code must leave to the title, the text and the keys."""
@@ -45,7 +47,7 @@ class Terms:
         return f"{who} can join as a member{how}{when}. Give it to nobody else."
 
 
-def renewed(hosting: Hosting, order: InviteOrder, now: float) -> Terms:
+def renewed(hosting: "Invites", order: InviteOrder, now: float) -> Terms:
     """Make an invite as ordered, in place of all others if that is; `now` is since the epoch."""
     make = hosting.renew if order.new else hosting.issue
     invite = make(uses=1 if order.once else None, lifetime=order.lifetime)
@@ -63,7 +65,7 @@ class InviteScreen(Dialog[Terms]):
     BINDINGS = bindings(Scope.INVITE)
 
     def __init__(
-        self, hosting: Hosting, title: str, terms: Terms, clock: Callable[[], float]
+        self, hosting: "Invites", title: str, terms: Terms, clock: Callable[[], float]
     ) -> None:
         super().__init__()
         self._hosting = hosting

@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from genie_core.room.departure import Ending, excerpt
+from genie_core.room.participant.receipt import Ending, excerpt
 from genie_core.text.safe import visible_line
 from genie_tui.screens.dialogs.dialog import Dialog
 

@@ -17,8 +17,8 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
+from genie_core.room.client.model import Answer
 from genie_core.room.engine.policy import EXCEED_BUDGET
-from genie_core.room.seat import Answer
 from genie_core.room.state.thread import ToolApproval
 from genie_core.text.format import duration
 from genie_core.text.safe import visible, visible_line

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from genie_core.room.seat import Answer
+from genie_core.room.client.model import Answer
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import ToolApproval
 from genie_core.text.format import clock_time

@@ -122,7 +122,7 @@ async def test_the_conversation_is_that_of_the_live_engine(tmp_path: Path) -> No
             (ann, "is it?"),
             (bob, "yes"),
         ):
-            seat.say(text)
+            seat.messages.send(text)
             await heard.until(partial(ended, heard, text))
         past = RecordedDecisions()
         for event in heard.events:

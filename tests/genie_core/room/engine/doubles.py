@@ -6,16 +6,15 @@ from typing import cast
 
 from tests.genie_core.room.house import Ear
 
-from genie_core.room.audience import Audience
-from genie_core.room.client import RoomClient
+from genie_core.room.client.connection import RoomConnection
+from genie_core.room.client.model import PendingReport
+from genie_core.room.client.send_queue import ENVELOPE
 from genie_core.room.engine.approvals import Approvals
 from genie_core.room.engine.private_arguments import PrivateArguments
 from genie_core.room.engine.remote_control import RemoteControl
 from genie_core.room.engine.reporter import EngineReporter
-from genie_core.room.outbox import ENVELOPE
 from genie_core.room.protocol.events import AnyBody, Event, MessagePosted, RunBody
 from genie_core.room.protocol.frames import ReportProgress
-from genie_core.room.seat import Unrecorded
 from genie_core.room.state.room_state import RoomState
 
 
@@ -37,11 +36,11 @@ class FakeRoom:
         self.state = state or RoomState()
         self.private = private or PrivateArguments()
         self.ear = ear or Ear()
-        self.unrecorded: Sequence[Unrecorded] = ()
+        self.reports: Sequence[PendingReport] = ()
         self.labels: list[str] = []
-        client, audience = cast("RoomClient", self), Audience(self.ear)
-        self.reporter = EngineReporter(client, self.state, audience, "")
-        self.remote = RemoteControl(self.state, client, audience)
+        client = cast("RoomConnection", self)
+        self.reporter = EngineReporter(client, self.state, self.ear, "")
+        self.remote = RemoteControl(self.state, client, self.ear)
         self.approvals = Approvals(self.state, self.reporter, self.private, self.remote, where)
 
     @property
@@ -55,12 +54,16 @@ class FakeRoom:
 
     def owe(self, *bodies: RunBody) -> None:
         """Let these be all that the room has yet to hear of."""
-        self.unrecorded = [Unrecorded(str(index), body) for index, body in enumerate(bodies)]
+        self.reports = [PendingReport(str(index), body) for index, body in enumerate(bodies)]
 
     def record(self, body: RunBody) -> None:
         self.add(self.name, body)
 
-    # -- as a `RoomClient`
+    # -- as a `RoomConnection` and its queue
+
+    @property
+    def queue(self) -> "FakeRoom":
+        return self
 
     def publish(self, body: RunBody, _said: MessagePosted | None = None) -> None:
         self.record(body)

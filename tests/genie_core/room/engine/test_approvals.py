@@ -9,6 +9,7 @@ from tests.genie_core.room.engine.doubles import FakeRoom
 from genie_core.agent.approval import Approval, Verdict
 from genie_core.agent.provider.approval_answer import denial
 from genie_core.execution import ApprovalClosed, Execution
+from genie_core.room.client.model import Answer
 from genie_core.room.engine.approvals import UNKNOWN_CALL, UNRECORDED, UNSHOWABLE
 from genie_core.room.engine.policy import PolicyResult, ToolCall
 from genie_core.room.engine.private_arguments import PrivateArguments
@@ -24,7 +25,6 @@ from genie_core.room.protocol.events import (
     RunBody,
     RunFailed,
 )
-from genie_core.room.seat import Answer
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
 

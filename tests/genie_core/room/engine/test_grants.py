@@ -3,10 +3,10 @@ from typing import Any
 import pytest
 
 from genie_core.agent.approval import Approval
+from genie_core.room.client.model import Answer
 from genie_core.room.engine.arguments import digest, shown
 from genie_core.room.engine.grants import CHANGED, Grants
 from genie_core.room.protocol.events import MOST_OF_SCOPE, Scope
-from genie_core.room.seat import Answer
 from genie_core.room.state.thread import ToolApproval
 
 

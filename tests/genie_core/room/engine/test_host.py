@@ -24,11 +24,12 @@ from genie_core.message import Attachment, Message, Thread
 from genie_core.privacy import redaction
 from genie_core.privacy.known_secrets import HIDDEN, KnownSecrets
 from genie_core.reasoner import Decision, Response
-from genie_core.room.departure import Grace
+from genie_core.room.client.events import RoomEvent
+from genie_core.room.client.model import Answer, EngineState, EngineStatus
 from genie_core.room.engine.config import Engine, EngineConfig, EngineLoader
 from genie_core.room.engine.host import EngineHost
 from genie_core.room.files.transfer import Direction, Transfer
-from genie_core.room.participant import Participant
+from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import (
     AnswerPosted,
     AnyBody,
@@ -46,9 +47,10 @@ from genie_core.room.protocol.events import (
     RunBody,
     RunFailed,
 )
-from genie_core.room.seat import Answer, EngineState, EngineStatus
+from genie_core.room.protocol.frames import MemberTyping
 from genie_core.room.security.signing import Author, Signed
 from genie_core.room.state.room_state import RoomState
+from genie_core.runtime.grace import Grace
 from genie_core.testing import Emit
 
 DIGEST = "ab" * 32
@@ -67,7 +69,7 @@ async def test_what_is_said_at_a_terminal_without_an_engine_runs_where_there_is_
             "ben", loader(tmp_path / "desk"), connector=connector, device="desk"
         )
         couch, ear = await house.seat("ben", None, connector=connector, device="couch")
-        couch.say("hello")
+        couch.messages.send("hello")
         await ear.until(lambda: answers(couch))
         (exchange,) = couch.state.exchanges.values()
         assert (exchange.handler, exchange.device) == ("ben", "desk")
@@ -88,7 +90,7 @@ class Ben(FakeRoom):
 
     def record(self, body: RunBody) -> None:
         self.published.append(body)
-        self.ear.on_typing("ben")  # so that `until` looks again
+        self.ear(MemberTyping("ben"))  # so that `until` looks again
 
 
 class Engines(Ear):
@@ -98,9 +100,9 @@ class Engines(Ear):
         super().__init__()
         self.failed = asyncio.Event()
 
-    def on_engine(self, status: EngineStatus) -> None:
-        super().on_engine(status)
-        if status.state is EngineState.FAILED:
+    def __call__(self, event: RoomEvent) -> None:
+        super().__call__(event)
+        if isinstance(event, EngineStatus) and event.state is EngineState.FAILED:
             self.failed.set()
 
 
@@ -218,7 +220,7 @@ async def test_an_engine_that_was_loaded_again_acts_on_nothing_from_before(tmp_p
 @asynccontextmanager
 async def a_guests_call(
     folder: Path, *, share: bool = False
-) -> AsyncIterator[tuple[House, tuple[Participant, Ear], tuple[Participant, Ear], Participant]]:
+) -> AsyncIterator[tuple[House, tuple[JoinedRoom, Ear], tuple[JoinedRoom, Ear], JoinedRoom]]:
     """A guest's message makes the host's agent ask; the host sits at two terminals."""
     async with opened() as house:
         connector = await by_socket(house)
@@ -226,9 +228,9 @@ async def a_guests_call(
         away, away_ear = await house.seat("ann", None, connector=connector, device="couch")
         cleo, _ = await house.seat("cleo", None, connector=connector)
         if share:
-            assert ann.share(True)
+            assert ann.hosting.share(True)
             await ear.until(lambda: ann.state.sharing)
-        cleo.say("secrets.txt")
+        cleo.messages.send("secrets.txt")
         await away_ear.until(lambda: away.state.pending_for("ann"))
         await ear.until(lambda: ann.state.pending_for("ann"))
         yield house, (ann, ear), (away, away_ear), cleo
@@ -241,7 +243,7 @@ async def test_a_guests_call_is_seen_where_it_runs_and_nowhere_else(tmp_path: Pa
         assert (there.arguments, there.withheld) == ({}, True)
         (asked,) = [e.body for e in house.sink.events if isinstance(e.body, ApprovalRequested)]
         assert asked.arguments == {}
-        assert ann.answer(here.id, Answer(allow=True))
+        assert ann.approvals.answer(here.id, Answer(allow=True))
         await ear.until(lambda: answers(ann))
         assert cleo.state.sharing is False
 
@@ -249,10 +251,10 @@ async def test_a_guests_call_is_seen_where_it_runs_and_nowhere_else(tmp_path: Pa
 async def test_what_cannot_be_seen_is_not_allowed_from_another_terminal(tmp_path: Path) -> None:
     async with a_guests_call(tmp_path) as (_, (ann, ear), (away, away_ear), _):
         (request,) = away.state.pending_for("ann")
-        assert not away.answer(request.id, Answer(allow=True))
+        assert not away.approvals.answer(request.id, Answer(allow=True))
         assert "answer it there" in away_ear.notices[-1]
         assert ann.state.pending_for("ann")
-        assert away.answer(request.id, Answer(allow=False, reason="not today"))
+        assert away.approvals.answer(request.id, Answer(allow=False, reason="not today"))
         await ear.until(lambda: answers(ann))
         assert answers(ann) == ["kept it: not today"]
 
@@ -261,7 +263,7 @@ async def test_a_host_who_shares_shows_it_to_all(tmp_path: Path) -> None:
     async with a_guests_call(tmp_path, share=True) as (house, (ann, ear), (away, _), _):
         (request,) = away.state.pending_for("ann")
         assert (request.arguments, request.withheld) == ({"path": "secrets.txt"}, False)
-        assert away.answer(request.id, Answer(allow=True))
+        assert away.approvals.answer(request.id, Answer(allow=True))
         await ear.until(lambda: answers(ann))
         (settled,) = [e.body for e in house.sink.events if isinstance(e.body, ApprovalResolved)]
         assert settled.outcome == "approved"
@@ -271,17 +273,17 @@ async def test_a_call_is_not_allowed_blind_after_what_it_does_was_forgotten(tmp_
     async with opened() as house:
         ann, ear = await house.seat("ann", loader(tmp_path, run=tool_user))
         cleo, _ = await house.seat("cleo", None)
-        cleo.say("secrets.txt")
+        cleo.messages.send("secrets.txt")
         await ear.until(lambda: ann.state.pending_for("ann"))
         await ann.leave()
         events = house.sink.events
     async with opened(events) as house:  # the file of what was withheld is gone
         ann, ear = await house.seat("ann", loader(tmp_path, run=tool_user))
-        await ear.until(lambda: ann.engine.state is EngineState.READY)
+        await ear.until(lambda: ann.engine.status.state is EngineState.READY)
         (request,) = ann.state.parked_for("ann")
-        assert not ann.answer(request.id, Answer(allow=True))
+        assert not ann.approvals.answer(request.id, Answer(allow=True))
         assert "not known here any more" in ear.notices[-1]
-        assert ann.answer(request.id, Answer(allow=False))
+        assert ann.approvals.answer(request.id, Answer(allow=False))
         await ear.until(lambda: not ann.state.parked)
 
 
@@ -301,8 +303,8 @@ async def test_an_engine_gets_files_by_their_place_and_quotes_as_threads(tmp_pat
         shelf.sent.add(DIGEST)
         _, ear = await house.seat("ann", loader(tmp_path / "a", decide), library=shelf)
         cleo, _ = await house.seat("cleo", None, connector=await by_socket(house))
-        cleo.say("look at this", files=[FILE], quotes=[quote])
-        cleo.say("", files=[FILE])
+        cleo.messages.send("look at this", files=[FILE], quotes=[quote])
+        cleo.messages.send("", files=[FILE])
         await ear.until(lambda: len(seen) == 2)
         first, second = seen
         attachment = Attachment(str(tmp_path / "blobs" / DIGEST), "plan.pdf", "application/pdf")
@@ -323,14 +325,14 @@ async def test_an_engine_gets_a_file_of_others_when_it_is_there(tmp_path: Path) 
     async with opened(files=Store(FILE)) as house:
         shelf = Shelf(tmp_path)
         ben, ear = await house.seat("ben", loader(tmp_path / "b", decide), library=shelf)
-        await ear.until(lambda: ben.engine.state is EngineState.READY)
+        await ear.until(lambda: ben.engine.status.state is EngineState.READY)
         cleo, _ = await house.seat("cleo", None, connector=await by_socket(house))
-        cleo.say("look at this", files=[FILE])
+        cleo.messages.send("look at this", files=[FILE])
         await ear.until(lambda: len(ben.state.exchanges) == 1)
         shelf.sent.add(DIGEST)
         shelf.report(Transfer(DIGEST, "plan.pdf", Direction.DOWN, 5, 5))
         shelf.report(Transfer(DIGEST, "plan.pdf", Direction.DOWN, 5, 5))  # it is told of once
-        ben.say("and?")
+        ben.messages.send("and?")
         await ear.until(lambda: len(seen) == 3)
         absent, late, _ = seen
         assert absent.content == "look at this\n(attached, but not here yet: plan.pdf)"
@@ -364,12 +366,12 @@ async def test_a_person_edits_a_call_without_seeing_the_secret_that_it_is_made_w
 ) -> None:
     async with opened() as house:
         ann, ear = await house.seat("ann", loader(tmp_path, run=sender))
-        ann.say("send it")
+        ann.messages.send("send it")
         await ear.until(lambda: ann.state.pending_for("ann"))
         (request,) = ann.state.pending_for("ann")
         assert request.arguments == {"header": f"Token {HIDDEN}", "to": "a"}
         edited = {"header": f"Token {HIDDEN}", "to": "b"}
-        assert ann.answer(request.id, Answer(allow=True, arguments=edited))
+        assert ann.approvals.answer(request.id, Answer(allow=True, arguments=edited))
         await ear.until(lambda: answers(ann))
         assert answers(ann) == ["True b"]
         assert request.edited == edited
@@ -381,14 +383,14 @@ async def test_a_call_with_a_secret_that_was_parked_is_known_again(
 ) -> None:
     async with opened() as house:
         ann, ear = await house.seat("ann", loader(tmp_path, run=sender))
-        ann.say("send it")
+        ann.messages.send("send it")
         await ear.until(lambda: ann.state.pending_for("ann"))
         await ann.leave()
     async with opened(house.sink.events) as resumed:
         ann, ear = await resumed.seat("ann", loader(tmp_path, run=sender))
-        await ear.until(lambda: ann.engine.state is EngineState.READY)
+        await ear.until(lambda: ann.engine.status.state is EngineState.READY)
         (request,) = ann.state.parked_for("ann")
-        assert ann.answer(request.id, Answer(allow=True))
+        assert ann.approvals.answer(request.id, Answer(allow=True))
         await ear.until(lambda: answers(ann))
         assert answers(ann) == ["True a"]
         assert secret not in repr(resumed.sink.events)
@@ -400,8 +402,8 @@ async def test_an_engine_that_breaks_tells_no_secret(tmp_path: Path, secret: str
 
     async with opened() as house:
         ann, ear = await house.seat("ann", broken)
-        await ear.until(lambda: ann.engine.state is EngineState.FAILED)
-        ann.say("anybody there?")
+        await ear.until(lambda: ann.engine.status.state is EngineState.FAILED)
+        ann.messages.send("anybody there?")
         await ear.until(lambda: any(isinstance(e.body, RunFailed) for e in ear.events))
-        assert ann.engine.detail == f"the key {HIDDEN} is wrong"
+        assert ann.engine.status.detail == f"the key {HIDDEN} is wrong"
         assert secret not in repr((ear.notices, ear.engines, house.sink.events))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from genie_core.room.client.model import PendingReport
 from genie_core.room.engine.pending_reports import lacking, unfinished
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -18,7 +19,6 @@ from genie_core.room.protocol.events import (
     RunCancelled,
     RunFailed,
 )
-from genie_core.room.seat import Unrecorded
 from genie_core.room.state.room_state import RoomState
 
 FIRST, SECOND, UNKNOWN = 4, 5, 9
@@ -77,7 +77,7 @@ def room(*bodies: RunBody) -> RoomState:
 
 def lacked(log: list[Event], *bodies: RunBody, since: int = SECOND) -> list[RunBody]:
     """Which of these steps, taken when the room was known up to an event, a log lacks."""
-    kept = [Unrecorded(f"step {number}", body, since) for number, body in enumerate(bodies)]
+    kept = [PendingReport(f"step {number}", body, since) for number, body in enumerate(bodies)]
     return [step.body for step in lacking(kept, log)]
 
 

@@ -11,7 +11,7 @@ from tests.genie_core.room.house import (
     tool_user,
 )
 
-from genie_core.room.seat import Answer, EngineState
+from genie_core.room.client.model import Answer, EngineState
 
 
 async def test_a_call_that_waits_at_one_terminal_is_answered_at_another(tmp_path: Path) -> None:
@@ -22,20 +22,20 @@ async def test_a_call_that_waits_at_one_terminal_is_answered_at_another(tmp_path
             "ben", loader(tmp_path / "desk", run=tool_user), connector=connector, device="desk"
         )
         couch, couch_ear = await house.seat("ben", None, connector=connector, device="couch")
-        desk.say("old.txt")
+        desk.messages.send("old.txt")
         await couch_ear.until(lambda: couch.state.pending_for("ben"))
         (request,) = couch.state.pending_for("ben")
         assert request.arguments == {"path": "old.txt"}
-        assert not ann.answer(request.id, Answer(allow=True))
-        assert couch.answer(request.id, Answer(allow=True, reason="go on"))
+        assert not ann.approvals.answer(request.id, Answer(allow=True))
+        assert couch.approvals.answer(request.id, Answer(allow=True, reason="go on"))
         for person, heard in ((desk, desk_ear), (couch, couch_ear), (ann, ear)):
             await heard.until(lambda person=person: answers(person))  # type: ignore[misc] # mypy can't infer a lambda with a default
             assert answers(person) == ["deleted old.txt"]
             assert not person.state.open  # the card is closed everywhere
             (settled,) = proposals(person)
             assert (settled.outcome, settled.settled_by) == ("approved", "ben")
-        assert not couch.answer(request.id, Answer(allow=True))
-        assert not desk.answer(request.id, Answer(allow=True))
+        assert not couch.approvals.answer(request.id, Answer(allow=True))
+        assert not desk.approvals.answer(request.id, Answer(allow=True))
 
 
 async def test_each_terminal_runs_its_own_messages_and_either_can_stop_them(tmp_path: Path) -> None:
@@ -51,14 +51,14 @@ async def test_each_terminal_runs_its_own_messages_and_either_can_stop_them(tmp_
             for device in ("desk", "couch")
         }
         for seat, ear in seats.values():
-            await ear.until(lambda seat=seat: seat.engine.state is EngineState.READY)  # type: ignore[misc] # mypy can't infer a lambda with a default
+            await ear.until(lambda seat=seat: seat.engine.status.state is EngineState.READY)  # type: ignore[misc] # mypy can't infer a lambda with a default
         (desk, desk_ear), (couch, couch_ear) = seats.values()
-        desk.say("from the desk")
-        couch.say("from the couch")
+        desk.messages.send("from the desk")
+        couch.messages.send("from the couch")
         await desk_ear.until(lambda: len(desk.state.pending_for("ben")) == 2)
         where = {e.said.text: e.device for e in desk.state.exchanges.values()}
         assert where == {"from the desk": "desk", "from the couch": "couch"}
-        assert desk.stop() == 2
+        assert desk.engine.stop() == 2
         await couch_ear.until(lambda: couch.state.exchanges and not couch.state.running)
 
 
@@ -68,14 +68,14 @@ async def test_a_person_decides_about_no_one_elses_calls_nor_about_what_is_over(
     async with opened() as house:
         ann, ear = await house.seat("ann", loader(tmp_path, run=tool_user))
         ben, _ = await house.seat("ben", None)
-        ann.say("old.txt")
+        ann.messages.send("old.txt")
         await ear.until(lambda: ann.state.pending_for("ann") and ben.state.pending_for("ann"))
         (request,) = ben.state.pending_for("ann")
-        assert not ben.answer(request.id, Answer(allow=True))
-        assert not ben.answer("never asked for", Answer(allow=True))
-        assert ben.stop() == 0
-        assert ben.stop(10_000) == 0
+        assert not ben.approvals.answer(request.id, Answer(allow=True))
+        assert not ben.approvals.answer("never asked for", Answer(allow=True))
+        assert ben.engine.stop() == 0
+        assert ben.engine.stop(10_000) == 0
         assert ann.state.pending_for("ann")
-        assert ann.stop(request.message) == 1
+        assert ann.engine.stop(request.message) == 1
         await ear.until(lambda: not ann.state.running)
-        assert not ann.answer(request.id, Answer(allow=True))
+        assert not ann.approvals.answer(request.id, Answer(allow=True))

@@ -12,7 +12,7 @@ from tests.genie_core.room.house import Ear
 
 from genie_core.privacy import redaction
 from genie_core.privacy.known_secrets import HIDDEN, KnownSecrets
-from genie_core.room.audience import Audience
+from genie_core.room.client.model import EngineState, EngineStatus
 from genie_core.room.engine.reporter import EngineReporter
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -25,7 +25,6 @@ from genie_core.room.protocol.events import (
     RunFailed,
 )
 from genie_core.room.protocol.frames import ReportProgress
-from genie_core.room.seat import EngineState, EngineStatus
 from genie_core.room.server.server import RoomServer
 
 
@@ -37,7 +36,7 @@ async def two() -> AsyncIterator[tuple[Guest, Guest, EngineReporter, Ear]]:
     try:
         async with seats(server) as (hana, bob):
             ear = Ear()
-            reporter = EngineReporter(hana.client, hana.seen.state, Audience(ear), "small")
+            reporter = EngineReporter(hana.client, hana.seen.state, ear, "small")
             yield hana, bob, reporter, ear
     finally:
         await server.close()
@@ -56,7 +55,7 @@ async def seats(server: RoomServer) -> AsyncIterator[tuple[Guest, Guest]]:
 async def asked(by: Guest, *hearers: Guest) -> int:
     """Let somebody ask something; returns the number of the message once the others have it."""
     await by.seen.until(lambda seen: seen.welcomes)
-    by.client.say("help?")
+    by.client.messages.send("help?")
     for each in (by, *hearers):
         await each.seen.until(lambda seen: seen.texts)
     (message,) = by.seen.state.exchanges

@@ -15,13 +15,13 @@ from tests.genie_core.room.house import Ear, House, loader, opened
 
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.agent.approval import ask_about
-from genie_core.room.departure import Grace
+from genie_core.room.client.model import Answer, EngineState
 from genie_core.room.engine.approvals import NO_POLICY_RESULT, Approvals
 from genie_core.room.engine.backlog import HANDFUL, IN_FLIGHT, BacklogChoice
 from genie_core.room.engine.grants import CHANGED, Grant
 from genie_core.room.engine.policy import EXCEED_BUDGET, ApprovalPolicy, PolicyResult, ToolCall
 from genie_core.room.engine.runs import RunManager
-from genie_core.room.participant import Participant
+from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import (
     AnswerPosted,
     AnyBody,
@@ -38,8 +38,8 @@ from genie_core.room.protocol.events import (
     RunFailed,
     Spending,
 )
-from genie_core.room.seat import Answer, EngineState
 from genie_core.room.state.thread import Phase
+from genie_core.runtime.grace import Grace
 from genie_core.runtime.progress import Usage, doing, spent
 from genie_core.session import GroupSession
 from genie_core.testing import Emit, RunFn, agent_factory, delegate_all, reasoner_factory
@@ -94,7 +94,7 @@ class Runner:
 class Desk:
     """One person's seat with an engine, and what a test wants to know of it."""
 
-    def __init__(self, person: Participant, ear: Ear, runner: Runner) -> None:
+    def __init__(self, person: JoinedRoom, ear: Ear, runner: Runner) -> None:
         self.person = person
         self.ear = ear
         self.runner = runner
@@ -122,19 +122,19 @@ class Desk:
     async def run(self, text: str, *answers: Answer) -> None:
         """Say something, answer what is asked in turn, and see it through."""
         before = len(self.ended)
-        self.person.say(text)
+        self.person.messages.send(text)
         for answer in answers:
-            assert self.person.answer(await self.waiting(), answer)
+            assert self.person.approvals.answer(await self.waiting(), answer)
             await self.until(lambda: not self.person.state.pending_for(self.person.name))
         await self.until(lambda: len(self.ended) > before)
 
 
 def grants_of(desk: Desk) -> list[Grant]:
-    return list(desk.person.grants)
+    return list(desk.person.approvals.grants.active)
 
 
 def is_auto(desk: Desk) -> bool:
-    return desk.person.engine.auto
+    return desk.person.engine.status.auto
 
 
 @asynccontextmanager
@@ -149,7 +149,7 @@ async def desk(
     async with opened(events) as house:
         runner = runner or Runner(schema)
         person, ear = await house.seat("ann", loader(folder, run=runner, policy=policy))
-        await ear.until(lambda: person.engine.state is EngineState.READY)
+        await ear.until(lambda: person.engine.status.state is EngineState.READY)
         yield Desk(person, ear, runner), house
 
 
@@ -182,15 +182,13 @@ async def test_rules_answer_before_a_person_is_asked(tmp_path: Path) -> None:
 async def test_a_call_that_is_answered_at_once_never_waits_for_the_person(tmp_path: Path) -> None:
     waited: list[int] = []
     async with desk(tmp_path, Rules(look="allow")) as (ann, _):
-        listen = ann.ear.on_event
 
-        def on_event(event: Event) -> None:
+        def look(_event: Event) -> None:
             waited.append(len(ann.person.state.pending_for("ann")))
             phases = {each.phase for each in ann.person.state.exchanges.values()}
             waited.append(Phase.WAITING in phases)
-            listen(event)
 
-        ann.ear.on_event = on_event  # type: ignore[method-assign]  # to look at every event
+        ann.ear.looks.append(look)
         await ann.run("look a")
         assert waited
         assert not any(waited)
@@ -200,17 +198,19 @@ async def test_a_denial_by_rule_beats_grants_auto_mode_and_edits(tmp_path: Path)
     rules = Rules()
     async with desk(tmp_path, rules) as (ann, _):
         await ann.run("edit a", Answer(allow=True, scope="session"))
-        assert ann.person.auto(True)
+        assert ann.person.engine.set_auto(on=True)
         await ann.run("edit b;other c")
         rules.effects = {"edit": "deny", "c": "deny"}
         await ann.run("edit a;other c")
         assert ann.runner.refused == ["edit is forbidden", "c is forbidden"]
-        assert ann.person.auto(False)
-        ann.person.say("other x")
+        assert ann.person.engine.set_auto(on=False)
+        ann.person.messages.send("other x")
         approval = await ann.waiting()
-        assert not ann.person.answer(approval, Answer(allow=True, arguments={"path": "c"}))
+        assert not ann.person.approvals.answer(
+            approval, Answer(allow=True, arguments={"path": "c"})
+        )
         assert "c is forbidden" in ann.ear.notices[-1]
-        assert ann.person.answer(approval, Answer(allow=True, arguments={"path": "d"}))
+        assert ann.person.approvals.answer(approval, Answer(allow=True, arguments={"path": "d"}))
         await ann.until(lambda: ("other", "d") in ann.runner.done)
         assert ("other", "c") in ann.runner.done[:3]  # before it was forbidden
         assert ann.runner.done.count(("other", "c")) == 1
@@ -223,7 +223,7 @@ async def test_a_policy_that_breaks_leaves_it_to_the_person_whatever_was_granted
     async with desk(tmp_path, rules) as (ann, _):
         await ann.run("edit a", Answer(allow=True, scope="session"))
         rules.effects = {"edit": "raise"}
-        ann.person.auto(True)
+        ann.person.engine.set_auto(on=True)
         await ann.run("edit a", Answer(allow=False))
         assert ann.asked[-1].because == NO_POLICY_RESULT
         assert len(ann.runner.done) == 1
@@ -231,7 +231,7 @@ async def test_a_policy_that_breaks_leaves_it_to_the_person_whatever_was_granted
 
 async def test_no_rule_and_no_auto_mode_exceeds_the_budget_but_a_grant_does(tmp_path: Path) -> None:
     async with desk(tmp_path, Rules(**{EXCEED_BUDGET: "allow"})) as (ann, _):
-        ann.person.auto(True)
+        ann.person.engine.set_auto(on=True)
         await ann.run(f"{EXCEED_BUDGET} a", Answer(allow=True, scope="session"))
         await ann.run(f"{EXCEED_BUDGET} b")
         assert [s.how for s in ann.settled] == ["", "grant"]
@@ -260,8 +260,8 @@ async def test_grants_are_counted_listed_and_revoked(tmp_path: Path) -> None:
         (grant,) = grants_of(ann)
         assert grant.until is not None
         assert grant.last_used is not None
-        assert ann.person.revoke(grant.id)
-        assert not ann.person.revoke(grant.id)
+        assert ann.person.approvals.grants.revoke(grant.id)
+        assert not ann.person.approvals.grants.revoke(grant.id)
         await ann.run("edit g", Answer(allow=False))
         assert ann.settled[-1].outcome == "denied"
 
@@ -272,13 +272,13 @@ async def test_grants_are_counted_listed_and_revoked(tmp_path: Path) -> None:
 async def test_auto_mode_is_for_the_own_messages_and_shows_until_the_end(tmp_path: Path) -> None:
     async with desk(tmp_path, Rules()) as (ann, house):
         cleo, _ = await house.seat("cleo", None)
-        assert ann.person.auto(True)
+        assert ann.person.engine.set_auto(on=True)
         assert is_auto(ann)
         await ann.run("edit a")
         assert (ann.settled[-1].how, ann.settled[-1].reason) == ("auto", "auto mode")
-        cleo.say("edit b")
+        cleo.messages.send("edit b")
         approval = await ann.waiting()
-        assert ann.person.answer(approval, Answer(allow=False))
+        assert ann.person.approvals.answer(approval, Answer(allow=False))
         await ann.until(lambda: len(ann.ended) == 2)
         await ann.person.leave()
         assert not is_auto(ann)
@@ -289,8 +289,8 @@ async def test_auto_mode_is_for_the_own_messages_and_shows_until_the_end(tmp_pat
 async def test_auto_mode_without_an_engine_is_none(tmp_path: Path) -> None:
     async with desk(tmp_path) as (_, house):
         cleo, _ = await house.seat("cleo", None)
-        assert not cleo.auto(True)
-        assert not cleo.engine.auto
+        assert not cleo.engine.set_auto(on=True)
+        assert not cleo.engine.status.auto
 
 
 # -- stopping
@@ -316,17 +316,17 @@ async def test_a_run_is_stopped_from_another_terminal(tmp_path: Path) -> None:
             "ben", loader(tmp_path, run=runner), connector=connector, device="desk"
         )
         couch, ear = await house.seat("ben", None, connector=connector, device="couch")
-        couch.say("edit a;edit b")
+        couch.messages.send("edit a;edit b")
         await ear.until(lambda: couch.state.pending_for("ben"))
         (first,) = couch.state.pending_for("ben")
-        assert couch.schema(first.id) is None
-        assert couch.answer(first.id, Answer(allow=True, scope="times", count=2))
+        assert couch.approvals.schema(first.id) is None
+        assert couch.approvals.answer(first.id, Answer(allow=True, scope="times", count=2))
         await ear.until(lambda: not couch.state.running)
         assert runner.done == [("edit", "a"), ("edit", "b")]
-        couch.say("edit c;edit d")
+        couch.messages.send("edit c;edit d")
         await ear.until(lambda: couch.state.pending_for("ben"))
         (second,) = couch.state.pending_for("ben")
-        assert couch.answer(second.id, Answer(allow=False, stop=True))
+        assert couch.approvals.answer(second.id, Answer(allow=False, stop=True))
         await ear.until(lambda: not couch.state.running)
         assert any(isinstance(e.body, RunCancelled) for e in ear.events)
         settled = [e.body for e in ear.events if isinstance(e.body, ApprovalResolved)]
@@ -345,24 +345,24 @@ async def _by_socket(house: House) -> Any:
 async def test_what_a_person_makes_of_a_call_is_run_and_recorded(tmp_path: Path) -> None:
     schema = {"type": "object", "properties": {"path": {"type": "string"}}}
     async with desk(tmp_path, Rules(), schema=schema) as (ann, _):
-        ann.person.say("edit a")
+        ann.person.messages.send("edit a")
         approval = await ann.waiting()
-        assert ann.person.schema(approval) == schema
-        assert ann.person.answer(approval, Answer(allow=True, arguments={"path": "z"}))
+        assert ann.person.approvals.schema(approval) == schema
+        assert ann.person.approvals.answer(approval, Answer(allow=True, arguments={"path": "z"}))
         await ann.until(lambda: ann.ended)
         assert ann.runner.done == [("edit", "z")]
         (settled,) = ann.settled
         assert (settled.how, settled.arguments) == ("edit", {"path": "z"})
         assert ann.person.state.proposals[approval].edited == {"path": "z"}
-        assert ann.person.schema(approval) is None
+        assert ann.person.approvals.schema(approval) is None
 
 
 async def test_what_is_made_of_a_guests_call_stays_here(tmp_path: Path) -> None:
     async with desk(tmp_path, Rules()) as (ann, house):
         cleo, _ = await house.seat("cleo", None)
-        cleo.say("edit a")
+        cleo.messages.send("edit a")
         answer = Answer(allow=True, arguments={"path": "z"})
-        assert ann.person.answer(await ann.waiting(), answer)
+        assert ann.person.approvals.answer(await ann.waiting(), answer)
         await ann.until(lambda: ann.ended)
         assert ann.runner.done == [("edit", "z")]
         (settled,) = [e.body for e in house.sink.events if isinstance(e.body, ApprovalResolved)]
@@ -375,7 +375,7 @@ async def test_what_is_made_of_a_guests_call_stays_here(tmp_path: Path) -> None:
 async def parked(folder: Path, text: str, schema: dict[str, Any] | None = None) -> list[Event]:
     """The log of a room that was suspended while a call waited."""
     async with desk(folder, Rules(), schema=schema) as (ann, house):
-        ann.person.say(text)
+        ann.person.messages.send(text)
         await ann.waiting()
         await ann.person.leave()
         return house.sink.events
@@ -388,7 +388,7 @@ async def test_a_call_allowed_after_a_pause_is_made_once(
     events = await parked(tmp_path, "edit a")
     async with desk(tmp_path, Rules(), events=events) as (ann, _):
         (request,) = ann.person.state.parked_for("ann")
-        assert ann.person.answer(request.id, Answer(allow=True, arguments=edited))
+        assert ann.person.approvals.answer(request.id, Answer(allow=True, arguments=edited))
         await ann.until(lambda: any(isinstance(end, AnswerPosted) for end in ann.ended))
         assert ann.runner.done == [("edit", "z" if edited else "a")]
         asked = ann.asked[-1]
@@ -402,7 +402,7 @@ async def test_a_call_whose_tool_has_changed_is_refused(tmp_path: Path) -> None:
     changed = {"type": "object", "properties": {"force": {"type": "boolean"}}}
     async with desk(tmp_path, Rules(), events=events, schema=changed) as (ann, _):
         (request,) = ann.person.state.parked_for("ann")
-        assert ann.person.answer(request.id, Answer(allow=True))
+        assert ann.person.approvals.answer(request.id, Answer(allow=True))
         await ann.until(lambda: ann.runner.refused)
         assert ann.runner.refused == [CHANGED]
         assert ann.runner.done == []
@@ -414,8 +414,8 @@ async def test_a_rule_that_was_made_in_the_pause_holds(tmp_path: Path) -> None:
     async with desk(tmp_path, rules, events=events) as (ann, _):
         (request,) = ann.person.state.parked_for("ann")
         changed = Answer(allow=True, arguments={"path": "z"})
-        assert not ann.person.answer(request.id, changed)
-        assert ann.person.answer(request.id, Answer(allow=True))
+        assert not ann.person.approvals.answer(request.id, changed)
+        assert ann.person.approvals.answer(request.id, Answer(allow=True))
         await ann.until(lambda: ann.runner.refused)
         assert (ann.runner.done, ann.runner.refused) == ([], ["edit is forbidden"])
 
@@ -424,7 +424,7 @@ async def test_a_parked_call_that_is_denied_for_good_takes_the_others_along(tmp_
     events = await parked(tmp_path, "edit a")
     async with desk(tmp_path, Rules(), events=events) as (ann, _):
         (request,) = ann.person.state.parked_for("ann")
-        assert ann.person.answer(request.id, Answer(allow=False, stop=True))
+        assert ann.person.approvals.answer(request.id, Answer(allow=False, stop=True))
         await ann.until(lambda: not ann.person.state.parked)
         assert ann.runner.done == []
 
@@ -498,9 +498,9 @@ async def test_what_each_step_took_is_recorded_with_it(tmp_path: Path) -> None:
     async with opened() as house:
         ann, ear = await house.seat("ann", loader(tmp_path, decide, run))
         for text in ("answer", "fail", "wait"):
-            ann.say(text)
+            ann.messages.send(text)
         await ear.until(lambda: ann.state.pending_for("ann"))
-        ann.stop()
+        ann.engine.stop()
         await ear.until(lambda: not ann.state.running)
         bodies = [e.body for e in ear.events]
         decided = [body.spent for body in bodies if isinstance(body, DecisionMade)]
@@ -538,7 +538,7 @@ class Log(FakeRoom):
 
     def record(self, body: RunBody) -> None:
         msgspec.json.encode(body)
-        if self.unrecorded:  # nobody hears it yet
+        if self.reports:  # nobody hears it yet
             self.bodies.append(body)
             return
         assert self.state.objection(body, "ann") is None
@@ -669,13 +669,13 @@ async def test_many_undecided_messages_wait_for_the_hosts_word(
         await ear.until(
             lambda: any("20 messages from before the restart" in each for each in ear.notices)
         )
-        ann.say("look now")  # what is said now waits for nothing
+        ann.messages.send("look now")  # what is said now waits for nothing
         await ear.until(lambda: answers_in(ann) == ["look now"])
         assert len(ann.state.running) == 20
-        assert ann.engine.backlog == 20
-        assert ann.answer_backlog(choice) == len(answered)
-        assert ann.answer_backlog(choice) is None
-        assert ann.engine.backlog == 0
+        assert ann.engine.status.backlog == 20
+        assert ann.engine.choose(choice) == len(answered)
+        assert ann.engine.choose(choice) is None
+        assert ann.engine.status.backlog == 0
         await ear.until(lambda: not ann.state.running)
         old = [each for each in ann.state.exchanges.values() if each.author != "ann"]
         assert [each.seq for each in old if each.phase is Phase.ANSWERED] == answered
@@ -686,16 +686,18 @@ async def test_many_undecided_messages_wait_for_the_hosts_word(
         assert all("ann chose not to have it answered" in each for each in told)
 
 
-def answers_in(person: Participant) -> list[str]:
+def answers_in(person: JoinedRoom) -> list[str]:
     return [each.answer.text for each in person.state.exchanges.values() if each.answer]
 
 
 async def test_a_few_undecided_messages_are_lost_as_after_any_crash(tmp_path: Path) -> None:
     async with opened(from_before(HANDFUL)) as house:
         ann, ear = await house.seat("ann", loader(tmp_path, run=echo))
-        await ear.until(lambda: not ann.state.running and ann.engine.state is EngineState.READY)
+        await ear.until(
+            lambda: not ann.state.running and ann.engine.status.state is EngineState.READY
+        )
         assert {type(each.error) for each in ann.state.exchanges.values()} == {RunFailed}
-        assert ann.answer_backlog("all") is None
+        assert ann.engine.choose("all") is None
         assert ear.notices == []
 
 
@@ -704,9 +706,9 @@ async def test_a_backlog_delays_nothing_and_floods_nothing(tmp_path: Path) -> No
     async with opened(from_before(count)) as house:
         ann, ear = await house.seat("ann", loader(tmp_path, run=echo))
         await ear.until(lambda: len(ear.notices) == 1)
-        assert ann.answer_backlog("none") == 0
-        assert len(ann.unrecorded) <= IN_FLIGHT
-        ann.say("look now")
+        assert ann.engine.choose("none") == 0
+        assert len(ann.reports) <= IN_FLIGHT
+        ann.messages.send("look now")
         await ear.until(lambda: answers_in(ann) == ["look now"])
         assert len(ann.state.running) > count / 2
         assert len(ear.notices) == 1

@@ -24,6 +24,7 @@ from tests.genie_core.room.wire import (
 )
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from genie_core.room.client.model import ConnectionState, Severity
 from genie_core.room.protocol.errors import AddressInUse, ConnectionLost, InvalidName, NotLoopback
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -46,7 +47,6 @@ from genie_core.room.protocol.frames import (
     Welcome,
 )
 from genie_core.room.protocol.limits import Limits
-from genie_core.room.seat import Link, Severity
 from genie_core.room.security.identity import Identity
 from genie_core.room.server.peers import Peer
 from genie_core.room.server.quotas import Quotas
@@ -64,17 +64,17 @@ async def test_two_people_talk_and_the_hosts_engine_answers() -> None:
         hosting = participant(local_connector(server), "hana", token=server.host_token, engine=True)
         async with hosting as host, participant(ws_connector(str(address)), "bob") as bob:
             await bob.seen.online()
-            bob.client.say("hello")
+            bob.client.messages.send("hello")
             await host.seen.until(lambda r: r.texts == ["hello"])
             await bob.seen.until(lambda r: r.texts == ["hello"] and not r.unsent)
             seq = host.seen.state.head
             host.client.publish(DecisionMade(seq, "delegate", query="hi"))
             await host.seen.until(lambda r: isinstance(r.events[-1].body, DecisionMade))
-            host.client.delta(seq, "hi ")
+            host.client.queue.delta(seq, "hi ")
             await bob.seen.until(lambda r: r.deltas == [(seq, "hi ")])
-            bob.client.stop(seq)
+            bob.client.queue.stop(seq)
             await host.seen.until(lambda r: r.stopping == [(seq, "bob")])
-            bob.client.typing()
+            bob.client.queue.typing()
             await host.seen.until(lambda r: r.typing == ["bob"])
             host.client.publish(AnswerPosted(seq, "hi bob"))
             await bob.seen.until(lambda r: isinstance(r.events[-1].body, AnswerPosted))
@@ -98,11 +98,11 @@ async def test_leaving_and_suspending_end_everything_in_good_order() -> None:
             await bob.client.bye("lunch")
             left = MemberLeft("bob", "lunch", bob.client.device)
             await host.seen.until(lambda r: left in [e.body for e in r.events])
-            assert bob.seen.links[-1].link is Link.CLOSED
+            assert bob.seen.links[-1].state is ConnectionState.CLOSED
             assert await server.suspend("good night")
             for each in (host, alice):
                 # They look again and again whether the room is back.
-                await each.seen.until(lambda r: r.links[-1].link is Link.RETRYING)
+                await each.seen.until(lambda r: r.links[-1].state is ConnectionState.RETRYING)
                 assert each.seen.events[-1].body == RoomSuspended("good night")
                 assert any("suspended the room" in link.detail for link in each.seen.links)
                 assert each.refusal is None
@@ -114,14 +114,14 @@ async def test_a_resumed_room_goes_on_where_it_was() -> None:
     async with room_server(sink) as server:
         address = await server.listen(port=0)
         async with participant(ws_connector(str(address)), "bob", identity=me) as bob:
-            bob.client.say("before")
+            bob.client.messages.send("before")
             await bob.seen.until(lambda r: r.texts == ["before"])
             past = bob.seen.events
         await server.suspend()
     async with room_server(sink) as server:
         address = await server.listen(port=0)
         async with participant(ws_connector(str(address)), "bob", past=past, identity=me) as bob:
-            bob.client.say("after")
+            bob.client.messages.send("after")
             await bob.seen.until(lambda r: r.texts == ["after"])
             assert bob.seen.events[0].seq == len(past) + 1
     assert [event.seq for event in sink.events] == list(range(1, len(sink.events) + 1))
@@ -177,14 +177,14 @@ async def test_a_full_disk_acknowledges_nothing_and_loses_nothing() -> None:
             await bob.seen.online()
             await bob.seen.until(lambda r: "bob" in r.state.people)
             sink.broken = True
-            bob.client.say("one")
-            bob.client.say("two")
+            bob.client.messages.send("one")
+            bob.client.messages.send("two")
             await bob.seen.until(lambda r: r.notices)
             severity, text = bob.seen.notices[0]
             assert severity is Severity.ERROR
             assert "No space left on device" in text
             assert bob.seen.texts == []
-            assert len(bob.client.unsent) == 2
+            assert len(bob.client.messages.pending) == 2
             sink.broken = False
             await bob.seen.until(lambda r: r.texts == ["one", "two"] and not r.unsent)
             await bob.seen.until(lambda r: "can write" in r.notices[-1][1])
@@ -201,15 +201,17 @@ async def test_a_ban_on_a_full_disk_disconnects_holds_and_is_written_when_it_can
             await first.seen.online()
             await host.seen.until(lambda r: "mallory" in r.state.people)
             sink.broken = True
-            assert host.client.ask(Moderate("ban", "mallory"))
-            await first.seen.until(lambda r: r.links[-1].link is Link.CLOSED)
+            assert host.client.queue.ask(Moderate("ban", "mallory"))
+            await first.seen.until(lambda r: r.links[-1].state is ConnectionState.CLOSED)
             assert first.refusal is not None
             assert first.refusal.code == "banned"
             await host.seen.until(
                 lambda r: any("/ban mallory holds" in text for _, text in r.notices)
             )
             async with participant(ws_connector(address), "mallory", identity=mallory) as again:
-                await again.seen.until(lambda r: r.links and r.links[-1].link is Link.CLOSED)
+                await again.seen.until(
+                    lambda r: r.links and r.links[-1].state is ConnectionState.CLOSED
+                )
                 assert again.refusal is not None
                 assert again.refusal.code == "banned"
             assert not any(isinstance(event.body, MemberModerated) for event in sink.events)
@@ -261,19 +263,21 @@ async def test_a_log_that_refuses_for_good_is_asked_once_and_keeps_people_out(ho
             await bob.seen.until(lambda r: "bob" in r.state.people)
             written = sink.attempts
             sink.broken = True
-            bob.client.say("hello?")
+            bob.client.messages.send("hello?")
             await bob.seen.until(lambda r: r.notices)
             severity, text = bob.seen.notices[0]
             assert severity is Severity.ERROR
             assert f"can't be written any more: {reason}" in text
             async with participant(ws_connector(str(address)), "eve") as eve:
-                await eve.seen.until(lambda r: r.links and r.links[-1].link is Link.CLOSED)
+                await eve.seen.until(
+                    lambda r: r.links and r.links[-1].state is ConnectionState.CLOSED
+                )
                 assert eve.refusal is not None
                 assert (eve.refusal.code, str(eve.refusal)) == ("disk", text)
             assert sink.attempts == written + 1
             async with asyncio.timeout(DEADLINE):
                 assert not await server.suspend(grace=3600)
-            assert len(bob.client.unsent) == 1
+            assert len(bob.client.messages.pending) == 1
 
 
 @pytest.mark.parametrize("broken", [False, True])
@@ -284,7 +288,7 @@ async def test_suspending_a_closed_room_changes_nothing_and_takes_no_time(*, bro
         async with participant(ws_connector(str(address)), "bob") as bob:
             await bob.seen.until(lambda r: "bob" in r.state.people)
             sink.broken = broken
-            bob.client.say("hello")
+            bob.client.messages.send("hello")
             await bob.seen.until(lambda r: r.notices if broken else not r.unsent and r.texts)
             await server.close()
             head = server.state.head
@@ -315,12 +319,12 @@ async def test_a_writer_that_dies_is_heard_of(caplog: pytest.LogCaptureFixture) 
         address = await server.listen(port=0)
         async with participant(ws_connector(str(address)), "bob") as bob:
             await bob.seen.until(lambda r: "bob" in r.state.people)
-            bob.client.say("hello?")
+            bob.client.messages.send("hello?")
             await bob.seen.until(lambda r: r.notices)
             severity, text = bob.seen.notices[0]
             assert severity is Severity.ERROR
             assert "no longer writes" in text
-            assert len(bob.client.unsent) == 1
+            assert len(bob.client.messages.pending) == 1
             async with asyncio.timeout(DEADLINE):
                 assert not await server.suspend(grace=3600)
     assert "the writer of the log ended" in caplog.text
@@ -347,7 +351,7 @@ async def test_what_is_no_frame_ends_that_connection_only(data: str) -> None:
             assert (refusal.code, refusal.final) == ("malformed", True)
             with pytest.raises(ConnectionClosed):
                 await receive(ws)
-            bob.client.say("still here")
+            bob.client.messages.send("still here")
             await bob.seen.until(lambda r: r.texts == ["still here"])
             assert not bob.seen.state.people["mallory"].present
 
@@ -379,7 +383,7 @@ async def test_a_giant_frame_ends_that_connection_only() -> None:
                 await receive_until(ws, lambda _: False)
             assert closed.value.rcvd is not None
             assert closed.value.rcvd.code == 1009
-            bob.client.say("still here")
+            bob.client.messages.send("still here")
             await bob.seen.until(lambda r: r.texts == ["still here"])
 
 
@@ -437,7 +441,7 @@ async def test_random_bytes_harm_nobody() -> None:
             await reader.read()
             writer.close()
             await writer.wait_closed()
-            bob.client.say("still here")
+            bob.client.messages.send("still here")
             await bob.seen.until(lambda r: r.texts == ["still here"])
 
 
@@ -452,12 +456,12 @@ async def test_a_peer_that_never_reads_is_dropped_and_delays_nobody() -> None:
             with await stalled_peer(address, "sleepy"):
                 await alice.seen.until(lambda r: "sleepy" in r.state.people)
                 for _ in range(600):
-                    bob.client.say("x" * 15_000)
+                    bob.client.messages.send("x" * 15_000)
                 await alice.seen.until(lambda r: len(r.texts) == 600)
                 await alice.seen.until(
                     lambda r: MemberLeft("sleepy", "too slow") in [e.body for e in r.events]
                 )
-            await bob.seen.until(lambda _: not bob.client.unsent)
+            await bob.seen.until(lambda _: not bob.client.messages.pending)
 
 
 async def test_a_flood_of_refused_frames_is_bounded() -> None:
@@ -471,7 +475,7 @@ async def test_a_flood_of_refused_frames_is_bounded() -> None:
                 with pytest.raises(ConnectionClosed):
                     await send(ws, *flood)
             await bob.seen.until(lambda r: not r.state.people["mallory"].present)
-            bob.client.say("still here")
+            bob.client.messages.send("still here")
             await bob.seen.until(lambda r: r.texts == ["still here"])
 
 
@@ -518,7 +522,7 @@ async def test_whoever_sends_too_many_bytes_is_read_later_over_all_connections(
                 await asyncio.sleep(0)
             await send(two, PostMessage("2", "late, too"))
             for n in range(5):
-                bob.client.say(f"on time {n}")
+                bob.client.messages.send(f"on time {n}")
                 await bob.seen.until(lambda r: len(r.texts) == n + 1)  # noqa: B023 - awaited
             assert not any("late" in text for text in bob.seen.texts)
             now += 60.0
@@ -562,7 +566,7 @@ async def test_a_late_joiner_sees_what_everybody_sees() -> None:
         address = await server.listen(port=0)
         async with participant(ws_connector(str(address)), "bob") as bob:
             for n in range(900):
-                bob.client.say(f"message {n}")
+                bob.client.messages.send(f"message {n}")
             await bob.seen.until(lambda r: len(r.texts) == 900)
             async with participant(ws_connector(str(address)), "late") as late:
                 await late.seen.until(lambda r: "late" in r.state.people)
@@ -582,7 +586,7 @@ async def test_deltas_never_reach_the_log() -> None:
             await greet(ws, "bob")
             await send(ws, PostMessage("1", "go"))
             await host.seen.until(lambda r: r.texts == ["go"])
-            host.client.delta(host.seen.state.head, "streamed")
+            host.client.queue.delta(host.seen.state.head, "streamed")
             await receive_until(ws, lambda frame: isinstance(frame, AnswerDelta))
     assert "streamed" not in repr(sink.events)
 

@@ -205,7 +205,7 @@ async def test_who_is_in_the_room_does_not_count_and_who_only_connected_does() -
                 with pytest.raises(ConnectionResetError):
                     async with raw_websocket(address):
                         pass
-            bob.client.say("still here")
+            bob.client.messages.send("still here")
             await alice.seen.until(lambda r: r.texts == ["still here"])
 
 
@@ -269,10 +269,10 @@ async def test_thousands_of_half_open_connections_cost_the_host_no_descriptors(
             for n in range(3000):
                 await crowd_in(crowd, port)
                 if n % 100 == 0:
-                    bob.client.say(f"message {n}")
+                    bob.client.messages.send(f"message {n}")
             await bob.seen.until(lambda r: len(r.texts) == 30 and not r.unsent)
             assert bob.seen.notices == []
-            assert sum(status.link.value == "online" for status in bob.seen.links) == 1
+            assert sum(status.state.value == "online" for status in bob.seen.links) == 1
             assert (tmp_path / "log").stat().st_size == len(bob.seen.events)
     finally:
         for sock in crowd:

@@ -47,7 +47,8 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.protocol import Side
 
-from genie_core.room.client import RoomClient
+from genie_core.room.client.connection import RoomConnection
+from genie_core.room.client.model import ConnectionState
 from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.codec import decode_server, encode
 from genie_core.room.protocol.errors import (
@@ -81,7 +82,6 @@ from genie_core.room.protocol.frames import (
     Welcome,
 )
 from genie_core.room.protocol.limits import Limits
-from genie_core.room.seat import Link
 from genie_core.room.security.certificate import Certificate, client_context, load_certificate
 from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.security.identity import Identity
@@ -124,7 +124,7 @@ async def hosted(
 
 async def run(connector: Callable[[], Any], name: str = "bob", **options: Any) -> None:
     """Stay until it is over; what ends a first visit is an error."""
-    client = RoomClient(connector, Recorder(), name=name, patient=False, **options)
+    client = RoomConnection(connector, Recorder(), name=name, patient=False, **options)
     async with asyncio.timeout(DEADLINE):
         await client.run()
 
@@ -143,7 +143,7 @@ async def test_two_people_talk_over_tls(certificate: Certificate) -> None:
             participant(connector, "alice") as alice,  # from this machine; no invite needed
         ):
             await alice.seen.online()
-            bob.client.say("hello")
+            bob.client.messages.send("hello")
             await alice.seen.until(lambda r: r.texts == ["hello"])
             await bob.seen.until(lambda r: r.texts == ["hello"] and not r.unsent)
 
@@ -228,7 +228,7 @@ async def test_a_pin_that_changes_during_a_visit_is_a_reason_to_stay_away(
         async with participant(tls_connector(address, certificate.pin), "bob") as bob:
             await bob.seen.online()
             await server.close()
-            bob.client.say("for the host alone")
+            bob.client.messages.send("for the host alone")
             async with listening(other, address.port) as (_, heard):
                 await bob.seen.until(lambda r: any("ANOTHER MACHINE" in s.detail for s in r.links))
                 assert heard == b""
@@ -423,10 +423,10 @@ async def test_over_tls_nothing_is_lost_or_doubled_though_it_breaks_20_times(
                 async with asyncio.timeout(60):
                     while not cutting.done():
                         said.append(f"message {len(said)}")
-                        bob.client.say(said[-1])
+                        bob.client.messages.send(said[-1])
                         await asyncio.sleep(chance.random() * 0.004)
                 await cutting
-                await bob.seen.until(lambda r: not bob.client.unsent)
+                await bob.seen.until(lambda r: not bob.client.messages.pending)
                 await host.seen.until(lambda r: len(r.texts) == len(said))
     assert proxy.accepted >= 20
     assert bob.seen.texts == host.seen.texts == said
@@ -475,10 +475,10 @@ async def test_a_host_that_stands_still_is_noticed_within_five_seconds(
             await bob.seen.online()
             host.send_signal(signal.SIGSTOP)
             stopped = time.monotonic()
-            await bob.seen.until(lambda r: r.links[-1].link is Link.RETRYING)
+            await bob.seen.until(lambda r: r.links[-1].state is ConnectionState.RETRYING)
             assert 2 * WATCH_INTERVAL + WATCH_TIMEOUT < 5.0
             assert time.monotonic() - stopped < 5.0 + BUSY
-            bob.client.say("are you there?")
+            bob.client.messages.send("are you there?")
             host.send_signal(signal.SIGCONT)
             await bob.seen.until(lambda r: r.texts == ["are you there?"] and not r.unsent)
     finally:
@@ -684,7 +684,7 @@ async def test_noise_over_tls_harms_nobody(
 async def talk(bob: Guest) -> None:
     """Say something again and again, and get it back."""
     for n in range(50):
-        bob.client.say(f"message {n}")
+        bob.client.messages.send(f"message {n}")
         async with asyncio.timeout(60):
             await bob.seen.until(lambda r, n=n: r.texts.count(f"message {n}"))  # type: ignore[misc] # mypy can't infer a lambda with a default
         await asyncio.sleep(0.02)
@@ -694,7 +694,10 @@ def notices_nothing(bob: Guest) -> None:
     mine = [text for text in bob.seen.texts if text.startswith("message")]
     assert mine == [f"message {n}" for n in range(50)]
     assert bob.seen.notices == []
-    assert [status.link for status in bob.seen.links] == [Link.CONNECTING, Link.ONLINE]
+    assert [status.state for status in bob.seen.links] == [
+        ConnectionState.CONNECTING,
+        ConnectionState.ONLINE,
+    ]
 
 
 class Late:

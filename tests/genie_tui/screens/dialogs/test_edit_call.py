@@ -8,9 +8,9 @@ from tests.genie_tui.scripted_seat import HandClock, ScriptedSeat, in_room, unti
 from textual.pilot import Pilot
 from textual.widgets import OptionList, Static, TextArea
 
+from genie_core.room.client.model import Answer, EngineState
 from genie_core.room.engine.grants import Grant
 from genie_core.room.protocol.events import RunCancelled
-from genie_core.room.seat import Answer, EngineState
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.edit_call import GONE, NOT_TAKEN, SURE, UNCHANGED, EditCallScreen
 from genie_tui.screens.dialogs.grants import GrantsScreen, grant_lines
@@ -244,5 +244,5 @@ async def test_the_host_says_what_becomes_of_messages_from_before(seat: Scripted
         assert "look at 1,200 messages" in await told("/backlog ALL")
         seat.backlog = 1_200
         assert "stay unanswered" in await told("/backlog none")
-        seat.engine = replace(seat.engine, state=EngineState.LOADING)
+        seat.engine_status = replace(seat.engine.status, state=EngineState.LOADING)
         assert "still loading" in await told("/backlog none")

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from tests.genie_tui.scripted_seat import (
     HandClock,
-    ScriptedHosting,
+    ScriptedInvites,
     ScriptedSeat,
     in_room,
     until,
@@ -32,7 +32,7 @@ TEXT = write_invite(
 
 @pytest.fixture
 def seat() -> ScriptedSeat:
-    made = ScriptedSeat(hosting=ScriptedHosting(TEXT))
+    made = ScriptedSeat(invites=ScriptedInvites(TEXT))
     made.open_room()
     return made
 
@@ -75,7 +75,7 @@ async def test_a_new_one_is_made_after_a_question(seat: ScriptedSeat) -> None:
     clock = HandClock()
     async with in_room(seat, clock=clock) as (_, pilot):
         screen = await to_invite(pilot)
-        hosting = seat.hosting
+        hosting = seat.invites
         assert hosting is not None
         for answer in ("escape", "enter"):
             assert hosting.renewals == []
@@ -99,9 +99,9 @@ async def test_a_command_makes_one_for_one_person_and_a_time(seat: ScriptedSeat)
         await pilot.pause()
         screen = pilot.app.screen
         assert isinstance(screen, InviteScreen)
-        assert seat.hosting is not None
-        assert seat.hosting.issued == [(1, 7200.0)]
-        assert seat.hosting.renewals == []
+        assert seat.invites is not None
+        assert seat.invites.issued == [(1, 7200.0)]
+        assert seat.invites.renewals == []
         assert shown(screen, "#invite-string") == pilot.app.clipboard == "genie1-another1"
         assert "One person can join as a member, once until" in shown(screen, "#invite-about")
         await pilot.press("escape")
@@ -125,7 +125,7 @@ async def test_an_invite_with_limits_is_told_as_that_as_long_as_it_is_the_one(
 
 
 async def test_others_have_no_invite_to_show(seat: ScriptedSeat) -> None:
-    seat.hosting, seat.name = None, "bob"
+    seat.hosting.invites, seat.name = None, "bob"
     async with in_room(seat) as (room, pilot):
         await pilot.press("f6")
         await until(pilot, lambda: list(pilot.app._notifications))
@@ -134,7 +134,7 @@ async def test_others_have_no_invite_to_show(seat: ScriptedSeat) -> None:
 
 
 async def test_without_an_open_invite_it_says_so(seat: ScriptedSeat) -> None:
-    seat.hosting = ScriptedHosting("")
+    seat.hosting.invites = ScriptedInvites("")
     async with in_room(seat) as (_, pilot):
         screen = await to_invite(pilot)
         assert "No invite is open" in shown(screen, "#invite-string")
@@ -144,7 +144,7 @@ async def test_without_an_open_invite_it_says_so(seat: ScriptedSeat) -> None:
 def test_terms_say_whom_it_lets_in() -> None:
     assert "Whoever has it" in Terms().text
     assert "One person" in Terms(once=True).text
-    hosting = ScriptedHosting()
+    hosting = ScriptedInvites()
     terms = renewed(hosting, InviteOrder(lifetime=60.0), 1_000.0)
     assert hosting.issued == [(None, 60.0)]
     assert terms.until == clock_time(1_060.0)

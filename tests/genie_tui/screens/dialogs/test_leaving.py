@@ -2,7 +2,7 @@ from tests.genie_tui.widgets.room_log import RoomLog
 from textual.app import App
 from textual.widgets import Static
 
-from genie_core.room.departure import Ending
+from genie_core.room.participant.receipt import Ending
 from genie_tui.app import GenieApp
 from genie_tui.screens.dialogs.leaving import HURRY, LISTED, LeavingScreen
 

@@ -1,0 +1,348 @@
+"""A member's connection to a room, which reconnects by itself."""
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Final
+
+from genie_core.room.client.events import Deliver
+from genie_core.room.client.handshake import ClientHandshake
+from genie_core.room.client.messages import Messages
+from genie_core.room.client.model import ConnectionState, ConnectionStatus
+from genie_core.room.client.receiver import Receiver
+from genie_core.room.client.send_queue import SendQueue
+from genie_core.room.client.signer import Signer
+from genie_core.room.protocol.codec import normal
+from genie_core.room.protocol.errors import (
+    ConnectionLost,
+    FrameError,
+    OtherHost,
+    RoomError,
+    Unreachable,
+)
+from genie_core.room.protocol.events import MessagePosted, RunBody
+from genie_core.room.protocol.frames import Bye, FrameRefused, SetPreferences, Welcome
+from genie_core.room.protocol.limits import Limits
+from genie_core.room.security.challenge import InviteSecret
+from genie_core.room.security.identity import Identity
+from genie_core.room.transport.connection import ClientConnection
+from genie_core.room.transport.dialer import Backoff
+from genie_core.room.transport.websocket import Connector
+
+BYE_GRACE: Final = 3.0
+
+OTHER_HOST: Final = "the host at this address is not one that your copy of the room knows"
+
+STEADY: Final = 10.0
+"""Seconds after which a connection counts as good, so that the next attempts come quickly again."""
+
+logger = logging.getLogger(__name__)
+
+
+class RoomConnection:
+    """Keeps one member connected to a room.
+
+    `run` does the work until `bye` or until the room refuses. Meanwhile everything else may be
+    called at any time, connected or not. `deliver` receives everything from the room, in order, and
+    must not wait. `messages` sends messages, and `queue` everything else.
+
+    Args:
+        since: number of the last event that is already known, and `mark` its `event_mark`, by which
+            the room can tell whether its log has the same event.
+        identity: who connects; a new person if it is None. `ticket` comes from an invite.
+        recognises: tells whether there is a copy of the room that was met, if none is named;
+            `KnownRoom` is raised then.
+        accepts: decides by the pin and proven key of a host whether to go on, on each connection.
+        token: gives access as the host, inside the host's process.
+        preferences: how this person likes to be answered.
+        space: awaited before each frame, so that no more is received than can be stored.
+
+    """
+
+    def __init__(
+        self,
+        connector: Connector,
+        deliver: Deliver,
+        *,
+        name: str,
+        engine: bool = False,
+        agent: str = "",
+        room: str = "",
+        since: int = 0,
+        mark: int = 0,
+        token: str = "",
+        identity: Identity | None = None,
+        ticket: InviteSecret | None = None,
+        recognises: Callable[[str], bool] | None = None,
+        device: str = "",
+        preferences: str = "",
+        patient: bool = True,
+        backoff: Backoff | None = None,
+        clock: Callable[[], float] = time.time,
+        space: Callable[[], Awaitable[None]] | None = None,
+        accepts: Callable[[str, str], bool] | None = None,
+    ) -> None:
+        self._connector = connector
+        self._deliver = deliver
+        self._handshake = ClientHandshake(
+            name,
+            identity or Identity.generate(),
+            device or secrets.token_hex(8),
+            engine,
+            agent,
+            room,
+            token,
+            ticket,
+            recognises,
+            preferences,
+            accepts,
+            visit=secrets.token_urlsafe(12),
+        )
+        self._patient = patient
+        self._backoff = backoff or Backoff()
+        self._space = space
+        self.signer = Signer(self._handshake)
+        self.queue = SendQueue(self._note_queue)
+        self.messages = Messages(self.queue, self.signer, deliver, clock)
+        self._receiver = Receiver(
+            deliver,
+            self.queue,
+            self._handshake,
+            last=since,
+            mark=mark,
+            report=self._report,
+        )
+        self._status = ConnectionStatus(ConnectionState.CONNECTING)
+        self._failures = 0
+        self._changed = asyncio.Event()
+        self._settled = asyncio.Event()
+        self._leaving = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._ended.set()
+        self._farewell = ""
+
+    @property
+    def name(self) -> str:
+        """The member's name, as the room spells it."""
+        return self._handshake.name
+
+    @property
+    def device(self) -> str:
+        """Tells this terminal from others of the same person."""
+        return self._handshake.device
+
+    @property
+    def limits(self) -> Limits:
+        """Limits of the room, as far as known."""
+        return self.messages.limits
+
+    @property
+    def status(self) -> ConnectionStatus:
+        """State of the connection."""
+        return self._status
+
+    async def run(self) -> None:
+        """Stay connected until `bye`. Cancelling drops the connection without a farewell.
+
+        Raises:
+            RoomRefused: the room refuses this person.
+            Diverged: the room's log has another event in place of the last known one.
+            KnownRoom: there is a copy of the room, from which to go on.
+            OtherHost: `accepts` rejected the host on the first attempt.
+            NotLoopback: the address leads to another machine.
+            FrameError: the room sent an invalid frame or event.
+            Unreachable: nothing answered the first attempt, unless `patient`.
+            ConnectionLost: the first attempt was broken off, unless `patient`.
+
+        """
+        self._ended.clear()
+        detail = ""
+        try:
+            while not self._leaving.is_set():
+                detail = await self._attempt()
+                if not self._leaving.is_set():
+                    await self._wait_to_retry(detail)
+        except RoomError as error:
+            detail = str(error)
+            raise
+        finally:
+            self._ended.set()
+            self._report(ConnectionStatus(ConnectionState.CLOSED, self._farewell or detail))
+
+    def publish(self, body: RunBody, said: MessagePosted | None = None) -> None:
+        """Report a step of the own engine, signed if it is about a message of this person.
+
+        Raises:
+            FrameError: it is too large or can't be recorded.
+            TooManyUnsent: too much waits for the connection already.
+
+        """
+        if said is not None:
+            body = self.signer.sign_report(said, normal(body, self.limits.frame_bytes))
+        self.queue.publish(secrets.token_hex(8), body, self._receiver.last)
+
+    def equip(self, label: str) -> None:
+        """Tell the room the label of the own engine, now and on each connection."""
+        self._handshake.agent = label
+        self.queue.equip(label)
+
+    def prefer(self, text: str) -> bool:
+        """Tell the room how this person likes to be answered, now and on each connection."""
+        self._handshake.preferences = text
+        return self.queue.ask(SetPreferences(text))
+
+    async def settle(self, grace: float = BYE_GRACE) -> bool:
+        """Wait up to `grace` seconds until all messages and reports are acknowledged.
+
+        Returns whether they are. Without a connection it does not wait.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                while self._status.state is ConnectionState.ONLINE and not self.queue.settled:
+                    self._settled.clear()
+                    await self._settled.wait()
+        return self.queue.settled
+
+    async def bye(self, reason: str = "", grace: float = BYE_GRACE) -> None:
+        """Leave: wait up to `grace` seconds for acknowledgements, say farewell, end `run`."""
+        self._farewell = reason
+        await self.settle(grace)
+        self._leaving.set()
+        self._changed.set()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(BYE_GRACE):
+                await self._ended.wait()
+
+    # -- connecting
+
+    async def _attempt(self) -> str:
+        """Connect and stay until the connection ends; returns why it did."""
+        if not self._receiver.welcomed:
+            self._report(ConnectionStatus(ConnectionState.CONNECTING))
+        try:
+            link = await self._connector()
+        except Unreachable as error:
+            if not (self._patient or self._receiver.welcomed):
+                raise
+            return str(error)
+        try:
+            ending = await self._converse(link)
+        finally:
+            self._receiver.disconnected()
+            await link.close()
+            self.queue.disconnected()
+        if not (self._patient or self._receiver.welcomed):
+            raise ConnectionLost(f"the room did not let us in: {ending}")
+        return ending
+
+    async def _converse(self, link: ClientConnection) -> str:
+        last, mark = self._receiver.last, self._receiver.mark
+        try:
+            answer = await self._handshake.meet(link, last, mark, self._held)
+        except (ConnectionLost, FrameError) as error:
+            return str(error)
+        except OtherHost:
+            if not (self._patient or self._receiver.welcomed):
+                raise
+            return OTHER_HOST
+        if isinstance(answer, FrameRefused):
+            return self._receiver.refused(answer)
+        self._welcome(answer)
+        began = self._now()
+        try:
+            return await self._stay(link)
+        finally:
+            if self._now() - began >= STEADY:
+                self._failures = 0
+
+    def _held(self, why: str) -> None:
+        self._report(ConnectionStatus(ConnectionState.CONNECTING, why))
+
+    def _welcome(self, welcome: Welcome) -> None:
+        who = self._handshake
+        who.name, who.room = welcome.name, welcome.room
+        self.messages.limits = welcome.limits
+        unsent, steps = self.queue.connected(welcome.limits)
+        self._receiver.welcome(welcome)
+        self._receiver.given_up(unsent, steps, welcome.limits)
+        self._report(ConnectionStatus(ConnectionState.ONLINE))
+
+    async def _stay(self, link: ClientConnection) -> str:
+        """Receive in this task and send in another; returns why the connection ended."""
+        async with asyncio.TaskGroup() as tasks:
+            sender = tasks.create_task(self._send_forever(link))
+            try:
+                return await self._receive_forever(link)
+            except RoomError as error:
+                refusal = error
+            finally:
+                sender.cancel()
+        raise refusal
+
+    async def _wait_to_retry(self, why: str) -> None:
+        delay = self._backoff.delay(self._failures)
+        self._failures += 1
+        self._report(
+            ConnectionStatus(ConnectionState.RETRYING, self._receiver.suspended or why, delay)
+        )
+        with suppress(TimeoutError):
+            async with asyncio.timeout(delay):
+                await self._leaving.wait()
+
+    def _report(self, status: ConnectionStatus) -> None:
+        if status != self._status or status.state is ConnectionState.CONNECTING:
+            self._status = status
+            self.queue.online = status.state is ConnectionState.ONLINE
+            self._settled.set()
+            self._deliver(status)
+
+    # -- receiving
+
+    async def _receive_forever(self, link: ClientConnection) -> str:
+        while True:
+            if self._space is not None:
+                await self._space()
+            try:
+                frame = await link.receive()
+            except ConnectionLost as error:
+                return str(error)
+            except FrameError as error:
+                # It is in the room's log or its program, so that coming back would not help.
+                what = f"the room sent what can't be understood: {error}"
+                raise FrameError(error.code, what) from error
+            ending = self._receiver.take(frame)
+            if ending is not None:
+                return ending
+
+    # -- sending
+
+    async def _send_forever(self, link: ClientConnection) -> None:
+        try:
+            while not self._leaving.is_set():
+                self._changed.clear()
+                # Until all is known that the room has of us, sending again would be guesswork.
+                if self._receiver.is_caught_up:
+                    await link.send([self.signer.sign(one) for one in self.queue.take(self._now())])
+                    await self._change(within=self.queue.due(self._now()))
+                else:
+                    await self._change(within=None)
+            await link.send([Bye(self._farewell)])
+        except (ConnectionLost, FrameError) as error:
+            logger.debug("sending ended: %s", error)
+        await link.close(self._farewell)
+
+    async def _change(self, within: float | None) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self._changed.wait()
+
+    def _note_queue(self) -> None:
+        self._changed.set()
+        if self.queue.settled:
+            self._settled.set()
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()

@@ -1,0 +1,160 @@
+"""The client's side of the handshake with a room."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from genie_core.room.protocol.errors import (
+    ConnectionLost,
+    Diverged,
+    KnownRoom,
+    OtherHost,
+    RoomRefused,
+)
+from genie_core.room.protocol.events import tag
+from genie_core.room.protocol.frames import (
+    KNOWN,
+    Arrival,
+    Challenge,
+    ForkPoints,
+    FrameRefused,
+    Hello,
+    JoinPending,
+    Prove,
+    ServerFrame,
+    Welcome,
+)
+from genie_core.room.protocol.names import fold_name
+from genie_core.room.security.challenge import InviteSecret, Transcript, new_nonce
+from genie_core.room.security.identity import Identity, verify, words
+from genie_core.room.transport.connection import ClientConnection
+
+WELCOME_TIMEOUT: Final = 10.0
+
+
+@dataclass(slots=True)
+class ClientHandshake:
+    """Who connects to which room, and with which right; the same on each connection.
+
+    `room` is empty as long as any room will do. `recognises` then tells whether there is a copy of
+    the room here; it runs in a thread and may block. `accepts` is called with the pin of the host's
+    certificate and the key that the host has proven (empty if none), before the host learns more
+    than a name. `visit` tells this run of the program from all others of the same person.
+    """
+
+    name: str
+    identity: Identity
+    device: str
+    engine: bool = False
+    agent: str = ""
+    room: str = ""
+    token: str = ""
+    ticket: InviteSecret | None = None
+    recognises: Callable[[str], bool] | None = None
+    preferences: str = ""
+    accepts: Callable[[str, str], bool] | None = None
+    visit: str = ""
+
+    async def meet(
+        self, link: ClientConnection, since: int, mark: int, held: Callable[[str], None]
+    ) -> Welcome | FrameRefused:
+        """Shake hands on a new connection; calls `held` if the host has to decide first.
+
+        `since` and `mark` describe the last known event. The host may take any time to decide; every
+        other answer has to arrive within `WELCOME_TIMEOUT` seconds.
+
+        Raises:
+            ConnectionLost: it ended before there was an answer, or none came in time.
+            FrameError: what came is no frame.
+            RoomRefused: it is another room, or the welcome is for another person.
+            OtherHost: `accepts` refused the host.
+            Diverged: the room's log has another event where the known one is.
+            KnownRoom: there is a copy of the room, from which to go on.
+
+        """
+        nonce, points, room = new_nonce(), ForkPoints(()), self.room
+        arrival = Arrival(
+            since, mark, self.engine, self.agent, self.device, self.preferences, self.visit
+        )
+        patience: float | None = WELCOME_TIMEOUT
+        proven = link.channel is None  # by being the same process
+        hello = self._hello(nonce, arrival if proven else None)
+        with suppress(ConnectionLost):  # the host may have said why before it hung up
+            await link.send([hello])
+        while True:
+            match await _answer(link, patience):
+                case Welcome() as welcome if proven:
+                    self._check(welcome, room)
+                    return welcome
+                case Challenge() as challenge if not proven:
+                    prove = await self._proof(challenge, nonce, link.channel or "", arrival)
+                    proven, room = True, challenge.room
+                    await link.send([prove])
+                case JoinPending(text=text) if proven and patience is not None:
+                    patience = None
+                    held(f"{text}; your key in words: {words(self.identity.key)}")
+                case ForkPoints() as points if proven:
+                    pass
+                case FrameRefused(code="diverged") if proven:
+                    raise Diverged(since, since, points.points)
+                case FrameRefused() as refused:
+                    return refused
+                case frame:
+                    kind = tag(frame)
+                    raise ConnectionLost(f"the room began with {kind} instead of a welcome")
+
+    def _check(self, welcome: Welcome, room: str) -> None:
+        """See that the host speaks of the same room and person as before.
+
+        What the person signs from now on names this room, and their copy of it is opened.
+        """
+        if room and welcome.room != room:
+            raise RoomRefused("wrong_room", f"the host speaks of another room now, not {room}")
+        if fold_name(welcome.name) != fold_name(self.name):
+            raise RoomRefused("name_taken", f"the host takes {self.name} for somebody else")
+
+    def _hello(self, nonce: str, arrival: Arrival | None) -> Hello:
+        """Over a network it says nothing that only the right host may know."""
+        key = self.identity.key
+        hello = Hello(self.name, room=self.room, key=key, nonce=nonce, knows=KNOWN)
+        if arrival is None:
+            return hello
+        return replace(hello, token=self.token, **msgspec.structs.asdict(arrival))
+
+    async def _proof(
+        self, challenge: Challenge, nonce: str, channel: str, arrival: Arrival
+    ) -> Prove:
+        if self.room and challenge.room != self.room:
+            why = f"another room is at this address now, not {self.room}"
+            raise RoomRefused("wrong_room", why)
+        key = self.identity.key
+        meeting = Transcript(challenge.room, self.name, key, nonce, challenge.nonce, channel)
+        is_hosts = verify(challenge.key, challenge.signature, meeting.encode_for_host())
+        host = challenge.key if is_hosts else ""
+        if await self._is_known(challenge.room):
+            raise KnownRoom(challenge.room, channel, host)
+        if self.accepts is not None and not self.accepts(channel, host):
+            raise OtherHost(challenge.room)
+        signature = self.identity.sign(meeting.encode())
+        if self.ticket is None:
+            return Prove(signature, arrival=arrival)
+        proof = meeting.prove(self.ticket.secret)
+        return Prove(signature, self.ticket.id, proof, arrival)
+
+    async def _is_known(self, room: str) -> bool:
+        if self.room or self.recognises is None:
+            return False
+        return await asyncio.to_thread(self.recognises, room)
+
+
+async def _answer(link: ClientConnection, patience: float | None) -> ServerFrame:
+    try:
+        async with asyncio.timeout(patience):
+            return await link.receive()
+    except TimeoutError:
+        raise ConnectionLost("the room did not answer in time") from None

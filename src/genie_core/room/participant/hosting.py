@@ -1,0 +1,124 @@
+"""A member's part in hosting: authority over the room, and handing it over."""
+
+from collections.abc import Callable
+
+from genie_core.room.client.connection import RoomConnection
+from genie_core.room.client.events import Notice, OnEvent
+from genie_core.room.client.model import Severity
+from genie_core.room.participant.config import RoomConfig
+from genie_core.room.protocol.events import Event, HostStarted, Measure, Role, RoomSuspended
+from genie_core.room.protocol.frames import (
+    AcceptHosting,
+    AnswerJoinRequest,
+    HostingAccepted,
+    HostingOffered,
+    Moderate,
+    OfferHosting,
+    ShareArguments,
+    Welcome,
+)
+from genie_core.room.protocol.host_record import HostRecord
+from genie_core.room.state.room_state import RoomState
+
+
+class Hosting:
+    """Follows who hosts the room, and sends what concerns hosting.
+
+    Requests return False without a connection; the room refuses by a notice. `address` and
+    `invites` are those of a room that is hosted here. `successor` says who has accepted to host when
+    this host leaves, and where. `take_over` is called with a reason once the room has been handed
+    over to this terminal.
+    """
+
+    def __init__(
+        self,
+        config: RoomConfig,
+        connection: RoomConnection,
+        state: RoomState,
+        emit: OnEvent,
+        take_over: Callable[[str], None],
+    ) -> None:
+        self.address = config.address
+        self.invites = config.invites
+        self.successor: HostRecord | None = None
+        self._config = config
+        self._connection = connection
+        self._ask = connection.queue.ask
+        self._state = state
+        self._emit = emit
+        self._take_over = take_over
+        self._hosts = config.close_room is not None
+        self._host_before = ""
+        self._own_deed: HostRecord | None = None
+
+    def moderate(
+        self, measure: Measure, name: str, *, role: Role | None = None, reason: str = ""
+    ) -> bool:
+        """Use a host's authority over a member."""
+        return self._ask(Moderate(measure, name, role, reason))
+
+    def share(self, on: bool) -> bool:  # noqa: FBT001 - its one argument
+        """Show guests the arguments of a host's tool calls, or hide them."""
+        return self._ask(ShareArguments(on))
+
+    def admit(self, knock: int, allow: bool) -> bool:  # noqa: FBT001 - as above
+        """Answer a request to join."""
+        return self._ask(AnswerJoinRequest(knock, allow))
+
+    def offer(self, name: str) -> bool:
+        """Ask a member to host from now on."""
+        return self._ask(OfferHosting(name))
+
+    def accept(self) -> bool:
+        """Agree to host once the host leaves; False without an address to host at."""
+        if self._config.deed is None:
+            return False
+        self._own_deed = self._config.deed()
+        return self._ask(AcceptHosting(self._own_deed))
+
+    def begin(self) -> None:
+        """Note the host that the own copy names, before the events that it lacks."""
+        self._host_before = self._state.host
+
+    def caught_up(self) -> None:
+        """Tell who hosts now if the own copy names another host; only once."""
+        before, self._host_before = self._host_before, ""
+        self._tell_host(before)
+
+    def on_welcome(self, welcome: Welcome) -> None:
+        """Learn where the host says that the room is hosted."""
+        if welcome.deed is not None:
+            self._learn(welcome.deed)
+
+    def on_offered(self, offered: HostingOffered) -> None:
+        """Ask the person whether they would host, if they can."""
+        if self._config.deed is not None:
+            self._emit(offered)
+
+    def on_accepted(self, accepted: HostingAccepted) -> None:
+        """Note who has agreed to host."""
+        self.successor = accepted.deed
+        self._emit(accepted)
+
+    def on_event(self, event: Event, before: str) -> None:
+        """Act on a new event that the state includes; `before` hosted until then."""
+        match event.body:
+            case RoomSuspended(deed=deed, heir=heir) if deed is not None and not self._hosts:
+                self._inherit(heir, deed)
+            case HostStarted():
+                self._tell_host(before)
+
+    def _inherit(self, heir: str, deed: HostRecord) -> None:
+        if heir == self._connection.name and deed == self._own_deed:  # not at another terminal
+            self._take_over("the room was handed over to you")
+        else:
+            self._learn(deed)
+
+    def _learn(self, deed: HostRecord) -> None:
+        if self._config.learn is not None:
+            self._config.learn(deed)
+
+    def _tell_host(self, before: str) -> None:
+        """Tell who hosts now, unless that has not changed or it is this person."""
+        if before not in ("", self._state.host) and not self._hosts:
+            self._emit(Notice(Severity.INFO, f"{self._state.host} hosts this room now"))

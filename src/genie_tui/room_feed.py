@@ -1,0 +1,80 @@
+"""The events of a room on their way to its screen."""
+
+from textual.message import Message
+from textual.message_pump import MessagePump
+
+from genie_core.room.client.events import EventsRecorded, PendingChanged, RoomEvent
+from genie_core.room.client.model import ConnectionState, ConnectionStatus, EngineStatus
+from genie_core.room.protocol.events import Event
+from genie_core.room.protocol.frames import AnswerDelta
+
+
+class RoomFeed:
+    """Posts each `RoomEvent` to a screen as an `Arrived`, in order with the screen's own messages.
+
+    What the screen has not read yet is merged if it is of one kind: a burst of log events becomes
+    one message, so that catching up costs one step instead of thousands, and so does the text of an
+    answer. Nothing is posted before `start`, as a room may report before the screen has it.
+    """
+
+    class Arrived(Message, bubble=False):
+        """Something happened in the room."""
+
+        def __init__(self, event: RoomEvent) -> None:
+            super().__init__()
+            self.first = event
+            self._events: list[Event] = []
+            self._text: list[str] = []
+            self._taken = False
+            self.add(event)
+
+        def add(self, event: RoomEvent) -> bool:
+            """Append an event that continues the first one; False if it doesn't, or comes too late."""
+            if self._taken:
+                return False
+            match self.first, event:
+                case EventsRecorded(), EventsRecorded(events=events):
+                    self._events += events
+                    return True
+                case AnswerDelta(message=first), AnswerDelta(message=message) if first == message:
+                    self._text.append(event.text)
+                    return True
+            return False
+
+        def take(self) -> RoomEvent:
+            """Read the event, with all that was appended; later ones travel in another message."""
+            self._taken = True
+            match self.first:
+                case EventsRecorded():
+                    return EventsRecorded(tuple(self._events))
+                case AnswerDelta(message=message):
+                    return AnswerDelta(message, "".join(self._text))
+            return self.first
+
+    def __init__(self, screen: MessagePump) -> None:
+        self._screen = screen
+        self._held: list[RoomFeed.Arrived] | None = []
+        self._last: RoomFeed.Arrived | None = None
+
+    def __call__(self, event: RoomEvent) -> None:
+        """Post an event, or add it to the last one if that has not been read."""
+        if isinstance(event, ConnectionStatus) and event.state is ConnectionState.CONNECTING:
+            self._last = self.Arrived(event)
+            self._screen.post_message(self._last)  # before `start`, too: the host may be asked
+        elif self._last is None or not self._last.add(event):
+            self._last = self.Arrived(event)
+            if self._held is None:
+                self._screen.post_message(self._last)
+            else:
+                self._held.append(self._last)
+
+    def start(self) -> None:
+        """Post what was held back, and from now on everything at once.
+
+        The screen has to have read the room's statuses and pending messages. Reports about them are
+        dropped here, as they may come from an earlier attempt to join.
+        """
+        held, self._held = self._held or [], None
+        for message in held:
+            if not isinstance(message.first, ConnectionStatus | EngineStatus | PendingChanged):
+                self._screen.post_message(message)

@@ -1,0 +1,474 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genie_core.room.client.model import PendingMessage, PendingReport
+from genie_core.room.client.send_queue import MAX_UNSENT, PAUSE, TOO_LARGE, SendQueue
+from genie_core.room.protocol.errors import FrameError, TooManyUnsent
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
+    Event,
+    FileRef,
+    MessagePosted,
+    Quote,
+    QuotedLine,
+    RunBody,
+    RunCancelled,
+    RunFailed,
+)
+from genie_core.room.protocol.frames import (
+    AgentProgress,
+    ClientFrame,
+    Entries,
+    FrameRefused,
+    Hello,
+    PostMessage,
+    Publish,
+    ReportDelta,
+    ReportProgress,
+    SetEngine,
+    Stop,
+    Typing,
+)
+from genie_core.room.protocol.limits import Limits
+from genie_core.room.server.peers import Signals
+from genie_core.room.server.room import Room
+
+
+def unsent(n: int, text: str = "hello") -> PendingMessage:
+    return PendingMessage(str(n), text, emote=False, at=0.0)
+
+
+def online(limits: Limits | None = None) -> SendQueue:
+    queue = SendQueue(limits=limits)
+    queue.online = True
+    return queue
+
+
+def filled(count: int, limits: Limits | None = None) -> SendQueue:
+    queue = online(limits)
+    for n in range(count):
+        queue.send(unsent(n))
+    return queue
+
+
+def ids(frames: list[ClientFrame]) -> list[str]:
+    return [frame.id for frame in frames if isinstance(frame, PostMessage | Publish)]
+
+
+def test_a_message_stays_until_it_is_acknowledged() -> None:
+    queue = filled(1)
+    assert queue.take(0.0) == [PostMessage("0", "hello")]
+    assert queue.take(1.0) == []
+    assert queue.pending == (unsent(0),)
+    queue.connected(Limits())
+    assert queue.take(2.0) == [PostMessage("0", "hello")]
+    assert queue.acknowledge(Event(1, 0.0, "me", MessagePosted("0", "hello")))
+    assert queue.settled
+    queue.connected(Limits())
+    assert queue.take(3.0) == []
+    assert not queue.acknowledge(Event(1, 0.0, "me", MessagePosted("0", "hello")))
+
+
+def test_messages_are_paced_below_the_rooms_limit() -> None:
+    queue = filled(20, Limits(burst=10, per_second=5.0))
+    assert ids(queue.take(0.0)) == [str(n) for n in range(8)]
+    wait = queue.due(0.0)
+    assert wait == pytest.approx(0.25)
+    assert ids(queue.take(0.25)) == ["8"]
+    assert ids(queue.take(10.0)) == [str(n) for n in range(9, 17)]
+
+
+def test_what_is_refused_for_now_comes_again_in_order() -> None:
+    queue = filled(2)
+    queue.take(0.0)
+    assert queue.refuse(FrameRefused("too_fast", "slow down", "1"), 0.0) is None
+    assert queue.refuse(FrameRefused("too_fast", "slow down", "0"), 0.0) is None
+    assert queue.take(0.1) == []
+    due = queue.due(0.1)
+    assert due is not None
+    assert due >= PAUSE - 0.1
+    assert ids(queue.take(PAUSE)) == ["0", "1"]
+
+
+def test_several_messages_that_were_too_much_keep_their_order() -> None:
+    queue = filled(5)
+    assert ids(queue.take(0.0)) == ["0", "1", "2", "3", "4"]
+    queue.send(unsent(5))
+    for id_ in ("2", "3", "4"):
+        queue.refuse(FrameRefused("too_fast", "slow down", id_), 0.0)
+    assert ids(queue.take(60.0)) == ["2", "3", "4", "5"]
+
+
+def test_messages_wait_for_the_room_to_come_back_when_it_is_being_suspended() -> None:
+    queue = filled(2)
+    report = AnswerPosted(1, "done")
+    queue.publish("r1", report)
+    assert queue.close()
+    assert not queue.close()
+    assert queue.take(0) == [Publish("r1", report)]
+    assert queue.due(5) is None
+    queue.connected(Limits())
+    assert not queue.settled
+    assert len(queue.take(10)) == 3
+
+
+def test_what_waits_for_the_room_to_come_back_is_not_waited_for() -> None:
+    queue = filled(2)
+    report = AnswerPosted(1, "done")
+    queue.publish("r1", report)
+    queue.close()
+    before = queue.settled
+    queue.acknowledge(Event(9, 0.0, "ann", report))
+    assert (before, queue.settled) == (False, True)
+
+
+def test_what_is_refused_for_good_is_given_back() -> None:
+    queue = filled(1)
+    queue.publish("p", DecisionMade(1, "ignore"))
+    queue.take(0.0)
+    assert queue.refuse(FrameRefused("too_long", "too long", "0"), 0.0) == unsent(0)
+    report = queue.refuse(FrameRefused("not_responsible", "no", "p"), 0.0)
+    assert report == PendingReport("p", DecisionMade(1, "ignore"))
+    assert queue.settled
+    assert queue.refuse(FrameRefused("too_long", "?", "unknown"), 0.0) is None
+
+
+def test_a_report_is_acknowledged_by_an_event_like_it() -> None:
+    queue = online()
+    queue.publish("1", ApprovalRequested(7, "a", "system", "tool", {"x": (1, 2)}))
+    queue.publish("2", AnswerPosted(7, "done"))
+    assert not queue.acknowledge(Event(8, 0.0, "me", AnswerPosted(7, "other")))
+    assert queue.acknowledge(
+        Event(8, 0.0, "me", ApprovalRequested(7, "a", "system", "tool", {"x": [1, 2]}))
+    )
+    assert not queue.settled
+    assert queue.acknowledge(Event(9, 0.0, "me", AnswerPosted(7, "done")))
+    assert queue.settled
+
+
+def test_reports_after_one_that_has_to_wait_are_kept_too() -> None:
+    queue = online()
+    queue.publish("1", DecisionMade(7, "delegate", query="q"))
+    queue.publish("2", AnswerPosted(7, "done"))
+    queue.take(0.0)
+    queue.refuse(FrameRefused("too_fast", "slow down", "1"), 0.0)
+    queue.refuse(FrameRefused("out_of_state", "too early", "2"), 0.0)
+    assert ids(queue.take(PAUSE)) == ["1", "2"]
+
+
+def test_what_the_room_would_not_take_is_an_error_at_once() -> None:
+    queue = online(Limits(text_chars=10, frame_bytes=5000))
+    with pytest.raises(FrameError):
+        queue.publish("1", AnswerPosted(1, "x" * 5000))
+    assert queue.settled
+
+
+def test_unsent_messages_are_limited() -> None:
+    queue = filled(MAX_UNSENT)
+    with pytest.raises(TooManyUnsent, match="1,000"):
+        queue.send(unsent(-1))
+    assert len(queue.pending) == MAX_UNSENT
+
+
+def test_signals_are_merged_paced_and_forgotten_without_a_connection() -> None:
+    queue = online()
+    for _ in range(3):
+        queue.typing()
+        queue.delta(7, "ab")
+        queue.stop(7)
+    assert queue.take(10.0) == [Stop(7), Typing(), ReportDelta(7, "ababab")]
+    queue.typing()
+    queue.delta(7, "c")
+    assert queue.take(10.01) == []
+    assert queue.due(10.01) == pytest.approx(0.04)
+    assert queue.take(10.05) == [ReportDelta(7, "c")]
+    assert queue.take(10.5) == [Typing()]
+    queue.typing()
+    queue.delta(7, "d")
+    queue.disconnected()
+    assert queue.take(99.0) == []
+    assert queue.due(99.0) is None
+
+
+def test_a_message_takes_the_sign_of_typing_with_it() -> None:
+    queue = online()
+    queue.typing()
+    assert queue.take(10.0) == [Typing()]
+    queue.typing()  # too soon to be sent
+    queue.send(unsent(1))
+    assert not any(isinstance(frame, Typing) for frame in queue.take(10.1))
+    assert not any(isinstance(frame, Typing) for frame in queue.take(99.0))
+
+
+def test_only_the_latest_label_counts() -> None:
+    queue = online()
+    queue.equip("loading")
+    queue.equip("ready")
+    assert queue.due(0.0) == 0.0
+    assert queue.take(0.0) == [SetEngine("ready")]
+    assert queue.take(0.0) == []
+
+
+@given(
+    st.lists(st.sampled_from(["say", "send", "receive", "cut", "wait", "restart"]), max_size=60),
+    st.integers(1, 5),
+)
+def test_against_a_room_nothing_is_lost_doubled_or_reordered(steps: list[str], burst: int) -> None:
+    """An queue and a room that talk over a connection which is cut at any moment."""
+    world = World(Limits(burst=burst, per_second=1.0))
+    for step in [*steps, *["wait", "send", "receive", "cut"] * 40]:
+        getattr(world, step)()
+        if world.said == world.arrived() and world.queue.settled and step == "cut":
+            break
+    assert world.queue.settled
+    assert sorted(world.arrived()) == sorted(world.said)
+
+
+class World:
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.written: list[Event] = []
+        self.queue = online(limits)
+        self.said: list[str] = []
+        self.last = 0
+        self.now = 0.0
+        self.restart()
+
+    def arrived(self) -> list[str]:
+        return [event.body.id for event in self.written if isinstance(event.body, MessagePosted)]
+
+    def restart(self) -> None:
+        self.room = Room(self.written, room="r", title="t", limits=self.limits)
+        self.room.open("hana", "h", self.now)
+        self._connect()
+
+    def cut(self) -> None:
+        self.room.disconnect(self.peer, "cut", self.now)
+        self._connect()
+
+    def say(self) -> None:
+        self.queue.send(unsent(len(self.said)))
+        self.said.append(str(len(self.said)))
+
+    def send(self) -> None:
+        for frame in self.queue.take(self.now):
+            self.room.receive(self.peer, frame, self.now)
+
+    def receive(self) -> None:
+        pending = self.room.log.pending()
+        if pending:
+            self.written += pending
+            self.room.commit(pending[-1].seq)
+        while frames := self.room.pull(self.peer):
+            for frame in frames:
+                if isinstance(frame, FrameRefused):
+                    self.queue.refuse(frame, self.now)
+                if isinstance(frame, Entries):
+                    for event in frame.events:
+                        self.last = event.seq
+                        if event.by == "alice":
+                            self.queue.acknowledge(event)
+
+    def wait(self) -> None:
+        self.now += 1.0
+
+    def _connect(self) -> None:
+        self.peer = self.room.connect()
+        self.room.receive(self.peer, Hello("alice", since=self.last), self.now)
+        self.receive()
+        self.queue.connected(self.limits)
+
+
+def test_of_what_agents_are_at_only_the_latest_and_the_notes_are_sent() -> None:
+    queue, signals = online(), Signals(8)
+    notes = ("note", "cut"), ("note", "no server"), ("note", "cut")
+    for what, detail in (*notes, ("asking", ""), ("thinking", ""), ("calling", "look")):
+        queue.progress(ReportProgress(1, "system", what, detail))  # type: ignore[arg-type]  # texts
+        signals.add(AgentProgress(1, "system", what, detail))  # type: ignore[arg-type]  # texts
+    queue.progress(ReportProgress(1, "coder", "asking"))
+    call = ReportProgress(1, "system", "calling", "look")
+    noted = [ReportProgress(1, "system", "note", each) for each in ("cut", "no server")]
+    assert queue.take(0.0) == [*noted, call, ReportProgress(1, "coder", "asking")]
+    assert [each.what for each in signals.take()] == ["note", "note", "calling"]  # type: ignore[union-attr]  # no others were added
+    assert queue.due(0.0) is None
+    queue.progress(call)
+    queue.disconnected()
+    assert queue.take(9.0) == []
+
+
+def test_what_an_engine_did_is_unrecorded_until_the_log_shows_it() -> None:
+    queue = online()
+    decided, end = DecisionMade(3, "delegate", "asked", "q", None, 0.5), RunCancelled(3, "ann left")
+    queue.publish("one", decided)
+    queue.publish("two", end)
+    assert list(queue.reports) == [PendingReport("one", decided), PendingReport("two", end)]
+    queue.connected(Limits())
+    assert len(queue.take(0.0)) == 2
+    assert len(queue.reports) == 2  # it may have been lost on the way
+    assert queue.acknowledge(Event(4, 1.0, "ann", decided))
+    assert list(queue.reports) == [PendingReport("two", end)]
+
+
+def test_what_a_smaller_room_can_not_take_is_given_up_and_holds_nothing_up() -> None:
+    """Else the connection would break at it, each time that there is one."""
+    queue = online()
+    queue.send(unsent(1, "x" * 2_000))
+    queue.send(unsent(2))
+    long, short = AnswerPosted(3, "y" * 40_000, "ann", 1.0), AnswerPosted(4, "short", "ann", 1.0)
+    queue.restore_reports([PendingReport("one", long, 2)])
+    call = ApprovalRequested(4, "x", "main", "write", {"text": "z" * 40_000}, "ann's machine")
+    queue.restore_reports([PendingReport("call", call, 2)])
+    queue.restore_reports([PendingReport("two", short, 2)])
+    small = Limits(text_chars=1_000, frame_bytes=16 * 1024)
+    lost = [unsent(1, "x" * 2_000)], [PendingReport("one", long, 2), PendingReport("call", call, 2)]
+    assert queue.connected(small) == lost
+    assert [each.id for each in queue.pending] == ["2"]
+    end = RunFailed(3, "agent", TOO_LARGE)  # so that nobody is left waiting
+    hidden = ApprovalRequested(4, "x", "main", "write", {}, "ann's machine", withheld=True)
+    assert [each.body for each in queue.reports] == [end, hidden, short]
+    assert [type(frame) for frame in queue.take(0.0)] == [PostMessage, Publish, Publish, Publish]
+    assert queue.connected(small) == ([], [])
+
+
+def test_the_end_of_a_run_loses_only_a_text_that_is_too_large_for_another_host() -> None:
+    queue = online()
+    ends: list[RunBody] = [
+        RunFailed(3, "agent", "cut off", text="y" * 40_000, signature=b"s" * 64),
+        RunCancelled(4, "stopped", text="z" * 40_000, signature=b"s" * 64),
+        RunCancelled(5, "stopped", text="short", signature=b"s" * 64),
+    ]
+    for number, end in enumerate(ends):
+        queue.restore_reports([PendingReport(str(number), end, 2)])
+    queue.connected(Limits(frame_bytes=16 * 1024))
+    assert [each.body for each in queue.reports] == [
+        RunFailed(3, "agent", "cut off"),
+        RunCancelled(4, "stopped"),
+        ends[2],
+    ]
+
+
+def test_quotes_count_as_well() -> None:
+    queue = online()
+    quote = Quote("r", "Room", (QuotedLine("bob", "z" * 20_000),))
+    queue.send(PendingMessage("1", "look", emote=False, at=0.0, quotes=(quote,)))
+    lost, _ = queue.connected(Limits(frame_bytes=16 * 1024))
+    assert [each.id for each in lost] == ["1"]
+
+
+def test_what_is_kept_may_be_larger_than_what_a_room_takes_of_which_nothing_is_known() -> None:
+    queue = online()
+    long = PendingReport("one", AnswerPosted(3, "y" * 1_000_000, "ann", 1.0))
+    queue.restore_reports([long])
+    assert queue.connected(Limits(frame_bytes=4 * 1024 * 1024)) == ([], [])
+    assert queue.reports == (long,)
+
+
+@pytest.mark.parametrize("end", [AnswerPosted(3, "a", "ann", 1.0), RunCancelled(3, "stopped")])
+def test_what_an_agent_was_at_is_told_before_its_end(end: RunBody) -> None:
+    """Afterwards the room passes it on no more."""
+    queue = online()
+    queue.connected(Limits())
+    queue.progress(ReportProgress(3, "main", "note", "first"))
+    assert [type(frame) for frame in queue.take(0.0)] == [ReportProgress]
+    queue.progress(ReportProgress(3, "main", "note", "a server is down"))
+    queue.progress(ReportProgress(4, "main", "note", "of another run"))
+    queue.publish("p", end)
+    sent = queue.take(0.001)  # too early for signals that can wait
+    assert sent == [ReportProgress(3, "main", "note", "a server is down"), Publish("p", end)]
+    assert queue.take(1.0) == [ReportProgress(4, "main", "note", "of another run")]
+
+
+def test_what_was_put_back_is_not_given_up_however_late_it_is_refused() -> None:
+    queue = online()
+    queue.connected(Limits())
+    queue.publish("a", ApprovalRequested(3, "x", "main", "write", {}, ""))
+    queue.publish("s", ApprovalResolved(3, "x", "approved"))
+    queue.take(0.0)
+    assert queue.refuse(FrameRefused("too_fast", "too much", "a"), 0.1) is None
+    late = FrameRefused(
+        "out_of_state", "message 3 is working, which ApprovalResolved does not fit", "s"
+    )
+    assert queue.refuse(late, 0.1 + 2 * PAUSE) is None
+    assert [frame.id for frame in queue.take(3.0) if isinstance(frame, Publish)] == ["a", "s"]
+    assert queue.refuse(late, 4.0) is not None  # this time it went after what it builds on
+
+
+def test_an_event_from_before_a_step_does_not_record_it() -> None:
+    queue = online()
+    end = RunCancelled(3, "ann left")
+    queue.publish("a", end, since=8)
+    assert not queue.acknowledge(Event(6, 1.0, "ann", end))
+    assert queue.acknowledge(Event(9, 1.0, "ann", end))
+
+
+def message(text: str, *digests: str) -> PendingMessage:
+    files = tuple(FileRef(digest, "f", 1) for digest in digests)
+    return PendingMessage(text, text, emote=False, at=0.0, files=files)
+
+
+def waiting(sent: set[str], *messages: PendingMessage) -> SendQueue:
+    queue = online()
+    queue.is_sent = sent.__contains__
+    queue.restore(messages)
+    return queue
+
+
+def texts(queue: SendQueue) -> list[str]:
+    return [frame.text for frame in queue.take(0.0) if isinstance(frame, PostMessage)]
+
+
+def test_no_message_overtakes_one_that_waits_for_its_files() -> None:
+    sent: set[str] = set()
+    queue = waiting(sent)
+    messages = [message("1", "a", "b"), message("2"), message("3", "c"), message("4")]
+    for each in messages:
+        queue.send(each)
+    for digest, expected in (("a", []), ("c", []), ("b", ["1", "2", "3", "4"])):
+        assert queue.pending == tuple(messages)
+        sent.add(digest)
+        assert queue.release() == []
+        assert texts(queue) == expected
+    queue.send(message("5"))
+    assert texts(queue) == ["5"]
+
+
+def test_restored_messages_wait_for_a_release() -> None:
+    queue = waiting(set(), message("1"))
+    assert texts(queue) == []
+    queue.release()
+    assert texts(queue) == ["1"]
+
+
+def test_a_file_can_be_left_out_of_waiting_messages() -> None:
+    queue = waiting(set(), message("1", "a"), message("2"))
+    assert not queue.leave_out("b")
+    assert queue.leave_out("a")
+    assert queue.release() == []
+    assert queue.pending == (message("1"), message("2"))
+
+
+def test_a_message_that_is_too_long_does_not_block_the_others() -> None:
+    queue = waiting(set(), message("1"), message("long"), message("2"))
+    queue.connected(Limits(text_chars=3))
+    assert queue.release() == [message("long")]
+    assert texts(queue) == ["1", "2"]
+
+
+def test_a_waiting_message_is_acknowledged_if_the_log_has_it() -> None:
+    queue = waiting(set(), message("1", "a"), message("2"))
+    assert queue.acknowledge(Event(3, 0.0, "ann", MessagePosted("1", "1")))
+    assert queue.pending == (message("2"),)
+
+
+def test_signals_are_dropped_without_a_connection() -> None:
+    queue = SendQueue()
+    queue.typing()
+    queue.delta(1, "hi")
+    queue.progress(ReportProgress(1, "a", "calling", "x"))
+    queue.stop(1)
+    assert not queue.ask(Typing())
+    assert queue.take(0.0) == []

@@ -1,0 +1,159 @@
+"""The host's role, offered, accepted and handed over; and who is told of it."""
+
+from pathlib import Path
+
+import pytest
+from tests.genie_core.room.doubles import Recorder, local_connector, room_server
+from tests.genie_core.room.house import Ear, identity_of, loader, opened
+
+from genie_core.room.client.connection import RoomConnection
+from genie_core.room.client.model import ConnectionState, NextStep
+from genie_core.room.participant.config import RoomConfig
+from genie_core.room.participant.hosting import Hosting
+from genie_core.room.protocol.events import ROOM, Event, HostStarted, RoomCreated, RoomSuspended
+from genie_core.room.protocol.frames import Welcome
+from genie_core.room.protocol.host_record import HostRecord
+from genie_core.room.protocol.limits import Limits
+from genie_core.room.security.host_records import sign_host_record
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.transport.websocket import ws_connector
+
+
+def deed_of(name: str, pin: str = "") -> HostRecord:
+    return sign_host_record(
+        identity_of(name), room="r", host=name, pin=pin, addresses=("192.0.2.7:7654",), at=1.0
+    )
+
+
+async def test_whoever_accepted_to_host_does_so_when_the_host_leaves(tmp_path: Path) -> None:
+    deed = deed_of("ben")
+    async with opened() as house:
+        connector = ws_connector(str(await house.server.listen(port=0)))
+        ann, heard = await house.seat("ann", None)
+        desk, ear = await house.seat(
+            "ben",
+            loader(tmp_path),
+            connector=connector,
+            device="desk",
+            deed=lambda: deed,
+            saved=lambda: "c",
+        )
+        couch, other = await house.seat(
+            "ben", None, connector=connector, device="couch", deed=lambda: deed_of("ben", "x" * 43)
+        )
+        learnt: list[HostRecord] = []
+        dora, third = await house.seat("dora", None, connector=connector, learn=learnt.append)
+        assert ann.hosting.offer("ben")
+        await ear.until(lambda: ear.offers == ["ann"])
+        assert desk.hosting.accept()
+        await heard.until(lambda: heard.accepted == ["ben"])
+        await ann.leave("good night")
+        await ear.until(lambda: desk.connection.state is ConnectionState.CLOSED)
+        assert desk.ended is not None
+        assert (desk.ended.next_step, desk.ended.saved) == (NextStep.HOST, "c")
+        assert desk.state.heir is not None
+        await third.until(lambda: learnt == [deed])
+        await other.until(lambda: couch.connection.state is ConnectionState.RETRYING)
+        assert couch.ended is None  # it is the desk that hosts
+        assert dora.ended is None
+
+
+async def test_only_who_hosts_now_is_told_and_only_to_those_who_knew_another_host() -> None:
+    past = [Event(1, 1.0, ROOM, RoomCreated("r", "Room"))]
+    past += [Event(seq, 2.0, ROOM, HostStarted(name)) for seq, name in ((2, "ann"), (3, "ben"))]
+    past.append(Event(4, 3.0, ROOM, HostStarted("carol")))
+    async with opened(past) as house:  # which ann hosts, again
+        _, hers = await house.seat("ann", None)
+        _, new = await house.seat("dora", None)
+        _, knew = await house.seat("erik", None, prepare=lambda erik: erik.replay(past[:3]))
+        for ear in (hers, new, knew):
+            await ear.until(lambda ear=ear: ear.events[-1].by == "erik")  # type: ignore[misc] # mypy can't infer a lambda with a default
+        assert (hers.notices, new.notices) == ([], [])
+        assert knew.notices == ["ann hosts this room now"]
+
+
+async def test_without_a_place_to_host_at_nobody_is_asked(tmp_path: Path) -> None:
+    async with opened() as house:
+        ann, _ = await house.seat("ann", None)
+        ben, ear = await house.seat("ben", loader(tmp_path))
+        assert not ben.hosting.accept()
+        ann.hosting.offer("ben")
+        ann.messages.send("done")
+        await ear.until(lambda: ben.state.exchanges)
+        assert ear.offers == []
+
+
+class Heir:
+    """Somebody who is offline and has a copy of the room, which ann hosts."""
+
+    def __init__(self, *, hosts: bool = False) -> None:
+        self.learnt: list[HostRecord] = []
+        self.called: list[str] = []
+        self.ear = Ear()
+        self.deed = deed_of("ben")
+        self.state = RoomState()
+        self.state.apply(Event(1, 1.0, ROOM, RoomCreated("r", "Room")))
+        self.state.apply(Event(2, 2.0, ROOM, HostStarted("ann")))
+        self.hosting = Hosting(
+            RoomConfig(
+                lambda _: self._client,
+                self._nothing,
+                deed=lambda: self.deed,
+                learn=self.learnt.append,
+                close_room=self._nothing if hosts else None,
+            ),
+            self._client,
+            self.state,
+            self.ear,
+            self.called.append,
+        )
+
+    @property
+    def _client(self) -> RoomConnection:
+        return RoomConnection(local_connector(room_server()), Recorder(), name="ben")
+
+    async def _nothing(self, reason: str = "") -> None:
+        """Put nothing away."""
+
+    def see(self, seq: int, body: HostStarted | RoomSuspended) -> None:
+        before, event = self.state.host, Event(seq, 3.0, ROOM, body)
+        self.state.apply(event)
+        self.hosting.on_event(event, before)
+
+
+async def test_only_the_deed_that_was_accepted_here_makes_an_heir() -> None:
+    ben = Heir()
+    assert not ben.hosting.accept()  # nobody hears it without a connection
+    ben.see(3, RoomSuspended("", "ben", deed_of("ben", "x" * 43)))
+    assert ben.called == []
+    ben.see(4, RoomSuspended("", "ben", ben.deed))
+    assert ben.called == ["the room was handed over to you"]
+    assert ben.learnt == [deed_of("ben", "x" * 43)]
+
+
+async def test_a_new_host_is_told_of_once() -> None:
+    ben = Heir()
+    ben.hosting.begin()
+    ben.state.apply(Event(3, 3.0, ROOM, HostStarted("cleo")))
+    assert ben.ear.notices == []  # it is part of what is caught up with
+    ben.hosting.caught_up()
+    ben.hosting.caught_up()
+    assert ben.ear.notices == ["cleo hosts this room now"]
+    ben.see(4, HostStarted("cleo"))
+    ben.see(5, HostStarted("dan"))
+    assert ben.ear.notices[1:] == ["dan hosts this room now"]
+
+
+async def test_a_host_neither_inherits_nor_is_told_who_hosts() -> None:
+    ben = Heir(hosts=True)
+    ben.hosting.accept()
+    ben.see(3, RoomSuspended("", "ben", ben.deed))
+    ben.see(4, HostStarted("ben"))
+    assert (ben.called, ben.learnt, ben.ear.notices) == ([], [], [])
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_a_welcome_may_tell_where_the_room_is_hosted(known: bool) -> None:
+    ben, deed = Heir(), deed_of("ann") if known else None
+    ben.hosting.on_welcome(Welcome("r", "Room", "ben", "member", "ann", 2, Limits(), deed=deed))
+    assert ben.learnt == ([deed] if deed else [])

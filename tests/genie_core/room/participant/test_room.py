@@ -1,0 +1,452 @@
+import asyncio
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.genie_core.room.house import loader, opened
+from tests.ports import free_port
+
+from genie_core.agent import AgentInput, ApprovalCallback
+from genie_core.errors import GenieError
+from genie_core.message import Message
+from genie_core.reasoner import Decision, Response
+from genie_core.room.client.model import Answer, ConnectionState, EngineState
+from genie_core.room.engine.config import Engine, EngineLoader
+from genie_core.room.files.sync import FileSync
+from genie_core.room.participant.receipt import LeftInDisorder
+from genie_core.room.protocol.errors import NoEngine, Unreachable
+from genie_core.room.protocol.events import (
+    ApprovalResolved,
+    Event,
+    MessagePosted,
+    RoomSuspended,
+    RunCancelled,
+    RunFailed,
+)
+from genie_core.room.state.members import Presence
+from genie_core.room.state.thread import Phase
+from genie_core.room.transport.websocket import ws_connector
+from genie_core.storage.blobs import BlobStore
+from genie_core.testing import Emit, ignore_all
+
+
+async def tool_user(input: AgentInput, callback: ApprovalCallback, emit: Emit) -> str:  # noqa: A002 - as in Agent.run
+    verdict = await callback("delete", {"path": input.query})
+    emit("done " if verdict else "kept ")
+    return f"deleted {input.query}" if verdict else f"kept it: {verdict.reason}"
+
+
+async def test_a_member_handles_their_own_messages_and_the_host_those_of_guests(
+    tmp_path: Path,
+) -> None:
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path / "ann"))
+        ben, _ = await house.seat("ben", loader(tmp_path / "ben"))
+        cleo, _ = await house.seat("cleo", None)
+        for person in (ann, ben, cleo):
+            person.messages.send(f"from {person.name}")
+        await ear.until(
+            lambda: sum(e.answer is not None for e in ann.state.exchanges.values()) == 3
+        )
+        by_author = {e.author: e for e in ann.state.exchanges.values()}
+        assert {a: e.handler for a, e in by_author.items()} == {
+            "ann": "ann",
+            "ben": "ben",
+            "cleo": "ann",
+        }
+        answers = {a: e.answer.text for a, e in by_author.items() if e.answer}
+        assert answers["cleo"] == "echo: from cleo"
+
+
+async def test_the_reason_for_silence_reaches_everybody(tmp_path: Path) -> None:
+    async with opened() as house:
+        ann, _ = await house.seat("ann", loader(tmp_path / "a", ignore_all))
+        cleo, ear = await house.seat("cleo", None)
+        ann.messages.send("nice weather")
+        await ear.until(
+            lambda: any(e.phase is Phase.IGNORED for e in cleo.state.exchanges.values())
+        )
+        (exchange,) = cleo.state.exchanges.values()
+        assert exchange.decision is not None
+        assert exchange.decision.reason == "told to ignore everything"
+
+
+async def test_only_the_handler_can_answer_and_the_first_answer_counts(tmp_path: Path) -> None:
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path / "a", run=tool_user))
+        cleo, _ = await house.seat("cleo", None)
+        cleo.messages.send("old.txt")
+        await ear.until(lambda: ann.state.pending_for("ann"))
+        (proposal,) = ann.state.pending_for("ann")
+        assert (proposal.tool, proposal.arguments) == ("delete", {"path": "old.txt"})
+        assert proposal.where == "ann's machine"
+        assert ann.state.presence("ann") is Presence.WAITING
+        assert not cleo.approvals.answer(proposal.id, Answer(allow=True))
+        assert ann.approvals.answer(proposal.id, Answer(allow=False, reason="still needed"))
+        assert not ann.approvals.answer(proposal.id, Answer(allow=True))
+        await ear.until(lambda: not ann.state.running)
+        (exchange,) = ann.state.exchanges.values()
+        assert exchange.answer is not None
+        assert exchange.answer.text == "kept it: still needed"
+        settled = ann.state.proposals[proposal.id]
+        assert (settled.outcome, settled.reason, settled.settled_by) == (
+            "denied",
+            "still needed",
+            "ann",
+        )
+
+
+async def test_a_grant_for_the_session_covers_that_tool_for_that_person_only(
+    tmp_path: Path,
+) -> None:
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path / "a", run=tool_user))
+        cleo, _ = await house.seat("cleo", None)
+        ann.messages.send("one")
+        await ear.until(lambda: ann.state.pending_for("ann"))
+        ann.approvals.answer(
+            ann.state.pending_for("ann")[0].id, Answer(allow=True, scope="session")
+        )
+        await ear.until(lambda: not ann.state.running)
+        ann.messages.send("two")
+        await ear.until(
+            lambda: sum(e.answer is not None for e in ann.state.exchanges.values()) == 2
+        )
+        cleo.messages.send("three")
+        await ear.until(lambda: ann.state.pending_for("ann"))
+        outcomes = [(p.outcome, p.reason) for p in ann.state.proposals.values()]
+        assert outcomes == [
+            ("approved", None),
+            ("approved", "allowed for this session"),
+            (None, None),
+        ]
+
+
+async def test_text_in_the_making_reaches_the_others_and_comes_once(tmp_path: Path) -> None:
+    async def slow(_input: AgentInput, _callback: ApprovalCallback, emit: Emit) -> str:
+        emit("half ")
+        await gate.wait()
+        return "half and whole"
+
+    gate = asyncio.Event()
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path / "a", run=slow))
+        _, other = await house.seat("cleo", None)
+        ann.messages.send("go")
+        await other.until(lambda: other.deltas)
+        gate.set()
+        await ear.until(lambda: not ann.state.running and ann.state.exchanges)
+        assert "".join(text for _, text in other.deltas) == "half "
+        assert "".join(text for _, text in ear.deltas) == "half "
+
+
+async def test_author_and_handler_may_stop_a_run_and_others_may_not(tmp_path: Path) -> None:
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path / "a", run=tool_user))
+        cleo, _ = await house.seat("cleo", None)
+        dora, _ = await house.seat("dora", None)
+        cleo.messages.send("old.txt")
+        await ear.until(lambda: ann.state.pending_for("ann"))
+        await ear.until(lambda: dora.state.running and cleo.state.running)
+        assert dora.engine.stop() == 0
+        assert cleo.engine.stop() == 1
+        await ear.until(lambda: not ann.state.running)
+        (cancelled,) = [e.body for e in ear.events if isinstance(e.body, RunCancelled)]
+        assert cancelled.reason == "stopped by cleo"
+
+
+async def test_an_engine_that_can_not_be_loaded_fails_loudly(tmp_path: Path) -> None:
+    async def broken() -> Engine:
+        raise GenieError("the model has no key")
+
+    async with opened() as house:
+        ann, ear = await house.seat("ann", broken)
+        await ear.until(lambda: ann.engine.status.state is EngineState.FAILED)
+        assert "the model has no key" in ear.notices
+        ann.messages.send("anybody there?")
+        await ear.until(lambda: any(isinstance(e.body, RunFailed) for e in ear.events))
+        (exchange,) = ann.state.exchanges.values()
+        assert exchange.phase is Phase.FAILED
+        assert exchange.error is not None
+        assert exchange.error.error == "the model has no key"
+
+
+async def test_an_engine_that_could_not_be_loaded_is_loaded_again_with_another_model(
+    tmp_path: Path,
+) -> None:
+    async def broken() -> Engine:
+        raise GenieError("the model has no key")
+
+    def reload(model: str) -> EngineLoader:
+        return loader(tmp_path) if model == "other" else broken
+
+    async with opened() as house:
+        ann, ear = await house.seat("ann", broken, reload=reload)
+        await ear.until(lambda: ann.engine.status.state is EngineState.FAILED)
+        with pytest.raises(NoEngine, match="the model has no key"):
+            await ann.engine.use_model("nonsense")
+        assert ann.engine.status.state is EngineState.FAILED
+        assert await ann.engine.use_model("other") == "scripted"
+        await ear.until(lambda: ann.engine.status.state is EngineState.READY)
+        ann.messages.send("anybody there?")
+        await ear.until(lambda: any(e.answer for e in ann.state.exchanges.values()))
+        assert ann.engine.status.detail == ""
+
+
+async def suspended_with_a_question_open(folder: Path) -> list[Event]:
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(folder, run=tool_user))
+        ann.messages.send("old.txt")
+        await ear.until(lambda: ann.state.pending_for("ann"))
+        await ann.leave("enough for today")
+        return house.sink.events
+
+
+async def test_leaving_parks_what_waits(tmp_path: Path) -> None:
+    events = await suspended_with_a_question_open(tmp_path)
+    (settled,) = [event.body for event in events if isinstance(event.body, ApprovalResolved)]
+    assert settled.outcome == "parked"
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+
+
+async def test_a_parked_call_that_is_allowed_is_made_once_without_asking_again(
+    tmp_path: Path,
+) -> None:
+    events = await suspended_with_a_question_open(tmp_path)
+    async with opened(events) as house:
+        ann, ear = await house.seat("ann", loader(tmp_path, run=tool_user))
+        await ear.until(lambda: ann.engine.status.state is EngineState.READY)
+        (proposal,) = ann.state.parked_for("ann")
+        assert ann.approvals.answer(proposal.id, Answer(allow=True))
+        assert not ann.approvals.answer(proposal.id, Answer(allow=True))
+        await ear.until(lambda: any(e.answer for e in ann.state.exchanges.values()))
+        (exchange,) = ann.state.exchanges.values()
+        assert exchange.answer is not None
+        assert exchange.answer.text == "deleted old.txt"
+        assert not ann.state.parked
+        assert [p.reason for p in ann.state.proposals.values()] == [None, "allowed after the pause"]
+
+
+async def test_without_an_engine_no_answer_is_taken(tmp_path: Path) -> None:
+    async def never() -> Engine:
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets it")
+
+    events = await suspended_with_a_question_open(tmp_path)
+    async with opened(events) as house:
+        ann, ear = await house.seat("ann", never)
+        await ear.until(lambda: ann.state.parked_for("ann"))
+        (proposal,) = ann.state.parked_for("ann")
+        assert not ann.approvals.answer(proposal.id, Answer(allow=True))
+        assert ann.state.parked_for("ann") == [proposal]
+
+
+async def test_consent_for_a_parked_call_covers_no_other_call(tmp_path: Path) -> None:
+    async def changed_mind(_input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:
+        return f"{bool(await callback('delete', {'path': 'everything'}))}"
+
+    events = await suspended_with_a_question_open(tmp_path)
+    async with opened(events) as house:
+        ann, ear = await house.seat("ann", loader(tmp_path, run=changed_mind))
+        await ear.until(lambda: ann.engine.status.state is EngineState.READY)
+        ann.approvals.answer(ann.state.parked_for("ann")[0].id, Answer(allow=True))
+        await ear.until(lambda: ann.state.pending_for("ann"))
+        (proposal,) = ann.state.pending_for("ann")
+        assert proposal.arguments == {"path": "everything"}
+        ann.approvals.answer(proposal.id, Answer(allow=False))
+        await ear.until(lambda: not ann.state.running)
+        assert len(ann.state.proposals) == 2
+
+
+async def test_a_run_that_died_with_its_process_is_reported_and_its_question_parked(
+    tmp_path: Path,
+) -> None:
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path, run=tool_user))
+        ann.messages.send("old.txt")
+        await ear.until(lambda: ann.state.pending_for("ann"))
+        crashed = list(house.sink.events)
+    async with opened(crashed) as house:
+        ann, ear = await house.seat("ann", loader(tmp_path / "other", run=tool_user))
+        await ear.until(lambda: any(isinstance(e.body, RunFailed) for e in ear.events))
+        (exchange,) = ann.state.exchanges.values()
+        assert exchange.phase is Phase.FAILED
+        assert exchange.error is not None
+        assert exchange.error.stage == "lost"
+        assert len(ann.state.parked_for("ann")) == 1
+
+
+async def test_an_engine_that_comes_late_knows_what_was_said_before(tmp_path: Path) -> None:
+    seen: list[list[str]] = []
+
+    def decide(updates: list[Message]) -> Response:
+        seen.append([f"{m.sender}: {m.content}" for m in updates])
+        return Response(Decision.IGNORE, reason="listening")
+
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path / "a"))
+        ann.messages.send("first")
+        await ear.until(lambda: any(e.answer for e in ann.state.exchanges.values()))
+        ben, other = await house.seat("ben", loader(tmp_path / "b", decide))
+        await other.until(lambda: ben.engine.status.state is EngineState.READY)
+        ben.messages.send("second")
+        await other.until(lambda: seen)
+        assert seen == [["ann: first", "system: echo: first", "ben: second"]]
+
+
+async def test_after_a_restart_nothing_is_remembered_twice(tmp_path: Path) -> None:
+    seen: list[list[str]] = []
+
+    def decide(updates: list[Message]) -> Response:
+        seen.append([m.content for m in updates])
+        return Response(Decision.DELEGATE, query=updates[-1].content)
+
+    events: list[Event] = []
+    for text in ("one", "two", "three"):
+        async with opened(events) as house:
+            ann, ear = await house.seat("ann", loader(tmp_path, decide))
+            answered = len([e for e in events if isinstance(e.body, MessagePosted)]) + 1
+            ann.messages.send(text)
+            await ear.until(
+                lambda: sum(e.answer is not None for e in ann.state.exchanges.values()) == answered  # noqa: B023 - awaited within the turn
+            )
+            await ann.leave()
+            events = house.sink.events
+    assert seen == [["one"], ["echo: one", "two"], ["echo: two", "three"]]
+
+
+@pytest.mark.parametrize("text", ["", " \n\t"])
+async def test_a_blank_answer_harms_nobody(tmp_path: Path, text: str) -> None:
+    async def blank(_input: AgentInput, _callback: ApprovalCallback, _emit: Emit) -> str:
+        return text
+
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path / "a"))
+        ben, other = await house.seat("ben", loader(tmp_path / "b", run=blank))
+        await other.until(lambda: ben.engine.status.state is EngineState.READY)
+        ben.messages.send("say nothing")
+        await ear.until(lambda: any(e.phase is Phase.FAILED for e in ann.state.exchanges.values()))
+        ann.messages.send("and you?")
+        await ear.until(lambda: any(e.answer for e in ann.state.exchanges.values()))
+        assert ann.connection.state is ConnectionState.ONLINE
+
+
+async def test_every_message_that_came_while_the_engine_was_loading_is_handled(
+    tmp_path: Path,
+) -> None:
+    ready = asyncio.Event()
+
+    async def late() -> Engine:
+        await ready.wait()
+        return await loader(tmp_path, ignore_all)()
+
+    async with opened() as house:
+        ann, ear = await house.seat("ann", late)
+        # More than are told as context, by several so that nobody is too fast.
+        guests = [(await house.seat(f"guest{number}", None))[0] for number in range(15)]
+        for guest in guests:
+            for number in range(15):
+                guest.messages.send(f"{guest.name} {number}")
+        await ear.until(lambda: len(ann.state.exchanges) == 225)
+        ready.set()
+        await ear.until(lambda: not ann.state.running)
+        assert {e.phase for e in ann.state.exchanges.values()} == {Phase.IGNORED}
+
+
+async def test_a_call_that_nobody_can_see_is_denied_and_the_agent_goes_on(tmp_path: Path) -> None:
+    class Shy:
+        def __repr__(self) -> str:
+            raise RuntimeError("don't look")
+
+    async def shy(_input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:
+        verdict = await callback("hide", {"what": Shy()})
+        return f"{bool(verdict)}: {verdict.reason}"
+
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path, run=shy))
+        ann.messages.send("go")
+        await ear.until(lambda: any(e.answer for e in ann.state.exchanges.values()))
+        (exchange,) = ann.state.exchanges.values()
+        assert exchange.answer is not None
+        assert exchange.answer.text.startswith("False: its arguments")
+        (proposal,) = ann.state.proposals.values()
+        assert (proposal.outcome, proposal.unasked) == ("expired", True)
+        assert ann.state.pending_for("ann") == []
+
+
+async def test_leaving_before_the_engine_came_ends_what_waited_for_it(tmp_path: Path) -> None:
+    async def never() -> Engine:
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets it")
+
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path))
+        ben, other = await house.seat("ben", never)
+        ben.messages.send("hello?")
+        await other.until(lambda: ben.state.running)
+        await ben.leave()
+        await ear.until(lambda: any(isinstance(e.body, RunFailed) for e in ear.events))
+        assert not ann.state.running
+
+
+async def test_a_step_of_leaving_that_fails_does_not_keep_the_others_from_being_taken(
+    tmp_path: Path,
+) -> None:
+    async def broken_store() -> Engine:
+        engine = await loader(tmp_path)()
+
+        async def fail() -> None:
+            await engine.aclose()
+            raise OSError("the disk is gone")
+
+        return replace(engine, aclose=fail)
+
+    async with opened() as house:
+        ann, ear = await house.seat("ann", broken_store)
+        await ear.until(lambda: ann.engine.status.state is EngineState.READY)
+        with suppress(LeftInDisorder):
+            await ann.leave()
+        assert isinstance(house.sink.events[-1].body, RoomSuspended)
+        assert ann.connection.state is ConnectionState.CLOSED
+
+
+async def test_messages_that_never_arrived_are_not_passed_over_in_silence(tmp_path: Path) -> None:
+    async with opened() as house:
+        await house.seat("ann", loader(tmp_path))
+        ben, ear = await house.seat("ben", None)
+        await house.server.close()
+        await ear.until(lambda: ben.connection.state is ConnectionState.RETRYING)
+        ben.messages.send("is anybody there?")
+        with pytest.raises(LeftInDisorder, match="1 of your messages"):
+            await ben.leave()
+
+
+async def test_whoever_is_kept_out_leaves_nothing_behind_that_runs(tmp_path: Path) -> None:
+    async with opened() as house:
+        before = running()
+        files = FileSync(BlobStore(tmp_path / "blobs"))
+        nowhere = ws_connector(f"127.0.0.1:{free_port()}")
+        with pytest.raises(Unreachable):
+            await house.seat("ben", None, connector=nowhere, library=files)
+        assert running() == before
+
+
+def running() -> set[asyncio.Task[object]]:
+    return {task for task in asyncio.all_tasks() if not task.cancelling()}
+
+
+async def test_a_grant_ends_when_whoever_it_is_for_leaves(tmp_path: Path) -> None:
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path, run=tool_user))
+        ben, _ = await house.seat("ben", None)
+        ben.messages.send("one")
+        await ear.until(lambda: ann.state.pending_for("ann"))
+        ann.approvals.answer(
+            ann.state.pending_for("ann")[0].id, Answer(allow=True, scope="session")
+        )
+        await ear.until(lambda: ann.state.exchanges and not ann.state.running)
+        await ben.leave()
+        again, _ = await house.seat("ben", None)
+        again.messages.send("two")
+        await ear.until(lambda: ann.state.pending_for("ann"))
