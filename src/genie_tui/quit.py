@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from time import strftime
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from textual.app import App
 from textual.content import Content
@@ -19,7 +19,6 @@ from textual.worker import WorkerCancelled, WorkerFailed
 
 from genie_core.errors import GenieError
 from genie_core.room.participant.receipt import Ending, LeftInDisorder, Receipt
-from genie_core.room.participant.room import JoinedRoom
 from genie_core.runtime.grace import QUICK_GRACE
 from genie_core.runtime.tasks import start_task
 from genie_core.storage.atomic import create_file, reason, sync_data, write_whole
@@ -34,6 +33,9 @@ from genie_tui.screens.dialogs.unsaved import Rescue, UnsavedScreen
 from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.composer.attachments import others_here
+
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
 
 VIEW_TIMEOUT: Final = 5.0
 """Seconds that the disk gets for a draft when the room is left."""
@@ -57,7 +59,7 @@ class OpenRoom:
         self._leaving: asyncio.Task[Receipt] | None = None
 
     @property
-    def seat(self) -> JoinedRoom | None:
+    def seat(self) -> "JoinedRoom | None":
         """The person's seat, None until the room is open."""
         return self.screen.seat
 
@@ -83,7 +85,7 @@ class OpenRoom:
             self._leaving = start_task(self._leave(seat, reason, grace))
         return self.report(seat, await asyncio.shield(self._leaving))
 
-    def report(self, seat: JoinedRoom, receipt: Receipt) -> ExitReport:
+    def report(self, seat: "JoinedRoom", receipt: Receipt) -> ExitReport:
         """The report on the room that was left with this receipt."""
         state = seat.state
         return ExitReport(
@@ -97,7 +99,7 @@ class OpenRoom:
             self.screen.views.draft_kept,
         )
 
-    async def _leave(self, seat: JoinedRoom, reason: str, grace: float | None) -> Receipt:
+    async def _leave(self, seat: "JoinedRoom", reason: str, grace: float | None) -> Receipt:
         """Save the view, leave, and save what has not been sent by then."""
         await self._save_view()
         problems: tuple[str, ...] = ()
@@ -113,7 +115,7 @@ class OpenRoom:
             raise LeftInDisorder(replace(receipt, problems=problems))
         return receipt
 
-    def _losses(self, seat: JoinedRoom, receipt: Receipt, *, view_saved: bool) -> tuple[str, ...]:
+    def _losses(self, seat: "JoinedRoom", receipt: Receipt, *, view_saved: bool) -> tuple[str, ...]:
         lost: list[str] = []
         unsaved = self._unsaved()
         if receipt.unheard and seat.saved and not view_saved:
@@ -253,7 +255,7 @@ class QuitFlow:
         if room is None or room.seat is None or await self._may_leave(room, room.seat):
             self._leave_or_hurry("", None)
 
-    async def _may_leave(self, room: OpenRoom, seat: JoinedRoom) -> bool:
+    async def _may_leave(self, room: OpenRoom, seat: "JoinedRoom") -> bool:
         others = others_here(seat.state, seat.name) if room.hosts else []
         if others and not await self._put(
             ConfirmScreen("Suspend the room for everyone?", _about(others), "suspend", self._clock)
