@@ -51,7 +51,7 @@ async def _shown(home: Path, room: str, report: Callable[[float], None]) -> None
 
 
 def _shows(screen: Any, text: str) -> bool:
-    from genie_tui.widgets.timeline import Timeline
+    from genie_tui.widgets.timeline.timeline import Timeline
 
     timelines = screen.query(Timeline)
     return any(

@@ -12,7 +12,7 @@ from genie_core.room.client.model import PendingMessage
 from genie_core.room.protocol.events import MessagePosted
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.composer.composer import Composer
-from genie_tui.widgets.timeline import Timeline
+from genie_tui.widgets.timeline.timeline import Timeline
 
 SIZES = [(120, 40), (80, 24)]
 

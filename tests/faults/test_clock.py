@@ -14,9 +14,8 @@ from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.log.reader import LogReader
 from genie_core.sessions.log.writer import EventLog
 from genie_tui.cli.plain_log import lines
-from genie_tui.widgets.ledger_log import LedgerLog
-from genie_tui.widgets.ledger_text import headline
-from genie_tui.widgets.transcript import Transcript
+from genie_tui.widgets.activity.ledger_rows import LedgerRows, headline
+from genie_tui.widgets.timeline.transcript import LogEntries
 
 DAY = 86_400.0
 
@@ -78,7 +77,7 @@ async def test_what_is_shown_of_such_a_room_has_all_in_order_and_no_negative_tim
         await hears.until(lambda: phases(ann.state) == [Phase.ANSWERED] * 4)
         events = list(house.sink.events)
     state = RoomState()
-    transcript, ledger = Transcript(state), LedgerLog()
+    transcript, ledger = LogEntries(state), LedgerRows()
     for event in events:
         state.apply(event)
         transcript.add(event)

@@ -21,19 +21,19 @@ from genie_tui.screens.replay import ReplayScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.sessions import SessionsScreen
 from genie_tui.screens.settings import SettingsScreen
-from genie_tui.widgets.activity import Activity
+from genie_tui.widgets.activity.ledger import Ledger
+from genie_tui.widgets.activity.panel import ActivityPanel
 from genie_tui.widgets.approvals.card import ApprovalCard
 from genie_tui.widgets.join_requests import JoinRequests
-from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.model_picker import ModelPicker
 from genie_tui.widgets.session_list import SessionList
-from genie_tui.widgets.timeline import Timeline
+from genie_tui.widgets.timeline.timeline import Timeline
 
 OWNERS: dict[Scope, type[DOMNode]] = {
     Scope.APP: GenieApp,
     Scope.ROOM: RoomScreen,
     Scope.CARD: ApprovalCard,
-    Scope.ACTIVITY: Activity,
+    Scope.ACTIVITY: ActivityPanel,
     Scope.LEDGER: Ledger,
     Scope.TIMELINE: Timeline,
     Scope.LOBBY: LobbyScreen,

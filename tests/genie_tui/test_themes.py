@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from genie_core.room.protocol.events import AnswerPosted
 from genie_tui.themes import DARK, LIGHT, contrast, selection_colours, theme_names
-from genie_tui.widgets.timeline import Timeline
+from genie_tui.widgets.timeline.timeline import Timeline
 
 READABLE = 4.5
 """What WCAG 2 asks for text (AA)."""

@@ -33,7 +33,7 @@ from genie_core.text.format import ago, counted, file_size, local_time
 from genie_tui.cli.export import export_session, import_session
 from genie_tui.cli.output import json_text, safe_line
 from genie_tui.cli.table import TableColumn, laid_out
-from genie_tui.widgets.agent_path import agent_path
+from genie_tui.widgets.agent_tree import agent_path
 
 
 class NotConfirmed(GenieError):

@@ -19,7 +19,7 @@ from genie_core.sessions.transcript import AGENT
 from genie_core.text.format import local_time
 from genie_core.text.safe import visible, visible_line
 from genie_tui.export.story import Passage, story
-from genie_tui.widgets.brought import file_lines, quote_lines
+from genie_tui.widgets.event_text import file_lines, quote_lines
 
 WIDTH: Final = 100
 HEIGHT: Final = 30

@@ -29,8 +29,7 @@ from genie_tui.export.story import (
     nowhere,
     story,
 )
-from genie_tui.fenced import Code, blocks
-from genie_tui.widgets.brought import file_lines, quote_name
+from genie_tui.widgets.event_text import Code, blocks, file_lines, quote_name
 
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 

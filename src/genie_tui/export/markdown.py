@@ -30,8 +30,7 @@ from genie_tui.export.story import (
     nowhere,
     story,
 )
-from genie_tui.fenced import Code, blocks
-from genie_tui.widgets.brought import file_lines, quote_name
+from genie_tui.widgets.event_text import Code, blocks, file_lines, quote_name
 
 _MORE: Final = frozenset({"reason", "runs", "risk", "because", "changes", "agents", "recovered"})
 """Of what is known about a decision or an approval, this is what its line may not tell."""

@@ -30,13 +30,22 @@ from genie_core.sessions.log.reader import LogReader
 from genie_core.sessions.session import SavedSession
 from genie_core.text.format import counted, local_time
 from genie_core.text.safe import visible, visible_line
-from genie_tui.widgets.agent_path import agent_path
-from genie_tui.widgets.announcement import announcement, because, copied_from
+from genie_tui.widgets.agent_tree import agent_path
 from genie_tui.widgets.approvals.text import allowed, arguments_line, denied, what_changed
-from genie_tui.widgets.failure import CUT, CUT_MARK, part, why_failed
-from genie_tui.widgets.ledger_text import fields_of
-from genie_tui.widgets.parking import MARK, goes_on, parked_with
-from genie_tui.widgets.spent_tree import spent_tree
+from genie_tui.widgets.costs import spent_tree
+from genie_tui.widgets.event_text import (
+    CUT,
+    CUT_MARK,
+    PARKED_MARK,
+    announcement,
+    because,
+    can_resume,
+    copied_from,
+    event_fields,
+    parked_with,
+    short_error,
+    stage_name,
+)
 
 
 class StoryLine(NamedTuple):
@@ -198,12 +207,12 @@ def _of_run(
             return StoryLine("▲", f"{agent_path(body.agent)} asks for {body.tool}: {given}")
         case ApprovalResolved():
             return _settled(body, by, proposal.tool if proposal else "a tool call")
-        case RunCancelled() | RunFailed() if parked and goes_on(body):
+        case RunCancelled() | RunFailed() if parked and can_resume(body):
             why = body.reason if isinstance(body, RunCancelled) else body.error
-            return StoryLine(MARK, because(f"the work on it was {parked_with(parked)}", why))
+            return StoryLine(PARKED_MARK, because(f"the work on it was {parked_with(parked)}", why))
         case RunFailed():
-            where = "" if body.stage in ("agent", "lost") else f" in {part(body.stage)}"
-            return StoryLine("✗", f"{by}'s agent failed{where}: {why_failed(body.error)}")
+            where = "" if body.stage in ("agent", "lost") else f" in {stage_name(body.stage)}"
+            return StoryLine("✗", f"{by}'s agent failed{where}: {short_error(body.error)}")
         case RunCancelled():
             return StoryLine("■", because("the work on it was stopped", body.reason))
     return None
@@ -257,7 +266,7 @@ def is_footnote(passage: Passage) -> bool:
 
 def _footnote(passage: Passage, line: StoryLine, wrong: Container[int]) -> Footnote:
     body = passage.told.body
-    fields = fields_of(body)
+    fields = event_fields(body)
     if isinstance(body, DecisionMade):
         fields.append(("agents", spent_tree(body.spent)))
         if body.message in wrong:

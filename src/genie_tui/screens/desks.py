@@ -36,12 +36,12 @@ from genie_tui.screens.label_desk import LabelDesk
 from genie_tui.screens.model_desk import ModelDesk
 from genie_tui.screens.preferences_desk import PreferencesDesk
 from genie_tui.screens.who_desk import WhoDesk
+from genie_tui.widgets.activity.ledger import Ledger
 from genie_tui.widgets.approvals.panel import ApprovalPanel
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.join_requests import JoinRequests
-from genie_tui.widgets.ledger import Ledger
-from genie_tui.widgets.timeline import Timeline
+from genie_tui.widgets.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom

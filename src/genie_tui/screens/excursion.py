@@ -4,12 +4,12 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from genie_tui.screens.panel_place import PanelPlace
-from genie_tui.widgets.activity import Activity
+from genie_tui.widgets.activity.panel import ActivityPanel
 from genie_tui.widgets.approvals.panel import ApprovalPanel
 from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.join_requests import JoinRequests
 from genie_tui.widgets.side_panel import SidePanel, Tab
-from genie_tui.widgets.timeline import Timeline
+from genie_tui.widgets.timeline.timeline import Timeline
 
 
 class Excursion:
@@ -48,7 +48,7 @@ class Excursion:
 
     def to_activity(self) -> None:
         """Go to the ledger."""
-        activity = self._screen.query_one(Activity)
+        activity = self._screen.query_one(ActivityPanel)
         if activity.has_focus_within:
             self.back()
         else:

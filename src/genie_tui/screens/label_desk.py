@@ -9,9 +9,8 @@ from textual.screen import Screen
 
 from genie_core.errors import GenieError
 from genie_core.text.safe import visible_line
-from genie_tui.widgets.ledger import Ledger
-from genie_tui.widgets.marked import MarkWanted
-from genie_tui.widgets.timeline import Timeline
+from genie_tui.widgets.activity.ledger import Ledger
+from genie_tui.widgets.timeline.timeline import DecisionMarkRequested, Timeline
 
 if TYPE_CHECKING:
     from genie_core.sessions.labels import Labels
@@ -41,7 +40,7 @@ class LabelDesk:
         self._me = me
         self._screen.run_worker(self._read(read), group="labels")
 
-    def mark(self, wanted: MarkWanted) -> None:
+    def mark(self, wanted: DecisionMarkRequested) -> None:
         """Mark a decision as wrong, or take that back; or say why that can't be."""
         if self._labels is None:
             self._screen.notify(NOT_YET)
@@ -63,7 +62,7 @@ class LabelDesk:
             self._complain(problem)
         self._show(labels)
 
-    async def _put(self, labels: "Labels", wanted: MarkWanted) -> None:
+    async def _put(self, labels: "Labels", wanted: DecisionMarkRequested) -> None:
         from genie_core.sessions.labels import Label
 
         async with self._writing:

@@ -28,17 +28,15 @@ from genie_tui.screens.label_desk import LabelDesk
 from genie_tui.screens.panel_place import PanelPlace
 from genie_tui.screens.playback import Playback
 from genie_tui.screens.scene import Scene
-from genie_tui.widgets.activity import Activity
+from genie_tui.widgets.activity.ledger import Ledger
+from genie_tui.widgets.activity.panel import ActivityPanel
 from genie_tui.widgets.approvals.panel import PastApprovals
-from genie_tui.widgets.full_text import message_title
-from genie_tui.widgets.ledger import Ledger
-from genie_tui.widgets.marked import MarkWanted
+from genie_tui.widgets.event_text import message_title, why_silent
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.seek_bar import SeekBar
 from genie_tui.widgets.side_panel import SidePanel, Tab
-from genie_tui.widgets.silence import why_silent
 from genie_tui.widgets.status_bar import StatusBar
-from genie_tui.widgets.timeline import Timeline
+from genie_tui.widgets.timeline.timeline import DecisionMarkRequested, Timeline
 from genie_tui.widgets.too_small import TooSmall
 
 FRAME: Final = 0.05
@@ -85,7 +83,7 @@ class ReplayScreen(Screen[None]):
         self._asked = PastApprovals()
         self._panel = PanelPlace(self)
         self._scene = Scene(self, self._timeline)
-        self._labels = LabelDesk(self, self._timeline, lambda: self.query_one(Activity).ledger)
+        self._labels = LabelDesk(self, self._timeline, lambda: self.query_one(ActivityPanel).ledger)
 
     def compose(self) -> ComposeResult:
         """As a room, with a bar to move by where one writes there."""
@@ -95,7 +93,7 @@ class ReplayScreen(Screen[None]):
         with Horizontal(id="middle"):
             with Vertical(id="conversation"):
                 yield self._timeline
-            yield SidePanel(Roster(), Activity(), self._asked)
+            yield SidePanel(Roster(), ActivityPanel(), self._asked)
         yield Input(
             placeholder="search: what was said, decided, asked", id="replay-find", compact=True
         )
@@ -128,7 +126,10 @@ class ReplayScreen(Screen[None]):
 
     async def _begin(self, recording: Recording) -> None:
         self._me, self._recorded = recording.me, recording.id
-        self._timeline.transfers.place, self._timeline.past = recording.place, self._playback.past
+        self._timeline.transfers.place, self._timeline.history = (
+            recording.place,
+            self._playback.past,
+        )
         self._labels.begin(partial(self._doorman.labels, recording.id), recording.me)
         self.query_one(StatusBar).show_room(recording.title, "")
         for problem in recording.problems:
@@ -254,7 +255,7 @@ class ReplayScreen(Screen[None]):
             self.notify("Select a message first: ↑ ↓.", timeout=2)
         else:
             decision = exchange.decision.decision if exchange.decision is not None else None
-            self._labels.mark(MarkWanted(exchange.seq, decision))
+            self._labels.mark(DecisionMarkRequested(exchange.seq, decision))
 
     async def action_why(self) -> None:
         """Say why nobody answered the selected message, or show it below each."""
@@ -297,15 +298,15 @@ class ReplayScreen(Screen[None]):
         self._go_back()
         self._timeline.show_message(message.seq)
 
-    @on(MarkWanted)
-    def _mark_wanted(self, message: MarkWanted) -> None:
+    @on(DecisionMarkRequested)
+    def _mark_wanted(self, message: DecisionMarkRequested) -> None:
         self._labels.mark(message)
 
     # The panel, and leaving
 
     def action_activity(self) -> None:
         """Go to the ledger, or back if the focus is there already."""
-        activity = self.query_one(Activity)
+        activity = self.query_one(ActivityPanel)
         if activity.has_focus_within:
             self._go_back()
         else:
@@ -331,7 +332,7 @@ class ReplayScreen(Screen[None]):
         else:
             self.post_message(self.Left(self))
 
-    @on(Activity.Left)
+    @on(ActivityPanel.Left)
     def _go_back(self) -> None:
         self._panel.uncover()
         self.set_focus(None)

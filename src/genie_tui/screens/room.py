@@ -62,19 +62,18 @@ from genie_tui.screens.scene import Scene
 from genie_tui.screens.view_desk import ViewDesk
 from genie_tui.screens.work_desk import WorkDesk
 from genie_tui.screens.writing_desk import WritingDesk
-from genie_tui.widgets.activity import Activity
+from genie_tui.widgets.activity.ledger import Ledger
+from genie_tui.widgets.activity.panel import ActivityPanel
 from genie_tui.widgets.approvals.card import ApprovalCard
 from genie_tui.widgets.approvals.panel import ApprovalPanel
 from genie_tui.widgets.banner import rivals_line
 from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.join_requests import JoinRequests
-from genie_tui.widgets.ledger import Ledger
-from genie_tui.widgets.marked import MarkWanted
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.side_panel import SidePanel
 from genie_tui.widgets.status_bar import StatusBar
-from genie_tui.widgets.timeline import Timeline
+from genie_tui.widgets.timeline.timeline import DecisionMarkRequested, Timeline
 from genie_tui.widgets.too_small import TooSmall
 
 if TYPE_CHECKING:
@@ -159,7 +158,7 @@ class RoomScreen(Screen[None]):
         with Horizontal(id="middle"):
             with Vertical(id="conversation"):
                 yield self._timeline
-            yield SidePanel(Roster(), Activity(), ApprovalPanel(self._clock))
+            yield SidePanel(Roster(), ActivityPanel(), ApprovalPanel(self._clock))
         yield self._door
         yield HintLine(self._clock)
         yield self._desks.attachments.line
@@ -215,7 +214,7 @@ class RoomScreen(Screen[None]):
         state, me = seat.state, seat.name
         self._bell.enter(state, me)
         self._timeline.transfers.place = seat.files.path
-        self._timeline.past = seat.past
+        self._timeline.history = seat.past
         self._scene.bind_state(state, me)
         self._desks.labels.begin(partial(self._doorman.labels, seat.saved), me)
         self._work.begin()
@@ -344,7 +343,7 @@ class RoomScreen(Screen[None]):
 
     @on(JoinRequests.Dismissed)
     @on(ApprovalCard.Dismissed)
-    @on(Activity.Left)
+    @on(ActivityPanel.Left)
     def _done_there(self) -> None:
         self._excursion.back()
 
@@ -378,8 +377,8 @@ class RoomScreen(Screen[None]):
     def _message_wanted(self, message: Ledger.MessageWanted) -> None:
         self._excursion.to_message(message.seq)
 
-    @on(MarkWanted)
-    def _mark_wanted(self, message: MarkWanted) -> None:
+    @on(DecisionMarkRequested)
+    def _mark_wanted(self, message: DecisionMarkRequested) -> None:
         self._desks.labels.mark(message)
 
     def action_approvals(self) -> None:

@@ -6,9 +6,9 @@ from textual.screen import Screen
 
 from genie_core.room.protocol.events import Event
 from genie_core.room.state.room_state import RoomState
-from genie_tui.widgets.ledger import Ledger
+from genie_tui.widgets.activity.ledger import Ledger
 from genie_tui.widgets.roster import Roster
-from genie_tui.widgets.timeline import Timeline
+from genie_tui.widgets.timeline.timeline import Timeline
 
 
 class Scene:

@@ -16,12 +16,12 @@ from genie_core.text.format import counted
 from genie_tui.doorman import Doorman
 from genie_tui.exit_report import UnsavedInput, UnsentText
 from genie_tui.screens.attachments import AttachmentController
-from genie_tui.widgets.activity import Activity
-from genie_tui.widgets.brought import quote_name
+from genie_tui.widgets.activity.ledger_rows import RowFilter
+from genie_tui.widgets.activity.panel import ActivityPanel
 from genie_tui.widgets.composer.composer import Composer
-from genie_tui.widgets.ledger_log import Filter
+from genie_tui.widgets.event_text import quote_name
 from genie_tui.widgets.side_panel import SidePanel, Tab
-from genie_tui.widgets.timeline import Timeline
+from genie_tui.widgets.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
@@ -157,8 +157,8 @@ class ViewDesk:
     def _show_panel(self, view: View) -> None:
         if view.tab in Tab.__members__:
             self._screen.query_one(SidePanel).show_tab(Tab[view.tab])
-        shown = Filter[view.shown] if view.shown in Filter.__members__ else Filter.ALL
-        self._screen.query_one(Activity).show_only(shown, view.find)
+        shown = RowFilter[view.shown] if view.shown in RowFilter.__members__ else RowFilter.ALL
+        self._screen.query_one(ActivityPanel).show_only(shown, view.find)
 
     def _view(self) -> View | None:
         """What the view is like now; None without a seat or a place to keep it."""
@@ -169,7 +169,7 @@ class ViewDesk:
             return self._kept and msgspec.structs.replace(
                 self._kept, unsent=seat.messages.pending, unrecorded=seat.reports
             )
-        place, activity = self._timeline.reading, self._screen.query_one(Activity)
+        place, activity = self._timeline.reading, self._screen.query_one(ActivityPanel)
         if place is None:
             self._seen = max(self._seen, seat.state.head)
         seat.note_seen(self._seen)

@@ -6,11 +6,11 @@ from textual.screen import Screen
 
 from genie_core.room.protocol.frames import AgentProgress, AnswerDelta
 from genie_core.room.state.room_state import RoomState
-from genie_tui.widgets.doings import Doings
+from genie_tui.widgets.activity.ledger import Ledger
 from genie_tui.widgets.hint_line import HintLine
-from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.roster import Roster
-from genie_tui.widgets.timeline import Timeline
+from genie_tui.widgets.timeline.streaming import RunProgress
+from genie_tui.widgets.timeline.timeline import Timeline
 
 
 class WorkDesk:
@@ -21,27 +21,29 @@ class WorkDesk:
     ) -> None:
         self._screen = screen
         self._timeline = timeline
-        self._doings = timeline.doings = Doings(clock)
+        self._progress = timeline.progress = RunProgress(clock)
 
     def begin(self) -> None:
         """Let the ledger tell of it too, once there is one."""
-        self._ledger.bind_doings(self._doings)
+        self._ledger.bind_progress(self._progress)
 
     def keep(self, state: RoomState) -> None:
         """Forget the runs that are over."""
-        self._doings.keep({exchange.seq: exchange.phase for exchange in state.running.values()})
+        self._progress.keep_running(
+            {exchange.seq: exchange.phase for exchange in state.running.values()}
+        )
 
     def wrote(self, delta: AnswerDelta) -> None:
         """Show more of an answer."""
         self._timeline.stream(delta.message, delta.text)
-        self._ledger.show_doing(delta.message)
+        self._ledger.show_progress(delta.message)
 
     def made(self, progress: AgentProgress, state: RoomState | None) -> None:
         """Show what an agent does; of a run that `state` does not know only who does it."""
         message, agent = progress.message, progress.agent
         self._roster.show_progress(message, agent, progress.what, progress.detail)
         if state is not None and message in state.running:
-            self._doings.take(message, agent, progress.what, progress.detail)
+            self._progress.report(message, agent, progress.what, progress.detail)
             self._show(message)
 
     def types(self, name: str) -> None:
@@ -53,12 +55,12 @@ class WorkDesk:
         """Show who does not write any more, and since when models say nothing."""
         self._hints.forget_silent()
         self._roster.show_typing(self._hints.typing)
-        for message in self._doings.stalled:
+        for message in self._progress.stalled:
             self._show(message)
 
     def _show(self, message: int) -> None:
-        self._timeline.show_doing(message)
-        self._ledger.show_doing(message)
+        self._timeline.show_progress(message)
+        self._ledger.show_progress(message)
 
     @property
     def _ledger(self) -> Ledger:

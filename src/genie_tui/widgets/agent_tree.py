@@ -139,6 +139,13 @@ def label_of(path: str) -> str:
     return "genie" if path == SYSTEM else visible_line(path.rpartition("/")[2])
 
 
+def agent_path(path: str) -> str:
+    """Write the path of agents that leads to a tool call for people: "genie › search:1a2b"."""
+    agents = path.split("/")
+    named = ["genie", *agents] if agents[0] != SYSTEM else ["genie", *agents[1:]]
+    return " › ".join(named)
+
+
 def stems(depths: Sequence[int]) -> list[str]:
     """The lines that lead to each branch of a tree, given how deep it is."""
     drawn: list[str] = []

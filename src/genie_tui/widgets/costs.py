@@ -1,33 +1,27 @@
-"""What agents took, in words: for a row of the ledger, and as a table of all."""
+"""Costs as plain text: of a run, of each person and agent, and of the budget."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
-
-from textual.content import Content
 
 from genie_core.message import SYSTEM
 from genie_core.room.engine.controls import Allowance
 from genie_core.room.protocol.events import Spending
 from genie_core.room.state.costs import Costs, total
 from genie_core.runtime.progress import REASONER, Usage
-from genie_core.text.format import duration, money, short_count
+from genie_core.text.format import counted, duration, money, short_count
 from genie_core.text.safe import visible_line
+from genie_tui.widgets.agent_tree import depth_of, in_order, label_of, stems
 
 MOST_PAYERS: Final = 40
-HEADS: Final = ("asked", "in", "cached", "out", "time", "money")
-WIDTHS: Final = (7, 7, 8, 7, 8, 10)
-NAMES: Final = 16
-"""Columns for names, at least."""
 
-NOTHING: Final = "No model was asked in this room so far."
 NO_BUDGET: Final = "No budget: nobody is asked before a request. The settings have [budget]."
 NO_ENGINE: Final = "You have no agent of your own here that could spend anything."
 
 
 @dataclass(frozen=True, slots=True)
 class CostRow:
-    """A line of the table. `partly` says that not all of its cost is known."""
+    """A row of the cost table. `partly` if not all of its cost is known."""
 
     name: str
     usage: Usage
@@ -37,12 +31,12 @@ class CostRow:
 
 
 def tokens_of(usage: Usage) -> int:
-    """All that was read and written."""
+    """Return the tokens read and written."""
     return usage.input_tokens + usage.output_tokens
 
 
 def short_cost(spent: Sequence[Spending]) -> str:
-    """What something took, in as few words as there can be; empty if nothing."""
+    """Return tokens and money in as few words as possible; empty if nothing was spent."""
     if not spent:
         return ""
     usage = total(each.usage for each in spent)
@@ -52,8 +46,22 @@ def short_cost(spent: Sequence[Spending]) -> str:
     return " ".join(parts)
 
 
+def spent_tree(spendings: Sequence[Spending]) -> str:
+    """Return a line for each agent and its costs, below the agent that asked it; may be empty."""
+    by_agent: dict[str, list[Usage]] = {}
+    for each in spendings:
+        by_agent.setdefault(each.agent, []).append(each.usage)
+    deciding = by_agent.pop(REASONER, [])
+    lines = [f"{REASONER}: {_taken(deciding)}"] if deciding else []
+    if by_agent:
+        paths = in_order(by_agent)
+        for stem, path in zip(stems([depth_of(each) for each in paths]), paths, strict=True):
+            lines.append(f"{stem}{label_of(path)}: {_taken(by_agent.get(path, []))}")
+    return "\n".join(lines)
+
+
 def cost_rows(costs: Costs) -> list[CostRow]:
-    """Each person with what their agents took, and the sum of all; whoever spent most comes first."""
+    """Return a row for each person and each of their agents, the most expensive first, and the sum."""
     payers = sorted({key[0] for key in costs.by_key}, key=lambda each: _order(costs.of(each)))
     rows: list[CostRow] = []
     for payer in payers[:MOST_PAYERS]:
@@ -87,22 +95,8 @@ def _rows_of(costs: Costs, payer: str) -> Iterator[CostRow]:
         yield CostRow(name, costs.by_key[key], 1, key in costs.unpriced)
 
 
-def cost_table(rows: Iterable[CostRow], width: int) -> Content:
-    """The rows with their columns under each other; money where it is known, else a dash."""
-    names = max(width - sum(WIDTHS), NAMES)
-    head = "".join(word.rjust(size) for word, size in zip(HEADS, WIDTHS, strict=True))
-    lines = [Content.styled(" " * names + head, "$foreground-muted")]
-    for row in rows:
-        name = Content("  " * row.depth + row.name).truncate(names - 1, ellipsis=True)
-        cells = "".join(cell.rjust(size) for cell, size in zip(_cells(row), WIDTHS, strict=True))
-        style = "bold" if row.strong else "$foreground-muted" if row.depth > 1 else ""
-        gap = " " * (names - name.cell_length)
-        lines.append(Content.assemble(name, gap, cells).stylize(style))
-    return Content("\n").join(lines)
-
-
 def budget_line(allowance: Allowance | None) -> str:
-    """How much of a session's budget is used."""
+    """Say how much of a session's budget is used."""
     if allowance is None:
         return NO_ENGINE
     used = []
@@ -113,18 +107,6 @@ def budget_line(allowance: Allowance | None) -> str:
             f"{short_count(allowance.tokens)} of {short_count(allowance.token_limit)} tokens"
         )
     return f"Budget of this session: {' and '.join(used)} used." if used else NO_BUDGET
-
-
-def _cells(row: CostRow) -> tuple[str, ...]:
-    usage = row.usage
-    return (
-        f"{usage.requests:,}",
-        short_count(usage.input_tokens),
-        short_count(usage.cached_tokens) if usage.cached_tokens else "",
-        short_count(usage.output_tokens),
-        duration(usage.seconds),
-        money(usage.cost, partly=row.partly),
-    )
 
 
 def _agent(name: str) -> str:
@@ -152,3 +134,15 @@ def _minus(whole: Usage, part: Usage) -> Usage:
         seconds=max(whole.seconds - part.seconds, 0.0),
         cost=cost,
     )
+
+
+def _taken(usages: Sequence[Usage]) -> str:
+    return "; ".join(map(_one, usages)) or "nothing"
+
+
+def _one(usage: Usage) -> str:
+    tokens = counted(usage.input_tokens + usage.output_tokens, "token")
+    parts = [usage.model, counted(usage.requests, "request"), tokens, duration(usage.seconds)]
+    if usage.cost is not None:
+        parts.append(money(usage.cost))
+    return ", ".join(part for part in parts if part)

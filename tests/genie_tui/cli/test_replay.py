@@ -225,7 +225,7 @@ def test_watching_loads_no_engine(saved: SavedSession, tmp_path: Path) -> None:
         "from genie_core.settings.locations import find_locations\n"
         "from genie_tui.opening import ReplayRoom\n"
         "from genie_core.settings.model import Settings\n"
-        "from genie_tui.widgets.ledger import Ledger\n"
+        "from genie_tui.widgets.activity.ledger import Ledger\n"
         f"places = find_locations({{'GENIE_HOME': {str(tmp_path)!r}}})\n"
         "app = GenieApp(House('ann', Settings(), places), ReplayRoom(sys.argv[1], 14), 'ann')\n"
         "async def watch():\n"

@@ -22,7 +22,7 @@ from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
 from genie_core.text.safe import visible
 from genie_tui.export.markdown import content, markdown
-from genie_tui.fenced import Code, blocks
+from genie_tui.widgets.event_text import Code, blocks
 
 
 @pytest.mark.parametrize("renderer", RENDERERS)

@@ -13,10 +13,10 @@ from textual.widgets import Static
 from genie_core.room.protocol.events import DecisionMade, MessagePosted
 from genie_core.room.protocol.frames import JoinRequested
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
+from genie_tui.widgets.activity.ledger import Ledger
 from genie_tui.widgets.join_requests import JoinRequests
-from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.side_panel import SidePanel
-from genie_tui.widgets.timeline import Timeline
+from genie_tui.widgets.timeline.timeline import Timeline
 
 
 async def test_the_same_key_leads_there_and_back(seat: ScriptedSeat) -> None:

@@ -9,7 +9,7 @@ from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
 from genie_core.room.protocol.events import FileRef, MessagePosted
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.composer.composer import Composer
-from genie_tui.widgets.timeline import Timeline
+from genie_tui.widgets.timeline.timeline import Timeline
 
 OLD = FileRef("old", "old.txt", 3)
 FIRST, SECOND = FileRef("first", "first.sh", 5), FileRef("second", "second.txt", 6)

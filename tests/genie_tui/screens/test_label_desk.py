@@ -9,8 +9,8 @@ from genie_core.room.protocol.events import DecisionMade
 from genie_core.sessions.labels import Label, Labels
 from genie_tui.screens.label_desk import UNDECIDED
 from genie_tui.screens.room import RoomScreen
-from genie_tui.widgets.ledger import Ledger
-from genie_tui.widgets.timeline import Timeline
+from genie_tui.widgets.activity.ledger import Ledger
+from genie_tui.widgets.timeline.timeline import Timeline
 
 MARKED = "you marked the decision to stay silent as wrong"
 

@@ -8,7 +8,7 @@ from tests.genie_tui.scripted_seat import (
 
 from genie_tui.screens.panel_place import PanelPlace
 from genie_tui.widgets.side_panel import SidePanel, Tab
-from genie_tui.widgets.timeline import Timeline
+from genie_tui.widgets.timeline.timeline import Timeline
 
 
 async def test_beside_the_conversation_it_hides_nothing(seat: ScriptedSeat) -> None:

@@ -40,14 +40,14 @@ from genie_tui.screens.dialogs.what_if import WhatIfScreen
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.replay import ReplayScreen
 from genie_tui.whatif_files import save as save_report
-from genie_tui.widgets.activity import Activity
+from genie_tui.widgets.activity.ledger import Ledger
+from genie_tui.widgets.activity.panel import ActivityPanel
 from genie_tui.widgets.approvals.panel import PastApprovals
-from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.seek_bar import SeekBar
 from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.status_bar import StatusBar
-from genie_tui.widgets.timeline import Timeline
+from genie_tui.widgets.timeline.timeline import Timeline
 
 SIZE = (122, 40)
 END = len(a_day().events)
@@ -331,7 +331,7 @@ async def test_the_keyboard_goes_to_the_activity_and_back(
     async with watching(places, ReplayRoom(saved.id, END)) as (screen, pilot):
         assert screen.focused is None
         await pilot.press("f2")
-        await until(pilot, lambda: screen.query_one(Activity).has_focus_within)
+        await until(pilot, lambda: screen.query_one(ActivityPanel).has_focus_within)
         await pilot.press("escape")
         await until(pilot, lambda: screen.focused is None)
         assert pilot.app.screen is screen
@@ -343,7 +343,7 @@ async def test_a_row_of_the_activity_leads_to_its_message(
     async with watching(places, ReplayRoom(saved.id, END)) as (screen, pilot):
         ledger, timeline = screen.query_one(Ledger), screen.query_one(Timeline)
         await pilot.press("f2")
-        await until(pilot, lambda: screen.query_one(Activity).has_focus_within)
+        await until(pilot, lambda: screen.query_one(ActivityPanel).has_focus_within)
         await pilot.press("home")
         await until(pilot, lambda: ledger.selected is not None)
         row = ledger.selected

@@ -34,16 +34,16 @@ from genie_core.room.protocol.events import (
 from genie_core.room.protocol.frames import MemberTyping
 from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.room import RoomScreen
-from genie_tui.widgets.activity import Activity
+from genie_tui.widgets.activity.ledger import Ledger
+from genie_tui.widgets.activity.panel import ActivityPanel
 from genie_tui.widgets.approvals.card import ReasonInput
 from genie_tui.widgets.approvals.panel import ApprovalPanel
 from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.hint_line import HintLine
-from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.status_bar import StatusBar
-from genie_tui.widgets.timeline import Timeline
+from genie_tui.widgets.timeline.timeline import Timeline
 
 NARROW = (80, 24)
 
@@ -569,7 +569,7 @@ async def test_the_ledger_is_reached_filtered_and_left_by_keys(seat: ScriptedSea
         await pilot.press("f", "f", "f", "slash", *"small")
         await until(pilot, lambda: ledger.row_count == 1)
         await pilot.press("enter", "enter")
-        activity = screen.query_one(Activity)
+        activity = screen.query_one(ActivityPanel)
         await until(pilot, lambda: activity.has_class("-detailed"))
         assert "small talk" in text_of(screen, "#ledger-detail-text")
         await pilot.press("escape", "escape", "escape")

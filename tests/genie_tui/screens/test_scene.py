@@ -9,9 +9,9 @@ from tests.genie_tui.scripted_seat import (
 
 from genie_core.room.protocol.events import AnswerPosted, MemberJoined
 from genie_tui.screens.scene import Scene
-from genie_tui.widgets.ledger import Ledger
+from genie_tui.widgets.activity.ledger import Ledger
 from genie_tui.widgets.roster import Roster
-from genie_tui.widgets.timeline import Timeline
+from genie_tui.widgets.timeline.timeline import Timeline
 
 
 def lines(widget: Any) -> str:

@@ -23,11 +23,11 @@ from genie_core.room.protocol.events import FileRef, MessagePosted, Quote, Quote
 from genie_core.sessions.view_state import View
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
-from genie_tui.widgets.activity import Activity
+from genie_tui.widgets.activity.ledger_rows import RowFilter
+from genie_tui.widgets.activity.panel import ActivityPanel
 from genie_tui.widgets.composer.attachments import AttachmentLine
-from genie_tui.widgets.ledger_log import Filter
 from genie_tui.widgets.side_panel import SidePanel, Tab
-from genie_tui.widgets.timeline import Timeline
+from genie_tui.widgets.timeline.timeline import Timeline
 
 PLAN = FileRef("ab" * 32, "plan.pdf", 1_200)
 QUOTE = Quote("r2", "Garden", (QuotedLine("cleo", "it rains"),))
@@ -86,8 +86,8 @@ async def test_everything_is_brought_back(seat: ScriptedSeat) -> None:
         assert screen.draft == view.draft
         assert screen.has_class("-no-panel")
         assert screen.query_one(SidePanel).tab is Tab.APPROVALS
-        assert screen.query_one(Activity).filter_shown is Filter.FAILURES
-        assert screen.query_one(Activity).text_found == "disk"
+        assert screen.query_one(ActivityPanel).filter_shown is RowFilter.FAILURES
+        assert screen.query_one(ActivityPanel).text_found == "disk"
         assert timeline.reasons
         assert await kept(pilot, screen, doorman, seat) == view
         seat.feed(MessagePosted("new", "while I read back"), by="bob")
@@ -238,5 +238,5 @@ async def test_a_view_from_another_version_is_shown_as_far_as_it_is_known(
     async with back(seat, view) as (screen, _, pilot):
         await until(pilot, lambda: screen.draft == "x")
         assert screen.query_one(SidePanel).tab is Tab.ACTIVITY
-        assert screen.query_one(Activity).filter_shown is Filter.ALL
+        assert screen.query_one(ActivityPanel).filter_shown is RowFilter.ALL
         assert pilot.app.is_running

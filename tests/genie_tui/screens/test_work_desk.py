@@ -18,10 +18,10 @@ from genie_core.room.protocol.events import (
     Spending,
 )
 from genie_core.room.protocol.frames import AgentProgress, AnswerDelta, MemberTyping
+from genie_tui.widgets.activity.ledger import Ledger
 from genie_tui.widgets.hint_line import HintLine
-from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.roster import Roster
-from genie_tui.widgets.timeline import Timeline
+from genie_tui.widgets.timeline.timeline import Timeline
 
 
 def lines(widget: Any) -> str:

@@ -21,7 +21,7 @@ from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.writing_desk import CLOSED
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer.composer import Composer
-from genie_tui.widgets.timeline import Timeline
+from genie_tui.widgets.timeline.timeline import Timeline
 
 
 async def test_a_message_is_said(seat: ScriptedSeat) -> None:

@@ -1,3 +1,4 @@
+import pytest
 from tests.genie_tui.scripted_seat import ScriptedSeat
 
 from genie_core.room.protocol.events import (
@@ -6,7 +7,15 @@ from genie_core.room.protocol.events import (
     ApprovalResolved,
     DecisionMade,
 )
-from genie_tui.widgets.agent_tree import LONGEST, MOST, AgentsAtWork, depth_of, in_order, stems
+from genie_tui.widgets.agent_tree import (
+    LONGEST,
+    MOST,
+    AgentsAtWork,
+    agent_path,
+    depth_of,
+    in_order,
+    stems,
+)
 
 
 def working(seat: ScriptedSeat) -> int:
@@ -83,3 +92,15 @@ def test_claims_beyond_all_measure_are_no_tree() -> None:
     work.report(seq, "/".join(["a:1"] * LONGEST), "thinking", "")
     assert len(work.of(seat.state, "ann")) <= MOST + 1
     assert in_order(["/".join(["a:1"] * LONGEST)]) == ["system"]
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("system", "genie"),
+        ("search:1a2b3c4d", "genie › search:1a2b3c4d"),
+        ("search:1a/math:2b", "genie › search:1a › math:2b"),
+    ],
+)
+def test_the_path_begins_with_the_name_people_know(path: str, shown: str) -> None:
+    assert agent_path(path) == shown

@@ -1,6 +1,7 @@
-"""What the room's agents took, by person and agent, and how much of the budget is used."""
+"""The costs of a room by person and agent, and how much of the budget is used."""
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -9,8 +10,16 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from genie_core.text.format import duration, money, short_count
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
-from genie_tui.widgets.costs import NOTHING, budget_line, cost_rows, cost_table
+from genie_tui.widgets.costs import CostRow, budget_line, cost_rows
+
+HEADS: Final = ("asked", "in", "cached", "out", "time", "money")
+WIDTHS: Final = (7, 7, 8, 7, 8, 10)
+NAMES: Final = 16
+"""Columns for names, at least."""
+
+NOTHING: Final = "No model was asked in this room so far."
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
@@ -60,3 +69,29 @@ class CostScreen(Dialog[None]):
         allowance = workbench.allowance if workbench is not None else None
         self.query_one("#costs-budget", Static).update(budget_line(allowance))
         self.query_one(CostTable).refresh(layout=True)
+
+
+def cost_table(rows: Iterable[CostRow], width: int) -> Content:
+    """Lay out the rows in columns; unknown costs are a dash."""
+    names = max(width - sum(WIDTHS), NAMES)
+    head = "".join(word.rjust(size) for word, size in zip(HEADS, WIDTHS, strict=True))
+    lines = [Content.styled(" " * names + head, "$foreground-muted")]
+    for row in rows:
+        name = Content("  " * row.depth + row.name).truncate(names - 1, ellipsis=True)
+        cells = "".join(cell.rjust(size) for cell, size in zip(_cells(row), WIDTHS, strict=True))
+        style = "bold" if row.strong else "$foreground-muted" if row.depth > 1 else ""
+        gap = " " * (names - name.cell_length)
+        lines.append(Content.assemble(name, gap, cells).stylize(style))
+    return Content("\n").join(lines)
+
+
+def _cells(row: CostRow) -> tuple[str, ...]:
+    usage = row.usage
+    return (
+        f"{usage.requests:,}",
+        short_count(usage.input_tokens),
+        short_count(usage.cached_tokens) if usage.cached_tokens else "",
+        short_count(usage.output_tokens),
+        duration(usage.seconds),
+        money(usage.cost, partly=row.partly),
+    )

@@ -8,10 +8,13 @@ from textual.containers import Vertical
 from textual.widgets import Static, TextArea
 
 from genie_core.room.state.thread import MessageThread
-from genie_core.text.safe import visible_line
+from genie_core.text.format import clock_time
+from genie_core.text.safe import visible, visible_line
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.widgets.agent_tree import agent_path
 from genie_tui.widgets.approvals.card import CardView
-from genie_tui.widgets.full_text import call_text, message_text, message_title
+from genie_tui.widgets.approvals.text import plain_arguments, risk_of
+from genie_tui.widgets.event_text import message_text, message_title
 
 
 class FullViewScreen(Dialog[None]):
@@ -41,3 +44,20 @@ class FullViewScreen(Dialog[None]):
             yield Static(self._title, id="full-view-title", markup=False)
             yield TextArea(self._text, read_only=True, soft_wrap=True, id="full-view-text")
             yield DialogKeys("↑ ↓ scroll · esc back", id="full-view-keys")
+
+
+def call_text(view: CardView) -> str:
+    """Return a tool call with all its arguments; safe to show."""
+    request = view.request
+    parts = (
+        ("asked by", f"{view.author}, {clock_time(request.asked_at)}"),
+        ("message", view.message),
+        ("agent", agent_path(request.agent)),
+        ("tool", request.tool),
+        ("runs on", request.where or "this machine"),
+        ("risk", risk_of(request) or "unknown"),
+        ("asked because", request.because or "nothing allows it"),
+    )
+    head = "\n".join(f"{label}: {visible(text)}" for label, text in parts)
+    arguments = plain_arguments(request.arguments, withheld=request.withheld)
+    return f"{head}\n\n{arguments or 'no arguments'}\n"

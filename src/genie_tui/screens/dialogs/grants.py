@@ -16,7 +16,7 @@ from genie_core.text.safe import visible_line
 from genie_tui.action import Scope
 from genie_tui.keymap import actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
-from genie_tui.widgets.agent_path import agent_path
+from genie_tui.widgets.agent_tree import agent_path
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom

@@ -21,8 +21,7 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.text.format import counted, file_size
 from genie_core.text.safe import visible, visible_line
 from genie_tui.transfers import FileTransfers
-from genie_tui.widgets.brought import quote_name
-from genie_tui.widgets.full_text import quote_text
+from genie_tui.widgets.event_text import quote_name, quote_text
 
 MOST_CHARS: Final = 50_000
 """Characters that may be quoted at once."""

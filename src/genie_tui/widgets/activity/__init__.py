@@ -1,0 +1,1 @@
+"""The activity panel: every decision, approval, answer and failure, two lines each."""

@@ -1,0 +1,363 @@
+"""The rows of the ledger: which events make one, which ones a filter shows, and what they say.
+
+A fold over events without any screen. A row opens with one event and may close with another; rows
+are appended and updated. Of many, the latest are held.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from genie_core.assistant.reasoners.query import question_in
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
+    Event,
+    MessagePosted,
+    RunBody,
+    RunCancelled,
+    RunFailed,
+)
+from genie_core.text.format import clock_time, duration
+from genie_core.text.safe import visible, visible_line
+from genie_tui.widgets.agent_tree import agent_path
+from genie_tui.widgets.approvals.text import allowed, arguments_line, denied, what_changed
+from genie_tui.widgets.costs import short_cost, spent_tree
+from genie_tui.widgets.event_text import (
+    PARKED_MARK,
+    because,
+    can_resume,
+    event_fields,
+    parked_with,
+    short_error,
+    stage_name,
+)
+
+MOST_ROWS: Final = 2_000
+"""Rows at most, between two calls of `LedgerRows.forget_old`."""
+
+KEPT_ROWS: Final = 1_000
+"""Rows that are left when there were more."""
+
+
+class RowKind(Enum):
+    """What a row is about."""
+
+    DECISION = "decision"
+    APPROVAL = "approval"
+    ANSWER = "answer"
+    FAILURE = "failure"
+    CANCEL = "cancel"
+
+
+_KINDS: Final[dict[type, RowKind]] = {
+    DecisionMade: RowKind.DECISION,
+    AnswerPosted: RowKind.ANSWER,
+    RunFailed: RowKind.FAILURE,
+    RunCancelled: RowKind.CANCEL,
+}
+
+
+class RowFilter(Enum):
+    """Which rows are shown; the value is its label."""
+
+    ALL = "all"
+    DECISIONS = "decisions"
+    APPROVALS = "approvals"
+    FAILURES = "failures"
+    MINE = "mine"
+
+    def after(self) -> "RowFilter":
+        """Return the next filter, around the end."""
+        every = list(RowFilter)
+        return every[(every.index(self) + 1) % len(every)]
+
+
+@dataclass(slots=True)
+class LedgerRow:
+    """A row of the ledger. `said` is the message that all of it is about.
+
+    `parked` are the tools that waited for an answer when the run ended.
+    """
+
+    kind: RowKind
+    said: Event
+    opened: Event
+    closed: Event | None = None
+    parked: tuple[str, ...] = ()
+
+    @property
+    def message(self) -> MessagePosted:
+        """The message that the row is about."""
+        body = self.said.body
+        assert isinstance(body, MessagePosted)  # noqa: S101 - rows are made from messages only
+        return body
+
+    @property
+    def latest(self) -> Event:
+        """The last event of the row."""
+        return self.closed or self.opened
+
+    def passes(self, chosen: RowFilter, me: str) -> bool:
+        """Whether a filter shows this row."""
+        match chosen:
+            case RowFilter.ALL:
+                return True
+            case RowFilter.DECISIONS:
+                return self.kind is RowKind.DECISION
+            case RowFilter.APPROVALS:
+                return self.kind is RowKind.APPROVAL
+            case RowFilter.FAILURES:
+                return isinstance(self.latest.body, RunFailed) and not self.parked
+            case RowFilter.MINE:
+                return me in (self.said.by, self.message.handler)
+
+
+class LedgerRows:
+    """The rows of a log, and which of them the next event may change.
+
+    Rows are numbered from 0; those below `forgotten` are not in `rows` any more. `head` is the
+    sequence number of the last event.
+    """
+
+    def __init__(self) -> None:
+        self.rows: list[LedgerRow] = []
+        self.forgotten = 0
+        self.head = 0
+        self._said: dict[int, Event] = {}
+        self._deciding: dict[int, int] = {}
+        self._asking: dict[int, dict[str, int]] = {}
+        self._working: dict[int, int] = {}
+
+    def apply(self, event: Event) -> tuple[int, ...]:
+        """Add the next event; return the numbers of the rows that are new or changed."""
+        self.head = max(self.head, event.seq)
+        match event.body:
+            case MessagePosted() as said:
+                if not said.handler:
+                    return ()
+                self._said[event.seq] = event
+                self._deciding[event.seq] = self._next
+                return self._append(LedgerRow(RowKind.DECISION, event, event))
+            case (
+                DecisionMade()
+                | ApprovalRequested()
+                | ApprovalResolved()
+                | AnswerPosted()
+                | RunFailed()
+                | RunCancelled() as body
+            ):
+                said_event = self._said.get(body.message)
+                return () if said_event is None else self._ran(event, said_event, body)
+            case _:
+                return ()
+
+    @property
+    def numbers(self) -> range:
+        """The numbers of the rows that are held."""
+        return range(self.forgotten, self._next)
+
+    def row(self, number: int) -> LedgerRow:
+        """Return the row with a number, which must not be forgotten."""
+        return self.rows[number - self.forgotten]
+
+    def forget_old(self) -> bool:
+        """Forget the oldest rows if there are too many; False if there are not."""
+        surplus = len(self.rows) - KEPT_ROWS
+        if len(self.rows) <= MOST_ROWS:
+            return False
+        open_still = {row.said.seq for row in self.rows[:surplus] if _may_resume(row)}
+        del self.rows[:surplus]
+        self.forgotten += surplus
+        kept = open_still | {row.said.seq for row in self.rows}
+        kept |= self._working.keys() | self._deciding.keys()
+        self._said = {seq: said for seq, said in self._said.items() if seq in kept}
+        self._asking = {seq: asking for seq, asking in self._asking.items() if seq in kept}
+        return True
+
+    @property
+    def _next(self) -> int:
+        return self.forgotten + len(self.rows)
+
+    def working(self, message: int) -> int | None:
+        """Return the number of the row that shows the running work on a message."""
+        number = self._working.get(message)
+        return number if number is not None and number >= self.forgotten else None
+
+    def _ran(self, event: Event, said: Event, body: RunBody) -> tuple[int, ...]:
+        asking = self._asking.get(said.seq, {})
+        match body:
+            case ApprovalResolved():
+                # Kept, since one that is parked may be settled again.
+                return self._close(event, asking.get(body.approval))
+            case ApprovalRequested():
+                self._asking.setdefault(said.seq, {})[body.approval] = self._next
+                return self._append(LedgerRow(RowKind.APPROVAL, said, event))
+            case DecisionMade(decision=decision):
+                numbers = self._decided(event, said)
+                if decision == "delegate":
+                    self._working[said.seq] = numbers[-1]
+                return numbers
+            case _:
+                expired = [n for n in asking.values() if self._is_open(n)]
+                worked = self._working.pop(said.seq, None)
+                changed = () if worked is None or worked < self.forgotten else (worked,)
+                parked = tuple(tool for n in asking.values() if (tool := self._parked(n)))
+                ended = self._decided(event, said)
+                self.row(ended[-1]).parked = parked
+                return (*self._close(event, *expired), *changed, *ended)
+
+    def _decided(self, event: Event, said: Event) -> tuple[int, ...]:
+        deciding = self._deciding.pop(said.seq, None)
+        if deciding is not None and deciding >= self.forgotten:
+            return self._close(event, deciding)
+        return self._append(LedgerRow(_KINDS[type(event.body)], said, event))
+
+    def _append(self, row: LedgerRow) -> tuple[int, ...]:
+        self.rows.append(row)
+        return (self._next - 1,)
+
+    def _close(self, event: Event, *numbers: int | None) -> tuple[int, ...]:
+        known = tuple(
+            number for number in numbers if number is not None and number >= self.forgotten
+        )
+        for number in known:
+            self.row(number).closed = event
+        return known
+
+    def _parked(self, number: int) -> str:
+        """Return the tool that a row asks for, if that is parked."""
+        row = self.row(number) if number >= self.forgotten else None
+        if row is None or not isinstance(row.opened.body, ApprovalRequested) or row.closed is None:
+            return ""
+        return row.opened.body.tool if _may_resume(row) else ""
+
+    def _is_open(self, number: int) -> bool:
+        return number >= self.forgotten and self.row(number).closed is None
+
+
+def _may_resume(row: LedgerRow) -> bool:
+    """Whether the approval of a row may still be answered."""
+    if row.kind is not RowKind.APPROVAL or row.closed is None:
+        return row.closed is None
+    return isinstance(row.closed.body, ApprovalResolved) and row.closed.body.outcome == "parked"
+
+
+# What a row says
+
+
+class Tone(Enum):
+    """The tone of a row; the value is its style."""
+
+    BUSY = "busy"
+    QUIET = "quiet"
+    GOOD = "good"
+    ASKS = "asks"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """A row in the list. `took` is a duration and `cost` what was spent; both may be empty."""
+
+    glyph: str
+    tone: Tone
+    verdict: str
+    subject: str
+    took: str = ""
+    cost: str = ""
+
+
+def headline(row: LedgerRow) -> Headline:
+    """Return the two lines of a row; safe to show, with runs of white space as one space."""
+    raw = _approval(row) if row.kind is RowKind.APPROVAL else _run(row)
+    subject = visible_line(" ".join(raw.subject.split()))
+    cost = "" if row.kind is RowKind.APPROVAL else _cost(row.latest.body)
+    return Headline(raw.glyph, raw.tone, visible_line(raw.verdict), subject, raw.took, cost)
+
+
+def _cost(body: object) -> str:
+    if isinstance(body, DecisionMade | AnswerPosted | RunFailed | RunCancelled):
+        return short_cost(body.spent)
+    return ""
+
+
+def searchable(row: LedgerRow) -> str:
+    """Return the text that a text filter searches, in lower case."""
+    line = headline(row)
+    return f"{row.said.by} {line.verdict} {line.subject} {row.message.text}".casefold()
+
+
+def _run(row: LedgerRow) -> Headline:
+    match row.latest.body:
+        case DecisionMade(decision="ignore") as decided:
+            reason = decided.reason or "no reason given"
+            return Headline("○", Tone.QUIET, "ignored", reason, duration(decided.elapsed))
+        case DecisionMade() as decided:
+            verdict = f"delegated for {decided.receiver or row.said.by}"
+            query = question_in(decided.query or row.message.text)
+            return Headline("●", Tone.GOOD, verdict, query, duration(decided.elapsed))
+        case AnswerPosted() as answered:
+            verdict = f"answered {answered.receiver or row.said.by}"
+            return Headline("✦", Tone.GOOD, verdict, answered.text, duration(answered.elapsed))
+        case RunCancelled() | RunFailed() as end if row.parked and can_resume(end):
+            state, _, calls = parked_with(row.parked).partition(" ")
+            why = end.reason if isinstance(end, RunCancelled) else end.error
+            return Headline(PARKED_MARK, Tone.ASKS, state, because(calls, why))
+        case RunFailed() as failed:
+            return Headline(
+                "✗", Tone.BAD, f"FAILED in {stage_name(failed.stage)}", short_error(failed.error)
+            )
+        case RunCancelled() as cancelled:
+            return Headline("■", Tone.QUIET, "stopped", cancelled.reason or f"by {row.latest.by}")
+        case _:
+            return Headline("◌", Tone.BUSY, "deciding…", row.message.text)
+
+
+def _approval(row: LedgerRow) -> Headline:
+    asked = row.opened.body
+    tool = asked.tool if isinstance(asked, ApprovalRequested) else "a tool"
+    subject = _call(asked) if isinstance(asked, ApprovalRequested) else ""
+    took = duration(row.latest.at - row.opened.at) if row.closed else ""
+    match row.latest.body:
+        case ApprovalResolved(outcome="approved") as settled:
+            return Headline("✓", Tone.GOOD, allowed(settled, tool, row.latest.by), subject, took)
+        case ApprovalResolved(outcome="denied") as settled:
+            return Headline("✗", Tone.ASKS, denied(settled, tool), settled.reason or subject, took)
+        case ApprovalResolved(outcome="parked"):
+            return Headline("‖", Tone.ASKS, f"parked {tool}", subject, took)
+        case ApprovalResolved() as expired:
+            subject = expired.reason or subject
+            return Headline("…", Tone.QUIET, f"expired {tool}", subject, took)
+        case ApprovalRequested():
+            return Headline("▲", Tone.ASKS, f"asks for {tool}", subject)
+        case _:
+            return Headline("…", Tone.QUIET, f"expired {tool}", subject, took)
+
+
+def _call(asked: ApprovalRequested) -> str:
+    given = arguments_line(asked.arguments, withheld=asked.withheld)
+    return f"{agent_path(asked.agent)}: {given}"
+
+
+def details(row: LedgerRow) -> list[tuple[str, str]]:
+    """Return all that is known about a row, as labels and texts; safe to show, with line breaks."""
+    fields: list[tuple[str, str]] = []
+    for event in (row.opened, row.closed):
+        if event is not None and event is not row.said:
+            fields += event_fields(event.body)
+            if isinstance(event.body, DecisionMade | AnswerPosted | RunFailed | RunCancelled):
+                fields.append(("agents", spent_tree(event.body.spent)))
+            fields.append(("at", f"{clock_time(event.at)}, by {event.by}"))
+    if (
+        row.closed
+        and isinstance(row.closed.body, ApprovalResolved)
+        and isinstance(row.opened.body, ApprovalRequested)
+    ):
+        diff = what_changed(row.opened.body, row.closed.body.arguments)
+        fields.append(("changes", "\n".join(diff)))
+    fields.append(("message", f"{row.said.by}, {clock_time(row.said.at)}: {row.message.text}"))
+    fields.append(("handled by", row.message.handler))
+    return [(label, visible(text)) for label, text in fields if text]

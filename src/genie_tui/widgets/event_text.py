@@ -1,0 +1,352 @@
+"""Room events as plain text, for the timeline, the activity ledger, the replay and exports.
+
+Nothing here draws. All texts are safe to show unless a function says otherwise.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    ArgumentSharingChanged,
+    DecisionMade,
+    EngineChanged,
+    Event,
+    FileRef,
+    HostStarted,
+    Measure,
+    MemberJoined,
+    MemberLeft,
+    MemberModerated,
+    Quote,
+    RoomCreated,
+    RoomSuspended,
+    RunCancelled,
+    RunFailed,
+    Stage,
+)
+from genie_core.room.state.thread import MessageThread, Phase
+from genie_core.storage.filenames import safe_name
+from genie_core.text.format import counted, duration, file_size, local_time
+from genie_core.text.safe import visible, visible_line
+from genie_tui.widgets.agent_tree import agent_path
+from genie_tui.widgets.approvals.text import RISKS, outcome, plain_arguments
+
+# Changes to the room
+
+_MODERATED: Final[dict[Measure, str]] = {
+    "kick": "{by} put {name} out",
+    "ban": "{by} banned {name}",
+    "pardon": "{by} lets {name} come back",
+    "mute": "{by} muted {name}",
+    "unmute": "{by} lets {name} write again",
+    "role": "{by} made {name} {role}",
+}
+_ROLES: Final = {"member": "a member", "guest": "a guest", "observer": "an observer"}
+
+
+def copied_from(hosted: HostStarted) -> str:
+    """Name the room that this one was imported or forked from; empty if it was not."""
+    if not hosted.copied:
+        return ""
+    how = {"import": "imported", "fork": "forked"}[hosted.copied]
+    return f" ({how} from {visible_line(hosted.origin)})"
+
+
+def announcement(event: Event, devices: Mapping[str, set[str]]) -> tuple[str, str] | None:
+    """Return a mark and a line for a change to the room; None for any other event.
+
+    `devices` are the terminals that each member was connected from before the event.
+    """
+    by = visible_line(event.by)
+    match event.body:
+        case RoomCreated(title=title):
+            return "◇", f"the room {visible_line(title)} was opened"
+        case HostStarted() as hosted:
+            return "◇", f"{visible_line(hosted.host)} is hosting{copied_from(hosted)}"
+        case RoomSuspended(heir=heir) if heir:
+            return "◇", f"the room was handed over to {visible_line(heir)}"
+        case RoomSuspended(reason=reason):
+            return "◇", because("the room was suspended", reason)
+        case MemberJoined() as joined:
+            return "→", by + _joined(joined, again=bool(devices.get(event.by)))
+        case MemberLeft(name=name, reason=reason, device=device):
+            more = devices.get(name, set()) - {device} if device else set()
+            how = "left one terminal" if more else "left"
+            return "←", because(f"{visible_line(name)} {how}", reason)
+        case EngineChanged(agent=agent) if agent:
+            return "·", f"{by}'s agent is {visible_line(agent)} now"
+        case MemberModerated() as moderated:
+            return "⚑", because(_moderated(by, moderated), moderated.reason)
+        case ArgumentSharingChanged(on=True):
+            return "⚑", f"{by} shows guests what tools are called with"
+        case ArgumentSharingChanged():
+            return "⚑", f"{by} no longer shows guests what tools are called with"
+    return None
+
+
+def because(text: str, reason: str) -> str:
+    """Append the reason to a line, if there is one."""
+    return f"{text}: {visible_line(reason)}" if reason else text
+
+
+def _joined(joined: MemberJoined, *, again: bool) -> str:
+    role = {"guest": " as a guest", "observer": " as an observer"}.get(joined.role, "")
+    agent = f" with {visible_line(joined.agent)}" if joined.agent and not role else ""
+    where = " at another terminal" if again else ""
+    return f" joined{role}{where}{agent}"
+
+
+def _moderated(by: str, moderated: MemberModerated) -> str:
+    role = _ROLES.get(moderated.role or "", "somebody else")
+    words = _MODERATED[moderated.measure]
+    return words.format(by=by, name=visible_line(moderated.name), role=role)
+
+
+# How runs end
+
+CUT: Final = "incomplete: the model's length limit ended this answer"
+CUT_MARK: Final = "✂"
+
+PARKED_MARK: Final = "‖"
+"""Stands for a run that waits for an answer beyond the end of the room's session."""
+
+_WHOSE: Final = re.compile(r"(?:agent 'system'|reasoner) of [^:]{1,64}: ")
+_STAGES: Final[dict[Stage, str]] = {"factory": "set-up"}
+
+
+def stage_name(stage: Stage) -> str:
+    """Return what people call the stage in which a run failed."""
+    return _STAGES.get(stage, stage)
+
+
+def short_error(error: str) -> str:
+    """Drop the agent and owner from an error, which the line around it names; not yet safe to show."""
+    whose = _WHOSE.match(error)
+    return error[whose.end() :] or error if whose else error
+
+
+def can_resume(end: RunCancelled | RunFailed) -> bool:
+    """Whether a run that ended so resumes once its parked approvals are answered.
+
+    A suspend and the end of a program interrupt it; a person who stops it, or a fault, ends it.
+    """
+    if isinstance(end, RunFailed):
+        return end.stage == "lost"
+    return not end.reason.startswith("stopped by ")
+
+
+def parked_with(tools: Sequence[str]) -> str:
+    """Say that a run was parked, and with which tool calls."""
+    what = visible_line(tools[0]) if len(tools) == 1 else f"{len(tools)} tool calls"
+    return f"parked with {what} to answer"
+
+
+def waits_for(exchange: MessageThread) -> str:
+    """Say which answer a parked run waits for."""
+    calls = "a tool call" if len(exchange.parked) == 1 else f"{len(exchange.parked)} tool calls"
+    return f"genie goes on when {visible_line(exchange.handler)} has answered {calls}"
+
+
+# Why a message has no answer
+
+UNHANDLED = "Nobody who could answer was in the room, so nothing was decided about this message."
+RECOVERED = (
+    "This was recovered from {}'s copy of the room. What was decided about it under an earlier host "
+    "is not known here."
+)
+UNDECIDED = "At this moment nothing is decided about this message yet."
+STOPPED = "The work on this message was stopped before anything was decided."
+
+
+def why_silent(exchange: MessageThread) -> str:
+    """Tell what was decided about a message and why."""
+    if exchange.voucher:
+        return RECOVERED.format(visible_line(exchange.voucher))
+    if exchange.phase is Phase.UNHANDLED:
+        return UNHANDLED
+    decision = exchange.decision
+    whose = visible_line(exchange.handler)
+    if decision is None:
+        return _undecided(exchange, whose)
+    took = f" within {duration(decision.elapsed)}" if decision.elapsed else ""
+    if decision.decision == "ignore":
+        head = f"The agent of {whose} decided{took} to stay silent."
+    else:
+        head = f"The agent of {whose} decided{took} to act on this message."
+    parts = [
+        head,
+        f"Its reason: {visible(decision.reason)}" if decision.reason else "It gave no reason.",
+    ]
+    if decision.query:
+        parts.append(f"What it passed on:\n{visible(decision.query)}")
+    none_came = "The answer is incomplete" if exchange.partial else "No answer came"
+    if exchange.error is not None:
+        parts.append(f"{none_came}: {visible(exchange.error.error)}")
+        parts += [f"The work on it was parked: {waits_for(exchange)}."] if exchange.parked else []
+    elif exchange.parked and exchange.phase is Phase.CANCELLED:
+        parts.append(f"No answer came yet, as the work on it was parked: {waits_for(exchange)}.")
+    elif exchange.phase is Phase.CANCELLED:
+        parts.append(f"{none_came}, as the work on it was stopped.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _undecided(exchange: MessageThread, whose: str) -> str:
+    if exchange.error is not None:
+        return f"The agent of {whose} could not decide: {visible(exchange.error.error)}"
+    return STOPPED if exchange.phase is Phase.CANCELLED else UNDECIDED
+
+
+# Messages
+
+_FENCE: Final = re.compile(r"^ {0,3}```[ ]*+(?P<language>[\w+#.-]*+)[ ]*+$", re.MULTILINE)
+"""A line that opens a block of code or, if it names no language, closes one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A fenced block of code."""
+
+    code: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileLine:
+    """A file of a message; `number` counts them from 1, `about` is its type and size."""
+
+    number: int
+    digest: str
+    name: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteLine:
+    """Messages of another room that a message quotes, folded to one line."""
+
+    text: str
+
+
+def blocks(text: str) -> Iterator[str | Code]:
+    """Split a text into plain parts and fenced code, in order. An open fence is plain text."""
+    end = 0
+    opening: re.Match[str] | None = None
+    for fence in _FENCE.finditer(text):
+        if opening is None:
+            opening = fence
+        elif not fence["language"]:
+            if plain := text[end : opening.start()].removesuffix("\n"):
+                yield plain
+            code = text[opening.end() + 1 : fence.start()].removesuffix("\n")
+            yield Code(code, opening["language"])
+            end = min(fence.end() + 1, len(text))  # with the line break
+            opening = None
+    if end == 0 or text[end:]:
+        yield text[end:]
+
+
+def file_lines(files: Iterable[FileRef]) -> tuple[FileLine, ...]:
+    """Return one numbered line per file."""
+    return tuple(
+        FileLine(number, file.digest, visible_line(safe_name(file.name)), _about(file))
+        for number, file in enumerate(files, 1)
+    )
+
+
+def quote_lines(quotes: Iterable[Quote]) -> tuple[QuoteLine, ...]:
+    """Return one line per quote."""
+    return tuple(
+        QuoteLine(f"{quote_name(quote)} · {counted(len(quote.lines), 'message')}")
+        for quote in quotes
+    )
+
+
+def quote_name(quote: Quote) -> str:
+    """Name the room that a quote comes from."""
+    return visible_line(quote.title or quote.room)
+
+
+def quote_text(quote: Quote) -> Iterator[str]:
+    """Yield the quoted messages, after a line that names their room."""
+    yield f"── from {quote_name(quote)} ──"
+    for line in quote.lines:
+        text = visible(line.text).replace("\n", "\n    ")  # or a line could pass for another's
+        yield f"{visible_line(line.sender)}, {_moment(line.at)}: {text}"
+
+
+def message_title(exchange: MessageThread) -> str:
+    """Say who wrote a message, and when."""
+    return f"{visible_line(exchange.author)}, {_moment(exchange.at)}"
+
+
+def message_text(exchange: MessageThread) -> str:
+    """Return a message with its files, its quotes and its answer, nothing left out."""
+    said = exchange.said
+    parts = [visible(said.text)] if said.text else []
+    if said.files:
+        files = file_lines(said.files)
+        parts.append("\n".join(f"▤ {file.number} {file.name}  {file.about}" for file in files))
+    parts += ["\n".join(quote_text(quote)) for quote in said.quotes]
+    if exchange.answer is not None:
+        parts.append(f"genie answered:\n{visible(exchange.answer.text)}")
+        parts += [f"[{CUT}]"] if exchange.answer.cut else []
+    elif exchange.partial:
+        parts.append(f"genie began to answer:\n{visible(exchange.partial)}\n\n[incomplete]")
+    return "\n\n".join(parts) + "\n"
+
+
+def _about(file: FileRef) -> str:
+    size = file_size(file.size)
+    return f"{visible_line(file.media)} · {size}" if file.media else size
+
+
+def _moment(at: float) -> str:
+    moment = local_time(at)
+    return f"{moment.day} {moment:%B %Y, %H:%M}"
+
+
+# Events of a run in detail
+
+
+def event_fields(body: object) -> list[tuple[str, str]]:
+    """Return an event of a run as labels and texts.
+
+    Some texts are empty, and none is safe to show yet. Other events have no fields.
+    """
+    match body:
+        case DecisionMade():
+            return [
+                ("decision", body.decision.upper()),
+                ("reason", body.reason or ""),
+                ("query", body.query or ""),
+                ("receiver", body.receiver or ""),
+                ("took", duration(body.elapsed)),
+            ]
+        case ApprovalRequested():
+            return [
+                ("agent", agent_path(body.agent)),
+                ("tool", body.tool),
+                ("arguments", plain_arguments(body.arguments, withheld=body.withheld) or "none"),
+                ("runs", body.where),
+                ("risk", RISKS.get(body.risk, "")),
+                ("because", body.because),
+            ]
+        case ApprovalResolved():
+            reason = "" if body.how == "auto" else body.reason or ""
+            return [("outcome", outcome(body)), ("reason", reason)]
+        case AnswerPosted():
+            return [
+                ("answer", body.text),
+                ("ended", CUT if body.cut else ""),
+                ("took", duration(body.elapsed)),
+            ]
+        case RunFailed():
+            return [("failed in", body.stage), ("error", body.error), ("answer so far", body.text)]
+        case RunCancelled():
+            return [("stopped", body.reason or "yes"), ("answer so far", body.text)]
+    return []

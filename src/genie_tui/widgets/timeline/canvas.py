@@ -1,0 +1,209 @@
+"""Styled text as lines: the colours, the wrapping and the gutter that entries are drawn with."""
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+from time import perf_counter
+from typing import Final, TypeAlias
+from zlib import crc32
+
+from rich.console import Console, RenderableType
+from rich.segment import Segment
+from rich.style import Style
+from rich.syntax import Syntax, SyntaxTheme
+from rich.text import Text
+from textual.widget import Widget
+
+Line: TypeAlias = list[Segment]
+
+NARROWEST: Final = 8
+"""Least width of text, however deep it is nested."""
+
+COLOURING: Final = 0.25
+"""Seconds after which the rest of the code in one entry stays uncoloured."""
+
+LONGEST: Final = 20_000
+"""Characters beyond which code stays uncoloured: a lexer's time is not bounded."""
+
+_NAMES: Final[dict[tuple[str, ...], str]] = {
+    ("Comment",): "comment",
+    ("Keyword",): "keyword",
+    ("Operator", "Word"): "keyword",
+    ("Literal", "String"): "string",
+    ("Literal", "Number"): "number",
+    ("Name", "Function"): "name",
+    ("Name", "Class"): "name",
+    ("Name", "Builtin"): "name",
+    ("Name", "Decorator"): "name",
+    ("Name", "Tag"): "name",
+    ("Generic", "Deleted"): "failed",
+    ("Generic", "Inserted"): "done",
+    ("Generic", "Heading"): "heading",
+}
+
+HUES: Final = 4
+"""Number of colours for authors."""
+
+NAMES: Final = (
+    *("muted", "rule", "agent", "failed", "waiting", "working", "done", "mention", "link"),
+    *("heading", "quote", "inline", "code", "keyword", "string", "number", "comment", "name"),
+    *(f"author-{hue}" for hue in range(HUES)),
+)
+_FILLED: Final = frozenset({"inline", "code"})
+
+GUTTER: Final = 3
+"""Columns left of all text, where marks stand."""
+
+_BODY: Final = "▏"
+"""The mark beside all lines of a message but the first."""
+
+
+def component(name: str) -> str:
+    """Return the component class that gives a style its colours."""
+    return f"timeline--{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """Styles by name. They set no background, except those of code, so that lines can have one."""
+
+    styles: Mapping[str, Style]
+
+    def __getitem__(self, name: str) -> Style:
+        return self.styles[name]
+
+    def author(self, name: str) -> Style:
+        """Return the style of an author's name: always the same for the same name."""
+        return self.styles[f"author-{crc32(name.encode()) % HUES}"]
+
+    @classmethod
+    def of(cls, widget: Widget) -> "Palette":
+        """Read the palette from a widget's component classes."""
+        return cls({name: _style(widget, name) for name in NAMES})
+
+
+def _style(widget: Widget, name: str) -> Style:
+    full = widget.get_visual_style(component(name)).rich_style
+    return Style(
+        color=full.color,
+        bgcolor=full.bgcolor if name in _FILLED else None,
+        bold=full.bold,
+        dim=full.dim,
+        italic=full.italic,
+        underline=full.underline,
+        strike=full.strike,
+    )
+
+
+class Canvas:
+    """Wraps text into lines in the colours of a palette."""
+
+    def __init__(self, palette: Palette) -> None:
+        self.palette = palette
+        self._colour_until = inf
+        self._console = Console(
+            file=io.StringIO(),
+            color_system="truecolor",
+            force_terminal=True,
+            legacy_windows=False,
+            markup=False,
+            emoji=False,
+            highlight=False,
+            width=80,
+        )
+
+    def begin(self) -> None:
+        """Begin an entry, with its own share of time for colouring code."""
+        self._colour_until = perf_counter() + COLOURING
+
+    def lines(self, content: RenderableType, width: int) -> list[Line]:
+        """Wrap to a width. There is at least one line, and lines are as long as their text."""
+        options = self._console.options.update(width=max(NARROWEST, width), height=None)
+        return self._console.render_lines(content, options, pad=False) or [[]]
+
+    def code(self, code: str, language: str, width: int) -> list[Line]:
+        """Colour code and set it on a background of its own that fills the width."""
+        width = max(NARROWEST + 2, width)
+        back = self.palette["code"]
+        filled: list[Line] = []
+        coloured = highlight(code, language, self.palette, until=self._colour_until)
+        for line in self.lines(coloured, width - 2):
+            shown = Segment.apply_style(line, back)
+            room = width - 1 - Segment.get_line_length(line)
+            filled.append([Segment(" ", back), *shown, Segment(" " * room, back)])
+        return filled
+
+    def rule(self, title: str, width: int) -> Line:
+        """Draw a horizontal line with a title near its start."""
+        text = Text(no_wrap=True, overflow="ellipsis")
+        text.append("──", self.palette["rule"])
+        text.append(f" {title} ", self.palette["muted"])
+        text.append("─" * max(0, width - text.cell_len), self.palette["rule"])
+        return self.lines(text, width)[0]
+
+
+def beside(mark: Line, lines: list[Line], rest: Line | None = None) -> list[Line]:
+    """Put a mark left of the first line, and `rest`, or as much space, left of all others."""
+    if rest is None:
+        rest = [Segment(" " * Segment.get_line_length(mark))]
+    return [[*(rest if index else mark), *line] for index, line in enumerate(lines)]
+
+
+def mark(text: str, style: Style) -> Line:
+    """Return a single run of text as the start of a line."""
+    return [Segment(text, style)]
+
+
+def beside_text(palette: Palette) -> Line:
+    """Return the mark of each further line that a person or an agent wrote."""
+    return in_gutter(_BODY, palette["quote"])
+
+
+def in_gutter(glyph: str, style: Style | None = None, *, acts: bool = False) -> Line:
+    """Return a mark in the gutter, with a star left of it if the author `acts`."""
+    return [
+        Segment("*" if acts else " ", style if acts else None),
+        Segment(glyph, style),
+        Segment(" "),
+    ]
+
+
+def highlight(code: str, language: str, palette: Palette, *, until: float = inf) -> Text:
+    """Colour code in a language; without colours if the language is unknown or the code long.
+
+    What is not coloured by `until`, a time of the performance counter, stays so.
+    """
+    plain = Text(code)
+    if not language or len(code) > LONGEST or perf_counter() > until:
+        return plain
+    colours = _Colours(palette)
+    lexer = Syntax(code, language, theme=colours).lexer
+    if lexer is None:
+        return plain
+    end = 0
+    for token_type, token in lexer.get_tokens(code):
+        start, end = end, end + len(token)
+        if style := colours.get_style_for_token(token_type):
+            plain.stylize(style, start, end)
+        if perf_counter() > until:
+            break
+    return plain
+
+
+class _Colours(SyntaxTheme):
+    """Styles of tokens, which are named by paths such as Literal, String, Doc."""
+
+    def __init__(self, palette: Palette) -> None:
+        self._palette = palette
+
+    def get_style_for_token(self, token_type: tuple[str, ...]) -> Style:
+        path = tuple(token_type)
+        while path:
+            if path in _NAMES:
+                return self._palette[_NAMES[path]]
+            path = path[:-1]
+        return Style.null()
+
+    def get_background_style(self) -> Style:
+        return Style.null()

@@ -1,0 +1,298 @@
+"""Earlier parts of a room: which page of the log to read next, and what the state still knows.
+
+`known_events` rebuilds events from the state, for what is shown without reading the log. A
+`HistorySpan` shows a part of the log that was read again.
+"""
+
+from bisect import bisect_right
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import accumulate
+from math import inf
+from typing import Final, TypeAlias
+
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
+    Event,
+    MessagePosted,
+    RecoveredEvent,
+    RunCancelled,
+    RunFailed,
+)
+from genie_core.room.state.room_state import IllegalEvent, RoomState
+from genie_core.room.state.thread import RUNNING, MessageThread, Phase, ToolApproval
+from genie_tui.widgets.timeline.transcript import LogEntries
+
+PAGE: Final = 500
+"""Events that are read at once."""
+
+MOST: Final = 3 * PAGE
+"""Events of a span at most."""
+
+ReadHistory: TypeAlias = Callable[[int, int], Awaitable[list[Event]]]
+"""Read the last events before a number, at most so many. Raises `GenieError` or `OSError`."""
+
+
+# Pages of the log
+
+
+class HistorySpan:
+    """The events from `first` to `last`, with their entries in `log`.
+
+    `before` is the number of messages before the span, None if that is not known. Making one takes
+    some hundredths of a second and changes nothing else, so it can be done in a thread.
+    """
+
+    def __init__(
+        self, events: Sequence[Event], first: int, last: int, before: int | None = None
+    ) -> None:
+        self.events = events
+        self.first = first
+        self.last = last
+        self.before = 0 if first <= 1 and before is None else before
+        self.messages = count_messages(events)
+        self._state = RoomState()
+        self._state.floor = self._state.head = first - 1
+        self.log = LogEntries(self._state)
+        for event in events:
+            self._take(event)
+
+    def exchange(self, message: int) -> MessageThread | None:
+        """Return a message of the span; None if it is not, or if its run ends after the span."""
+        found = self._state.exchanges.get(message)
+        return None if found is None or found.phase in RUNNING else found
+
+    def with_front(self, events: Sequence[Event], first: int) -> "HistorySpan":
+        """Return a span that begins with these events, which begin at `first`, and ends sooner."""
+        before = self.before
+        if before is not None:
+            before = max(0, before - count_messages(events))
+        whole = [*events, *self.events]
+        kept = whole[:MOST]
+        last = kept[-1].seq if len(kept) < len(whole) else self.last
+        return HistorySpan(kept, first, last, before)
+
+    def with_back(self, events: Sequence[Event], last: int) -> "HistorySpan":
+        """Return a span that ends with these events, which end at `last`, and begins later."""
+        whole = [*self.events, *events]
+        kept = whole[-MOST:]
+        if len(kept) == len(whole):
+            return HistorySpan(kept, self.first, last, self.before)
+        gone = count_messages(whole[: -len(kept)])
+        before = self.before + gone if self.before is not None else None
+        return HistorySpan(kept, kept[0].seq, last, before)
+
+    def _take(self, event: Event) -> None:
+        try:
+            self._state.apply(event)
+        except IllegalEvent:  # a log with a hole in it is still worth reading
+            self._state.head = event.seq
+        self.log.add(event)
+
+
+def count_messages(events: Sequence[Event]) -> int:
+    """Return how many of these events are messages, recovered ones included."""
+    return sum(
+        isinstance(body, MessagePosted)
+        or (isinstance(body, RecoveredEvent) and isinstance(body.event.body, MessagePosted))
+        for body in (event.body for event in events)
+    )
+
+
+class PageEdge(Enum):
+    """Where the page that is read next belongs."""
+
+    START = "the room's first events"
+    FRONT = "before the span"
+    BACK = "after the span"
+    LIVE = "before the live events"
+    AT = "around an event"
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """Read the last events before `before`, at most `most`; `seq` is the event wanted, or 0."""
+
+    edge: PageEdge
+    before: int
+    most: int
+    seq: int = 0
+
+
+def page_request(
+    edge: PageEdge, since: int, span: HistorySpan | None, seq: int = 0
+) -> PageRequest | None:
+    """Return what to read, None if there is nothing; events from `since` on are shown live."""
+    before, most = since, PAGE
+    match edge:
+        case PageEdge.START:
+            before = min(PAGE + 1, since)
+        case PageEdge.AT:
+            before = min(seq + PAGE // 2 + 1, since)
+        case PageEdge.FRONT if span is not None:
+            before = span.first
+        case PageEdge.BACK if span is not None:
+            before = min(span.last + PAGE + 1, since)
+            most = before - span.last - 1
+    if before <= 1 or most <= 0:
+        return None
+    return PageRequest(edge, before, most, seq)
+
+
+def with_page(
+    request: PageRequest,
+    span: HistorySpan | None,
+    events: Sequence[Event],
+    since: int,
+    earlier: int,
+) -> HistorySpan:
+    """Return the span with a page that was read. Call it in a thread, as it may take long.
+
+    `earlier` messages come before `since`. Fewer events than were requested mean that the log
+    begins there, and no events that it has none of those that are missing.
+    """
+    last = request.before - 1
+    first = events[0].seq if len(events) >= request.most else 1
+    if span is not None and request.edge is PageEdge.FRONT:
+        return span.with_front(events, first)
+    if span is not None and request.edge is PageEdge.BACK:
+        return span.with_back(events, last)
+    if not events:
+        return HistorySpan((), 1, since - 1, earlier)
+    before = max(0, earlier - count_messages(events)) if request.before == since else None
+    return HistorySpan(events, first, last, before)
+
+
+# What the state knows
+
+_Key: TypeAlias = tuple[type, int, str]
+"""A kind of event, the message it is about and the tool call, if it is about one."""
+
+
+def known_events(
+    state: RoomState, but_for: Iterable[Event] = (), most: int | None = None
+) -> list[Event]:
+    """Rebuild the events about messages that the state has not forgotten, in order.
+
+    They are about all messages, or about the latest ones, `most` at most. Left out are the events
+    in `but_for`, of which the first says where they begin. Messages, approval requests and answers
+    have their own sequence numbers; all other events have that of their message.
+    """
+    following = list(but_for)
+    upto = following[0].seq if following else state.head + 1
+    elsewhere = {key for event in following if (key := _key(event)) is not None}
+    kept = [seq for seq in state.exchanges if state.floor < seq < upto]
+    kept = kept if most is None else kept[-most:]
+    rebuilt = [list(_events_of(state, state.exchanges[seq])) for seq in kept]
+    numbered = _EventTimes(event for events in rebuilt for event in events if _has_number(event))
+    known = [
+        (place, event)
+        for events in rebuilt
+        for place, event in zip(numbered.places(events), events, strict=True)
+        if place < upto and _key(event) not in elsewhere
+    ]
+    known.sort(key=lambda each: (each[0], not _has_number(each[1])))
+    return [event for _, event in known]
+
+
+class _EventTimes:
+    """Finds the last event with a known number at a time.
+
+    Times count as the latest that was reached by then, since a clock may go back.
+    """
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        ordered = sorted((event.seq, event.at) for event in events)
+        self._seqs = [seq for seq, _ in ordered]
+        self._times = list(accumulate((at for _, at in ordered), max))
+
+    def places(self, events: list[Event]) -> list[int]:
+        """Return after which event each of these belongs; they are about one message, in order."""
+        places: list[int] = []
+        upto = inf
+        for event in reversed(events):
+            if _has_number(event):
+                place = event.seq
+            else:
+                guess = bisect_right(self._times, event.at)
+                place = self._seqs[guess - 1] if guess else 0
+            places.append(int(max(event.seq, min(place, upto - 1))))
+            upto = event.seq if _has_number(event) else upto
+        return list(accumulate(reversed(places), max))
+
+
+def _has_number(event: Event) -> bool:
+    """Whether the event has the number that it has in the log."""
+    return isinstance(event.body, MessagePosted | ApprovalRequested | AnswerPosted | RecoveredEvent)
+
+
+def _key(event: Event) -> _Key | None:
+    match event.body:
+        case ApprovalRequested(message=message, approval=approval):
+            return ApprovalRequested, message, approval
+        case ApprovalResolved(message=message, approval=approval):
+            return ApprovalResolved, message, approval
+        case DecisionMade() | AnswerPosted() | RunFailed() | RunCancelled() as body:
+            return type(body), body.message, ""
+    return None
+
+
+def _events_of(state: RoomState, exchange: MessageThread) -> Iterator[Event]:
+    yield _original(
+        exchange, exchange.voucher, exchange.seq, exchange.at, exchange.author, exchange.said
+    )
+    if exchange.decision is not None:
+        at = exchange.decided_at if exchange.decided_at is not None else exchange.at
+        yield Event(exchange.seq, at, exchange.handler, exchange.decision)
+    for id_ in exchange.proposals:
+        if (proposal := state.proposals.get(id_)) is not None:
+            yield from _approval_events(proposal)
+    yield from _end_events(exchange)
+
+
+def _end_events(exchange: MessageThread) -> Iterator[Event]:
+    at = exchange.ended_at if exchange.ended_at is not None else exchange.at
+    if exchange.answer is not None:
+        seq = exchange.answered_seq or exchange.seq
+        yield _original(
+            exchange, exchange.answer_voucher, seq, at, exchange.handler, exchange.answer
+        )
+    if exchange.error is not None:
+        yield Event(exchange.seq, at, exchange.handler, exchange.error)
+    if exchange.phase is Phase.CANCELLED:
+        cancelled = exchange.cancelled or RunCancelled(exchange.seq)
+        yield Event(exchange.seq, at, exchange.handler, cancelled)
+
+
+def _approval_events(proposal: ToolApproval) -> Iterator[Event]:
+    yield Event(proposal.seq, proposal.asked_at, proposal.owner, proposal.call)
+    if proposal.outcome is None or proposal.outcome == "expired":
+        return
+    settled = ApprovalResolved(
+        proposal.message,
+        proposal.id,
+        proposal.outcome,
+        proposal.reason,
+        proposal.scope,
+        proposal.edited,
+        proposal.count,
+        proposal.how,
+    )
+    at = proposal.settled_at if proposal.settled_at is not None else proposal.asked_at
+    yield Event(proposal.message, at, proposal.settled_by or proposal.owner, settled)
+
+
+def _original(
+    exchange: MessageThread,
+    voucher: str,
+    seq: int,
+    at: float,
+    by: str,
+    body: MessagePosted | AnswerPosted,
+) -> Event:
+    event = Event(seq, at, by, body)
+    return Event(seq, at, voucher, RecoveredEvent(event)) if voucher else event

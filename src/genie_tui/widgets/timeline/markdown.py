@@ -1,0 +1,215 @@
+"""Message text as styled lines: Markdown by agents, and the few marks that people type.
+
+The text is not trusted: HTML is shown as it was written, character references stay what they are
+(they could name characters that must not reach a terminal), and an address is always shown next to
+the words that link to it.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markdown_it.tree import SyntaxTreeNode
+from rich import box
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
+
+from genie_tui.widgets.timeline.canvas import Canvas, Line, Palette, beside, mark
+
+_PARSER: Final = (
+    MarkdownIt("commonmark", {"html": False})
+    .enable(["table", "strikethrough"])
+    .disable(["entity", "reference"])  # what only defines something would not be shown
+)
+_SPAN: Final = {
+    "em": Style(italic=True),
+    "strong": Style(bold=True),
+    "s": Style(strike=True),
+}
+
+MOST_CELLS: Final = 2_000
+"""Cells of a table beyond which it is not aligned, which would take too long."""
+
+DEEPEST: Final = 8
+"""Nested emphases at most; the marks of further ones are plain text."""
+
+_INLINE: Final = re.compile(
+    r"(?P<inline>`[^`\n]+`)"
+    r"|(?P<strong>(?<![\w*\\])\*\*(?=\S)[^*\n]+?(?<=\S)\*\*(?![\w*]))"
+    r"|(?P<emphasis>(?<![\w*\\])\*(?=\S)[^*\n]+?(?<=\S)\*(?![\w*])"
+    r"|(?<![\w_\\])_(?=\S)[^_\n]+?(?<=\S)_(?![\w_]))"
+    r"|(?P<link>\bhttps?://[^\s<>\"']*[^\s<>\"'.,;:!?)\]}])"
+    r"|(?P<mention>(?<![\w@])@\w[\w.-]*\w|(?<![\w@])@\w)"
+)
+_MARKS: Final = {"inline": 1, "strong": 2, "emphasis": 1}
+"""Characters of markup at each end."""
+
+_EMPHASIS: Final = {"strong": Style(bold=True), "emphasis": Style(italic=True)}
+
+
+def prose(text: str, palette: Palette, style: Style | None = None) -> Text:
+    """Style links, mentions, code and emphasis in a plain part of a text; drop their markup.
+
+    Line breaks and spaces stay as they were typed, which full Markdown would not allow.
+    """
+    styled = Text(style=style or "")
+    end = 0
+    for part in _INLINE.finditer(text):
+        styled.append(text[end : part.start()])
+        kind = part.lastgroup or ""
+        marks = _MARKS.get(kind, 0)
+        shown = part[0][marks : len(part[0]) - marks]
+        styled.append(shown, _EMPHASIS.get(kind) or palette[kind])
+        end = part.end()
+    return styled.append(text[end:])
+
+
+def markdown(text: str, canvas: Canvas, width: int) -> list[Line]:
+    """Draw a Markdown text at a width."""
+    tokens = _PARSER.parse(text)
+    for token in tokens:
+        _flatten(token.children or ())
+    return _Blocks(canvas).draw(SyntaxTreeNode(tokens).children, width) or [[]]
+
+
+def _flatten(tokens: Sequence[Token]) -> None:
+    """Turn the marks of spans that are nested too deep for drawing into text.
+
+    The parser bounds how deep everything else is nested, but pairs up any number of these.
+    """
+    depth = 0
+    for token in tokens:
+        if token.children:  # of an image
+            _flatten(token.children)
+        if token.type.removesuffix("_open").removesuffix("_close") not in _SPAN:
+            continue
+        depth += max(token.nesting, 0)
+        deep = depth > DEEPEST
+        depth += min(token.nesting, 0)
+        if deep:
+            token.type, token.nesting, token.content = "text", 0, token.markup
+
+
+class _Blocks:
+    """Draws the block structure; what is inside a block is styled text."""
+
+    def __init__(self, canvas: Canvas) -> None:
+        self._canvas = canvas
+        self._palette = canvas.palette
+
+    def draw(
+        self, nodes: Sequence[SyntaxTreeNode], width: int, *, tight: bool = False
+    ) -> list[Line]:
+        lines: list[Line] = []
+        for index, node in enumerate(nodes):
+            if index and not tight:
+                lines.append([])
+            lines += self._block(node, width)
+        return lines
+
+    def _block(self, node: SyntaxTreeNode, width: int) -> list[Line]:
+        match node.type:
+            case "heading":
+                text = self._inline(node.children)
+                text.stylize_before(self._palette["heading"])
+                return self._canvas.lines(text, width)
+            case "fence" | "code_block":
+                language = node.info.partition(" ")[0]
+                return self._canvas.code(node.content.removesuffix("\n"), language, width)
+            case "bullet_list" | "ordered_list":
+                return self._list(node, width)
+            case "blockquote":
+                bar = mark("▏ ", self._palette["quote"])
+                return beside(bar, self.draw(node.children, width - 2), bar)
+            case "hr":
+                return [mark("─" * width, self._palette["rule"])]
+            case "table":
+                return self._table(node, width)
+            case _:
+                return self._canvas.lines(self._inline(node.children), width)
+
+    def _list(self, node: SyntaxTreeNode, width: int) -> list[Line]:
+        first = int(node.attrs.get("start", 1))
+        ordered = node.type == "ordered_list"
+        tight = _is_tight(node)
+        room = len(str(first + len(node.children))) + 2 if ordered else 2
+        lines: list[Line] = []
+        for index, item in enumerate(node.children):
+            label = f"{first + index}." if ordered else "•"
+            if index and not tight:
+                lines.append([])
+            bullet = mark(label.rjust(room - 1) + " ", self._palette["muted"])
+            lines += beside(bullet, self.draw(item.children, width - room, tight=tight) or [[]])
+        return lines
+
+    def _table(self, node: SyntaxTreeNode, width: int) -> list[Line]:
+        head, *body = [row for part in node.children for row in part.children]
+        if len(head.children) * len(body) > MOST_CELLS:
+            return [line for row in (head, *body) for line in self._loose_row(row, width)]
+        rule = self._palette["rule"]
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, border_style=rule)
+        for cell in head.children:
+            title = self._inline(cell.children)
+            table.add_column(title, justify=_alignment(cell), header_style=Style(bold=True))
+        for row in body:
+            table.add_row(*(self._inline(cell.children) for cell in row.children))
+        return [line for line in self._canvas.lines(table, width) if not _is_blank(line)]
+
+    def _loose_row(self, row: SyntaxTreeNode, width: int) -> list[Line]:
+        cells = Text("  ").join(self._inline(cell.children) for cell in row.children)
+        return self._canvas.lines(cells, width)
+
+    def _inline(self, nodes: Sequence[SyntaxTreeNode]) -> Text:
+        text = Text()
+        for node in nodes:
+            text.append_text(self._run(node))
+        return text
+
+    def _run(self, node: SyntaxTreeNode) -> Text:
+        match node.type:
+            case "softbreak":
+                return Text(" ")
+            case "hardbreak":
+                return Text("\n")
+            case "code_inline":
+                return Text(node.content, self._palette["inline"])
+            case "em" | "strong" | "s":
+                text = self._inline(node.children)
+                text.stylize_before(_SPAN[node.type])
+                return text
+            case "link":
+                return self._link(self._inline(node.children), str(node.attrs.get("href", "")))
+            case "image":
+                return self._link(Text(f"image: {node.content}"), str(node.attrs.get("src", "")))
+            case _ if node.children:
+                return self._inline(node.children)
+            case _:
+                return Text(node.content)
+
+    def _link(self, words: Text, address: str) -> Text:
+        shown = Text(address, self._palette["link"])
+        if words.plain in (address, ""):
+            return shown
+        return words.append(" (").append_text(shown).append(")")
+
+
+def _is_tight(items: SyntaxTreeNode) -> bool:
+    """Whether a list was written without blank lines, and so is drawn without them."""
+    blocks = [block for item in items.children for block in item.children]
+    return all(block.hidden for block in blocks if block.type == "paragraph")
+
+
+def _alignment(cell: SyntaxTreeNode) -> Literal["left", "center", "right"]:
+    match str(cell.attrs.get("style", "")).removeprefix("text-align:"):
+        case "right":
+            return "right"
+        case "center":
+            return "center"
+    return "left"
+
+
+def _is_blank(line: Line) -> bool:
+    return not any(segment.text.strip() for segment in line)

@@ -1,0 +1,345 @@
+"""How each kind of entry looks.
+
+Everything that a person or an agent wrote has a mark in the gutter, on every one of its lines. Lines
+without one, and those that begin left of it, are the program's own: no message can look like the name
+above another, like a note, or like an action.
+"""
+
+import logging
+from collections.abc import Collection
+from typing import Final
+
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+from textual.color import Color
+from textual.strip import Strip
+
+from genie_core.room.state.thread import MessageThread, Phase
+from genie_core.text.format import clock_time, duration, local_time
+from genie_core.text.safe import visible_line
+from genie_tui.terminal import TerminalSafe
+from genie_tui.transfers import FileTransfers
+from genie_tui.widgets.event_text import PARKED_MARK, Code, blocks, waits_for
+from genie_tui.widgets.timeline.canvas import (
+    GUTTER,
+    Canvas,
+    Line,
+    Palette,
+    beside,
+    beside_text,
+    in_gutter,
+    mark,
+)
+from genie_tui.widgets.timeline.layout import beginning, ending
+from genie_tui.widgets.timeline.markdown import markdown, prose
+from genie_tui.widgets.timeline.streaming import RunProgress
+from genie_tui.widgets.timeline.transcript import (
+    AnswerEntry,
+    DayEntry,
+    DividerEntry,
+    GapEntry,
+    MessageEntry,
+    NoteEntry,
+    TimelineEntry,
+    UnsentEntry,
+    text_of,
+)
+
+logger = logging.getLogger(__name__)
+
+_INTERRUPTED: Final = frozenset({Phase.CANCELLED, Phase.FAILED})
+"""Ends after which a run may resume, with the answer to a parked call."""
+
+MARKS: Final[dict[Phase, tuple[str, str]]] = {
+    Phase.DECIDING: ("○", "muted"),
+    Phase.WORKING: ("●", "working"),
+    Phase.WAITING: ("◆", "waiting"),
+    Phase.IGNORED: ("·", "muted"),
+    Phase.ANSWERED: ("✓", "done"),
+    Phase.FAILED: ("✗", "failed"),
+    Phase.CANCELLED: ("■", "muted"),
+    Phase.UNHANDLED: ("▏", "quote"),
+}
+"""The mark beside a message and its style, by phase."""
+
+_UNSENT: Final = "↑"
+_NAME_CELLS: Final = 32
+_TRANSPARENT: Final = Color(0, 0, 0, 0)
+
+
+class Painter:
+    """Draws entries at a width.
+
+    `reasons` adds why a message has no answer. `transfers` knows how far files have come, `progress`
+    what agents are doing. `wrong` are the messages whose decisions the person marked as wrong.
+    """
+
+    def __init__(
+        self,
+        palette: Palette,
+        width: int,
+        *,
+        reasons: bool,
+        transfers: FileTransfers | None = None,
+        progress: RunProgress | None = None,
+        wrong: Collection[int] = (),
+    ) -> None:
+        self._wrong = wrong
+        self._progress = progress or RunProgress()
+        self._transfers = transfers or FileTransfers()
+        self._canvas = Canvas(palette)
+        self._palette = palette
+        self._width = width
+        self._room = width - GUTTER - 1
+        self._reasons = reasons
+        self._safe = TerminalSafe()
+        self._failed = False
+
+    def paint(self, entry: TimelineEntry, exchange: MessageThread | None) -> list[Strip]:
+        """Draw an entry; `exchange` is what came of the message if it is one.
+
+        An entry that can't be drawn is shown as plain text.
+        """
+        self._canvas.begin()
+        try:
+            lines = self._lines(entry, exchange)
+        except Exception:
+            if not self._failed:
+                self._failed = True
+                logger.exception("an entry of the timeline is shown as plain text")
+            lines = self._plain(entry)
+        return [Strip(self._safe.apply(line, _TRANSPARENT)) for line in lines]
+
+    def _lines(self, entry: TimelineEntry, exchange: MessageThread | None) -> list[Line]:
+        match entry:
+            case DayEntry(day=day):
+                title = f"{day:%A} {day.day} {day:%B %Y}"
+                return [[], self._canvas.rule(title, self._width)]
+            case DividerEntry(text=text):
+                return [[], self._canvas.rule(text, self._width)]
+            case GapEntry():
+                return self._gap(entry)
+            case NoteEntry():
+                return self._note(entry)
+            case MessageEntry():
+                return self._message(entry, exchange)
+            case AnswerEntry():
+                return self._answer(entry)
+            case UnsentEntry():
+                return self._unsent(entry)
+
+    def _gap(self, gap: GapEntry) -> list[Line]:
+        rule = self._canvas.rule(_missing_messages(gap), self._width)
+        return [*_blank(opens=gap.between), rule]
+
+    def _note(self, note: NoteEntry) -> list[Line]:
+        style = self._palette["failed" if note.failed else "muted"]
+        lines = self._wrap(Text(note.text, style))
+        body = beside(in_gutter(note.mark, style), lines, self._body)
+        return [*_blank(opens=note.opens), *body]
+
+    def _plain(self, entry: TimelineEntry) -> list[Line]:
+        shown, _ = beginning(text_of(entry) or "")
+        return [[], *beside(self._body, self._wrap(Text(shown)), self._body)]
+
+    @property
+    def _body(self) -> Line:
+        return beside_text(self._palette)
+
+    def _message(self, message: MessageEntry, exchange: MessageThread | None) -> list[Line]:
+        phase = exchange.phase if exchange else Phase.UNHANDLED
+        glyph, name = MARKS[phase]
+        if exchange is not None and is_parked(exchange):
+            glyph, name = PARKED_MARK, "waiting"
+        if message.emote and phase is Phase.UNHANDLED:
+            glyph = " "
+        lines = beside(
+            in_gutter(glyph, self._palette[name], acts=message.emote),
+            self._with_attachments(
+                message, self._said(message.author, message.text, emote=message.emote)
+            ),
+            self._body,
+        )
+        if exchange is not None:
+            lines += self._below(message.message, exchange)
+        if message.message in self._wrong:
+            lines += self._disagreed(exchange)
+        if message.emote and not message.voucher:
+            return [*_blank(opens=message.opens), *lines]
+        when = _when(message.at, message.voucher)
+        return [*self._name(message.author, when, opens=message.opens), *lines]
+
+    def _with_attachments(self, entry: MessageEntry | UnsentEntry, said: list[Line]) -> list[Line]:
+        """Add a line for every file and quote of a message."""
+        muted = self._palette["muted"]
+        lines = said if entry.text or not (entry.files or entry.quotes) else []
+        for file in entry.files:
+            standing = self._transfers.status(file.digest)
+            text = (
+                Text().append(f"▤ {file.number} ", muted).append(file.name, self._palette["link"])
+            )
+            text.append(f"  {file.about}  ", muted)
+            text.append(standing.text, self._palette[standing.style])
+            lines = [*lines, *self._wrap(text)]
+        for quote in entry.quotes:
+            text = Text().append(f"❝ {quote.text}", self._palette["link"])
+            text.append("  f5, enter to read", muted)
+            lines = [*lines, *self._wrap(text)]
+        return lines
+
+    def _unsent(self, unsent: UnsentEntry) -> list[Line]:
+        muted = self._palette["muted"]
+        lines = beside(
+            in_gutter(_UNSENT, self._palette["waiting"], acts=unsent.emote),
+            self._with_attachments(
+                unsent,
+                self._said(unsent.author, unsent.text, emote=unsent.emote, style=muted),
+            ),
+            self._body,
+        )
+        label = Segment("  unsent", self._palette["waiting"])
+        if sum(part.cell_length for part in lines[-1]) + label.cell_length <= self._width:
+            lines[-1].append(label)
+        else:
+            lines.append([Segment(" "), label])
+        if unsent.emote:
+            return [*_blank(opens=unsent.opens), *lines]
+        return [*self._name(unsent.author, "", opens=unsent.opens), *lines]
+
+    def _name(self, author: str, when: str, *, opens: bool) -> list[Line]:
+        if not opens:
+            return []
+        head = Text(no_wrap=True, overflow="ellipsis")
+        head.append(author, self._palette.author(author))
+        head.append(f"  {when}", self._palette["muted"])
+        return [[], *beside(in_gutter(" "), self._wrap(head))]
+
+    def _said(
+        self, author: str, text: str, *, emote: bool, style: Style | None = None
+    ) -> list[Line]:
+        text, missing = beginning(text)
+        if emote:
+            action = Text().append(author, self._palette.author(author)).append(" ")
+            action.append_text(prose(text, self._palette, style))
+            return [*self._wrap(action), *self._folded(missing)]
+        lines: list[Line] = []
+        for block in blocks(text):
+            if isinstance(block, Code):
+                lines += self._canvas.code(block.code, block.language, self._room)
+            else:
+                lines += self._wrap(prose(block, self._palette, style))
+        return lines + self._folded(missing)
+
+    def _folded(self, missing: str) -> list[Line]:
+        if not missing:
+            return []
+        words = f"… {missing}; copying the message copies them too"
+        return self._wrap(Text(words, self._palette["waiting"]))
+
+    def _answer(self, answer: AnswerEntry) -> list[Line]:
+        agent, muted = self._palette["agent"], self._palette["muted"]
+        head = Text(no_wrap=True, overflow="ellipsis")
+        head.append("genie", agent).append(" · for ", muted)
+        receiver = Text(answer.receiver, self._palette.author(answer.receiver))
+        receiver.truncate(_NAME_CELLS, overflow="ellipsis")  # or it could push the owner off
+        head.append_text(receiver)
+        if answer.owner:
+            head.append(" · by the agent of ", muted)
+            head.append(answer.owner, self._palette.author(answer.owner))
+        doing = self._progress.line(answer.message) if answer.elapsed is None else ""
+        head.append(f"  {doing or _timing(answer)}", muted)
+        lines = self._wrap(head)
+        if answer.quote:
+            quote = Text(f"↳ {answer.quote}", muted, no_wrap=True, overflow="ellipsis")
+            lines += self._wrap(quote)
+        if answer.elapsed is None:
+            text, missing = ending(answer.text)
+            lines += self._folded(missing) if missing else []
+            lines += markdown(text, self._canvas, self._room)
+        else:
+            text, missing = beginning(answer.text)
+            lines += markdown(text, self._canvas, self._room) + self._folded(missing)
+        if answer.incomplete:
+            style = self._palette["failed" if answer.failed else "waiting"]
+            why = Text(f"{answer.mark} {answer.incomplete}", style)
+            lines += self._wrap(why)
+        return [[], *beside(in_gutter("┏", agent), lines, in_gutter("┃", agent))]
+
+    # Below a message
+
+    def _below(self, message: int, exchange: MessageThread) -> list[Line]:
+        """Say how the run for a message goes on, and why there is none if that is wanted."""
+        lines: list[Line] = []
+        match exchange.phase:
+            case Phase.WAITING:
+                who = visible_line(exchange.handler)
+                lines += self._remark("▲", "waiting", f"genie waits for {who} to allow a tool call")
+            case _ if is_parked(exchange):
+                lines += self._remark(PARKED_MARK, "waiting", waits_for(exchange))
+            case Phase.WORKING if not self._progress.has_text(message):
+                lines += self._doing(self._progress.line(message))
+            case Phase.IGNORED if self._reasons:
+                given = exchange.decision.reason if exchange.decision else None
+                why = f"silent: {visible_line(given)}" if given else "silent, no reason given"
+                lines += self._remark("·", "muted", why)
+            case Phase.UNHANDLED if self._reasons:
+                lines += self._remark("·", "muted", "silent: nobody's agent was there to read it")
+        return lines
+
+    def _disagreed(self, exchange: MessageThread | None) -> list[Line]:
+        decision = exchange.decision.decision if exchange and exchange.decision else ""
+        was = {"ignore": " to stay silent", "delegate": " to answer"}.get(decision, "")
+        return self._remark("!", "waiting", f"you marked the decision{was} as wrong")
+
+    def _doing(self, doing: str) -> list[Line]:
+        text = Text(doing, self._palette["muted"], no_wrap=True, overflow="ellipsis")
+        return self._marked("◐", "working", text) if doing else []
+
+    def _remark(self, glyph: str, style: str, words: str) -> list[Line]:
+        return self._marked(glyph, style, Text(words, self._palette[style]))
+
+    def _marked(self, glyph: str, style: str, text: Text) -> list[Line]:
+        lines = self._canvas.lines(text, self._room - 2)
+        rest = [*beside_text(self._palette), Segment("  ")]
+        return beside(mark(f"   {glyph} ", self._palette[style]), lines, rest)
+
+    def _wrap(self, text: Text) -> list[Line]:
+        return self._canvas.lines(text, self._room)
+
+
+def is_parked(exchange: MessageThread) -> bool:
+    """Whether the run for a message was interrupted and resumes with an answer."""
+    return bool(exchange.parked) and exchange.phase in _INTERRUPTED
+
+
+def _missing_messages(gap: GapEntry) -> str:
+    count = gap.messages
+    many = "message" if count == 1 else "messages"
+    if gap.lost:
+        return f"{count or 0:,} earlier {many} can't be read here"
+    if gap.between:
+        return f"⋮ {count:,} more {many}" if count else "⋮ more messages"
+    if count is None:
+        return "↑ earlier messages"
+    return f"↑ {count:,} earlier {many}" if count else "↑ what came before"
+
+
+def _timing(answer: AnswerEntry) -> str:
+    if answer.elapsed is None:
+        return "writing…"
+    return _when(answer.at, answer.voucher) + (
+        f" · {duration(answer.elapsed)}" if answer.elapsed >= 0.05 else ""
+    )
+
+
+def _when(at: float, voucher: str) -> str:
+    """Return the time of day; with the day if recovered, since it may be older than its neighbours."""
+    if not voucher:
+        return clock_time(at)
+    moment = local_time(at)
+    return f"{moment.day} {moment:%b %H:%M} · recovered from {voucher}'s copy"
+
+
+def _blank(*, opens: bool) -> list[Line]:
+    return [[]] if opens else []

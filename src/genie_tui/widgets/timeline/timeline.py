@@ -1,0 +1,732 @@
+"""The widget that shows a room's timeline, follows its end, and reads back in its log."""
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from functools import partial
+from time import perf_counter
+from typing import ClassVar, Final, Literal
+
+from rich.segment import Segment
+from textual import events, on
+from textual.binding import BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.timer import Timer
+
+from genie_core.errors import GenieError
+from genie_core.room.client.model import PendingMessage
+from genie_core.room.protocol.events import Event
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import MessageThread
+from genie_core.text.safe import visible_line
+from genie_tui.action import Scope
+from genie_tui.keymap import bindings
+from genie_tui.transfers import FileTransfers
+from genie_tui.widgets.timeline.canvas import GUTTER, NAMES, Palette, component
+from genie_tui.widgets.timeline.content import TimelineContent
+from genie_tui.widgets.timeline.history_pages import (
+    HistorySpan,
+    PageEdge,
+    PageRequest,
+    ReadHistory,
+    page_request,
+    with_page,
+)
+from genie_tui.widgets.timeline.layout import EntryLayout, estimate
+from genie_tui.widgets.timeline.painter import Painter
+from genie_tui.widgets.timeline.streaming import SHORTEST_PAUSE, RunProgress, repaint_pause
+from genie_tui.widgets.timeline.transcript import text_of
+
+NARROWEST: Final = 20
+"""Least width that is painted; a narrower screen cuts lines off."""
+
+PATIENCE: Final = 4_000
+"""Surplus entries that are kept while they are being read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScrollTarget:
+    """An event to scroll to, so that it is `distance` lines below the top."""
+
+    seq: int
+    distance: int
+    select: bool = False
+
+
+class DecisionMarkRequested(Message):
+    """The person requests to mark the decision about a message as wrong, or unmark it.
+
+    `decision` is None if there is none yet.
+    """
+
+    def __init__(self, message: int, decision: Literal["ignore", "delegate"] | None) -> None:
+        super().__init__()
+        self.message = message
+        self.decision = decision
+
+
+class EntryView(ScrollView, can_focus=True):
+    """Draws a `TimelineContent` line by line, and follows its end while that is in view.
+
+    No widget is made for an entry, and only entries near the visible part are ever drawn. Lines in
+    view stay there when entries above them come, go, or turn out to be of another height.
+    """
+
+    ALLOW_SELECT: ClassVar[bool] = True
+
+    class NewBelow(Message):
+        """The number of messages that arrived below the part being read changed."""
+
+        def __init__(self, count: int) -> None:
+            super().__init__()
+            self.count = count
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.transfers = FileTransfers()
+        self.progress = RunProgress()
+        self._content = TimelineContent(RoomState(), "")
+        self._entries = EntryLayout(self._draw, self._estimate)
+        self._palette: Palette | None = None
+        self._painter: Painter | None = None
+        self._width = 0
+        self._reasons = False
+        self._wrong: set[int] = set()
+        self._selected: int | None = None
+        self._following = True
+        self._below = 0
+        self._settling = False
+        self._settled_size = Size(0, 0)
+        self._due = False
+
+    def render_line(self, y: int) -> Strip:
+        """Draw the line `y` lines below the top."""
+        width, base = self.size.width, self.visual_style.rich_style
+        line = y + self.scroll_offset.y
+        if self._painter is None or line >= self._entries.height:
+            return Strip.blank(width, base)
+        index, row = self._entries.at(line)
+        strips = self._entries.lines(index)
+        strip = strips[row] if row < len(strips) else Strip([])
+        if index == self._selected and (row or strip.cell_length):
+            base = self.get_visual_style(component("selected")).rich_style
+        strip = strip.adjust_cell_length(width, base).apply_style(base)
+        strip = self._with_selection(strip, line).apply_offsets(0, line)
+        return self._with_marker(strip) if self._below and y == self._rows - 1 else strip
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Draw the lines that come into view, and follow if the end is among them."""
+        super().watch_scroll_y(old_value, new_value)
+        if self._settling or self._painter is None:
+            return
+        if self.size == self._settled_size:
+            self._following = round(new_value) >= self._entries.height - self._rows
+            self._settle()
+            self._scrolled()
+        else:
+            # The size changed and took the position along; the person did not scroll.
+            self._settle_soon()
+
+    def on_resize(self) -> None:
+        """Wrap again if the width changed, with the same message at the top."""
+        self._due = False
+        width = max(NARROWEST, self.scrollable_content_region.width)
+        if width == self._width or not self._rows:
+            self._settle()
+            return
+        top = self.scroll_offset.y
+        anchor = self._entries.at(top) if self._width and len(self._entries) else (0, 0)
+        self._width = width
+        self._new_painter()
+        self._entries.redraw_all(rewrap=True)
+        start, height = self._entries.span(anchor[0]) if len(self._entries) else (0, 0)
+        self._settle(start + min(anchor[1], max(0, height - 1)))
+        self._laid_out()
+
+    def notify_style_update(self) -> None:
+        """Redraw if the colours changed, once the component styles are up to date too."""
+        super().notify_style_update()
+        if self._painter is not None:
+            self.call_later(self._restyle)
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """Return the text that was selected with the mouse, without the gutter."""
+        top = self.scroll_offset.y
+        first = selection.start.y if selection.start else top
+        last = selection.end.y if selection.end else top + self._rows - 1
+        lines = [self._line_text(line, selection) for line in range(first, last + 1)]
+        return "\n".join(lines), "\n"
+
+    # For subclasses
+
+    def _scrolled(self) -> None:
+        """React to the person scrolling."""
+
+    def _laid_out(self) -> None:
+        """React to the first layout, or to another width."""
+
+    # Drawing
+
+    @property
+    def _rows(self) -> int:
+        return self.scrollable_content_region.height
+
+    def _draw(self, index: int) -> list[Strip]:
+        if self._painter is None:
+            return []
+        entry = self._content[index]
+        return self._painter.paint(entry, self._content.exchange(entry))
+
+    def _estimate(self, index: int) -> int:
+        return estimate(self._content[index], self._width) if self._width else 1
+
+    def _new_painter(self) -> None:
+        self._palette = Palette.of(self)
+        self._painter = Painter(
+            self._palette,
+            self._width,
+            reasons=self._reasons,
+            transfers=self.transfers,
+            progress=self.progress,
+            wrong=self._wrong,
+        )
+
+    def _restyle(self) -> None:
+        if Palette.of(self) != self._palette:
+            self._redraw_all()
+
+    def _redraw_all(self) -> None:
+        if self._painter is not None:
+            self._new_painter()
+        self._entries.redraw_all()
+        self._settle_soon()
+
+    def _with_marker(self, strip: Strip) -> Strip:
+        style = self.get_visual_style(component("below")).rich_style
+        marker = Strip([Segment(f"  ↓ {self._below} new  ", style)])
+        left = max(0, (strip.cell_length - marker.cell_length) // 2)
+        rest = strip.crop(min(strip.cell_length, left + marker.cell_length))
+        return Strip.join([strip.crop(0, left), marker, rest])
+
+    def _with_selection(self, strip: Strip, line: int) -> Strip:
+        selection = self.text_selection
+        span = selection.get_span(line) if selection is not None else None
+        if span is None:
+            return strip
+        start, end = (
+            strip.index_to_cell_position(i) if i >= 0 else strip.cell_length for i in span
+        )
+        style = self.screen.get_component_rich_style("screen--selection")
+        chosen = Segment.apply_style(strip.crop(start, end), post_style=style)
+        return Strip.join([strip.crop(0, start), Strip(chosen), strip.crop(end)])
+
+    def _line_text(self, line: int, selection: Selection) -> str:
+        if not 0 <= line < self._entries.height:
+            return ""
+        index, row = self._entries.at(line)
+        strips = self._entries.lines(index)
+        text = strips[row].text if row < len(strips) else ""
+        start, end = selection.get_span(line) or (0, -1)
+        return text[max(start, GUTTER) : None if end < 0 else end].rstrip()
+
+    # Positions
+
+    def _anchor(self) -> tuple[int, int]:
+        """Return the first entry in view that shows an event, and its distance from the top."""
+        top = self.scroll_offset.y
+        first = index = self._entries.at(top)[0]
+        while index < len(self._content) and self._entries.span(index)[0] < top + self._rows:
+            if self._content.seq_at(index) is not None:
+                return index, self._entries.span(index)[0] - top
+            index += 1
+        return first, self._entries.span(first)[0] - top
+
+    def _rearrange(self, change: Callable[[], tuple[int, int]]) -> None:
+        """Change the entries at the top, and keep the lines in view where they are.
+
+        `change` returns how many entries at the top are gone, and how many stand there now.
+        """
+        index, distance = self._anchor() if len(self._content) else (0, 0)
+        seq = self._content.seq_at(index) if len(self._content) else None
+        removed, added = self._exchange(change)
+        if self._painter is None or self._following or not len(self._content):
+            self._settle_soon()
+            return
+        here = self._moved(index, seq, removed, added)
+        here = min(added, len(self._content) - 1) if here is None else here
+        self._settle(self._entries.settle_by(here, distance, self._rows))
+
+    def _moved(self, index: int, seq: int | None, removed: int, added: int) -> int | None:
+        """Return where an entry is after such a change, or the next one; None if it is gone."""
+        if index >= removed:
+            return index - removed + added
+        return None if seq is None else self._content.near(seq)
+
+    def _exchange(self, change: Callable[[], tuple[int, int]]) -> tuple[int, int]:
+        """Change the entries at the top; keep the drawn lines of the rest, and the selection."""
+        chosen = self._selected
+        seq = None if chosen is None else self._content.seq_at(chosen)
+        removed, added = change()
+        self._entries.splice(0, removed, added)
+        if chosen is not None:
+            index = self._moved(chosen, seq, removed, added)
+            is_same = index is not None and (index >= added or self._content.seq_at(index) == seq)
+            self._selected = index if is_same else None
+        return removed, added
+
+    def _replaced_from(self, index: int) -> None:
+        self._entries.replace_from(index, len(self._content))
+        if self._selected is not None and self._selected >= len(self._content):
+            self._selected = None
+        self._settle_soon()
+
+    def _settle_soon(self) -> None:
+        """Settle once for all changes until the message queue is empty."""
+        if self._painter is not None and not self._due:
+            self._due = True
+            self.call_later(self._settle)
+
+    def _settle(self, top: int | None = None) -> None:
+        """Measure the entries in view and scroll to the end if following, else stay."""
+        self._due = False
+        if self._painter is None:
+            return
+        if self._following and self._content.span is not None:
+            self._exchange(partial(self._content.show, None))
+        rows, here = self._rows, self.scroll_offset.y if top is None else top
+        end = self._entries.settle_end(rows) if self._following else None
+        top = self._entries.settle(here, rows) if end is None else end
+        self._settling = True
+        try:
+            self.virtual_size = Size(self._width, self._entries.height)
+            self.scroll_to(y=top, animate=False, force=True, immediate=True)
+        finally:
+            self._settling = False
+        self._settled_size = self.size
+        if self._following and self._below:
+            self._set_below(0)
+        self.refresh()
+
+    def _go(self, top: int) -> None:
+        self.scroll_to(y=top, animate=False, force=True, immediate=True)
+
+    def _follow(self) -> None:
+        self._following = True
+        self._set_below(0)
+
+    def _count(self, first: int) -> None:
+        if self._following:
+            return
+        arrived = range(first, self._content.settled)
+        news = sum(self._content.is_news(self._content[index]) for index in arrived)
+        if news:
+            self._set_below(self._below + news)
+
+    def _set_below(self, count: int) -> None:
+        if count != self._below:
+            self._below = count
+            self.post_message(self.NewBelow(count))
+            self.refresh()
+
+
+class Timeline(EntryView, can_focus=True):
+    """Shows all messages, answers and notes of a room, oldest first.
+
+    It holds the latest part of a long room and, while the person reads back, a part of the rest.
+    `history`, if set before a state is bound, is where it reads that from. The number of entries is
+    bounded either way.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        *map(component, NAMES),
+        component("selected"),
+        component("below"),
+    }
+    DEFAULT_CSS = """
+    Timeline {
+        background: $background;
+        color: $foreground;
+        overflow-x: hidden;
+        overflow-y: scroll;
+        scrollbar-size-vertical: 1;
+        scrollbar-background: $background;
+        scrollbar-background-hover: $background;
+        scrollbar-background-active: $background;
+        scrollbar-color: $foreground 15%;
+        & .timeline--muted { color: $foreground 55%; }
+        & .timeline--rule { color: $foreground 18%; }
+        & .timeline--agent { color: $text-primary; text-style: bold; }
+        & .timeline--failed { color: $text-error; }
+        & .timeline--waiting { color: $text-warning; }
+        & .timeline--working { color: $text-primary; }
+        & .timeline--done { color: $text-success; }
+        & .timeline--mention { color: $text-primary; text-style: bold; }
+        & .timeline--link { color: $text-secondary; text-style: underline; }
+        & .timeline--heading { color: $text-primary; text-style: bold; }
+        & .timeline--quote { color: $foreground 40%; }
+        & .timeline--inline { color: $text-accent; background: $surface; }
+        & .timeline--code { color: $foreground; background: $surface; }
+        & .timeline--keyword { color: $text-primary; }
+        & .timeline--string { color: $text-success; }
+        & .timeline--number { color: $text-accent; }
+        & .timeline--comment { color: $foreground 50%; text-style: italic; }
+        & .timeline--name { color: $text-secondary; }
+        & .timeline--author-0 { color: $text-success; text-style: bold; }
+        & .timeline--author-1 { color: $text-accent; text-style: bold; }
+        & .timeline--author-2 { color: $text-secondary; text-style: bold; }
+        & .timeline--author-3 { color: $foreground; text-style: bold; }
+        & .timeline--selected { background: $primary 20%; }
+        & .timeline--below { color: $text-primary; background: $primary-muted; text-style: bold; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Scope.TIMELINE)
+
+    class StopRequested(Message):
+        """The person asks to stop the run for a message."""
+
+        def __init__(self, exchange: MessageThread) -> None:
+            super().__init__()
+            self.exchange = exchange
+
+    class Left(Message):
+        """The person is done reading."""
+
+    class DetailsRequested(Message):
+        """The person requests to read all of a message, with what it brought along."""
+
+        def __init__(self, exchange: MessageThread) -> None:
+            super().__init__()
+            self.exchange = exchange
+
+    class PageRead(Message):
+        """A page of the log was read, or could not be, as `problem` says then."""
+
+        def __init__(
+            self, request: PageRequest, found: HistorySpan | None, problem: str = ""
+        ) -> None:
+            super().__init__()
+            self.request = request
+            self.found = found
+            self.problem = problem
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.history: ReadHistory | None = None
+        self._reading: PageRequest | None = None
+        self._target: ScrollTarget | None = None
+        self._repaint: Timer | None = None
+        self._pause = SHORTEST_PAUSE
+
+    # Content
+
+    def bind_state(self, state: RoomState, me: str) -> None:
+        """Show this room from now on, as seen by `me`, beginning with what the state knows."""
+        self._content = TimelineContent(state, me, can_read_back=self.history is not None)
+        self._selected = self._reading = self._target = None
+        self._follow()
+        self._replaced_from(0)
+
+    def apply(self, event: Event) -> None:
+        """Show an event that was just applied to the state."""
+        self.apply_many((event,))
+
+    def apply_many(self, events: Iterable[Event]) -> None:
+        """Show many events that were applied to the state, at the cost of one.
+
+        Events that are shown already are skipped. The first batch tells more than the state does,
+        and so does a whole log from its first event on: they replace what the state showed.
+        """
+        place = self.reading
+        first, touched = self._content.add(events)
+        for index in touched:
+            self._entries.redraw(index)
+        self._replaced_from(first)
+        if first:
+            self._count(first)
+        elif place is not None:
+            self.read_at(*place)
+        self._forget_old()
+
+    def stream(self, message: int, text: str) -> None:
+        """Add text to the growing answer to a message.
+
+        It shows within a twentieth of a second, together with the text that arrives until then.
+        """
+        if not self._content.stream(message, text):
+            return
+        if not self.progress.has_text(message):
+            self._redraw_message(message)
+        self.progress.text_arrived(message)
+        self._repaint_soon()
+
+    def show_progress(self, message: int) -> None:
+        """Redraw what the agents that work on a message are doing."""
+        if self.progress.has_text(message):
+            self._repaint_soon()
+        else:
+            self._redraw_message(message)
+
+    def _repaint_soon(self) -> None:
+        if self._repaint is None and self.is_running:
+            self._repaint = self.set_timer(self._pause, self._show_streams)
+
+    def _show_streams(self) -> None:
+        self._repaint = None
+        started = perf_counter()
+        self._content.refresh_tail()
+        self._replaced_from(self._content.settled)
+        self._settle()
+        self._pause = repaint_pause(perf_counter() - started)
+
+    def _redraw_message(self, message: int) -> None:
+        index = self._content.index_of(message)
+        if index is not None:
+            self._entries.redraw(index)
+            self._settle_soon()
+
+    def set_unsent(self, unsent: tuple[PendingMessage, ...]) -> None:
+        """Show these messages at the end as not sent yet; a new one brings the end into view."""
+        if self._content.set_unsent(unsent):
+            self._follow()
+        self._replaced_from(self._content.settled)
+
+    def show_transfer(self, digest: str) -> None:
+        """Redraw how far a file has come."""
+        for index in self._content.indices_of_file(digest):
+            self._entries.redraw(index)
+        self._settle_soon()
+
+    @property
+    def reasons(self) -> bool:
+        """Whether it shows why messages have no answer."""
+        return self._reasons
+
+    def show_reasons(self, on: bool) -> None:  # noqa: FBT001 - a switch is what it is
+        """Show or hide the reason below every message that has no answer."""
+        if on != self._reasons:
+            self._reasons = on
+            self._redraw_all()
+
+    def show_wrong(self, messages: Collection[int]) -> None:
+        """Show exactly these messages as those whose decisions the person marked as wrong."""
+        changed = self._wrong ^ set(messages)
+        self._wrong ^= changed
+        for message in changed:
+            self._redraw_message(message)
+
+    # Actions
+
+    @property
+    def chosen(self) -> MessageThread | None:
+        """The selected message, or the one that the selected entry is about."""
+        return None if self._selected is None else self._content.exchange_at(self._selected)
+
+    def action_details(self) -> None:
+        """Ask to read all of the selected message."""
+        if (exchange := self.chosen) is not None:
+            self.post_message(self.DetailsRequested(exchange))
+
+    def action_mark_wrong(self) -> None:
+        """Ask to mark the decision about the selected message as wrong, or to unmark it."""
+        if (exchange := self.chosen) is not None:
+            decision = exchange.decision.decision if exchange.decision else None
+            self.post_message(DecisionMarkRequested(exchange.seq, decision))
+
+    def action_select(self, step: int) -> None:
+        """Move the selection to the next message in a direction, and past the last to the end."""
+        index = self._selected
+        if index is None:
+            last = self.scroll_offset.y + self._rows - 1
+            index = self._entries.at(last)[0] + 1 if len(self._entries) else 0
+            step = -1
+        index += step
+        while 0 <= index < len(self._content) and text_of(self._content[index]) is None:
+            index += step
+        if index >= len(self._content):
+            self.action_follow()
+        elif index >= 0:
+            self._select(index)
+
+    def _select(self, index: int) -> None:
+        self._selected = index
+        start, height = self._entries.span(index)
+        top = self.scroll_offset.y
+        if start < top:
+            self._go(start)
+        elif start + height > top + self._rows:
+            self._go(min(start, start + height - self._rows))
+        self.refresh()
+
+    def action_page(self, step: int) -> None:
+        """Read on or back by a page, less two lines to find one's place."""
+        self._go(self.scroll_offset.y + step * max(1, self._rows - 2))
+
+    def action_home(self) -> None:
+        """Read from the start."""
+        self._target = None
+        if not self._content.has_more_before or not self._read_back(PageEdge.START):
+            self._go(0)
+
+    def action_follow(self) -> None:
+        """Go to the end and follow it."""
+        self._selected = self._reading = self._target = None
+        self._follow()
+        self._settle()
+
+    def action_copy(self) -> None:
+        """Copy the selected message as it is shown."""
+        text = None if self._selected is None else text_of(self._content[self._selected])
+        if text is not None:
+            self.app.copy_to_clipboard(text)
+            self.notify("Message copied.", markup=False, timeout=2)
+
+    def action_stop(self) -> None:
+        """Stop the run for the selected message, unselect it, or leave, whichever comes first.
+
+        Nothing stops by this alone: `StopRequested` is for the screen to confirm.
+        """
+        exchange = self.chosen
+        if exchange is not None and self._content.is_running(exchange.seq):
+            self.post_message(self.StopRequested(exchange))
+        elif self._selected is not None:
+            self._selected = None
+            self.refresh()
+        else:
+            self.post_message(self.Left())
+
+    def on_click(self, event: events.Click) -> None:
+        """Follow when the marker for new messages is clicked; read back at a gap."""
+        if self._below and event.y == self._rows - 1:
+            event.stop()
+            self.action_follow()
+        elif (
+            self._content.has_more_before
+            and not self._entries.at(event.y + self.scroll_offset.y)[0]
+        ):
+            self._following = False
+            self._look_around()
+
+    # Reading back
+
+    @property
+    def reading(self) -> tuple[int, int] | None:
+        """The event being read, and its distance from the top in lines; None while following.
+
+        The event is the first in view that shows; it may begin above the top.
+        """
+        if self._following or not len(self._content):
+            return None
+        index, distance = self._anchor()
+        seq = self._content.seq_at(index)
+        return None if seq is None else (seq, distance)
+
+    def read_at(self, seq: int, distance: int = 0) -> None:
+        """Scroll to an event, so that it is about `distance` lines below the top.
+
+        An event that is not held is read from the log first. Without a log, nothing happens.
+        """
+        self._go_to(ScrollTarget(max(1, seq), distance))
+
+    def show_message(self, seq: int) -> None:
+        """Scroll to an event, and select it if it is a message or an answer."""
+        self._go_to(ScrollTarget(max(1, seq), self._rows // 3, select=True))
+
+    def _scrolled(self) -> None:
+        self._look_around()
+
+    def _laid_out(self) -> None:
+        if self._target is not None and self._reading is None:
+            self._go_to(self._target)
+
+    def _forget_old(self) -> None:
+        """Forget the oldest live entries if there are too many.
+
+        If they are being read, they are fetched from the log first, to stay in view.
+        """
+        count = self._content.surplus
+        if not count:
+            return
+        place = None if self._following else self._anchor()[0]
+        is_read = place is not None and self._content.above <= place < self._content.above + count
+        seq = self._content.seq_at(place) if is_read and place is not None else None
+        if seq is None or self.history is None or count > PATIENCE:
+            self._rearrange(partial(self._content.forget, count))
+        elif self._reading is None:
+            self._read_back(PageEdge.AT, seq, since=self._content.since_without(count))
+
+    def _go_to(self, target: ScrollTarget) -> None:
+        if not self._content.holds(target.seq):
+            self._target = target if self._read_back(PageEdge.AT, target.seq) else None
+            return
+        index = self._content.near(target.seq)
+        self._target = target if self._painter is None else None  # once there is room to show it
+        if index is None or self._painter is None:
+            return
+        self._following = False
+        if target.select:
+            shows = text_of(self._content[index]) is not None
+            self._selected = index if shows else None
+        self._settle(self._entries.settle_by(index, target.distance, self._rows))
+        self._look_around()
+
+    def _look_around(self, after: PageEdge | None = None) -> None:
+        """Read a page if the lines in view are near the end of what is held.
+
+        `after` a page was read, only go on in its direction: the person did not scroll.
+        """
+        if self._following or self._reading is not None or not len(self._content):
+            return
+        top, rows, gap = self.scroll_offset.y, self._rows, self._content.gap
+        first = self._entries.at(max(0, top - rows))[0]
+        if self._content.has_more_before and first == 0 and after is not PageEdge.BACK:
+            self._read_back(PageEdge.LIVE if self._content.span is None else PageEdge.FRONT)
+        elif gap is not None and first <= gap <= self._entries.at(top + 2 * rows)[0]:
+            reads_before = self._anchor()[0] < gap
+            if reads_before and after is not PageEdge.FRONT:
+                self._read_back(PageEdge.BACK)
+            elif not reads_before and after is None:
+                self._read_back(PageEdge.LIVE)
+
+    def _read_back(self, edge: PageEdge, seq: int = 0, *, since: int = 0) -> bool:
+        """Begin to read a page, in place of one being read; False if there is nothing to read."""
+        content = self._content
+        request = page_request(edge, since or content.since, content.span, seq)
+        if self.history is None or request is None or not self.is_running:
+            return False
+        self._reading = request
+        self.run_worker(self._read(self.history, request), group="history")
+        return True
+
+    async def _read(self, history: ReadHistory, request: PageRequest) -> None:
+        content = self._content
+        span, since, earlier = content.span, content.since, content.earlier
+        try:
+            found = await history(request.before, request.most)
+            whole = await asyncio.to_thread(with_page, request, span, found, since, earlier)
+        except (GenieError, OSError) as error:
+            self.post_message(self.PageRead(request, None, str(error)))
+        else:
+            self.post_message(self.PageRead(request, whole))
+
+    @on(PageRead)
+    def _page_read(self, message: PageRead) -> None:
+        message.stop()
+        request = message.request
+        if request is not self._reading:
+            return
+        self._reading, target, self._target = None, self._target, None
+        if message.found is None:
+            text = f"Earlier messages can't be read: {visible_line(message.problem)}"
+            self.notify(text, severity="warning", markup=False)
+        elif request.edge is PageEdge.START or target is not None or not self._following:
+            self._following = False
+            self._rearrange(partial(self._content.show, message.found))
+            if request.edge is PageEdge.START:
+                self._settle(0)
+            elif target is not None:
+                self._go_to(target)
+            self._look_around(request.edge)

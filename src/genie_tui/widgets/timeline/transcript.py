@@ -1,0 +1,477 @@
+"""What a timeline shows: its entries, and how they are made from the events of a room's log.
+
+An entry is one small value per thing that is shown. Its text is safe to show.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+from typing import Final, TypeAlias
+
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    ApprovalResolved,
+    Event,
+    HostStarted,
+    MemberJoined,
+    MemberLeft,
+    MessagePosted,
+    RecoveredEvent,
+    RoomSuspended,
+    RunCancelled,
+    RunFailed,
+    Stage,
+    UnreadableEvent,
+)
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import MessageThread
+from genie_core.text.format import local_time
+from genie_core.text.safe import visible, visible_line
+from genie_tui.widgets.event_text import (
+    CUT,
+    CUT_MARK,
+    PARKED_MARK,
+    FileLine,
+    QuoteLine,
+    announcement,
+    because,
+    can_resume,
+    copied_from,
+    file_lines,
+    parked_with,
+    quote_lines,
+    short_error,
+    stage_name,
+)
+
+GROUPED: Final = 300.0
+"""Seconds within which messages of one author stand under one name."""
+
+QUOTED: Final = 120
+"""Characters of a question that are repeated above an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class DayEntry:
+    """The start of a day."""
+
+    day: date
+
+
+@dataclass(frozen=True, slots=True)
+class DividerEntry:
+    """A change of the whole room, which sets off what follows."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class GapEntry:
+    """Messages that are not shown here: their number, None if that is not known.
+
+    `between` two parts that are shown, otherwise above all of them. `lost` if they can't be read.
+    """
+
+    messages: int | None
+    between: bool = False
+    lost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NoteEntry:
+    """An event of the room in a line. `message` is the message it is about, 0 for none.
+
+    `opens` a run of notes, which is set off from the messages before.
+    """
+
+    at: float
+    mark: str
+    text: str
+    opens: bool
+    failed: bool = False
+    message: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MessageEntry:
+    """A message by a person. `opens` a new group, which gets a line with name and time.
+
+    `voucher` names the member from whose copy it was recovered, empty if it was posted here.
+    """
+
+    message: int
+    at: float
+    author: str
+    text: str
+    emote: bool
+    opens: bool
+    files: tuple[FileLine, ...] = ()
+    quotes: tuple[QuoteLine, ...] = ()
+    voucher: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerEntry:
+    """An agent's answer to `message`.
+
+    `receiver` is the person it is for, `owner` the agent's owner if that is another. `quote`
+    repeats the question if that is not right above. `elapsed` is in seconds, None while the
+    answer is still being written. `voucher` is as in `MessageEntry`. `incomplete` says why an
+    answer ends early, after `mark`; empty if it is complete. `failed` if a fault ended it.
+    """
+
+    message: int
+    at: float
+    receiver: str
+    owner: str
+    text: str
+    quote: str
+    elapsed: float | None
+    voucher: str = ""
+    incomplete: str = ""
+    mark: str = ""
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UnsentEntry:
+    """A message that was written here and that the room has not acknowledged."""
+
+    author: str
+    text: str
+    emote: bool
+    opens: bool
+    files: tuple[FileLine, ...] = ()
+    quotes: tuple[QuoteLine, ...] = ()
+
+
+TimelineEntry: TypeAlias = (
+    GapEntry | DayEntry | DividerEntry | NoteEntry | MessageEntry | AnswerEntry | UnsentEntry
+)
+
+
+def message_of(entry: TimelineEntry) -> int:
+    """Return the number of the message that an entry is about, 0 if there is none."""
+    match entry:
+        case (
+            NoteEntry(message=message)
+            | MessageEntry(message=message)
+            | AnswerEntry(message=message)
+        ):
+            return message
+        case GapEntry() | DayEntry() | DividerEntry() | UnsentEntry():
+            return 0
+
+
+def text_of(entry: TimelineEntry) -> str | None:
+    """Return the text of a message or answer; None for other entries."""
+    match entry:
+        case MessageEntry(text=text) | AnswerEntry(text=text) | UnsentEntry(text=text):
+            return text
+        case GapEntry() | DayEntry() | DividerEntry() | NoteEntry():
+            return None
+
+
+class LogEntries:
+    """The entries of a log so far. `add` appends at most a date and one entry for an event.
+
+    Events in a row that can't be read, for the same reason, share one entry, which then changes.
+    `head` is the number of the last event, and `seqs` has the event's number for each entry.
+    Messages that the state has forgotten are not shown; `forget` drops entries, too.
+    """
+
+    def __init__(self, state: RoomState) -> None:
+        self.entries: list[TimelineEntry] = []
+        self.seqs: list[int] = []
+        self.head = 0
+        self._state = state
+        self._index: dict[int, int] = {}
+        self._day = (0.0, 0.0)  # begin and end of the day of the last entry
+        self._parked: dict[str, int] = {}  # messages by their waiting calls
+        self._kept: set[str] = set()
+        self._files: dict[str, list[int]] = {}
+        self._host = ""
+        self._devices: dict[str, set[str]] = {}
+        self._lost = (0, 0, "")  # first and last of the latest unreadable events, and why
+
+    @property
+    def messages(self) -> int:
+        """The number of messages among the entries."""
+        return len(self._index)
+
+    def index_of(self, message: int) -> int | None:
+        """Return the index of the entry that shows a message."""
+        return self._index.get(message)
+
+    def indices_of_file(self, digest: str) -> list[int]:
+        """Return the indices of the entries that show a file."""
+        return [self._index[message] for message in self._files.get(digest, ())]
+
+    def read(self, events: Iterable[Event], *, head: int) -> None:
+        """Append entries for events that stand for the whole log up to `head`."""
+        for event in events:
+            self.add(event)
+        self.head = head
+        if head == self._state.head:
+            self._host = self._state.host
+
+    def add(self, event: Event) -> None:
+        """Append an entry for an event, if it is shown."""
+        self.head = max(self.head, event.seq)
+        entry = self._entry(event) if event.seq > self._state.floor else None
+        if entry is not None:
+            now = local_time(event.at)
+            if not self._day[0] <= now.timestamp() < self._day[1]:  # a clock may go back
+                self._start_day(now, event.seq)
+                entry = self._entry(event) or entry  # a group never spans two days
+            before = self.entries[-1] if self.extends_last(event) else None
+            if isinstance(before, NoteEntry) and isinstance(entry, NoteEntry):
+                self.entries[-1] = replace(entry, opens=before.opens)
+            else:
+                self._append(entry, event.seq)
+        self._track_devices(event)
+
+    def extends_last(self, event: Event) -> bool:
+        """Whether the last entry shows this event together with others before it."""
+        first, last, _ = self._lost
+        return first < last == event.seq and bool(self.seqs) and self.seqs[-1] == first
+
+    def forget(self, count: int) -> int:
+        """Drop the first `count` entries and return how many messages were among them.
+
+        The entry that comes first then gets its date above it, and its author's name.
+        """
+        gone = sum(isinstance(entry, MessageEntry) for entry in self.entries[:count])
+        kept = list(zip(self.entries[count:], self.seqs[count:], strict=True))
+        self.entries, self.seqs = [], []
+        self._index, self._files = {}, {}
+        if kept and (at := _moment(kept[0][0])) is not None:
+            self._append(DayEntry(local_time(at).date()), kept[0][1])
+        for entry, seq in kept:
+            if isinstance(entry, MessageEntry) and len(self.entries) <= 1:
+                entry = replace(entry, opens=True)
+            self._append(entry, seq)
+        return gone
+
+    def _append(self, entry: TimelineEntry, seq: int) -> None:
+        if isinstance(entry, MessageEntry):
+            self._index[entry.message] = len(self.entries)
+            for file in entry.files:
+                self._files.setdefault(file.digest, []).append(entry.message)
+        self.entries.append(entry)
+        self.seqs.append(seq)
+
+    def _answer(self, event: Event, answered: AnswerPosted) -> AnswerEntry:
+        reply = self._said_by_agent(event, answered, answered.elapsed, answered.receiver)
+        return replace(reply, incomplete=CUT, mark=CUT_MARK) if answered.cut else reply
+
+    def _said_by_agent(
+        self,
+        event: Event,
+        said: AnswerPosted | RunCancelled | RunFailed,
+        elapsed: float,
+        receiver: str | None = None,
+    ) -> AnswerEntry:
+        exchange = self._state.exchanges.get(said.message)
+        if exchange is not None:
+            return self.answer_entry(exchange, said.text, event.at, elapsed)
+        by, whom = visible_line(event.by), visible_line(receiver or event.by)
+        owner = by if by != whom else ""
+        return AnswerEntry(said.message, event.at, whom, owner, visible(said.text), "", elapsed)
+
+    def _ended(self, event: Event, end: RunCancelled | RunFailed) -> NoteEntry | AnswerEntry:
+        """Show how a run ended without an answer, below the part of it that there is."""
+        note = self._how_it_ended(event, end)
+        if not end.text:
+            return note
+        reply = self._said_by_agent(event, end, 0.0)
+        why = f"incomplete: {note.text}"
+        return replace(reply, incomplete=why, mark=note.mark, failed=note.failed)
+
+    def _how_it_ended(self, event: Event, end: RunCancelled | RunFailed) -> NoteEntry:
+        author, tools = self._author(event, end.message), self._tools_parked(end)
+        match end:
+            case _ if tools is not None:
+                text = f"genie's work for {author} was {parked_with(tools)}"
+                why = end.reason if isinstance(end, RunCancelled) else end.error
+                return self._note(event, PARKED_MARK, because(text, why), message=end.message)
+            case RunFailed(stage=stage, error=error):
+                why = f"{_where(stage)}{visible_line(short_error(error))}"
+                text = f"genie could not answer {author}: {why}"
+                return self._note(event, "✗", text, failed=True, message=end.message)
+            case RunCancelled(reason=reason):
+                return self._note(event, "■", _stopped(author, reason), message=end.message)
+
+    def _author(self, event: Event, message: int) -> str:
+        """Return the message's author, or its handler if the message is forgotten."""
+        exchange = self._state.exchanges.get(message)
+        return visible_line(exchange.author if exchange is not None else event.by)
+
+    def answer_entry(
+        self, exchange: MessageThread, text: str, at: float, elapsed: float | None
+    ) -> AnswerEntry:
+        """Return an answer to a message as it would be shown at the end now."""
+        answer = exchange.answer
+        receiver = (answer.receiver if answer else None) or exchange.author
+        owner = exchange.handler if exchange.handler not in ("", receiver) else ""
+        last = self.entries[-1] if self.entries else None
+        follows = isinstance(last, MessageEntry) and last.message == exchange.seq
+        quote = "" if follows else visible_line(exchange.said.text[:QUOTED])
+        return AnswerEntry(
+            exchange.seq,
+            at,
+            visible_line(receiver),
+            visible_line(owner),
+            visible(text),
+            quote,
+            elapsed,
+        )
+
+    def opens_group(self, author: str, at: float) -> bool:
+        """Whether a message by this author would start a new group."""
+        last = self.entries[-1] if self.entries else None
+        return not (
+            isinstance(last, MessageEntry)
+            and last.author == author
+            and not last.emote
+            and not last.voucher
+            and abs(at - last.at) < GROUPED
+        )
+
+    def _start_day(self, now: datetime, seq: int) -> None:
+        day = now.date()
+        midnights = (datetime.combine(day + timedelta(days=each), time.min) for each in (0, 1))
+        begin, end = (midnight.astimezone().timestamp() for midnight in midnights)
+        self._day = begin, end
+        self._append(DayEntry(day), seq)
+
+    def _entry(self, event: Event) -> TimelineEntry | None:
+        match event.body:
+            case MessagePosted() as said:
+                return self._message(event.seq, event, said)
+            case AnswerPosted() as answered:
+                return self._answer(event, answered)
+            case RunCancelled() | RunFailed() as end:
+                return self._ended(event, end)
+            case ApprovalResolved() as settled:
+                return self._settled(event, settled)
+            case RecoveredEvent(event=original):
+                return self._recovered(event, original)
+            case UnreadableEvent(why=why):
+                return self._unreadable(event, why)
+            case HostStarted(host=host) as hosted if self._host not in ("", host):
+                return DividerEntry(f"{visible_line(host)} hosts now{copied_from(hosted)}")
+        line = announcement(event, self._devices)
+        return line and self._note(event, *line)
+
+    def _message(
+        self, message: int, event: Event, said: MessagePosted, voucher: str = ""
+    ) -> MessageEntry:
+        author = visible_line(event.by)
+        return MessageEntry(
+            message,
+            event.at,
+            author,
+            visible(said.text),
+            said.emote,
+            bool(voucher) or self.opens_group(author, event.at),
+            file_lines(said.files),
+            quote_lines(said.quotes),
+            visible_line(voucher),
+        )
+
+    def _unreadable(self, event: Event, why: str) -> NoteEntry:
+        first, last, before = self._lost
+        first = first if (last + 1, before) == (event.seq, why) else event.seq
+        self._lost = first, event.seq, why
+        which = f"entry {first:,}" if first == event.seq else f"entries {first:,} to {event.seq:,}"
+        return self._note(event, "⚠", f"{which} can't be read: {visible_line(why)}")
+
+    def _recovered(self, event: Event, original: Event) -> TimelineEntry | None:
+        """Show an event of an earlier host as it was, and who vouches for it."""
+        match original.body:
+            case MessagePosted() as said:
+                return self._message(event.seq, original, said, event.by)
+            case AnswerPosted(message=message, text=text, elapsed=elapsed, cut=cut):
+                found = self.exchange_of(message)
+                if found is None:
+                    return None
+                reply = self.answer_entry(found, text, original.at, elapsed)
+                if cut:
+                    reply = replace(reply, incomplete=CUT, mark=CUT_MARK)
+                return replace(reply, voucher=visible_line(event.by))
+        line = announcement(original, {})
+        if line is None:
+            return None
+        mark, text = line
+        return self._note(event, mark, f"{text} (recovered from {visible_line(event.by)}'s copy)")
+
+    def exchange_of(self, recovered: int) -> MessageThread | None:
+        """Return the message that a recovered event means by its former number."""
+        number = self._state.recovered.get(recovered, recovered)
+        return self._state.exchanges.get(number)
+
+    def _track_devices(self, event: Event) -> None:
+        match event.body:
+            case HostStarted(host=host):
+                self._host = host
+                self._devices.clear()
+            case RoomSuspended():
+                self._devices.clear()
+            case MemberJoined(device=device):
+                self._devices.setdefault(event.by, set()).add(device)
+            case MemberLeft(name=name, device=device):
+                here = self._devices.get(name, set())
+                here.discard(device)
+                if not device:
+                    here.clear()
+
+    def _tools_parked(self, end: RunCancelled | RunFailed) -> list[str] | None:
+        """Return the tools that wait at the end of a run which can resume, if any."""
+        calls = [call for call, message in self._parked.items() if message == end.message]
+        if not calls or not can_resume(end):
+            return None
+        known = (self._state.proposals.get(call) for call in calls)
+        return [call.tool if call is not None else "a tool call" for call in known]
+
+    def _settled(self, event: Event, settled: ApprovalResolved) -> NoteEntry | None:
+        """Show edits, and denials after a pause, which no answer follows."""
+        proposal = self._state.proposals.get(settled.approval)
+        if settled.outcome == "parked":
+            self._parked[settled.approval] = settled.message
+            self._kept.add(settled.approval)
+            return None
+        self._parked.pop(settled.approval, None)
+        if proposal is None:
+            return None
+        by, tool = visible_line(event.by), visible_line(proposal.tool)
+        if settled.outcome == "approved" and settled.how == "edit":
+            text = f"{tool} was allowed with changes by {by}"
+            return self._note(event, "✎", text, message=settled.message)
+        if settled.approval not in self._kept or settled.outcome != "denied":
+            return None
+        text = because(f"{by} did not allow {tool}", proposal.reason or "")
+        return self._note(event, "✗", text, message=settled.message)
+
+    def _note(
+        self, event: Event, mark: str, text: str, *, failed: bool = False, message: int = 0
+    ) -> NoteEntry:
+        opens = not (self.entries and isinstance(self.entries[-1], NoteEntry))
+        return NoteEntry(event.at, mark, text, opens, failed, message)
+
+
+def _moment(entry: TimelineEntry) -> float | None:
+    match entry:
+        case NoteEntry(at=at) | MessageEntry(at=at) | AnswerEntry(at=at):
+            return at
+    return None
+
+
+def _where(stage: Stage) -> str:
+    return "" if stage in ("agent", "lost") else f"{stage_name(stage)} failed: "
+
+
+def _stopped(author: str, reason: str) -> str:
+    if reason.startswith("stopped by "):
+        return f"genie's work for {author} was {visible_line(reason)}"
+    return because(f"genie's work for {author} was stopped", reason)

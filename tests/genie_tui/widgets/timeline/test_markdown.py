@@ -1,0 +1,181 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.segment import Segment
+from rich.style import Style
+
+from genie_core.text.safe import visible
+from genie_tui.widgets.event_text import blocks
+from genie_tui.widgets.timeline.canvas import HUES, NAMES, Canvas, Palette
+from genie_tui.widgets.timeline.markdown import MOST_CELLS, markdown, prose
+
+CANVAS = Canvas(Palette({name: Style() for name in NAMES}))
+
+
+def drawn(text: str, width: int = 40) -> list[str]:
+    lines = markdown(text, CANVAS, width)
+    return ["".join(segment.text for segment in line).rstrip() for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("# Title\n\nbody", ["Title", "", "body"]),
+        ("- a\n- b\n  - c", ["• a", "• b", "  • c"]),
+        ("9. a\n10. b", [" 9. a", "10. b"]),
+        ("- a\n\n- b", ["• a", "", "• b"]),
+        ("> quoted\n> more", ["▏ quoted more"]),
+        ("```python\nx = 1\n\ny\n```", [" x = 1", "", " y"]),
+        ("a\\\nb", ["a", "b"]),
+        ("| a | b |\n|---|--:|\n| 1 | 22 |", ["a    b", "──────", "1   22"]),
+        ("", [""]),
+    ],
+)
+def test_blocks(text: str, lines: list[str]) -> None:
+    assert drawn(text) == lines
+
+
+def test_an_address_is_always_shown() -> None:
+    assert drawn("[my bank](https://evil.example)") == ["my bank (https://evil.example)"]
+    assert drawn("![cat](https://x.example/c.png)") == ["image: cat (https://x.example/c.png)"]
+    assert drawn("<https://x.example>") == ["https://x.example"]
+
+
+def test_nothing_is_a_link_for_the_terminal() -> None:
+    lines = markdown("[a](https://x.example)", CANVAS, 40)
+    assert not any(segment.style and segment.style.link for line in lines for segment in line)
+
+
+def test_html_markup_and_character_references_are_shown_as_written() -> None:
+    text = "<b>x</b> &#27;[2J &#x202e; &lt; [red]y[/red] [/]"
+    assert drawn(text, 80) == [text]
+
+
+def test_html_blocks_are_shown() -> None:
+    assert drawn("<div>\nx\n</div>") == ["<div> x </div>"]
+
+
+@given(st.text(st.sampled_from("ab \n#*_[]<>!-+1.&;\\\t:")))
+def test_any_text_keeps_its_letters_and_its_width(text: str) -> None:
+    lines = markdown(visible(text), CANVAS, 80)
+    shown = "".join(segment.text for line in lines for segment in line)
+    for letter in "ab":
+        assert shown.count(letter) == text.count(letter)
+    assert max(map(Segment.get_line_length, lines)) <= 80
+
+
+@given(st.integers(1, 60))
+def test_words_are_kept_at_every_width(width: int) -> None:
+    words = " ".join(drawn("- one **two**\n\n> three `four`\n\n| five |\n|---|\n| six |", width))
+    letters = words.replace(" ", "").replace("▏", "")
+    for word in ("one", "two", "three", "four", "five", "six"):
+        assert word in letters
+
+
+def test_deep_nesting_ends() -> None:
+    assert any("x" in line for line in drawn("> " * 15 + "x", 20))
+    assert drawn("> " * 500 + "x", 20)
+
+
+@pytest.mark.parametrize("mark", ["*", "**", "~~", "_"])
+def test_emphasis_is_nested_only_so_deep_and_nothing_is_lost(mark: str) -> None:
+    text = f"{mark}a " * 300 + f" a{mark}" * 300
+    shown = " ".join(drawn(text, 80))
+    assert shown.count("a") == 600
+    assert mark in shown
+    assert drawn(f"{mark}a{mark}") == ["a"]
+
+
+def test_emphasis_in_the_words_of_an_image_ends_too() -> None:
+    deep = "*a " * 300 + " a*" * 300
+    assert "https://x.example" in " ".join(drawn(f"![{deep}](https://x.example)", 80))
+
+
+def test_the_address_of_a_link_is_shown_however_deep_it_lies() -> None:
+    text = "*a " * 30 + "[bank](https://x.example)" + " a*" * 30
+    assert "bank (https://x.example)" in " ".join(drawn(text, 300))
+
+
+def test_a_huge_table_is_shown_without_columns() -> None:
+    text = "|a|b|\n|-|-|\n" + "|one|2|\n" * (MOST_CELLS // 2)
+    assert drawn(text)[:2] == ["a     b", "───────"]
+    assert drawn(text + "|one|2|\n")[:2] == ["a  b", "one  2"]
+
+
+PALETTE = Palette({name: Style(meta={"name": name}) for name in NAMES})
+
+
+def styled(text: str) -> dict[str, str]:
+    shown = prose(text, PALETTE)
+    return {
+        shown.plain[span.start : span.end]: span.style.meta["name"]
+        for span in shown.spans
+        if isinstance(span.style, Style)
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("hi @ann, see @b.c.", {"@ann": "mention", "@b.c": "mention"}),
+        ("mail me@x.org", {}),
+        ("(https://x.org/a?b=1).", {"https://x.org/a?b=1": "link"}),
+        ("use `[/] @x` here", {"[/] @x": "inline"}),
+        ("not `code\nacross`", {}),
+        ("[bold]markup[/]", {}),
+    ],
+)
+def test_what_is_picked_out(text: str, parts: dict[str, str]) -> None:
+    assert styled(text) == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "strong", "emphatic"),
+    [
+        ("it is **very** good", "it is very good", ["very"], []),
+        ("_so_ *so*", "so so", [], ["so", "so"]),
+        ("2 * 3 * 4 and a_b_c", "2 * 3 * 4 and a_b_c", [], []),
+        ("**not\nacross**", "**not\nacross**", [], []),
+        (r"\*so\* **\*** \_x\_", r"\*so\* **\*** \_x\_", [], []),
+        ("f(*args, **kwargs)", "f(*args, **kwargs)", [], []),
+    ],
+)
+def test_emphasis(text: str, shown: str, strong: list[str], emphatic: list[str]) -> None:
+    drawn = prose(text, PALETTE)
+    styles = [(drawn.plain[s.start : s.end], s.style) for s in drawn.spans]
+    assert drawn.plain == shown
+    assert [part for part, style in styles if isinstance(style, Style) and style.bold] == strong
+    assert [part for part, style in styles if isinstance(style, Style) and style.italic] == emphatic
+
+
+def test_only_the_ticks_around_code_go() -> None:
+    text = "a `b` [red]c[/red]\n  d"
+    assert prose(text, PALETTE).plain == "a b [red]c[/red]\n  d"
+
+
+def test_an_author_keeps_a_colour_and_authors_differ() -> None:
+    names = [f"person-{number}" for number in range(40)]
+    assert [PALETTE.author(name) for name in names] == [PALETTE.author(name) for name in names]
+    assert len({PALETTE.author(name).meta["name"] for name in names}) == HUES
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```a\n" * 40_000,
+        "   ```a\n" * 20_000,
+        "```" + " " * 40_000 + "x y",
+        "`" * 40_000,
+        "**a" * 15_000,
+        "_a " * 15_000,
+        "@a" + "." * 40_000,
+        "http://" + "." * 40_000,
+        "http://. " * 5_000,
+    ],
+    ids=lambda text: text[:8],
+)
+def test_no_pattern_runs_away(text: str) -> None:
+    parts = list(blocks(text))
+    assert parts == [text]
+    assert len(prose(text, PALETTE).plain) <= len(text)

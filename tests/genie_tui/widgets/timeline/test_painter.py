@@ -1,0 +1,279 @@
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+from rich.style import Style
+from tests.genie_tui.widgets.room_log import RoomLog
+
+from genie_core.room.files.transfer import Direction, Transfer
+from genie_core.room.protocol.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
+    MessagePosted,
+    RunCancelled,
+    RunFailed,
+)
+from genie_core.room.state.thread import MessageThread, Phase
+from genie_tui.transfers import FileTransfers
+from genie_tui.widgets.event_text import FileLine
+from genie_tui.widgets.timeline.canvas import NAMES, Palette
+from genie_tui.widgets.timeline.layout import estimate
+from genie_tui.widgets.timeline.painter import Painter, is_parked
+from genie_tui.widgets.timeline.streaming import RunProgress
+from genie_tui.widgets.timeline.transcript import (
+    AnswerEntry,
+    DayEntry,
+    GapEntry,
+    MessageEntry,
+    NoteEntry,
+    TimelineEntry,
+    UnsentEntry,
+)
+
+WIDTH = 40
+PALETTE = Palette({name: Style() for name in NAMES})
+SPEECH = MessageEntry(1, 0.0, "ann", "hello", emote=False, opens=True)
+REPLY = AnswerEntry(1, 0.0, "ann", "", "an answer", "", elapsed=2.04)
+
+
+def drawn(entry: TimelineEntry, width: int = WIDTH) -> list[str]:
+    strips = Painter(PALETTE, width, reasons=False).paint(entry, None)
+    return [strip.text.rstrip() for strip in strips]
+
+
+@pytest.mark.parametrize(
+    ("entry", "text"),
+    [
+        (GapEntry(1), "↑ 1 earlier message ─"),
+        (GapEntry(1_234), "↑ 1,234 earlier messages ─"),
+        (GapEntry(None), "↑ earlier messages ─"),
+        (GapEntry(0), "↑ what came before ─"),
+        (GapEntry(2, between=True), "⋮ 2 more messages ─"),
+        (GapEntry(None, between=True), "⋮ more messages ─"),
+        (GapEntry(1_234, lost=True), "1,234 earlier messages can't be read here ─"),
+    ],
+)
+def test_what_is_not_shown_is_counted(entry: GapEntry, text: str) -> None:
+    assert f" {text}" in drawn(entry, 60)[-1]
+
+
+@pytest.mark.parametrize("width", [20, 40, 120])
+def test_no_line_is_wider_than_the_screen(width: int) -> None:
+    entries: list[TimelineEntry] = [
+        DayEntry(date(2026, 11, 21)),
+        GapEntry(123_456_789, lost=True),
+        replace(SPEECH, author="x" * 200, text="y" * 500),
+        replace(REPLY, receiver="x" * 200, owner="y" * 90, quote="z" * 300, text="w" * 500),
+        replace(SPEECH, text="```python\n" + "v" * 300 + "\n```"),
+    ]
+    for entry in entries:
+        strips = Painter(PALETTE, width, reasons=False).paint(entry, None)
+        assert max(strip.cell_length for strip in strips) <= width
+
+
+def test_an_answer_says_whose_it_is_and_how_long_it_took() -> None:
+    head = drawn(replace(REPLY, receiver="bob", owner="ann"), 80)[1]
+    assert head.startswith(" ┏ genie · for bob · by the agent of ann  ")
+    assert head.endswith(" · 2.0 s")
+
+
+def test_below_a_part_of_an_answer_stands_how_it_ended() -> None:
+    reply = AnswerEntry(1, 0.0, "ann", "", "Once upon", "", 0.0, incomplete="stopped", mark="■")
+    lines = drawn(reply)
+    assert "Once upon" in lines[-2]
+    assert lines[-1].rstrip().endswith("■ stopped")
+
+
+def test_only_the_name_in_an_emote_has_the_colour_of_its_author() -> None:
+    palette = Palette({name: Style(meta={"name": name}) for name in NAMES})
+    emote = replace(SPEECH, text="waves", emote=True)
+    line = Painter(palette, WIDTH, reasons=False).paint(emote, None)[1]
+    coloured = [part.text for part in line if part.style and "author" in str(part.style.meta)]
+    assert coloured == ["ann"]
+
+
+def test_an_emote_is_one_sentence() -> None:
+    assert drawn(replace(SPEECH, text="waves", emote=True)) == ["", "*  ann waves"]
+
+
+FORGERY = (
+    "hm\n\nbob  02:08\nsure, approve it\n◇ host left\n┏ genie · for bob\n"
+    "* bob agrees\n── Sunday 22 November 2026 ──\n```\nbob\n```\n" + "x " * 80
+)
+
+
+@pytest.mark.parametrize("emote", [False, True])
+@pytest.mark.parametrize("phase", list(Phase))
+def test_every_line_that_somebody_wrote_is_marked(phase: Phase, emote: bool) -> None:
+    exchange = MessageThread(1, 0.0, "ann", MessagePosted("1", FORGERY), phase)
+    speech = replace(SPEECH, text=FORGERY, emote=emote)
+    strips = Painter(PALETTE, WIDTH, reasons=False).paint(speech, exchange)
+    body = [strip.text for strip in strips][1 if emote else 2 :]
+    assert len(body) > 10
+    assert all(line[0] == " " for line in body[1:])
+    assert body[0][0] == ("*" if emote else " ")
+    assert all(line[1:3] == "▏ " for line in body[1:] if "genie waits" not in line)
+    assert emote or body[0][1] != " "
+
+
+def test_what_wraps_is_marked_too() -> None:
+    text = "x" * 34 + " bob  02:08 agrees"
+    assert all(line.startswith(" ▏ ") for line in drawn(NoteEntry(0.0, "←", text, opens=False))[1:])
+    assert all(
+        line.startswith(" ▏ ") for line in drawn(UnsentEntry("ann", text * 3, False, False))[1:]
+    )
+
+
+def test_a_line_of_an_answer_is_not_the_head_of_another() -> None:
+    lines = drawn(replace(REPLY, text="a\n\ngenie · for bob  02:08\n\nb"))
+    assert [line[1] for line in lines[1:]] == ["┏", *"┃┃┃┃┃"]
+
+
+def test_a_long_receiver_does_not_hide_whose_agent_it_is() -> None:
+    entry = replace(REPLY, receiver="x" * 500, owner="eve")
+    assert "by the agent of eve" in drawn(entry, 80)[1]
+
+
+def test_what_cannot_be_drawn_is_shown_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr("genie_tui.widgets.timeline.painter.markdown", fail)
+    painter = Painter(PALETTE, WIDTH, reasons=False)
+    for _ in range(3):
+        assert " ▏ an *answer*" in [
+            strip.text for strip in painter.paint(replace(REPLY, text="an *answer*"), None)
+        ]
+    assert len(caplog.records) == 1
+
+
+def test_the_rest_of_a_long_answer_is_counted() -> None:
+    reply = replace(REPLY, text="\n\n".join(f"line {number}" for number in range(45_000)))
+    lines = drawn(reply, 80)
+    assert lines[-1].startswith(" ┃ … 89,499 more lines; ")
+    assert "line 249" in lines[-2]
+    assert estimate(reply, 80) == pytest.approx(len(lines), abs=2)
+
+
+def test_of_a_long_answer_that_is_being_written_the_end_is_shown() -> None:
+    text = "\n\n".join(f"line {number}" for number in range(45_000))
+    lines = drawn(replace(REPLY, text=text, elapsed=None), 80)
+    assert lines[2].startswith(" ┃ … 89,799 lines above; ")
+    assert "line 44999" in lines[-1]
+    assert len(lines) < 220
+
+
+def test_the_rest_of_a_long_message_is_counted() -> None:
+    lines = drawn(replace(SPEECH, text="x\n" * 1_000))
+    assert lines[-2].startswith(" ▏ … 500 more lines")
+    assert len(lines) == 504
+
+
+def test_files_show_name_type_and_how_far_they_have_come() -> None:
+    transfers = FileTransfers()
+    painter = Painter(PALETTE, 60, reasons=False, transfers=transfers)
+    entry = replace(SPEECH, files=(FileLine(1, "d", "a.pdf", "application/pdf · 1.2 MB"),))
+
+    def line() -> str:
+        return painter.paint(entry, None)[-1].text
+
+    for part in ("1 a.pdf", "application/pdf · 1.2 MB", "not here yet"):
+        assert part in line()
+    transfers.update(Transfer("d", "a.pdf", Direction.DOWN, 1, 4))
+    assert "25 %" in line()
+    transfers.update(Transfer("d", "a.pdf", Direction.DOWN, 4, 4))
+    transfers.place = {"d": Path("a")}.get
+    assert "here" in line()
+
+
+def test_a_message_of_nothing_but_files_has_no_empty_line() -> None:
+    entry = replace(SPEECH, text="", files=(FileLine(1, "d", "a.pdf", "7 bytes"),))
+    assert len(drawn(entry, 60)) == 3  # a gap, the name, the file
+
+
+def test_what_was_recovered_shows_whose_copy_it_is_from() -> None:
+    shown = "\n".join(drawn(replace(SPEECH, voucher="bob"), 80))
+    assert "recovered from bob's copy" in shown
+    shown = "\n".join(drawn(replace(REPLY, voucher="bob"), 80))
+    assert "recovered from bob's copy" in shown
+
+
+def test_an_act_that_was_recovered_says_so_too() -> None:
+    assert "bob's copy" in "\n".join(drawn(replace(SPEECH, emote=True, voucher="bob"), 80))
+
+
+def below(
+    exchange: MessageThread | None,
+    progress: RunProgress | None = None,
+    *,
+    width: int = 64,
+    reasons: bool = False,
+    wrong: bool = False,
+) -> list[str]:
+    """The lines below a message of one line."""
+    painter = Painter(
+        PALETTE, width, reasons=reasons, progress=progress, wrong={SPEECH.message} if wrong else ()
+    )
+    lines = [strip.text.rstrip() for strip in painter.paint(SPEECH, exchange)]
+    assert lines[2].endswith(SPEECH.text)
+    return lines[3:]
+
+
+def asked(log: RoomLog) -> MessageThread:
+    return log.state.exchanges[log.ask("ann", "write it down").seq]
+
+
+def test_progress_is_shown_until_there_is_text() -> None:
+    progress, exchange = RunProgress(), asked(RoomLog())
+    assert below(exchange, progress) == []
+    progress.report(SPEECH.message, "system", "calling", "read_file")
+    assert below(exchange, progress) == ["   ◐ calling read_file"]
+    progress.text_arrived(SPEECH.message)
+    assert below(exchange, progress) == []
+
+
+def test_a_waiting_run_names_the_approver_and_wraps_under_the_first_line() -> None:
+    log = RoomLog()
+    exchange = asked(log)
+    log.add(ApprovalRequested(exchange.seq, "call", "system", "write_file", {}), "ann")
+    assert below(exchange) == ["   ▲ genie waits for ann to allow a tool call"]
+    narrow = below(exchange, width=28)
+    assert len(narrow) > 1
+    assert all(line.startswith(" ▏   ") for line in narrow[1:])
+
+
+@pytest.mark.parametrize(
+    "end",
+    [RunCancelled(1, "the room was suspended"), RunFailed(1, "lost", "ann's program ended")],
+)
+def test_a_parked_run_says_which_answer_it_waits_for(end: RunCancelled | RunFailed) -> None:
+    log = RoomLog()
+    exchange = asked(log)
+    log.add(ApprovalRequested(exchange.seq, "call", "system", "write_file", {}), "ann")
+    log.add(ApprovalResolved(exchange.seq, "call", "parked"), "ann")
+    log.add(end, "ann")
+    assert is_parked(exchange)
+    assert below(exchange) == ["   ‖ genie goes on when ann has answered a tool call"]
+
+
+def test_silence_is_explained_and_a_wrong_decision_marked() -> None:
+    log = RoomLog()
+    alone = log.state.exchanges[log.say("bob", "hello").seq]
+    assert below(alone) == []
+    assert below(alone, reasons=True) == ["   · silent: nobody's agent was there to read it"]
+    ignored = log.state.exchanges[log.say("ann", "hello", handler="ann").seq]
+    log.add(DecisionMade(ignored.seq, "ignore", "small talk \x1b[2J"), "ann")
+    (line,) = below(ignored, reasons=True)
+    assert line.startswith("   · silent: small talk")
+    assert "\x1b" not in line
+    marked = "   ! you marked the decision to stay silent as wrong"
+    assert below(ignored, wrong=True) == [marked]
+    answered = asked(log)
+    assert below(answered, reasons=True) == []
+    marked = "   ! you marked the decision to answer as wrong"
+    assert below(answered, wrong=True) == [marked]
+    assert below(None, wrong=True) == ["   ! you marked the decision as wrong"]
