@@ -1,9 +1,10 @@
-"""All sessions of this machine: found by what they are and what was said in them, and tidied up."""
+"""All sessions of this machine: listed, searched, opened and managed."""
 
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from textual import events, on, work
@@ -12,6 +13,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widgets import Footer, Input, Static
 
 from genie_core.errors import GenieError
@@ -24,25 +26,29 @@ from genie_tui.action import Scope
 from genie_tui.keymap import bindings
 from genie_tui.opening import Opening, RejoinRoom, ReplayRoom, ResumeRoom
 from genie_tui.screens.session_desk import SessionDesk
-from genie_tui.screens.session_look import SessionLook
-from genie_tui.screens.session_search import SessionSearch
-from genie_tui.widgets.session_list import SessionHead, SessionList
-from genie_tui.widgets.session_preview import SessionPreview
+from genie_tui.widgets.session_list import SessionList, SessionListHeader
+from genie_tui.widgets.session_preview import SessionPreview, brief
 from genie_tui.widgets.too_small import TooSmall
 
 WATCH: Final = 3.0
-"""Seconds after which it is looked again who has which sessions open."""
+"""Seconds between two looks at who has which sessions open."""
+
+PAUSE: Final = 0.25
+"""Seconds without a key after which all sessions are searched."""
+
+SHORTEST: Final = 2
+"""Letters that a search needs at least."""
 
 
 class SessionsScreen(Screen[None]):
-    """Lists what a `SessionService` has. All of its work with files is done in threads."""
+    """Lists the sessions of a `SessionService`, which reads files: it is called in threads."""
 
     CSS_PATH = "sessions.tcss"
     AUTO_FOCUS = "SessionList"
     BINDINGS = bindings(Scope.SESSIONS)
 
     class Chosen(Message):
-        """The person wants into a session, or to watch it."""
+        """The person wants to open a session, or to watch it."""
 
         def __init__(self, opening: Opening | ReplayRoom) -> None:
             super().__init__()
@@ -52,11 +58,10 @@ class SessionsScreen(Screen[None]):
         super().__init__()
         self._store = store
         self._desk = SessionDesk(self, store, clock)
-        self._look = SessionLook(self, store)
-        self._search = SessionSearch(self, store, self._is_listed, self._found)
         self._rows: dict[str, SessionRow] = {}
         self._sort = Sort.ACTIVITY
         self._text = ""
+        self._pause: Timer | None = None
         self._picked = False
 
     def compose(self) -> ComposeResult:
@@ -69,10 +74,10 @@ class SessionsScreen(Screen[None]):
         yield Static(id="sessions-note", markup=False)
         with Horizontal(id="sessions-middle"):
             with Vertical(id="sessions-table"):
-                yield SessionHead()
+                yield SessionListHeader()
                 yield Static(id="sessions-none", markup=False)
                 yield SessionList(find=self.action_find)
-            yield SessionPreview()
+            yield SessionPreview(self._store.last_lines)
         yield Static(id="sessions-about", markup=False)
         yield Footer(show_command_palette=False, compact=True)
 
@@ -125,7 +130,7 @@ class SessionsScreen(Screen[None]):
     def _arrange(self) -> None:
         rows = arrange(self._rows.values(), self._text, self._sort)
         self._list.show_rows(rows)
-        self.query_one(SessionHead).sort = self._sort
+        self.query_one(SessionListHeader).sort = self._sort
         total = counted(len(self._rows), "session")
         count = f"{len(rows):,} of {total}" if self._text.strip() else total
         self.query_one("#sessions-count", Static).update(Content(count), layout=False)
@@ -157,12 +162,38 @@ class SessionsScreen(Screen[None]):
         self._text, self._picked = event.value, False
         self._arrange()
         self._list.action_go(0)
-        self._search.look_for(event.value)
+        self._search_soon()
 
-    def _is_listed(self, id_: str) -> bool:
-        return any(row.id == id_ for row in self._list.rows)
+    def _search_soon(self) -> None:
+        """Search once no key comes for a moment; a text that is too short finds nothing."""
+        if self._pause is not None:
+            self._pause.stop()
+        if len(self._text.strip()) < SHORTEST:
+            self.workers.cancel_group(self, "searching")
+            self._show_hits((), "")
+        else:
+            self._pause = self.set_timer(PAUSE, self._search)
 
-    def _found(self, hits: Sequence[SearchHit], heading: str, note: str = "") -> None:
+    @work(exclusive=True, group="searching")
+    async def _search(self) -> None:
+        text = self._text
+        self._show_hits((), "searching in all sessions…")
+        try:
+            found = await asyncio.to_thread(self._store.search, text, partial(self._wants, text))
+        except GenieError as error:
+            if self.is_running:
+                self._show_hits((), "", str(error))
+            return
+        if self.is_running:  # else the list is gone already
+            listed = {row.id for row in self._list.rows}
+            hits = tuple(hit for hit in found.hits if hit.seq or hit.session not in listed)
+            heading = "found in sessions" if hits else "nothing like it was said"
+            self._show_hits(hits, heading, " · ".join(found.notes))
+
+    def _wants(self, text: str) -> bool:
+        return self.is_running and self._text == text
+
+    def _show_hits(self, hits: Sequence[SearchHit], heading: str, note: str = "") -> None:
         self._list.show_hits(hits, heading)
         self._say(note or self._past_limits())
         self._show_nothing()
@@ -190,8 +221,8 @@ class SessionsScreen(Screen[None]):
         self._sort = self._sort.after()
         self._arrange()
 
-    @on(SessionHead.Picked)
-    def _sort_by(self, message: SessionHead.Picked) -> None:
+    @on(SessionListHeader.Picked)
+    def _sort_by(self, message: SessionListHeader.Picked) -> None:
         self._sort = message.sort
         self._arrange()
 
@@ -208,10 +239,11 @@ class SessionsScreen(Screen[None]):
     @on(SessionList.Moved)
     def _moved(self, message: SessionList.Moved) -> None:
         item = message.item
-        if isinstance(item, SearchHit):
-            self._look.show(self._rows.get(item.session), item)
-        else:
-            self._look.show(item)
+        hit = item if isinstance(item, SearchHit) else None
+        row = self._rows.get(item.session) if isinstance(item, SearchHit) else item
+        about = Content("") if row is None else brief(row)
+        self.query_one("#sessions-about", Static).update(about)
+        self.query_one(SessionPreview).show(row, hit)
 
     @on(SessionList.Chosen)
     def _open(self, message: SessionList.Chosen) -> None:

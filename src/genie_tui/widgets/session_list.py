@@ -4,7 +4,9 @@ Drawn line by line, so that a thousand sessions cost no more than those in view.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Final, TypeAlias
 
 from rich.segment import Segment
@@ -20,12 +22,30 @@ from textual.widget import Widget
 
 from genie_core.sessions.listing import SessionRow, Sort
 from genie_core.sessions.search.documents import SearchHit
+from genie_core.sessions.search.query import Snippet
+from genie_core.text.format import ago, file_size, short_count
+from genie_core.text.safe import visible_line
 from genie_tui.action import Scope
 from genie_tui.keymap import bindings, by_key
-from genie_tui.widgets.session_columns import head, line, sort_at
-from genie_tui.widgets.session_hit import HIT_LINES, hit_lines
 
 Item: TypeAlias = SessionRow | SearchHit
+
+LEAST_TITLE: Final = 18
+"""Least width of a title."""
+
+StyleOf: TypeAlias = Callable[[str], Style]
+"""Returns the style of a part of the list by its name."""
+
+HIT_LINES: Final = 2
+
+_HIT_WORDS: Final = {
+    "title": "its title",
+    "message": "by {by}",
+    "answer": "answer of {by}",
+    "decision": "decision for {by}",
+    "approval": "tool call for {by}",
+    "failure": "failure for {by}",
+}
 
 STYLES: Final = (
     *("head", "sorted", "title", "muted", "tag", "unread", "parked", "trouble", "open", "cursor"),
@@ -38,9 +58,9 @@ _FIND_KEYS: Final = frozenset(
 
 
 class SessionList(ScrollView, can_focus=True):
-    """Rows of one line and hits of two. The selected one stays selected while others change.
+    """Sessions of one line and hits of two. The selected one stays selected while others change.
 
-    `find` is called for the key that leads to where one types.
+    `find` is called for the key that leads to the search input.
     """
 
     ALLOW_SELECT = False
@@ -48,17 +68,17 @@ class SessionList(ScrollView, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = bindings(Scope.SESSION_LIST)
 
     cursor: reactive[int] = reactive(0)
-    """Place of the selected one among the sessions and hits."""
+    """Index of the selected one among sessions and hits."""
 
     class Moved(Message):
-        """Another one is selected, or none."""
+        """Another session or hit is selected, or none."""
 
         def __init__(self, item: Item | None) -> None:
             super().__init__()
             self.item = item
 
     class Chosen(Message):
-        """The person wants into the selected one."""
+        """The person wants to open the selected session or hit."""
 
         def __init__(self, item: Item) -> None:
             super().__init__()
@@ -82,12 +102,12 @@ class SessionList(ScrollView, can_focus=True):
 
     @property
     def hits(self) -> Sequence[SearchHit]:
-        """What was found in sessions, the best first."""
+        """The hits in sessions, the best first."""
         return self._hits
 
     @property
     def selected(self) -> Item | None:
-        """What is under the cursor."""
+        """The session or hit under the cursor."""
         if self.cursor < len(self._rows):
             return self._rows[self.cursor]
         place = self.cursor - len(self._rows)
@@ -117,9 +137,9 @@ class SessionList(ScrollView, can_focus=True):
         self._keep_in_view()
 
     def on_key(self, event: events.Key) -> None:
-        """Let no letter that is typed fast after the key for finding be taken for a command.
+        """Keep letters that are typed fast after the search key from running commands.
 
-        Bindings are looked for only once a key has bubbled up, and others may follow it by then.
+        Bindings are looked up only once a key has bubbled up, and more keys may follow by then.
         """
         focused = self.screen.focused
         if focused is not None and focused is not self:  # it moved after this key was sent here
@@ -167,9 +187,9 @@ class SessionList(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """Draw one line of the list."""
         width, number = self.scrollable_content_region.width, y + self.scroll_offset.y
-        base = self.rich_style
+        base, style = self.rich_style, partial(_style, self)
         if number < len(self._rows):
-            strip = line(self._rows[number], width, self._clock(), self._style)
+            strip = session_line(self._rows[number], width, self._clock(), style)
             current = number == self.cursor
         else:
             place, inside = divmod(number - len(self._rows) - 1, HIT_LINES)
@@ -178,7 +198,7 @@ class SessionList(ScrollView, can_focus=True):
             if place < 0:
                 strip, current = self._heading_line(inside), False
             else:
-                strip = hit_lines(self._hits[place], width, self._clock(), self._style)[inside]
+                strip = hit_lines(self._hits[place], width, self._clock(), style)[inside]
                 current = place == self.cursor - len(self._rows)
         if current:
             base = self.get_component_rich_style("sessions--cursor")
@@ -187,7 +207,7 @@ class SessionList(ScrollView, can_focus=True):
     def _heading_line(self, inside: int) -> Strip:
         if inside < HIT_LINES - 1:
             return Strip([])
-        return Strip([Segment(self._heading, self._style("heading"))])
+        return Strip([Segment(self._heading, _style(self, "heading"))])
 
     @property
     def _count(self) -> int:
@@ -204,7 +224,7 @@ class SessionList(ScrollView, can_focus=True):
         return place if behind < 0 else len(self._rows) + 1 + behind * HIT_LINES
 
     def _laid_out(self, kept: Item | None) -> None:
-        """Take up the selection again where it is by now."""
+        """Restore the selection where it is by now."""
         items: list[Item] = [*self._rows, *self._hits]
         place = next((at for at, item in enumerate(items) if _same(item, kept)), None)
         if place is None:
@@ -226,12 +246,8 @@ class SessionList(ScrollView, can_focus=True):
         elif y + lines > top + height:
             self.scroll_to(y=y + lines - height, animate=False, force=True)
 
-    def _style(self, name: str) -> Style:
-        style = self.get_component_rich_style(f"sessions--{name}")
-        return Style(color=style.color, bold=style.bold, italic=style.italic)
 
-
-class SessionHead(Widget):
+class SessionListHeader(Widget):
     """The line above the list that names its columns."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = SessionList.COMPONENT_CLASSES
@@ -239,7 +255,7 @@ class SessionHead(Widget):
     sort: reactive[Sort] = reactive(Sort.ACTIVITY)
 
     class Picked(Message):
-        """A column was clicked by which the list can be sorted."""
+        """The person clicked a column that the list can be sorted by."""
 
         def __init__(self, sort: Sort) -> None:
             super().__init__()
@@ -257,20 +273,169 @@ class SessionHead(Widget):
         width = self.content_size.width - 1
         base = self.rich_style
         return (
-            head(width, self.sort, self._style)
+            header_line(width, self.sort, partial(_style, self))
             .apply_style(base)
             .adjust_cell_length(self.content_size.width, base)
         )
 
-    def _style(self, name: str) -> Style:
-        style = self.get_component_rich_style(f"sessions--{name}")
-        return Style(color=style.color, bold=style.bold)
+
+def _style(widget: Widget, name: str) -> Style:
+    style = widget.get_component_rich_style(f"sessions--{name}")
+    return Style(color=style.color, bold=style.bold, italic=style.italic)
 
 
 def _same(item: Item, kept: Item | None) -> bool:
-    """Whether it is the same session or hit, whatever has changed about it."""
+    """Whether two items are the same session or hit, possibly changed."""
     if isinstance(item, SessionRow) and isinstance(kept, SessionRow):
         return item.id == kept.id
     if isinstance(item, SearchHit) and isinstance(kept, SearchHit):
         return (item.session, item.seq) == (kept.session, kept.seq)
     return False
+
+
+# Columns
+
+
+@dataclass(frozen=True, slots=True)
+class SessionColumn:
+    """A column of the list; one without a width takes the rest."""
+
+    name: str
+    width: int
+    sort: Sort | None = None
+    right: bool = False
+
+
+_NAME: Final = SessionColumn("title", 0, Sort.TITLE)
+_NEWS: Final = SessionColumn("new", 12, Sort.UNREAD)
+_OTHERS: Final = (
+    SessionColumn("activity", 11, Sort.ACTIVITY, right=True),
+    _NEWS,
+    SessionColumn("size", 8, Sort.SIZE, right=True),
+    SessionColumn("people", 18),
+)
+"""In the order in which they are given room."""
+
+_ORDER: Final = ("title", "people", "activity", "size", "new")
+
+
+def columns(width: int) -> list[SessionColumn]:
+    """Return the columns that fit, with a space between them, the title as wide as possible."""
+    rest = width - LEAST_TITLE
+    chosen: list[SessionColumn] = []
+    for column in _OTHERS:
+        if column.width + 1 <= rest:
+            rest -= column.width + 1
+            chosen.append(column)
+    chosen.append(SessionColumn(_NAME.name, LEAST_TITLE + max(rest, 0), _NAME.sort))
+    return sorted(chosen, key=lambda column: _ORDER.index(column.name))
+
+
+def sort_at(width: int, x: int) -> Sort | None:
+    """Return what the column at a place of the header sorts by, if it does."""
+    start = 0
+    for column in columns(width):
+        if start <= x < start + column.width:
+            return column.sort
+        start += column.width + 1
+    return None
+
+
+def header_line(width: int, sort: Sort, style: StyleOf) -> Strip:
+    """Draw the names of the columns, and mark the one that the list is sorted by."""
+    cells = []
+    for column in columns(width):
+        chosen = column.sort is sort
+        name = f"{column.name} {'▴' if sort is Sort.TITLE else '▾'}" if chosen else column.name
+        cells.append(_cell([(name, style("sorted" if chosen else "head"))], column))
+    return _beside(cells, width)
+
+
+def session_line(row: SessionRow, width: int, now: float, style: StyleOf) -> Strip:
+    """Draw a session in one line."""
+    return _beside(
+        [_cell(_parts(row, column.name, now, style), column) for column in columns(width)], width
+    )
+
+
+def _parts(row: SessionRow, name: str, now: float, style: StyleOf) -> list[tuple[str, Style]]:
+    muted = style("muted")
+    match name:
+        case "title":
+            return list(_title(row, style))
+        case "people":
+            names = ", ".join(map(visible_line, row.names))
+            return [(names or (f"{row.people:,}" if row.people else ""), muted)]
+        case "activity":
+            return [(ago(now - row.last_activity), muted)]
+        case "size":
+            return [("…" if row.size is None else file_size(row.size), muted)]
+        case _:
+            return list(_news(row, style))
+
+
+def _title(row: SessionRow, style: StyleOf) -> Iterator[tuple[str, Style]]:
+    if row.note or row.due:
+        yield "! ", style("trouble")
+    yield visible_line(row.title) or "(no title)", style("title")
+    for tag in row.tags:
+        yield f" #{visible_line(tag)}", style("tag")
+
+
+def _news(row: SessionRow, style: StyleOf) -> Iterator[tuple[str, Style]]:
+    if row.parked:
+        yield f"▲{short_count(row.parked)} ", style("parked")
+    if row.holder is not None:
+        by = "" if row.parked else f" by {row.holder.who}"
+        yield f"open{by}", style("open")
+    if row.unread:
+        yield f"{short_count(row.unread)} new", style("unread")
+
+
+def fitted(parts: Iterable[tuple[str, Style]], width: int) -> Strip:
+    """Join texts in several styles, and cut them at a width."""
+    strip = Strip([Segment(text, style) for text, style in parts if text])
+    if strip.cell_length <= width:
+        return strip
+    cut = list(strip.crop(0, max(width - 1, 0)))
+    return Strip([*cut, Segment("…", cut[-1].style if cut else None)])
+
+
+def _cell(parts: list[tuple[str, Style]], column: SessionColumn) -> list[Segment]:
+    shown = fitted(parts, column.width)
+    blank = Segment(" " * (column.width - shown.cell_length))
+    return [blank, *shown] if column.right else [*shown, blank]
+
+
+def _beside(cells: list[list[Segment]], width: int) -> Strip:
+    parts: list[Segment] = []
+    for number, cell in enumerate(cells):
+        parts += [Segment(" "), *cell] if number else cell
+    return Strip(parts).crop(0, width)
+
+
+# Hits
+
+
+def hit_lines(hit: SearchHit, width: int, now: float, style: StyleOf) -> list[Strip]:
+    """Draw a hit in exactly `HIT_LINES` lines."""
+    muted = style("muted")
+    about = _HIT_WORDS[hit.kind].format(by=visible_line(hit.by))
+    where = [
+        (visible_line(hit.title) or "(no title)", style("title")),
+        (f"  {about} · {ago(now - hit.at)}", muted),
+    ]
+    found = style("found")
+    parts = ((text, found if is_match else muted) for text, is_match in snippet_parts(hit.snippet))
+    says = [("  ", muted), *parts]
+    return [fitted(where, width), fitted(says, width)]
+
+
+def snippet_parts(snippet: Snippet) -> Iterator[tuple[str, bool]]:
+    """Yield a snippet in parts that are safe to show, and whether each is a match."""
+    at = 0
+    for low, high in snippet.marks:
+        yield visible_line(snippet.text[at:low]), False
+        yield visible_line(snippet.text[low:high]), True
+        at = high
+    yield visible_line(snippet.text[at:]), False

@@ -1,17 +1,23 @@
-"""What one session is and how it ended, beside the list of all."""
+"""The preview of a session beside the list: its facts and its last messages."""
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final
 
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
+from textual.timer import Timer
 from textual.widgets import Static
 
+from genie_core.errors import GenieError
 from genie_core.sessions.listing import OpenMode, SessionRow
 from genie_core.sessions.search.documents import SearchHit
 from genie_core.sessions.transcript import TranscriptLine
 from genie_core.text.format import counted, file_size, local_time
 from genie_core.text.safe import visible, visible_line
+from genie_tui.widgets.session_list import snippet_parts
 
 _WAYS = {
     OpenMode.HOST: "yours to host",
@@ -20,8 +26,21 @@ _WAYS = {
 }
 
 
+REST: Final = 0.08
+"""Seconds on a session after which its last messages are read."""
+
+
 class SessionPreview(Vertical):
-    """Facts above, which stay in view, and the last messages below."""
+    """Facts above, which stay in view, and the last messages below.
+
+    `last_lines` reads the last messages of a session by its id. It is called in a thread.
+    """
+
+    def __init__(self, last_lines: Callable[[str], Sequence[TranscriptLine]]) -> None:
+        super().__init__()
+        self._last_lines = last_lines
+        self._row: SessionRow | None = None
+        self._rest: Timer | None = None
 
     def compose(self) -> ComposeResult:
         """Both parts; they are empty at first."""
@@ -29,27 +48,44 @@ class SessionPreview(Vertical):
         with VerticalScroll(id="preview-scroll", can_focus=False):
             yield Static(id="preview-lines", markup=False)
 
-    def show_session(self, row: SessionRow | None, hit: SearchHit | None = None) -> None:
-        """Tell what is known of a session, and what was found in it, without reading its log."""
+    def show(self, row: SessionRow | None, hit: SearchHit | None = None) -> None:
+        """Show the facts of a session, and below the hit in it or else, soon, its last messages."""
+        self._row = row if hit is None else None
         facts = Content("") if row is None else _facts(row)
         self.query_one("#preview-facts", Static).update(facts)
         below = Content("") if hit is None else _hit(hit)
         self.query_one("#preview-lines", Static).update(below)
+        if self._rest is not None:
+            self._rest.stop()
+        if self._row is not None:
+            self._rest = self.set_timer(REST, partial(self._begin, self._row))
 
-    def show_lines(self, lines: Sequence[TranscriptLine]) -> None:
-        """Show the last messages, the very last in view."""
+    def _begin(self, row: SessionRow) -> None:
+        if self.display:
+            self.run_worker(self._read(row), exclusive=True)
+
+    async def _read(self, row: SessionRow) -> None:
+        try:
+            lines = await asyncio.to_thread(self._last_lines, row.id)
+        except GenieError as error:
+            if self._shows(row):
+                shown = Content.styled(visible_line(str(error)), "$text-warning")
+                self.query_one("#preview-lines", Static).update(shown)
+        else:
+            if self._shows(row):
+                self._show_lines(lines)
+
+    def _shows(self, row: SessionRow) -> bool:
+        return self.is_running and self._row is not None and self._row.id == row.id
+
+    def _show_lines(self, lines: Sequence[TranscriptLine]) -> None:
         self.query_one("#preview-lines", Static).update(_lines(lines))
         scroll = self.query_one("#preview-scroll", VerticalScroll)
         self.call_after_refresh(scroll.scroll_end, animate=False)
 
-    def show_trouble(self, text: str) -> None:
-        """Say why there are none."""
-        shown = Content.styled(visible_line(text), "$text-warning")
-        self.query_one("#preview-lines", Static).update(shown)
-
 
 def brief(row: SessionRow) -> Content:
-    """What the list itself does not say of a session, where there is no room for more."""
+    """Return in one line what the list does not show of a session."""
     past = f"past your limit: {row.due}" if row.due else ""
     held = f"open in {row.holder}" if row.holder is not None else ""
     parts = (visible_line(row.id), _way(row), held, visible_line(row.note), past)
@@ -93,18 +129,11 @@ def _tag(tag: str) -> Content:
 
 
 def _hit(hit: SearchHit) -> Content:
-    return Content.assemble(
-        ("\nenter opens the replay there\n\n", "$foreground-muted"), *_found(hit)
+    parts = (
+        (text, "bold $text-accent" if is_match else "")
+        for text, is_match in snippet_parts(hit.snippet)
     )
-
-
-def _found(hit: SearchHit) -> Iterable[tuple[str, str]]:
-    at, text = 0, hit.snippet.text
-    for low, high in hit.snippet.marks:
-        yield visible_line(text[at:low]), ""
-        yield visible_line(text[low:high]), "bold $text-accent"
-        at = high
-    yield visible_line(text[at:]), ""
+    return Content.assemble(("\nenter opens the replay there\n\n", "$foreground-muted"), *parts)
 
 
 def _lines(lines: Sequence[TranscriptLine]) -> Content:
@@ -122,6 +151,6 @@ def _lines(lines: Sequence[TranscriptLine]) -> Content:
 
 
 def _short(text: str) -> str:
-    """The beginning of what somebody said, as much as helps to remember it."""
+    """Return the beginning of a message, as much as helps to remember it."""
     cut = "\n".join(text.strip().splitlines()[:6])[:400]
     return cut if len(cut) == len(text.strip()) else f"{cut}…"

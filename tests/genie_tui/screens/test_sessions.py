@@ -33,8 +33,7 @@ from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.sessions import SessionsScreen
 from genie_tui.screens.settings import SettingsForm, SettingsScreen
 from genie_tui.widgets.picker import Picker
-from genie_tui.widgets.session_columns import line
-from genie_tui.widgets.session_list import SessionHead, SessionList
+from genie_tui.widgets.session_list import SessionList, SessionListHeader, session_line
 from genie_tui.widgets.session_preview import SessionPreview
 
 WIDE = (140, 40)
@@ -286,7 +285,7 @@ async def test_the_order_changes_by_key_and_the_selected_one_stays_so(recorded: 
         firsts = {}
         for _ in Sort:
             await pilot.press("s")
-            firsts[screen.query_one(SessionHead).sort] = titles(screen)[0]
+            firsts[screen.query_one(SessionListHeader).sort] = titles(screen)[0]
             assert rows.selected == chosen
         assert firsts[Sort.TITLE] == firsts[Sort.SIZE] == "alpha"
         assert firsts[Sort.UNREAD] == "Gamma"
@@ -297,9 +296,9 @@ async def test_a_click_on_a_column_sorts_by_it(recorded: Recorded) -> None:
     recorded.said("alpha", "hi", at=NOW - 20)
     async with listed(recorded, WIDE) as (screen, pilot):
         assert titles(screen) == ["Beta", "alpha"]
-        assert await pilot.click(SessionHead, offset=(3, 0))
+        assert await pilot.click(SessionListHeader, offset=(3, 0))
         await until(pilot, lambda: titles(screen) == ["alpha", "Beta"])
-        assert screen.query_one(SessionHead).sort is Sort.TITLE
+        assert screen.query_one(SessionListHeader).sort is Sort.TITLE
 
 
 async def test_the_last_messages_are_shown_beside_the_list(recorded: Recorded) -> None:
@@ -553,9 +552,9 @@ async def test_a_thousand_sessions_are_drawn_only_where_they_are_seen(
         def counted(*args: Any) -> Any:
             nonlocal count
             count += 1
-            return line(*args)
+            return session_line(*args)
 
-        monkeypatch.setattr("genie_tui.widgets.session_list.line", counted)
+        monkeypatch.setattr("genie_tui.widgets.session_list.session_line", counted)
         many = [SessionRow(str(n), f"Session {n}", size=1) for n in range(1_000)]
         rows.show_rows(many)
         hits = [SearchHit("5", "Session 5", 4, 4, NOW, "ann", "message", Snippet("x"))]

@@ -1,4 +1,4 @@
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -9,6 +9,7 @@ from textual.containers import VerticalScroll
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from genie_core.errors import GenieError
 from genie_core.sessions.listing import OpenMode, SessionRow
 from genie_core.sessions.lock import LockHolder
 from genie_core.sessions.search.documents import SearchHit
@@ -18,13 +19,26 @@ from genie_tui.widgets.session_preview import SessionPreview, brief
 
 
 class Stage(App[None]):
+    def __init__(self, lines: Sequence[TranscriptLine], trouble: str) -> None:
+        super().__init__()
+        self.lines = lines
+        self.trouble = trouble
+
     def compose(self) -> ComposeResult:
-        yield SessionPreview()
+        yield SessionPreview(self.last_lines)
+
+    def last_lines(self, session: str) -> Sequence[TranscriptLine]:
+        assert session == "a"
+        if self.trouble:
+            raise GenieError(self.trouble)
+        return self.lines
 
 
 @asynccontextmanager
-async def stage() -> AsyncIterator[tuple[SessionPreview, Pilot[Any]]]:
-    app = Stage()
+async def stage(
+    lines: Sequence[TranscriptLine] = (), trouble: str = ""
+) -> AsyncIterator[tuple[SessionPreview, Pilot[Any]]]:
+    app = Stage(lines, trouble)
     async with app.run_test() as pilot:
         yield app.query_one(SessionPreview), pilot
 
@@ -49,7 +63,7 @@ async def test_a_session_is_described() -> None:
         due="no activity for 30 days",
     )
     async with stage() as (preview, _):
-        preview.show_session(row)
+        preview.show(row)
         text = shown(preview)
         for part in (
             *("Garden [/red]␛[2J", "2026-a", "hosted by bob⟨U+202E⟩", "ann, bob"),
@@ -58,9 +72,9 @@ async def test_a_session_is_described() -> None:
         ):
             assert part in text
         assert "open in" not in text
-        preview.show_session(replace(row, holder=LockHolder(7, "bob\u202e")))
+        preview.show(replace(row, holder=LockHolder(7, "bob\u202e")))
         assert "open in process 7 of bob" in shown(preview)
-        preview.show_session(None)
+        preview.show(None)
         assert shown(preview).strip() == ""
 
 
@@ -73,26 +87,26 @@ def test_in_one_line_there_is_what_the_list_does_not_say() -> None:
 
 
 async def test_the_last_messages_are_shown_as_they_are_and_long_ones_in_part() -> None:
-    async with stage() as (preview, _):
-        preview.show_session(SessionRow("a", "Garden"))
-        preview.show_lines(
-            [TranscriptLine(1, 0.0, "ann", "[b]hi\x07"), TranscriptLine(2, 0.0, "bob", "x" * 1_000)]
-        )
-        text = shown(preview)
-        assert "[b]hi␇" in text
-        assert text.count("x") < 500
-        preview.show_lines([])
-        assert "nothing was said" in shown(preview)
-        preview.show_trouble("events.jsonl can't be read")
-        assert "can't be read" in shown(preview)
+    lines = [TranscriptLine(1, 0.0, "ann", "[b]hi\x07"), TranscriptLine(2, 0.0, "bob", "x" * 1_000)]
+    async with stage(lines) as (preview, pilot):
+        preview.show(SessionRow("a", "Garden"))
+        await until(pilot, lambda: "[b]hi␇" in shown(preview))
+        assert shown(preview).count("x") < 500
+
+
+async def test_a_session_without_messages_or_with_a_broken_log_says_so() -> None:
+    async with stage() as (preview, pilot):
+        preview.show(SessionRow("a", "Garden"))
+        await until(pilot, lambda: "nothing was said" in shown(preview))
+    async with stage(trouble="events.jsonl can't be read\x1b") as (preview, pilot):
+        preview.show(SessionRow("a", "Garden"))
+        await until(pilot, lambda: "can't be read␛" in shown(preview))
 
 
 async def test_the_facts_stay_in_view_above_many_messages() -> None:
-    async with stage() as (preview, pilot):
-        preview.show_session(SessionRow("a", "Garden"))
-        preview.show_lines(
-            [TranscriptLine(seq, 0.0, "ann", f"message {seq}") for seq in range(1, 40)]
-        )
+    lines = [TranscriptLine(seq, 0.0, "ann", f"message {seq}") for seq in range(1, 40)]
+    async with stage(lines) as (preview, pilot):
+        preview.show(SessionRow("a", "Garden"))
         scroll = preview.query_one("#preview-scroll", VerticalScroll)
         await until(pilot, lambda: 0 < scroll.max_scroll_y == scroll.scroll_y)
         facts = preview.query_one("#preview-facts")
@@ -104,5 +118,5 @@ async def test_of_a_hit_its_surroundings_are_shown() -> None:
         "a", "Garden", 4, 4, 0.0, "ann", "message", Snippet("plant [b]apples", ((9, 15),))
     )
     async with stage() as (preview, _):
-        preview.show_session(SessionRow("a", "Garden"), hit)
+        preview.show(SessionRow("a", "Garden"), hit)
         assert "plant [b]apples" in shown(preview)
