@@ -1,4 +1,4 @@
-"""The agents that work on a message, as a tree: who directs whom, and what each is at now."""
+"""The agents of a run as a tree: which agent directs which, and what each is doing."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,10 +15,10 @@ WORKS: Final = "$text-accent"
 DONE: Final = "$foreground-muted"
 
 MOST: Final = 24
-"""Agents of one run that are followed; what others claim beyond that is no tree for a person."""
+"""Agents of one run that are followed at most."""
 
 LONGEST: Final = 240
-"""Characters of a path; a deeper one is not followed."""
+"""Characters of a path at most; a deeper agent is not followed."""
 
 _BUSY: Final[dict[What, str]] = {
     "asking": "◐ waits for its model",
@@ -29,12 +29,12 @@ _BUSY: Final[dict[What, str]] = {
     "note": "◐ works",
 }
 _OWN_WORK: Final = frozenset({"asking", "thinking", "writing"})
-"""What an agent is at only when the agents that it directs have answered."""
+"""States of an agent that mean that the agents below it have answered."""
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
-    """One agent in the tree. `doing` says what it is at, in the theme's colour `tone`."""
+class AgentRow:
+    """One agent in the tree. `doing` says what it does, in the theme's colour `tone`."""
 
     path: str
     depth: int
@@ -51,44 +51,41 @@ class _Report:
 
 
 @dataclass(slots=True)
-class AgentsAtWork:
-    """What the agents of a room report, for as long as they work.
-
-    Only what runs is known: an agent that is never used is in no tree.
-    """
+class RunningAgents:
+    """The latest report of each agent that takes part in a run."""
 
     _reports: dict[int, dict[str, _Report]] = field(default_factory=dict)
     _number: int = 0
 
     def report(self, message: int, agent: str, what: What, detail: str) -> None:
-        """Take note of what an agent is at in the run for a message."""
+        """Record what an agent is doing in the run for a message."""
         reports = self._reports.setdefault(message, {})
         if what != "note" and (agent in reports or len(reports) < MOST):
             self._number += 1
             reports[agent] = _Report(what, detail, self._number)
 
     def forget_ended(self, state: RoomState) -> None:
-        """Drop what was reported of runs that have ended."""
+        """Forget the reports of runs that have ended."""
         for message in [each for each in self._reports if each not in state.running]:
             del self._reports[message]
 
-    def of(self, state: RoomState, person: str) -> list[Branch]:
-        """The trees of all that a person's engine runs, if there is more than one agent in them."""
-        branches: list[Branch] = []
+    def rows(self, state: RoomState, person: str) -> list[AgentRow]:
+        """Return the trees of a person's runs, without those of a single agent."""
+        rows: list[AgentRow] = []
         for exchange in state.running.values():
             if exchange.handler == person:
                 tree = self._tree(state, exchange)
-                branches += tree if len(tree) > 1 else []
-        return branches
+                rows += tree if len(tree) > 1 else []
+        return rows
 
-    def _tree(self, state: RoomState, exchange: MessageThread) -> list[Branch]:
+    def _tree(self, state: RoomState, exchange: MessageThread) -> list[AgentRow]:
         reports = self._reports.get(exchange.seq, {})
         asked = [state.proposals[each] for each in exchange.proposals]
         waiting = {
             each.agent: each for each in asked if each.id in exchange.waiting and not each.unasked
         }
         return [
-            Branch(path, depth_of(path), label_of(path), *_doing(path, reports, waiting))
+            AgentRow(path, depth_of(path), label_of(path), *_doing(path, reports, waiting))
             for path in in_order([*reports, *(each.agent for each in asked)])
         ]
 
@@ -107,14 +104,14 @@ def _doing(
 
 
 def _is_done(path: str, report: _Report | None, reports: dict[str, _Report]) -> bool:
-    """Whether one of those above has gone on with its own work since this one was heard of."""
+    """Whether an agent above has reported work of its own since the last report of this one."""
     last = report.number if report is not None else 0
     above = (reports.get(each) for each in _above(path))
     return any(each and each.what in _OWN_WORK and each.number > last for each in above)
 
 
 def in_order(paths: Iterable[str]) -> list[str]:
-    """Each path once, and those above it, so that each comes right below what directs it."""
+    """Return each path once, with those above it, in the order of a tree."""
     children: dict[str, dict[str, None]] = {}
     for path in list(dict.fromkeys(paths))[:MOST]:
         if path not in (SYSTEM, REASONER) and 0 < len(path) <= LONGEST:
@@ -130,12 +127,12 @@ def in_order(paths: Iterable[str]) -> list[str]:
 
 
 def depth_of(path: str) -> int:
-    """How many agents direct this one."""
+    """Return how many agents are above this one."""
     return 0 if path == SYSTEM else 1 + path.count("/")
 
 
 def label_of(path: str) -> str:
-    """What an agent is called in a tree."""
+    """Return the name of an agent in a tree; safe to show."""
     return "genie" if path == SYSTEM else visible_line(path.rpartition("/")[2])
 
 
@@ -147,7 +144,7 @@ def agent_path(path: str) -> str:
 
 
 def stems(depths: Sequence[int]) -> list[str]:
-    """The lines that lead to each branch of a tree, given how deep it is."""
+    """Return the lines that lead to each row of a tree, given the depths."""
     drawn: list[str] = []
     for place, depth in enumerate(depths):
         later = depths[place + 1 :]
@@ -158,12 +155,12 @@ def stems(depths: Sequence[int]) -> list[str]:
 
 
 def _goes_on(later: Sequence[int], level: int) -> bool:
-    """Whether another branch of this level comes before the tree returns to one above."""
+    """Whether another row of this level comes before the tree returns to one above."""
     return next((depth == level for depth in later if depth <= level), False)
 
 
 def _above(path: str) -> list[str]:
-    """The agents that a path leads through, the nearest one first."""
+    """Return the paths of the agents above, the nearest one first."""
     if path == SYSTEM:
         return []
     steps = path.split("/")

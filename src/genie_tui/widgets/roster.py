@@ -10,7 +10,7 @@ from genie_core.room.state.members import Person, Presence
 from genie_core.room.state.room_state import RoomState
 from genie_core.runtime.progress import What
 from genie_core.text.safe import visible_line
-from genie_tui.widgets.agent_tree import AgentsAtWork, stems
+from genie_tui.widgets.agent_tree import RunningAgents, stems
 from genie_tui.widgets.key_words import key_words
 
 NAMES: Final = (12, 24)
@@ -42,7 +42,7 @@ class Roster(Static):
         self._state = RoomState()
         self._me = ""
         self._typing: frozenset[str] = frozenset()
-        self._at_work = AgentsAtWork()
+        self._agents = RunningAgents()
         self.border_title = "People"
 
     def bind_state(self, state: RoomState, me: str) -> None:
@@ -58,12 +58,12 @@ class Roster(Static):
 
     def show_progress(self, message: int, agent: str, what: What, detail: str) -> None:
         """Take note of what an agent is at in the run for a message."""
-        self._at_work.report(message, agent, what, detail)
+        self._agents.report(message, agent, what, detail)
         self.refresh_people()
 
     def refresh_people(self) -> None:
         """Look again at who is here."""
-        self._at_work.forget_ended(self._state)
+        self._agents.forget_ended(self._state)
         here = self._state.present()
         away = [person for person in self._state.people.values() if not person.present]
         lines: list[Content] = []
@@ -121,15 +121,15 @@ class Roster(Static):
         return Content.assemble(start, self._rest(person, width - start.cell_length))
 
     def _tree(self, person: Person) -> list[Content]:
-        branches = self._at_work.of(self._state, person.name)
+        rows = self._agents.rows(self._state, person.name)
         width = max(self.content_size.width, NAMES[1])
         return [
             Content.assemble(
                 (f"  {stem}", "$foreground-muted"),
-                (f"{branch.label} ", "$text-secondary"),
-                (visible_line(branch.doing), branch.tone),
+                (f"{row.label} ", "$text-secondary"),
+                (visible_line(row.doing), row.tone),
             ).truncate(width, ellipsis=True)
-            for stem, branch in zip(stems([each.depth for each in branches]), branches, strict=True)
+            for stem, row in zip(stems([each.depth for each in rows]), rows, strict=True)
         ]
 
     def _rest(self, person: Person, room: int) -> Content:

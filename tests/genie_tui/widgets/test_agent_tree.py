@@ -10,7 +10,7 @@ from genie_core.room.protocol.events import (
 from genie_tui.widgets.agent_tree import (
     LONGEST,
     MOST,
-    AgentsAtWork,
+    RunningAgents,
     agent_path,
     depth_of,
     in_order,
@@ -26,8 +26,8 @@ def working(seat: ScriptedSeat) -> int:
     return seq
 
 
-def shown(work: AgentsAtWork, seat: ScriptedSeat) -> list[tuple[str, str]]:
-    return [(each.label, each.doing) for each in work.of(seat.state, "ann")]
+def shown(work: RunningAgents, seat: ScriptedSeat) -> list[tuple[str, str]]:
+    return [(each.label, each.doing) for each in work.rows(seat.state, "ann")]
 
 
 def test_each_agent_stands_below_the_one_that_directs_it() -> None:
@@ -45,13 +45,13 @@ def test_each_agent_stands_below_the_one_that_directs_it() -> None:
 
 
 def test_an_agent_alone_is_no_tree() -> None:
-    seat, work = ScriptedSeat(), AgentsAtWork()
+    seat, work = ScriptedSeat(), RunningAgents()
     work.report(working(seat), "system", "asking", "")
     assert shown(work, seat) == []
 
 
 def test_it_is_told_what_each_is_at_and_whose_approval_it_waits_for() -> None:
-    seat, work = ScriptedSeat(), AgentsAtWork()
+    seat, work = ScriptedSeat(), RunningAgents()
     seq = working(seat)
     work.report(seq, "system", "asking", "")
     work.report(seq, "system", "calling", "run_subagent")
@@ -70,27 +70,27 @@ def test_it_is_told_what_each_is_at_and_whose_approval_it_waits_for() -> None:
         ("researcher:1a", "✓ done"),
         ("coder:2b", "✓ done"),
     ]
-    assert work.of(seat.state, "bob") == []
+    assert work.rows(seat.state, "bob") == []
 
 
 def test_what_ended_is_forgotten() -> None:
-    seat, work = ScriptedSeat(), AgentsAtWork()
+    seat, work = ScriptedSeat(), RunningAgents()
     seq = working(seat)
     work.report(seq, "coder:2b", "thinking", "")
     assert shown(work, seat)
     seat.feed(AnswerPosted(seq, "done"), by="ann")
     work.forget_ended(seat.state)
     assert shown(work, seat) == []
-    assert work == AgentsAtWork(_number=1)
+    assert work == RunningAgents(_number=1)
 
 
 def test_claims_beyond_all_measure_are_no_tree() -> None:
-    seat, work = ScriptedSeat(), AgentsAtWork()
+    seat, work = ScriptedSeat(), RunningAgents()
     seq = working(seat)
     for number in range(100):
         work.report(seq, f"a:{number}", "thinking", "")
     work.report(seq, "/".join(["a:1"] * LONGEST), "thinking", "")
-    assert len(work.of(seat.state, "ann")) <= MOST + 1
+    assert len(work.rows(seat.state, "ann")) <= MOST + 1
     assert in_order(["/".join(["a:1"] * LONGEST)]) == ["system"]
 
 

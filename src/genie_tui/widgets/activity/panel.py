@@ -14,12 +14,12 @@ from genie_tui.widgets.activity.ledger_rows import LedgerRow, RowFilter, details
 
 
 class ActivityPanel(Vertical):
-    """Shows what was decided and why. `-found` and `-detailed` open the two optional parts."""
+    """The ledger with its filters. The classes `-found` and `-detailed` open the optional parts."""
 
     BINDINGS = bindings(Scope.ACTIVITY)
 
     class Left(Message):
-        """The person is done here."""
+        """The person leaves the panel."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,11 +49,11 @@ class ActivityPanel(Vertical):
 
     @property
     def text_found(self) -> str:
-        """The text that rows are shown for; empty for all."""
+        """The text that rows must contain; empty for all."""
         return self.query_one("#ledger-find", Input).value
 
     def show_only(self, rows: RowFilter, text: str) -> None:
-        """Put these filters on."""
+        """Set both filters."""
         self._filter = rows
         self.set_class(bool(text), "-found")
         self.query_one("#ledger-find", Input).value = text
@@ -61,18 +61,18 @@ class ActivityPanel(Vertical):
         self._apply()
 
     def action_cycle_filter(self) -> None:
-        """Go on to the next filter."""
+        """Set the next filter."""
         self._filter = self._filter.after()
         self._show_filters()
         self._apply()
 
     def action_find(self) -> None:
-        """Open the text filter and write in it."""
+        """Open the text filter and focus it."""
         self.add_class("-found")
         self.query_one("#ledger-find", Input).focus()
 
     def action_back(self) -> None:
-        """Close what is open, one thing at a time; then leave."""
+        """Close the details or the text filter, or leave the panel."""
         if self.has_class("-detailed"):
             self.remove_class("-detailed")
         elif self.has_class("-found"):

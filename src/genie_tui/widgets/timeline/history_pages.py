@@ -178,9 +178,9 @@ def known_events(
 ) -> list[Event]:
     """Rebuild the events about messages that the state has not forgotten, in order.
 
-    They are about all messages, or about the latest ones, `most` at most. Left out are the events
-    in `but_for`, of which the first says where they begin. Messages, approval requests and answers
-    have their own sequence numbers; all other events have that of their message.
+    They are about all messages, or about the latest ones, `most` at most. The events in
+    `but_for` are left out; the first of them says where they begin. Messages, approval requests
+    and answers have their own sequence numbers; all other events have that of their message.
     """
     following = list(but_for)
     upto = following[0].seq if following else state.head + 1

@@ -34,9 +34,6 @@ class AnswerStreams:
     def __init__(self) -> None:
         self._parts: dict[int, list[str]] = {}
 
-    def __bool__(self) -> bool:
-        return bool(self._parts)
-
     def __iter__(self) -> Iterator[tuple[int, str]]:
         for message, parts in self._parts.items():
             parts[:] = ["".join(parts)]
@@ -46,9 +43,9 @@ class AnswerStreams:
         """Add text to the answer to a message."""
         self._parts.setdefault(message, []).append(text)
 
-    def end(self, message: int) -> bool:
-        """Forget an answer; False if there was none."""
-        return self._parts.pop(message, None) is not None
+    def end(self, message: int) -> None:
+        """Forget an answer, if there is one."""
+        self._parts.pop(message, None)
 
 
 def repaint_pause(painting: float) -> float:

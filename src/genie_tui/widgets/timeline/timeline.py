@@ -78,19 +78,12 @@ class EntryView(ScrollView, can_focus=True):
 
     ALLOW_SELECT: ClassVar[bool] = True
 
-    class NewBelow(Message):
-        """The number of messages that arrived below the part being read changed."""
-
-        def __init__(self, count: int) -> None:
-            super().__init__()
-            self.count = count
-
     def __init__(self) -> None:
         super().__init__()
         self.transfers = FileTransfers()
         self.progress = RunProgress()
         self._content = TimelineContent(RoomState(), "")
-        self._entries = EntryLayout(self._draw, self._estimate)
+        self._layout = EntryLayout(self._draw, self._estimate)
         self._palette: Palette | None = None
         self._painter: Painter | None = None
         self._width = 0
@@ -107,10 +100,10 @@ class EntryView(ScrollView, can_focus=True):
         """Draw the line `y` lines below the top."""
         width, base = self.size.width, self.visual_style.rich_style
         line = y + self.scroll_offset.y
-        if self._painter is None or line >= self._entries.height:
+        if self._painter is None or line >= self._layout.height:
             return Strip.blank(width, base)
-        index, row = self._entries.at(line)
-        strips = self._entries.lines(index)
+        index, row = self._layout.at(line)
+        strips = self._layout.lines(index)
         strip = strips[row] if row < len(strips) else Strip([])
         if index == self._selected and (row or strip.cell_length):
             base = self.get_visual_style(component("selected")).rich_style
@@ -124,7 +117,7 @@ class EntryView(ScrollView, can_focus=True):
         if self._settling or self._painter is None:
             return
         if self.size == self._settled_size:
-            self._following = round(new_value) >= self._entries.height - self._rows
+            self._following = round(new_value) >= self._layout.height - self._rows
             self._settle()
             self._scrolled()
         else:
@@ -139,11 +132,11 @@ class EntryView(ScrollView, can_focus=True):
             self._settle()
             return
         top = self.scroll_offset.y
-        anchor = self._entries.at(top) if self._width and len(self._entries) else (0, 0)
+        anchor = self._layout.at(top) if self._width and len(self._layout) else (0, 0)
         self._width = width
         self._new_painter()
-        self._entries.redraw_all(rewrap=True)
-        start, height = self._entries.span(anchor[0]) if len(self._entries) else (0, 0)
+        self._layout.redraw_all(rewrap=True)
+        start, height = self._layout.span(anchor[0]) if len(self._layout) else (0, 0)
         self._settle(start + min(anchor[1], max(0, height - 1)))
         self._laid_out()
 
@@ -202,7 +195,7 @@ class EntryView(ScrollView, can_focus=True):
     def _redraw_all(self) -> None:
         if self._painter is not None:
             self._new_painter()
-        self._entries.redraw_all()
+        self._layout.redraw_all()
         self._settle_soon()
 
     def _with_marker(self, strip: Strip) -> Strip:
@@ -225,10 +218,10 @@ class EntryView(ScrollView, can_focus=True):
         return Strip.join([strip.crop(0, start), Strip(chosen), strip.crop(end)])
 
     def _line_text(self, line: int, selection: Selection) -> str:
-        if not 0 <= line < self._entries.height:
+        if not 0 <= line < self._layout.height:
             return ""
-        index, row = self._entries.at(line)
-        strips = self._entries.lines(index)
+        index, row = self._layout.at(line)
+        strips = self._layout.lines(index)
         text = strips[row].text if row < len(strips) else ""
         start, end = selection.get_span(line) or (0, -1)
         return text[max(start, GUTTER) : None if end < 0 else end].rstrip()
@@ -238,12 +231,12 @@ class EntryView(ScrollView, can_focus=True):
     def _anchor(self) -> tuple[int, int]:
         """Return the first entry in view that shows an event, and its distance from the top."""
         top = self.scroll_offset.y
-        first = index = self._entries.at(top)[0]
-        while index < len(self._content) and self._entries.span(index)[0] < top + self._rows:
+        first = index = self._layout.at(top)[0]
+        while index < len(self._content) and self._layout.span(index)[0] < top + self._rows:
             if self._content.seq_at(index) is not None:
-                return index, self._entries.span(index)[0] - top
+                return index, self._layout.span(index)[0] - top
             index += 1
-        return first, self._entries.span(first)[0] - top
+        return first, self._layout.span(first)[0] - top
 
     def _rearrange(self, change: Callable[[], tuple[int, int]]) -> None:
         """Change the entries at the top, and keep the lines in view where they are.
@@ -258,7 +251,7 @@ class EntryView(ScrollView, can_focus=True):
             return
         here = self._moved(index, seq, removed, added)
         here = min(added, len(self._content) - 1) if here is None else here
-        self._settle(self._entries.settle_by(here, distance, self._rows))
+        self._settle(self._layout.settle_by(here, distance, self._rows))
 
     def _moved(self, index: int, seq: int | None, removed: int, added: int) -> int | None:
         """Return where an entry is after such a change, or the next one; None if it is gone."""
@@ -271,7 +264,7 @@ class EntryView(ScrollView, can_focus=True):
         chosen = self._selected
         seq = None if chosen is None else self._content.seq_at(chosen)
         removed, added = change()
-        self._entries.splice(0, removed, added)
+        self._layout.splice(0, removed, added)
         if chosen is not None:
             index = self._moved(chosen, seq, removed, added)
             is_same = index is not None and (index >= added or self._content.seq_at(index) == seq)
@@ -279,7 +272,7 @@ class EntryView(ScrollView, can_focus=True):
         return removed, added
 
     def _replaced_from(self, index: int) -> None:
-        self._entries.replace_from(index, len(self._content))
+        self._layout.replace_from(index, len(self._content))
         if self._selected is not None and self._selected >= len(self._content):
             self._selected = None
         self._settle_soon()
@@ -298,11 +291,11 @@ class EntryView(ScrollView, can_focus=True):
         if self._following and self._content.span is not None:
             self._exchange(partial(self._content.show, None))
         rows, here = self._rows, self.scroll_offset.y if top is None else top
-        end = self._entries.settle_end(rows) if self._following else None
-        top = self._entries.settle(here, rows) if end is None else end
+        end = self._layout.settle_end(rows) if self._following else None
+        top = self._layout.settle(here, rows) if end is None else end
         self._settling = True
         try:
-            self.virtual_size = Size(self._width, self._entries.height)
+            self.virtual_size = Size(self._width, self._layout.height)
             self.scroll_to(y=top, animate=False, force=True, immediate=True)
         finally:
             self._settling = False
@@ -329,7 +322,6 @@ class EntryView(ScrollView, can_focus=True):
     def _set_below(self, count: int) -> None:
         if count != self._below:
             self._below = count
-            self.post_message(self.NewBelow(count))
             self.refresh()
 
 
@@ -430,10 +422,6 @@ class Timeline(EntryView, can_focus=True):
         self._follow()
         self._replaced_from(0)
 
-    def apply(self, event: Event) -> None:
-        """Show an event that was just applied to the state."""
-        self.apply_many((event,))
-
     def apply_many(self, events: Iterable[Event]) -> None:
         """Show many events that were applied to the state, at the cost of one.
 
@@ -443,7 +431,7 @@ class Timeline(EntryView, can_focus=True):
         place = self.reading
         first, touched = self._content.add(events)
         for index in touched:
-            self._entries.redraw(index)
+            self._layout.redraw(index)
         self._replaced_from(first)
         if first:
             self._count(first)
@@ -485,7 +473,7 @@ class Timeline(EntryView, can_focus=True):
     def _redraw_message(self, message: int) -> None:
         index = self._content.index_of(message)
         if index is not None:
-            self._entries.redraw(index)
+            self._layout.redraw(index)
             self._settle_soon()
 
     def set_unsent(self, unsent: tuple[PendingMessage, ...]) -> None:
@@ -497,7 +485,7 @@ class Timeline(EntryView, can_focus=True):
     def show_transfer(self, digest: str) -> None:
         """Redraw how far a file has come."""
         for index in self._content.indices_of_file(digest):
-            self._entries.redraw(index)
+            self._layout.redraw(index)
         self._settle_soon()
 
     @property
@@ -541,7 +529,7 @@ class Timeline(EntryView, can_focus=True):
         index = self._selected
         if index is None:
             last = self.scroll_offset.y + self._rows - 1
-            index = self._entries.at(last)[0] + 1 if len(self._entries) else 0
+            index = self._layout.at(last)[0] + 1 if len(self._layout) else 0
             step = -1
         index += step
         while 0 <= index < len(self._content) and text_of(self._content[index]) is None:
@@ -553,7 +541,7 @@ class Timeline(EntryView, can_focus=True):
 
     def _select(self, index: int) -> None:
         self._selected = index
-        start, height = self._entries.span(index)
+        start, height = self._layout.span(index)
         top = self.scroll_offset.y
         if start < top:
             self._go(start)
@@ -604,8 +592,7 @@ class Timeline(EntryView, can_focus=True):
             event.stop()
             self.action_follow()
         elif (
-            self._content.has_more_before
-            and not self._entries.at(event.y + self.scroll_offset.y)[0]
+            self._content.has_more_before and not self._layout.at(event.y + self.scroll_offset.y)[0]
         ):
             self._following = False
             self._look_around()
@@ -670,7 +657,7 @@ class Timeline(EntryView, can_focus=True):
         if target.select:
             shows = text_of(self._content[index]) is not None
             self._selected = index if shows else None
-        self._settle(self._entries.settle_by(index, target.distance, self._rows))
+        self._settle(self._layout.settle_by(index, target.distance, self._rows))
         self._look_around()
 
     def _look_around(self, after: PageEdge | None = None) -> None:
@@ -681,10 +668,10 @@ class Timeline(EntryView, can_focus=True):
         if self._following or self._reading is not None or not len(self._content):
             return
         top, rows, gap = self.scroll_offset.y, self._rows, self._content.gap
-        first = self._entries.at(max(0, top - rows))[0]
+        first = self._layout.at(max(0, top - rows))[0]
         if self._content.has_more_before and first == 0 and after is not PageEdge.BACK:
             self._read_back(PageEdge.LIVE if self._content.span is None else PageEdge.FRONT)
-        elif gap is not None and first <= gap <= self._entries.at(top + 2 * rows)[0]:
+        elif gap is not None and first <= gap <= self._layout.at(top + 2 * rows)[0]:
             reads_before = self._anchor()[0] < gap
             if reads_before and after is not PageEdge.FRONT:
                 self._read_back(PageEdge.BACK)

@@ -115,9 +115,9 @@ def test_parts_of_an_answer_are_joined() -> None:
 def test_an_ended_answer_is_gone() -> None:
     streams = AnswerStreams()
     streams.add(3, "text")
-    assert streams.end(3)
-    assert not streams.end(3)
-    assert not streams
+    streams.end(3)
+    streams.end(3)
+    assert list(streams) == []
 
 
 def test_slow_painting_is_followed_by_a_longer_pause() -> None:
