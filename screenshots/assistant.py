@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from genie_core.room.client.model import EngineState
+from genie_core.room.open.requests import NewRoom
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import AgentTable, BudgetTable, Settings
@@ -13,7 +14,6 @@ from genie_core.testing.openai.request import ModelRequest
 from genie_core.testing.turns import Call, Calls, Say, Turn
 from genie_tui.app import GenieApp
 from genie_tui.doorman import House
-from genie_tui.opening import NewRoom
 from genie_tui.screens.dialogs.edit_call import EditCallScreen
 from genie_tui.screens.settings import SettingsForm
 from screenshots.stage import WIDE, app_for, room_of, seated, shoot, until, visitor

@@ -15,14 +15,14 @@ from textual.widgets import OptionList
 from genie_core.room.client.model import Answer, EngineState
 from genie_core.room.discovery.browser import Announcer
 from genie_core.room.discovery.service_record import Announcement
+from genie_core.room.open.opener import RoomOpener
+from genie_core.room.open.requests import NewRoom
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address
 from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite import Invite, write_invite
 from genie_core.settings.model import Settings
-from genie_tui.entrance import Entrance
-from genie_tui.opening import NewRoom
 from genie_tui.screens.dialogs.invite import InviteScreen, Terms
 from genie_tui.widgets.approvals.key_guard import QUIET
 from screenshots.assistant import assistant
@@ -117,7 +117,7 @@ async def room(folder: Path) -> None:
 
 async def lobby(folder: Path) -> None:
     for title in ("Incident 311", "Reading group"):
-        seat = await Entrance("ann", Settings(local=True), places(folder / "ann")).enter(
+        seat = await RoomOpener("ann", Settings(local=True), places(folder / "ann")).enter(
             NewRoom(title), ignore
         )
         seat.messages.send("Hello")

@@ -11,6 +11,8 @@ from textual.pilot import Pilot
 from textual.widgets import Footer
 
 from genie_core.room.client.model import Answer, EngineState
+from genie_core.room.open.opener import RoomOpener
+from genie_core.room.open.requests import NewRoom, ReplayRoom
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import MessagePosted
 from genie_core.sessions.catalog import Catalog
@@ -20,9 +22,7 @@ from genie_core.settings.model import Settings
 from genie_tui.app import GenieApp
 from genie_tui.cli.options import parser
 from genie_tui.cli.what_if import what_if
-from genie_tui.entrance import Entrance
 from genie_tui.exit_report import ExitReport
-from genie_tui.opening import NewRoom, ReplayRoom
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.what_if import WhatIfScreen
 from genie_tui.screens.lobby import LobbyScreen
@@ -124,7 +124,7 @@ async def others(folder: Path) -> None:
         ("Standup", ("daily", "team"), ("Done: the fixes. Next: the release.", "Same here.")),
     )
     for title, tags, lines in talks:
-        seat = await Entrance("ann", Settings(local=True), places(folder / "ann")).enter(
+        seat = await RoomOpener("ann", Settings(local=True), places(folder / "ann")).enter(
             NewRoom(title), ignore
         )
         for line in lines:

@@ -9,15 +9,15 @@ from textual.pilot import Pilot
 
 from genie_core.room.client.events import RoomEvent
 from genie_core.room.client.model import EngineState
+from genie_core.room.open.opener import RoomOpener
+from genie_core.room.open.requests import JoinRoom, OpenRequest
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.sessions.service import SessionService
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
 from genie_tui.app import GenieApp
 from genie_tui.doorman import House
-from genie_tui.entrance import Entrance
 from genie_tui.exit_report import ExitReport
-from genie_tui.opening import JoinRoom, Opening
 from genie_tui.screens.room import RoomScreen
 
 LOOPBACK = ["127.0.0.1"]
@@ -42,14 +42,14 @@ async def until(condition: Callable[[], bool], pilot: Pilot[ExitReport]) -> None
 
 
 async def visitor(name: str, folder: Path, address: str, *, guest: bool = False) -> "JoinedRoom":
-    entrance = Entrance(name, Settings(template="general_assist"), places(folder / name))
+    entrance = RoomOpener(name, Settings(template="general_assist"), places(folder / name))
     seat = await entrance.enter(JoinRoom(address, guest=guest), ignore)
     assert isinstance(seat, JoinedRoom)
     return seat
 
 
 def app_for(
-    folder: Path, opening: Opening | None, settings: Settings, interfaces: Sequence[str] = ()
+    folder: Path, opening: OpenRequest | None, settings: Settings, interfaces: Sequence[str] = ()
 ) -> GenieApp:
     house = House("ann", settings, places(folder / "ann"), interfaces=interfaces or None)
     return GenieApp(

@@ -20,7 +20,7 @@ settings.load_profile("unhurried")
 def _own_ports(worker_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give each test process usual ports of its own: a resumed room gets its port back then."""
     worker = int(worker_id.removeprefix("gw")) if worker_id != "master" else 0
-    monkeypatch.setattr("genie_tui.host.DEFAULT_PORT", 17654 + worker * PORTS_TO_TRY)
+    monkeypatch.setattr("genie_core.room.open.host.DEFAULT_PORT", 17654 + worker * PORTS_TO_TRY)
 
 
 @pytest.fixture(autouse=True)

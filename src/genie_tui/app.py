@@ -20,6 +20,14 @@ from textual.screen import Screen
 from textual.worker import WorkerFailed
 
 from genie_core.errors import GenieError
+from genie_core.room.open.requests import (
+    OpenRequest,
+    Question,
+    ReplayRoom,
+    after_handover,
+    after_parting,
+    to_take_over,
+)
 from genie_core.runtime.grace import QUICK_GRACE
 from genie_core.sessions.service import SessionService
 from genie_core.settings.model import Notify, Settings
@@ -30,14 +38,6 @@ from genie_tui.exit_report import ExitReport
 from genie_tui.keymap import bindings
 from genie_tui.notifications import Bell
 from genie_tui.onboarding import Onboarding
-from genie_tui.opening import (
-    Opening,
-    Question,
-    ReplayRoom,
-    after_handover,
-    after_parting,
-    to_take_over,
-)
 from genie_tui.palette import AppActions
 from genie_tui.quit import OpenRoom, QuitFlow
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
@@ -92,7 +92,7 @@ class GenieApp(GuardedApp[ExitReport]):
     def __init__(
         self,
         doorman: Doorman,
-        opening: Opening | ReplayRoom | None,
+        opening: OpenRequest | ReplayRoom | None,
         name: str,
         *,
         log_path: Path | None = None,
@@ -169,7 +169,7 @@ class GenieApp(GuardedApp[ExitReport]):
     async def _enter(self, message: LobbyScreen.Chosen | SessionsScreen.Chosen) -> None:
         await self.open(message.opening)
 
-    async def open(self, opening: Opening | ReplayRoom) -> None:
+    async def open(self, opening: OpenRequest | ReplayRoom) -> None:
         """Put up the screen that an opening leads to; nothing while one is in a room."""
         if isinstance(opening, ReplayRoom):
             await self.push_screen(ReplayScreen(self._doorman, opening, self.clock))
@@ -237,13 +237,13 @@ class GenieApp(GuardedApp[ExitReport]):
     def _parted(self, message: RoomScreen.Parted) -> None:
         self._go_on(lambda _: after_parting(message.parting), message.parting.text)
 
-    def _go_on(self, way: "Callable[[JoinedRoom], Opening | None]", reason: str) -> None:
+    def _go_on(self, way: "Callable[[JoinedRoom], OpenRequest | None]", reason: str) -> None:
         """Leave the seat, and enter the room again in another way; the draft comes along."""
         if not (self.quitting.began or self._moving):
             self._moving = True
             self.run_worker(self._move(way, reason), group="moving")
 
-    async def _move(self, way: "Callable[[JoinedRoom], Opening | None]", reason: str) -> None:
+    async def _move(self, way: "Callable[[JoinedRoom], OpenRequest | None]", reason: str) -> None:
         room = self._room
         try:
             if room is not None and room.seat is not None:
@@ -255,7 +255,7 @@ class GenieApp(GuardedApp[ExitReport]):
         self,
         room: OpenRoom,
         seat: "JoinedRoom",
-        way: "Callable[[JoinedRoom], Opening | None]",
+        way: "Callable[[JoinedRoom], OpenRequest | None]",
         reason: str,
     ) -> None:
         draft = room.screen.draft
@@ -280,7 +280,7 @@ class GenieApp(GuardedApp[ExitReport]):
         while room in self.screen_stack:
             await self.pop_screen()
 
-    def _room_for(self, opening: Opening) -> RoomScreen:
+    def _room_for(self, opening: OpenRequest) -> RoomScreen:
         room = RoomScreen(self._doorman, opening, self.clock, self._bell)
         self._room = OpenRoom(room, self._doorman)
         return room

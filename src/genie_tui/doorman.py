@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from genie_core.room.client.events import OnEvent
+from genie_core.room.open.requests import NearbyRoom, OpenRequest
 from genie_core.sessions.listing import past_line
 from genie_core.sessions.service import SessionService
 from genie_core.settings.locations import Locations, short_path
 from genie_core.settings.model import Settings
 from genie_core.settings.preferences import keep_preferences, preferences_file, read_preferences
-from genie_tui.nearby import NearbyRoom
-from genie_tui.opening import Opening
 
 if TYPE_CHECKING:
     from genie_core.assistant.what_if.report import WhatIfReport
@@ -44,7 +43,7 @@ class SavedSummary:
 class Doorman(Protocol):
     """Lets a person into rooms and knows the saved ones."""
 
-    async def open(self, opening: Opening, on_event: OnEvent) -> "JoinedRoom":
+    async def open(self, opening: OpenRequest, on_event: OnEvent) -> "JoinedRoom":
         """Join or host a room.
 
         `on_event` receives all of its events from the first one on, also those of a saved log, and
@@ -144,7 +143,7 @@ class House(SessionService):
         self._settings = settings
         self.limit(settings.retention.limits())
 
-    async def open(self, opening: Opening, on_event: OnEvent) -> "JoinedRoom":
+    async def open(self, opening: OpenRequest, on_event: OnEvent) -> "JoinedRoom":
         """Join or host a room; see `Doorman.open`."""
         # The imports take longer than a frame, so they must not run on the event loop.
         enter = await asyncio.to_thread(self._load)
@@ -189,17 +188,17 @@ class House(SessionService):
         """Write it down; see `Doorman.keep_preferences`."""
         keep_preferences(preferences_file(self._locations.preferences, name), text)
 
-    def _load(self) -> "Callable[[Opening, OnEvent], Awaitable[JoinedRoom]]":
-        from genie_tui.entrance import Entrance
+    def _load(self) -> "Callable[[OpenRequest, OnEvent], Awaitable[JoinedRoom]]":
+        from genie_core.room.open.opener import RoomOpener
 
-        entrance = Entrance(self._name, self._settings, self._locations, renamed=self._renamed)
+        entrance = RoomOpener(self._name, self._settings, self._locations, renamed=self._renamed)
         return entrance.enter
 
     def _look_around(
         self, on_change: Callable[[Sequence[NearbyRoom]], None]
     ) -> AbstractAsyncContextManager[None]:
+        from genie_core.room.open.nearby import browse
         from genie_core.sessions.catalog import Catalog
-        from genie_tui.neighbourhood import browse
 
         catalog = Catalog(self._locations.sessions)
         return browse(catalog, self._name, on_change, self._interfaces)

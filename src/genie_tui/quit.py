@@ -18,7 +18,7 @@ from textual.screen import Screen
 from textual.worker import WorkerCancelled, WorkerFailed
 
 from genie_core.errors import GenieError
-from genie_core.room.participant.receipt import Ending, LeftInDisorder, Receipt
+from genie_core.room.participant.receipt import LeftInDisorder, Receipt, ShutdownProgress
 from genie_core.runtime.grace import QUICK_GRACE
 from genie_core.runtime.tasks import start_task
 from genie_core.storage.atomic import create_file, reason, sync_data, write_whole
@@ -326,7 +326,7 @@ class QuitFlow:
 
 
 def _leaving_screen(room: OpenRoom) -> LeavingScreen:
-    def ending() -> Ending | None:
+    def ending() -> ShutdownProgress | None:
         return room.seat.ending if room.seat is not None else None
 
     return LeavingScreen(hosts=room.hosts, ending=ending)

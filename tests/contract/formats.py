@@ -23,6 +23,7 @@ from genie_core.assistant.what_if.report import WhatIfReport
 from genie_core.room.discovery import service_record as announcement
 from genie_core.room.discovery.service_record import Announcement, write_announcement
 from genie_core.room.engine.private_arguments import PrivateArguments
+from genie_core.room.open.presence import PASSES_NAME
 from genie_core.room.protocol import frames as frame
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.codec import encode
@@ -56,7 +57,6 @@ from genie_core.sessions.session import ENGINE_NAME, LOG_NAME, METADATA_NAME, WI
 from genie_core.sessions.view_state import VIEW_NAME, View
 from genie_core.storage.blobs import BLOBS_NAME
 from genie_core.storage.journal import encode_line as encode_journal_line
-from genie_tui.hosting import PASSES_NAME
 from genie_tui.whatif_files import FOLDER as REPORTS_NAME
 
 FILE: Final = Path(__file__).parents[1] / "data/formats.json"

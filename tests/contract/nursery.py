@@ -17,18 +17,18 @@ from unittest import mock
 
 import msgspec
 
-import genie_tui.host
-import genie_tui.place
+import genie_core.room.open.host
+import genie_core.room.open.profile
 from genie_core.errors import GenieError
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import EventsRecorded, PendingChanged, RoomEvent
+from genie_core.room.open.opener import RoomOpener
+from genie_core.room.open.requests import JoinRoom, NewRoom, RejoinRoom, ResumeRoom
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.transport.dialer import Backoff
 from genie_core.settings.locations import find_locations
 from genie_core.settings.model import Settings
-from genie_tui.entrance import Entrance
-from genie_tui.opening import JoinRoom, NewRoom, RejoinRoom, ResumeRoom
 
 WAITING = 4
 """So many messages of one person are under way at any time."""
@@ -62,7 +62,7 @@ class Ear:
                 self.changed.set()
 
 
-async def talk(run: int, entrance: Entrance, opening: Any) -> None:
+async def talk(run: int, entrance: RoomOpener, opening: Any) -> None:
     """Say one thing after the other, until SIGTERM; then leave in good order."""
     ear, number = Ear(run), 0
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asyncio.current_task().cancel)  # type: ignore[union-attr]
@@ -82,7 +82,7 @@ async def talk(run: int, entrance: Entrance, opening: Any) -> None:
 
 def live(run: int, name: str, home: str, kind: str, opening: dict[str, Any], settings: Any) -> None:
     chosen = msgspec.convert(settings, Settings)
-    entrance = Entrance(name, chosen, find_locations({"GENIE_HOME": home}))
+    entrance = RoomOpener(name, chosen, find_locations({"GENIE_HOME": home}))
     try:
         asyncio.run(talk(run, entrance, OPENINGS[kind](**opening)))
         tell(run, "ended")
@@ -103,8 +103,8 @@ def born(**told: Any) -> NoReturn:
 
 def main() -> None:
     hurried = functools.partial(RoomConnection, backoff=Backoff(0.01, 0.05))
-    mock.patch.object(genie_tui.place, "RoomConnection", hurried).start()
-    mock.patch.object(genie_tui.host, "engine_for", return_value=None).start()
+    mock.patch.object(genie_core.room.open.profile, "RoomConnection", hurried).start()
+    mock.patch.object(genie_core.room.open.host, "engine_for", return_value=None).start()
     mock.patch.object(os, "write", lambda file, data: _write(file, data[:PIECE])).start()
     children: dict[int, int] = {}
     for line in sys.stdin:

@@ -17,9 +17,9 @@ from unittest import mock
 
 import msgspec
 
-import genie_tui.place
-import genie_tui.visitor
-import genie_tui.way
+import genie_core.room.open.join
+import genie_core.room.open.profile
+import genie_core.room.open.route
 from genie_core.assistant.config import AssistantConfig
 from genie_core.datastore import DataStore
 from genie_core.errors import GenieError
@@ -35,6 +35,17 @@ from genie_core.room.client.events import (
 from genie_core.room.client.model import ConnectionState, ConnectionStatus, EngineStatus
 from genie_core.room.engine.config import Engine, EngineLoader
 from genie_core.room.files.transfer import Transfer
+from genie_core.room.open.opener import RoomOpener
+from genie_core.room.open.requests import (
+    JoinRoom,
+    NewRoom,
+    OpenRequest,
+    RejoinRoom,
+    ResumeRoom,
+    after_handover,
+    after_parting,
+    to_take_over,
+)
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.errors import Unreachable
@@ -48,17 +59,6 @@ from genie_core.sessions.session import SavedSession
 from genie_core.settings.locations import find_locations
 from genie_core.settings.model import Settings
 from genie_core.testing import agent_factory, ignore_all, reasoner_factory
-from genie_tui.entrance import Entrance
-from genie_tui.opening import (
-    JoinRoom,
-    NewRoom,
-    Opening,
-    RejoinRoom,
-    ResumeRoom,
-    after_handover,
-    after_parting,
-    to_take_over,
-)
 
 
 def tell(on: str, **what: object) -> None:
@@ -110,7 +110,7 @@ class Driver:
 
     def __init__(self, seat: JoinedRoom) -> None:
         self.seat = seat
-        self.way: Callable[[JoinedRoom], Opening | None] | None = None
+        self.way: Callable[[JoinedRoom], OpenRequest | None] | None = None
         self._files: dict[str, FileRef] = {}
 
     async def do(self, command: str, fields: dict[str, Any]) -> object:
@@ -171,7 +171,7 @@ class Driver:
         }
 
 
-def opening_of(raw: dict[str, Any]) -> Opening:
+def opening_of(raw: dict[str, Any]) -> OpenRequest:
     kinds: dict[str, type[NewRoom | ResumeRoom | JoinRoom | RejoinRoom]]
     kinds = {"new": NewRoom, "resume": ResumeRoom, "join": JoinRoom, "rejoin": RejoinRoom}
     return kinds[raw.pop("kind")](**raw)
@@ -215,10 +215,10 @@ async def obey(line: bytes, driver: Driver) -> None:
         tell("reply", number=number, error=str(error))
 
 
-async def live(entrance: Entrance, opening: Opening) -> None:
+async def live(entrance: RoomOpener, opening: OpenRequest) -> None:
     """Take a seat, and the next one where a seat ends with one, until the input ends."""
     reader = await commands()
-    way: Opening | None = opening
+    way: OpenRequest | None = opening
     while way is not None:
         mouth = Mouth()
         seat = await entrance.enter(way, mouth)
@@ -233,7 +233,7 @@ async def live(entrance: Entrance, opening: Opening) -> None:
         tell("goes on" if way is not None else "ended")
 
 
-def onwards(driver: Driver) -> Opening | None:
+def onwards(driver: Driver) -> OpenRequest | None:
     """What the program's screen does when a seat has ended."""
     if driver.way is not None:
         return driver.way(driver.seat)
@@ -266,7 +266,7 @@ def keep_to(only: str) -> None:
             raise Unreachable(str(address), "this network does not lead there")
         return await tls_connect(address, pin)
 
-    for module in (genie_tui.visitor, genie_tui.way):
+    for module in (genie_core.room.open.join, genie_core.room.open.route):
         mock.patch.object(module, "tls_connect", connect).start()
 
 
@@ -276,10 +276,10 @@ def main() -> None:
         keep_to(told["only"])
     if told["hurried"]:
         hurried = functools.partial(RoomConnection, backoff=Backoff(0.01, 0.05))
-        mock.patch.object(genie_tui.place, "RoomConnection", hurried).start()
-    mock.patch.object(genie_tui.place, "engine_loader", quiet_engine).start()
+        mock.patch.object(genie_core.room.open.profile, "RoomConnection", hurried).start()
+    mock.patch.object(genie_core.room.open.profile, "engine_loader", quiet_engine).start()
     settings = msgspec.convert(told["settings"], Settings)
-    entrance = Entrance(told["name"], settings, find_locations({"GENIE_HOME": told["home"]}))
+    entrance = RoomOpener(told["name"], settings, find_locations({"GENIE_HOME": told["home"]}))
     try:
         asyncio.run(live(entrance, opening_of(told["opening"])))
     except GenieError as error:

@@ -9,13 +9,13 @@ from tests.contract.assisted import KEY, Guest, delegates
 from tests.genie_core.room.house import Ear
 
 from genie_core.room.client.model import EngineState
+from genie_core.room.open.opener import RoomOpener
+from genie_core.room.open.requests import JoinRoom, NewRoom, OpenRequest, RejoinRoom, ResumeRoom
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Say
-from genie_tui.entrance import Entrance
-from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -24,7 +24,7 @@ NUMBERS = {"ann": "seven", "bob": "eleven"}
 
 @asynccontextmanager
 async def seated(
-    name: str, opening: Opening, home: Path, model: FakeOpenAI, port: int
+    name: str, opening: OpenRequest, home: Path, model: FakeOpenAI, port: int
 ) -> AsyncIterator[Guest]:
     """Somebody in a room whose own engine is loaded, with what the program itself makes of it.
 
@@ -40,7 +40,7 @@ async def seated(
     )
     places = Locations(home / "config", home / "data", home / "log")
     ear = Ear()
-    seat = await Entrance(name, settings, places).enter(opening, ear)
+    seat = await RoomOpener(name, settings, places).enter(opening, ear)
     assert isinstance(seat, JoinedRoom)
     try:
         await ear.until(lambda: seat.engine.status.state is EngineState.READY)

@@ -24,6 +24,8 @@ from genie_core.logging import DiscreetFormatter
 from genie_core.privacy import redaction
 from genie_core.privacy.known_secrets import HIDDEN, KnownSecrets
 from genie_core.room.client.model import Answer, EngineState
+from genie_core.room.open.opener import RoomOpener
+from genie_core.room.open.requests import JoinRoom, NewRoom
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol import codec
 from genie_core.settings.locations import Locations, find_locations
@@ -34,8 +36,6 @@ from genie_core.testing.turns import Call, Refuse, Say
 from genie_tui.app import GenieApp
 from genie_tui.cli.main import main
 from genie_tui.doorman import House
-from genie_tui.entrance import Entrance
-from genie_tui.opening import JoinRoom, NewRoom
 from genie_tui.screens.room import RoomScreen
 
 KEY = "sk-scripted-zq81kd03mv"
@@ -119,7 +119,7 @@ async def test_a_secret_that_everybody_repeats_is_nowhere_to_be_found(
             ann = await seat_of(app, pilot)
             home = Locations(tmp_path / "c", tmp_path / "bob", tmp_path / "l")
             ear = Ear()
-            entrance = Entrance("bob", Settings(local=True), home)
+            entrance = RoomOpener("bob", Settings(local=True), home)
             bob = await entrance.enter(JoinRoom(ann.hosting.address, guest=True), ear)
             try:
                 ann.messages.send("@genie tell and fail")
@@ -201,7 +201,7 @@ async def test_what_a_provider_says_is_shown_to_the_owner_and_nobody_else(
             ann = await seat_of(app, pilot)
             home = Locations(tmp_path / "c", tmp_path / "bob", tmp_path / "l")
             ear = Ear()
-            bob = await Entrance("bob", Settings(local=True), home).enter(
+            bob = await RoomOpener("bob", Settings(local=True), home).enter(
                 JoinRoom(ann.hosting.address, guest=True), ear
             )
             try:

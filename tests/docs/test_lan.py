@@ -10,13 +10,13 @@ from typing import Any, get_type_hints
 import msgspec
 import pytest
 
+from genie_core.room.open.presence import PASSES_NAME
 from genie_core.room.protocol.limits import Limits
 from genie_core.sessions.session import WITHHELD_NAME
 from genie_core.settings.locations import Locations
 from genie_core.storage.blobs import BLOBS_NAME
 from genie_tui.cli.options import parser
 from genie_tui.commands import BY_NAME
-from genie_tui.hosting import PASSES_NAME
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/lan.md").read_text()

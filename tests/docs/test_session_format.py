@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from genie_core.room.open.presence import PASSES_NAME
 from genie_core.room.protocol.events import AnyBody, Body, Event
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.catalog import Catalog
@@ -24,7 +25,6 @@ from genie_core.sessions.session import ENGINE_NAME, LOG_NAME, METADATA_NAME, WI
 from genie_core.sessions.view_state import VIEW_NAME, View
 from genie_core.storage.blobs import BLOBS_NAME
 from genie_tui.cli.options import parser
-from genie_tui.hosting import PASSES_NAME
 
 PAGE = (Path(__file__).parents[2] / "docs/session-format.md").read_text()
 CODE = re.compile(r"`([^`\n]+)`")

@@ -17,7 +17,9 @@ from tests.genie_core.room.histories import histories
 from tests.genie_core.room.house import Ear
 from tests.ports import free_port
 
-import genie_tui.place
+import genie_core.room.open.profile
+from genie_core.room.open.opener import RoomOpener
+from genie_core.room.open.requests import ResumeRoom
 from genie_core.room.protocol.events import Event, HostStarted, MessagePosted, RoomCreated
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import encode_state
@@ -30,8 +32,6 @@ from genie_core.sessions.log.writer import EventLog
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.locations import Locations, find_locations
 from genie_core.settings.model import Settings
-from genie_tui.entrance import Entrance
-from genie_tui.opening import ResumeRoom
 
 # -- any beginning of a log is one
 
@@ -137,7 +137,7 @@ EDITS: Final[dict[str, tuple[Callable[[list[bytes]], bytes], str]]] = {
 
 @pytest.fixture
 def locations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Locations:
-    monkeypatch.setattr(genie_tui.place, "engine_loader", quiet_engine)
+    monkeypatch.setattr(genie_core.room.open.profile, "engine_loader", quiet_engine)
     return find_locations({"GENIE_HOME": str(tmp_path)})
 
 
@@ -153,7 +153,7 @@ def saved_room(locations: Locations, log: bytes) -> SavedSession:
 
 async def hosted(locations: Locations, room: str, text: str) -> tuple[list[str], list[str]]:
     """Host a room again and say something; what was told, and all texts that are there then."""
-    entrance = Entrance("ann", Settings(local=True, announce=False, port=free_port()), locations)
+    entrance = RoomOpener("ann", Settings(local=True, announce=False, port=free_port()), locations)
     ear = Ear()
     seat = await entrance.enter(ResumeRoom(room), ear)
     seat.messages.send(text)

@@ -19,7 +19,8 @@ from tests.ports import free_port
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
-import genie_tui.place
+import genie_core.room.open.profile
+from genie_core.room.open.requests import NewRoom
 from genie_core.room.protocol.events import Event, MessagePosted
 from genie_core.sessions.log.index import INDEX_NAME
 from genie_core.sessions.log.reader import LogReader
@@ -31,7 +32,6 @@ from genie_core.settings.model import Settings
 from genie_core.storage.errors import DiskFailure
 from genie_tui.app import GenieApp
 from genie_tui.doorman import House
-from genie_tui.opening import NewRoom
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer.composer import Composer
@@ -168,7 +168,7 @@ async def hosting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[tuple[RoomScreen, Pilot[Any]]]:
     """The app with a room that ann hosts, which is saved for real."""
-    monkeypatch.setattr(genie_tui.place, "engine_loader", quiet_engine)
+    monkeypatch.setattr(genie_core.room.open.profile, "engine_loader", quiet_engine)
     settings = Settings(local=True, announce=False, port=free_port())
     house = House("ann", settings, find_locations({"GENIE_HOME": str(tmp_path)}))
     app = GenieApp(house, NewRoom("Garden"), "ann")

@@ -33,9 +33,10 @@ from genie_core.room.engine.controls import EngineControls
 from genie_core.room.engine.grants import Grant, Grants
 from genie_core.room.engine.host import EngineHost
 from genie_core.room.files.transfer import Direction, Transfer
+from genie_core.room.open.requests import NearbyRoom, NewRoom, OpenRequest
 from genie_core.room.participant.files import RoomFiles
 from genie_core.room.participant.hosting import Hosting
-from genie_core.room.participant.receipt import Ending, Receipt
+from genie_core.room.participant.receipt import Receipt, ShutdownProgress
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import (
     ROOM,
@@ -58,8 +59,6 @@ from genie_core.sessions.replay.player import Recording, open_recording
 from genie_core.sessions.view_state import View
 from genie_tui.app import GenieApp
 from genie_tui.doorman import SavedSummary
-from genie_tui.nearby import NearbyRoom
-from genie_tui.opening import NewRoom, Opening
 from genie_tui.screens.room import RoomScreen
 
 START = 1_790_000_000.0
@@ -294,7 +293,7 @@ class ScriptedSeat(JoinedRoom):
     leave_error: Exception | None = None
     graces: list[float | None] = field(default_factory=list)
     hurries: int = 0
-    ending: Ending | None = None
+    ending: ShutdownProgress | None = None
     receipt: Receipt = field(default_factory=Receipt)
     seen: int = 0
     left: bool = False
@@ -392,7 +391,7 @@ class ScriptedDoorman:
     seat: ScriptedSeat
     error: Exception | None = None
     rooms: Sequence[SavedSummary] = ()
-    openings: list[Opening] = field(default_factory=list)
+    openings: list[OpenRequest] = field(default_factory=list)
     nearby: Sequence[NearbyRoom] = ()
     browsing: int = 0
     on_change: Callable[[Sequence[NearbyRoom]], None] | None = None
@@ -405,7 +404,7 @@ class ScriptedDoorman:
     views: dict[str, View] = field(default_factory=dict)
     view_error: GenieError | None = None
 
-    async def open(self, opening: Opening, on_event: OnEvent) -> ScriptedSeat:
+    async def open(self, opening: OpenRequest, on_event: OnEvent) -> ScriptedSeat:
         self.openings.append(opening)
         if self.error is not None:
             raise self.error

@@ -18,9 +18,9 @@ from textual.widgets import Static
 
 from genie_core.errors import GenieError
 from genie_core.room.client.model import NextStep, SessionEnded
+from genie_core.room.open.requests import JoinRoom, NewRoom
 from genie_core.room.protocol.errors import OtherHost
 from genie_tui.app import GenieApp
-from genie_tui.opening import JoinRoom, NewRoom
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.help import HelpScreen
 from genie_tui.screens.room import RoomScreen

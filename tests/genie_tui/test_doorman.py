@@ -7,6 +7,7 @@ import pytest
 
 from genie_core.room.discovery.browser import Announcer
 from genie_core.room.discovery.service_record import Announcement
+from genie_core.room.open.requests import NearbyRoom
 from genie_core.room.protocol.events import ROOM, Event, MessagePosted, RoomCreated
 from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
@@ -16,7 +17,6 @@ from genie_core.sessions.log.format import encode_line
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import RetentionTable, Settings
 from genie_tui.doorman import House
-from genie_tui.nearby import NearbyRoom
 
 LOOPBACK = ["127.0.0.1"]
 HERE = "192.0.2.7:7654"

@@ -23,14 +23,14 @@ from textual.widgets import Input, Static
 
 from genie_core.errors import GenieError
 from genie_core.room.client.model import PendingMessage
-from genie_core.room.participant.receipt import Ending, Item, LeftInDisorder, Receipt
+from genie_core.room.open.requests import NewRoom
+from genie_core.room.participant.receipt import Item, LeftInDisorder, Receipt, ShutdownProgress
 from genie_core.room.protocol.events import FileRef, MemberJoined, MemberLeft
 from genie_core.runtime.grace import QUICK_GRACE
 from genie_core.sessions.view_state import View
 from genie_tui.app import GenieApp
 from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText, exit_lines
 from genie_tui.notifications import Bell
-from genie_tui.opening import NewRoom
 from genie_tui.quit import NotWritten, OpenRoom, default_path, write_unsaved
 from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
@@ -193,7 +193,7 @@ async def test_the_screen_counts_down_what_still_runs(seat: ScriptedSeat) -> Non
     message = seat.say_here("[b]write a novel")
     async with in_room(seat) as (_, pilot):
         runs = (seat.state.exchanges[message],)
-        seat.ending = Ending("ending your agents", 7.4, runs)
+        seat.ending = ShutdownProgress("ending your agents", 7.4, runs)
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(pilot.app.screen, LeavingScreen))
 
@@ -207,11 +207,11 @@ async def test_the_screen_counts_down_what_still_runs(seat: ScriptedSeat) -> Non
         await pilot.press("ctrl+q")
         assert seat.hurries == 1
         assert seat.leaves == [""]
-        seat.ending = Ending("ending your agents", 0.0, runs * 7)
+        seat.ending = ShutdownProgress("ending your agents", 0.0, runs * 7)
         await until(pilot, lambda: "7 agents are being stopped" in told())
         assert "· and 2 more" in told()
         assert not keys.display
-        seat.ending = Ending("closing the room")
+        seat.ending = ShutdownProgress("closing the room")
         await until(pilot, lambda: "closing the room…" in told())
         assert "novel" not in str(pilot.app.screen.query_one("#leaving-runs", Static).visual)
         app = pilot.app

@@ -127,11 +127,11 @@ def _name(settings: Settings) -> CheckResult:
 
 
 def _key(settings: Settings, locations: Locations) -> CheckResult:
+    from genie_core.room.open.profile import identity_of_person
     from genie_core.room.security.identity import words
-    from genie_tui.person import person_of
 
     try:
-        key = person_of(settings.name or default_name(), locations).key
+        key = identity_of_person(settings.name or default_name(), locations).key
     except GenieError as error:
         return CheckResult("key", str(error), ok=False)
     return CheckResult("key", words(key))

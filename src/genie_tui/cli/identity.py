@@ -2,16 +2,16 @@
 
 from typing import TextIO
 
+from genie_core.room.open.profile import identity_of_person
 from genie_core.room.protocol.names import check_name
 from genie_core.room.security.identity import words
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings, default_name
-from genie_tui.person import person_of
 
 
 def show_identity(settings: Settings, locations: Locations, out: TextIO) -> int:
-    """Print name and key; returns the exit code. Errors as `person_of`."""
+    """Print name and key; returns the exit code. Errors as `identity_of_person`."""
     name = check_name(default_name() if settings.name is None else settings.name)
-    key = person_of(name, locations).key
+    key = identity_of_person(name, locations).key
     out.write(f"name   {name}\nwords  {words(key)}\nkey    {key}\n")
     return 0

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from typing import TextIO
 
 from genie_core.errors import GenieError
+from genie_core.room.open.presence import invite_of
 from genie_core.room.security.certificate import load_certificate
 from genie_core.sessions.catalog import Catalog
 from genie_core.settings.locations import Locations
-from genie_tui.hosting import invite_of
 
 
 class NothingHosted(GenieError):

@@ -123,10 +123,10 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _start(options: argparse.Namespace, source: SettingsSource, locations: Locations) -> int:
+    from genie_core.room.open.requests import JoinRoom, NewRoom, OpenRequest, ResumeRoom
     from genie_tui.cli.start import start
-    from genie_tui.opening import JoinRoom, NewRoom, Opening, ResumeRoom
 
-    opening: Opening | None = None
+    opening: OpenRequest | None = None
     match options.command:
         case "host":
             opening = NewRoom(options.title)

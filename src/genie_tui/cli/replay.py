@@ -73,8 +73,8 @@ def run_replay(
         raise NotWatched("--from and --to go with --print or --json; --at begins at an event")
     if not out.isatty():
         raise NotWatched("a replay needs a terminal; --print writes it as text instead")
+    from genie_core.room.open.requests import ReplayRoom
     from genie_tui.cli.start import start
-    from genie_tui.opening import ReplayRoom
 
     opening = ReplayRoom(id_, options.at, speed=options.speed or 1.0)
     return start(opening, source, locations, env)

@@ -18,6 +18,7 @@ from genie_core.assistant.check import check_config
 from genie_core.assistant.errors import MissingVariable
 from genie_core.errors import GenieError
 from genie_core.logging import DiscreetFormatter
+from genie_core.room.open.requests import JoinRoom, OpenRequest, ReplayRoom
 from genie_core.room.protocol.names import check_name
 from genie_core.sessions.service import SessionService
 from genie_core.settings.credentials import hide_own_secrets, names_at_hand
@@ -30,7 +31,6 @@ from genie_tui.cli.doctor import terminal_problem
 from genie_tui.doorman import House
 from genie_tui.exit_report import ExitReport, exit_lines
 from genie_tui.onboarding import Onboarding
-from genie_tui.opening import JoinRoom, Opening, ReplayRoom
 from genie_tui.screens.settings import SettingsForm
 from genie_tui.terminal import HangupDriver, TerminalWatch
 from genie_tui.themes import theme_problem
@@ -57,7 +57,7 @@ class CannotStart(GenieError):
 
 
 def start(
-    opening: Opening | ReplayRoom | None,
+    opening: OpenRequest | ReplayRoom | None,
     source: SettingsSource,
     locations: Locations,
     env: Mapping[str, str],
@@ -109,7 +109,7 @@ def start(
 
 
 def check_assistant(
-    opening: Opening | ReplayRoom | None,
+    opening: OpenRequest | ReplayRoom | None,
     settings: Settings,
     keys: Mapping[str, str],
     locations: Locations,

@@ -16,14 +16,20 @@ from textual.widgets import Checkbox, Footer, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from genie_core.errors import GenieError
+from genie_core.room.open.requests import (
+    JoinRoom,
+    NearbyRoom,
+    NewRoom,
+    OpenRequest,
+    RejoinRoom,
+    ResumeRoom,
+)
 from genie_core.text.format import ago
 from genie_core.text.safe import visible_line
 from genie_tui.action import Scope
 from genie_tui.doorman import Doorman, SavedSummary
 from genie_tui.keymap import bindings
-from genie_tui.nearby import NearbyRoom
 from genie_tui.onboarding import Onboarding
-from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
 from genie_tui.widgets.model_picker import ModelPicker
 from genie_tui.widgets.too_small import TooSmall
 
@@ -56,7 +62,7 @@ class LobbyScreen(Screen[None]):
     class Chosen(Message):
         """The person wants into a room."""
 
-        def __init__(self, opening: Opening) -> None:
+        def __init__(self, opening: OpenRequest) -> None:
             super().__init__()
             self.opening = opening
 
@@ -268,7 +274,7 @@ class LobbyScreen(Screen[None]):
             return
         self._choose(JoinRoom(address, guest=self.query_one("#guest", Checkbox).value))
 
-    def _choose(self, opening: Opening) -> None:
+    def _choose(self, opening: OpenRequest) -> None:
         self.show_error("")
         self._hint("")
         self.post_message(self.Chosen(opening))

@@ -8,12 +8,12 @@ from typing import Final
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
+from genie_core.room.open.requests import ReplayRoom
 from genie_core.room.protocol.events import Event
 from genie_core.sessions.replay.landmarks import Landmark, landmark_of
 from genie_core.sessions.replay.player import Recording, ReplayMoment
 from genie_core.sessions.replay.projector import Projector
 from genie_core.text.safe import visible_line
-from genie_tui.opening import ReplayRoom
 from genie_tui.widgets.seek_bar import Standing
 
 LOOK: Final = 1.0

@@ -14,6 +14,7 @@ from textual.screen import Screen
 from textual.widgets import Footer, Input, Static
 
 from genie_core.errors import GenieError
+from genie_core.room.open.requests import ReplayRoom
 from genie_core.room.protocol.events import Event
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.replay.landmarks import Landmark, message_of
@@ -22,7 +23,6 @@ from genie_core.text.safe import visible_line
 from genie_tui.action import Scope
 from genie_tui.doorman import Doorman
 from genie_tui.keymap import bindings
-from genie_tui.opening import ReplayRoom
 from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.label_desk import LabelDesk
 from genie_tui.screens.panel_place import PanelPlace

@@ -32,6 +32,7 @@ from genie_core.room.client.model import (
     Severity,
 )
 from genie_core.room.files.transfer import Transfer
+from genie_core.room.open.requests import NewRoom, OpenRequest, Question, ReplayRoom, question_after
 from genie_core.room.participant.receipt import excerpt
 from genie_core.room.protocol.events import Event
 from genie_core.room.protocol.frames import (
@@ -48,7 +49,6 @@ from genie_tui.action import Scope
 from genie_tui.doorman import Doorman
 from genie_tui.keymap import bindings, by_key
 from genie_tui.notifications import Bell
-from genie_tui.opening import NewRoom, Opening, Question, ReplayRoom, question_after
 from genie_tui.order import Invite, UseModel
 from genie_tui.palette import RoomActions
 from genie_tui.room_feed import RoomFeed
@@ -129,7 +129,7 @@ class RoomScreen(Screen[None]):
             self.parting = parting
 
     def __init__(
-        self, doorman: Doorman, opening: Opening, clock: Callable[[], float], bell: Bell
+        self, doorman: Doorman, opening: OpenRequest, clock: Callable[[], float], bell: Bell
     ) -> None:
         super().__init__()
         self._bell = bell

@@ -17,6 +17,7 @@ from textual.timer import Timer
 from textual.widgets import Footer, Input, Static
 
 from genie_core.errors import GenieError
+from genie_core.room.open.requests import OpenRequest, RejoinRoom, ReplayRoom, ResumeRoom
 from genie_core.sessions.listing import OpenMode, SessionRow, Sort, arrange, past_line
 from genie_core.sessions.search.documents import SearchHit
 from genie_core.sessions.service import SessionService
@@ -24,7 +25,6 @@ from genie_core.text.format import counted
 from genie_core.text.safe import visible_line
 from genie_tui.action import Scope
 from genie_tui.keymap import bindings
-from genie_tui.opening import Opening, RejoinRoom, ReplayRoom, ResumeRoom
 from genie_tui.screens.session_desk import SessionDesk
 from genie_tui.widgets.session_list import SessionList, SessionListHeader
 from genie_tui.widgets.session_preview import SessionPreview, brief
@@ -50,7 +50,7 @@ class SessionsScreen(Screen[None]):
     class Chosen(Message):
         """The person wants to open a session, or to watch it."""
 
-        def __init__(self, opening: Opening | ReplayRoom) -> None:
+        def __init__(self, opening: OpenRequest | ReplayRoom) -> None:
             super().__init__()
             self.opening = opening
 
@@ -265,7 +265,7 @@ class SessionsScreen(Screen[None]):
         elif item is not None:
             self._choose(ReplayRoom(item.id))
 
-    def _choose(self, opening: Opening | ReplayRoom) -> None:
+    def _choose(self, opening: OpenRequest | ReplayRoom) -> None:
         self.post_message(self.Chosen(opening))
 
     # Tidying up

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
+from genie_core.room.open.profile import identity_of_person
 from genie_core.room.security.identity import words
 from genie_core.settings.locations import Locations, find_locations
 from genie_core.settings.model import Settings
 from genie_tui.cli.identity import show_identity
-from genie_tui.person import person_of
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def locations(tmp_path: Path) -> Locations:
 def test_a_person_is_introduced_by_name_words_and_key(locations: Locations) -> None:
     out = io.StringIO()
     assert show_identity(Settings(name="alice"), locations, out) == 0
-    key = person_of("alice", locations).key
+    key = identity_of_person("alice", locations).key
     assert out.getvalue() == f"name   alice\nwords  {words(key)}\nkey    {key}\n"
 
 

@@ -223,7 +223,7 @@ def test_watching_loads_no_engine(saved: SavedSession, tmp_path: Path) -> None:
         "from genie_tui.app import GenieApp\n"
         "from genie_tui.doorman import House\n"
         "from genie_core.settings.locations import find_locations\n"
-        "from genie_tui.opening import ReplayRoom\n"
+        "from genie_core.room.open.requests import ReplayRoom\n"
         "from genie_core.settings.model import Settings\n"
         "from genie_tui.widgets.activity.ledger import Ledger\n"
         f"places = find_locations({{'GENIE_HOME': {str(tmp_path)!r}}})\n"

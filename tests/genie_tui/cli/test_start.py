@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from genie_core.assistant.errors import MissingVariable, UnknownProvider
+from genie_core.room.open.requests import JoinRoom
 from genie_core.settings.locations import find_locations
 from genie_core.settings.model import Settings
 from genie_tui.cli.start import check_assistant
-from genie_tui.opening import JoinRoom
 
 
 def test_a_missing_key_keeps_nobody_from_the_lobby_or_a_seat_as_guest(tmp_path: Path) -> None:

@@ -22,11 +22,11 @@ from textual.pilot import Pilot
 import genie_tui.app
 from genie_core.room.client.events import OtherHostsChanged
 from genie_core.room.client.model import ConnectionState, ConnectionStatus, NextStep, SessionEnded
+from genie_core.room.open.requests import NewRoom
 from genie_core.room.protocol.events import HostStarted, MemberJoined, RoomCreated, RoomSuspended
 from genie_core.room.protocol.frames import HostingAccepted, HostingOffered, JoinRequested
 from genie_core.room.protocol.host_record import HostRecord
 from genie_tui.app import GenieApp
-from genie_tui.opening import NewRoom
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.banner import Banner

@@ -20,11 +20,17 @@ from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.models.discover import ModelOffer
 from genie_core.errors import GenieError
 from genie_core.room.client.events import OnEvent
+from genie_core.room.open.requests import (
+    JoinRoom,
+    NearbyRoom,
+    NewRoom,
+    OpenRequest,
+    RejoinRoom,
+    ResumeRoom,
+)
 from genie_tui.app import GenieApp
 from genie_tui.doorman import SavedSummary
-from genie_tui.nearby import NearbyRoom
 from genie_tui.onboarding import Onboarding
-from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
 from genie_tui.screens.dialogs.help import HelpScreen
 from genie_tui.screens.lobby import LATEST, LobbyScreen
 from genie_tui.screens.room import RoomScreen
@@ -179,7 +185,7 @@ async def test_what_comes_when_the_app_ends_is_not_shown_any_more(
             raise GenieError("the folder can't be read")
 
     class Unhurried(ScriptedDoorman):
-        async def open(self, opening: Opening, on_event: OnEvent) -> ScriptedSeat:
+        async def open(self, opening: OpenRequest, on_event: OnEvent) -> ScriptedSeat:
             self.openings.append(opening)
             await opened.wait()
             return self.seat

@@ -15,6 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from genie_core.assistant.what_if.report import CaseResult, Comparison, WhatIfReport
+from genie_core.room.open.requests import ReplayRoom, ResumeRoom
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalResolved,
@@ -34,7 +35,6 @@ from genie_core.settings.locations import Locations, find_locations
 from genie_core.settings.model import Settings
 from genie_tui.app import GenieApp
 from genie_tui.doorman import House
-from genie_tui.opening import ReplayRoom, ResumeRoom
 from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.dialogs.what_if import WhatIfScreen
 from genie_tui.screens.lobby import LobbyScreen

@@ -15,6 +15,7 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from genie_core.errors import GenieError
+from genie_core.room.open.requests import OpenRequest, RejoinRoom, ReplayRoom, ResumeRoom
 from genie_core.room.protocol.events import AnswerPosted, FileRef, MessagePosted
 from genie_core.sessions.listing import SessionRow, Sort
 from genie_core.sessions.search.documents import SearchHit
@@ -23,7 +24,6 @@ from genie_core.settings.load import SettingsSource
 from genie_core.settings.model import Settings
 from genie_core.storage.blobs import BlobStore
 from genie_tui.app import GenieApp
-from genie_tui.opening import Opening, RejoinRoom, ReplayRoom, ResumeRoom
 from genie_tui.screens import sessions
 from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
@@ -46,7 +46,7 @@ class Chosen(SessionsScreen):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.chosen: list[Opening | ReplayRoom] = []
+        self.chosen: list[OpenRequest | ReplayRoom] = []
 
     def on_sessions_screen_chosen(self, message: SessionsScreen.Chosen) -> None:
         message.stop()

@@ -14,9 +14,9 @@ from tests.genie_tui.scripted_seat import (
 
 from genie_core.room.client.events import MessageRejected
 from genie_core.room.client.model import ConnectionState, ConnectionStatus, PendingMessage
+from genie_core.room.open.requests import NewRoom
 from genie_core.room.protocol.events import FileRef, Quote, QuotedLine
 from genie_tui.app import GenieApp
-from genie_tui.opening import NewRoom
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.writing_desk import CLOSED
 from genie_tui.widgets.banner import Banner

@@ -22,7 +22,7 @@ EXCERPT_CHARS: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class ShutdownProgress:
     """Progress of leaving.
 
     `doing` is the current step, `left` the seconds that running work still has, and `runs` the

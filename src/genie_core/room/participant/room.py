@@ -32,7 +32,7 @@ from genie_core.room.files.sync import FileSync
 from genie_core.room.participant.config import RoomConfig
 from genie_core.room.participant.files import RoomFiles
 from genie_core.room.participant.hosting import Hosting
-from genie_core.room.participant.receipt import Ending, Receipt
+from genie_core.room.participant.receipt import Receipt, ShutdownProgress
 from genie_core.room.participant.shutdown import Shutdown
 from genie_core.room.protocol.errors import Diverged, RoomError
 from genie_core.room.protocol.events import ApprovalResolved, Event, HostStarted, RoomCreated
@@ -358,7 +358,7 @@ class JoinedRoom:
     # -- leaving
 
     @property
-    def ending(self) -> Ending | None:
+    def ending(self) -> ShutdownProgress | None:
         """Progress of `leave`; None before it is called."""
         return self._shutdown.ending if self._shutdown is not None else None
 

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.model import ConnectionState
 from genie_core.room.participant.config import RoomConfig
-from genie_core.room.participant.receipt import Ending, LeftInDisorder, Receipt, make_receipt
+from genie_core.room.participant.receipt import (
+    LeftInDisorder,
+    Receipt,
+    ShutdownProgress,
+    make_receipt,
+)
 from genie_core.runtime.grace import Grace
 from genie_core.runtime.resource_task import abandon
 from genie_core.runtime.tasks import start_task
@@ -52,9 +57,9 @@ class Shutdown:
         self._changed = asyncio.Event()
 
     @property
-    def ending(self) -> Ending:
+    def ending(self) -> ShutdownProgress:
         """Progress of leaving."""
-        return Ending(self._doing, self._grace.left, tuple(self._room.engine.runs))
+        return ShutdownProgress(self._doing, self._grace.left, tuple(self._room.engine.runs))
 
     def hurry(self) -> None:
         """End running work at once."""

@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from genie_core.room.participant.receipt import Ending, excerpt
+from genie_core.room.participant.receipt import ShutdownProgress, excerpt
 from genie_core.text.safe import visible_line
 from genie_tui.screens.dialogs.dialog import Dialog
 
@@ -32,7 +32,9 @@ class LeavingScreen(Dialog[None]):
     CSS_PATH = "leaving.tcss"
     GUARDS_ITSELF = True
 
-    def __init__(self, *, hosts: bool, ending: Callable[[], Ending | None] = lambda: None) -> None:
+    def __init__(
+        self, *, hosts: bool, ending: Callable[[], ShutdownProgress | None] = lambda: None
+    ) -> None:
         super().__init__()
         self._hosts = hosts
         self._ending = ending
@@ -63,7 +65,7 @@ class LeavingScreen(Dialog[None]):
         self.query_one("#leaving-keys", Static).display = bool(ending.runs and ending.left)
 
 
-def _doing(ending: Ending) -> str:
+def _doing(ending: ShutdownProgress) -> str:
     if not ending.runs:
         return f"{ending.doing}…" if ending.doing else ""
     count = len(ending.runs)
@@ -74,7 +76,7 @@ def _doing(ending: Ending) -> str:
     return f"{many} still working, for {left} s at most"
 
 
-def _runs(ending: Ending) -> list[str]:
+def _runs(ending: ShutdownProgress) -> list[str]:
     lines = [
         f"· {visible_line(run.author)}: {visible_line(excerpt(run))}"
         for run in ending.runs[:LISTED]

@@ -2,7 +2,7 @@ from tests.genie_tui.widgets.room_log import RoomLog
 from textual.app import App
 from textual.widgets import Static
 
-from genie_core.room.participant.receipt import Ending
+from genie_core.room.participant.receipt import ShutdownProgress
 from genie_tui.app import GenieApp
 from genie_tui.screens.dialogs.leaving import HURRY, LISTED, LeavingScreen
 
@@ -19,7 +19,7 @@ async def test_what_ends_the_work_now_is_in_view_on_the_smallest_terminal() -> N
     log = RoomLog()
     for number in range(LISTED + 3):
         log.ask("ann", f"write number {number} " * 3)
-    ending = Ending("ending your agents", 9.5, tuple(log.state.exchanges.values()))
+    ending = ShutdownProgress("ending your agents", 9.5, tuple(log.state.exchanges.values()))
     async with Small().run_test(size=(60, 16)) as pilot:
         screen = LeavingScreen(hosts=True, ending=lambda: ending)
         await pilot.app.push_screen(screen)
@@ -33,7 +33,7 @@ async def test_what_ends_the_work_now_is_in_view_on_the_smallest_terminal() -> N
 
 async def test_nothing_is_offered_that_could_not_be_hurried() -> None:
     async with Small().run_test() as pilot:
-        screen = LeavingScreen(hosts=False, ending=lambda: Ending("saying goodbye"))
+        screen = LeavingScreen(hosts=False, ending=lambda: ShutdownProgress("saying goodbye"))
         await pilot.app.push_screen(screen)
         await pilot.pause()
         assert "leaving…" in told(screen)

@@ -7,12 +7,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from genie_core.room.open.host import open_held
 from genie_core.room.protocol.events import ROOM, Event, RoomCreated
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.lock import SessionInUse, holder, in_turn
 from genie_core.sessions.session import METADATA_NAME, SavedSession
 from genie_core.storage.errors import StorageError
-from genie_tui.holding import open_held
 
 
 @pytest.fixture

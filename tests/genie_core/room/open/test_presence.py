@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from genie_core.room.client.model import Severity
+from genie_core.room.open.presence import PASSES_NAME, SAVED, InviteTokenFile
 from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.storage.atomic import replace_file
-from genie_tui.hosting import PASSES_NAME, SAVED, PassFile
 
 
 async def test_whoever_closes_waits_for_the_last_passes_and_the_loop_does_not(
@@ -24,8 +24,8 @@ async def test_whoever_closes_waits_for_the_last_passes_and_the_loop_does_not(
         goes_on.wait(5)
         replace_file(path, content)
 
-    monkeypatch.setattr("genie_tui.hosting.replace_file", write)
-    passes, file = InviteTokens(), PassFile(tmp_path / PASSES_NAME)
+    monkeypatch.setattr("genie_core.room.open.presence.replace_file", write)
+    passes, file = InviteTokens(), InviteTokenFile(tmp_path / PASSES_NAME)
     made = passes.issue(0.0)
     async with asyncio.timeout(60):
         file.save(passes)
@@ -35,14 +35,14 @@ async def test_whoever_closes_waits_for_the_last_passes_and_the_loop_does_not(
         assert not closing.done()
         goes_on.set()
         await closing
-    assert PassFile(tmp_path / PASSES_NAME).load().newest(0.0) == made
+    assert InviteTokenFile(tmp_path / PASSES_NAME).load().newest(0.0) == made
 
 
 def test_passes_that_can_not_be_read_are_void(tmp_path: Path) -> None:
     path = tmp_path / PASSES_NAME
-    assert PassFile(path).load().newest(0.0) is None
+    assert InviteTokenFile(path).load().newest(0.0) is None
     path.write_bytes(b"{")
-    assert PassFile(path).load().newest(0.0) is None
+    assert InviteTokenFile(path).load().newest(0.0) is None
 
 
 class FullDisk:
@@ -52,8 +52,8 @@ class FullDisk:
         self.full = True
         self.told: list[tuple[Severity, str]] = []
         self._changed = asyncio.Event()
-        monkeypatch.setattr("genie_tui.hosting.replace_file", self._replace)
-        monkeypatch.setattr("genie_tui.hosting.RETRY_FIRST", 0.01)
+        monkeypatch.setattr("genie_core.room.open.presence.replace_file", self._replace)
+        monkeypatch.setattr("genie_core.room.open.presence.RETRY_FIRST", 0.01)
 
     def _replace(self, path: Path, content: bytes) -> None:
         if self.full:
@@ -78,7 +78,7 @@ async def test_voided_invites_stay_void_though_the_disk_is_full_and_the_new_one_
     path, passes = tmp_path / PASSES_NAME, InviteTokens()
     old = passes.issue(0.0)
     replace_file(path, passes.encode())
-    disk, file = FullDisk(monkeypatch), PassFile(path)
+    disk, file = FullDisk(monkeypatch), InviteTokenFile(path)
     file.notify = disk.notify
     new = passes.renew(0.0)
     file.save(passes, voids=True)
@@ -86,12 +86,12 @@ async def test_voided_invites_stay_void_though_the_disk_is_full_and_the_new_one_
     assert severity is Severity.ERROR
     assert "No space left on device" in text
     assert "Those before it are void for good" in text
-    assert PassFile(path).load().newest(0.0) is None  # as after a crash at this moment
+    assert InviteTokenFile(path).load().newest(0.0) is None  # as after a crash at this moment
     file.save(passes)
     disk.full = False
     assert await disk.next_notice() == (Severity.INFO, SAVED)
     await file.aclose()
-    kept = PassFile(path).load()
+    kept = InviteTokenFile(path).load()
     assert kept.newest(0.0) == new
     assert old.id not in [each.id for each in kept._passes.values()]
 
@@ -102,7 +102,11 @@ async def test_an_invite_that_can_not_be_voided_for_good_is_told_as_that(
     def refuse(path: Path, *, missing_ok: bool = False) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
-    disk, file, passes = FullDisk(monkeypatch), PassFile(tmp_path / PASSES_NAME), InviteTokens()
+    disk, file, passes = (
+        FullDisk(monkeypatch),
+        InviteTokenFile(tmp_path / PASSES_NAME),
+        InviteTokens(),
+    )
     file.notify = disk.notify
     passes.issue(0.0)
     with monkeypatch.context() as broken:
@@ -124,7 +128,7 @@ async def test_an_invite_that_was_used_up_is_told_as_unsure_until_that_is_on_dis
     path, passes = tmp_path / PASSES_NAME, InviteTokens()
     once = passes.issue(0.0, uses=1)
     replace_file(path, passes.encode())
-    disk, file = FullDisk(monkeypatch), PassFile(path)
+    disk, file = FullDisk(monkeypatch), InviteTokenFile(path)
     file.notify = disk.notify
     assert passes.consume(once.id, 0.0)
     file.save(passes)
@@ -132,4 +136,4 @@ async def test_an_invite_that_was_used_up_is_told_as_unsure_until_that_is_on_dis
     disk.full = False
     await disk.next_notice()
     await file.aclose()
-    assert PassFile(path).load().newest(0.0) is None
+    assert InviteTokenFile(path).load().newest(0.0) is None

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 import pytest
 from tests.genie_core.room.house import Ear
 
+from genie_core.room.open.conflicts import HostConflicts
 from genie_core.room.protocol.events import AnyBody, Event, HostStarted, MemberJoined, RoomCreated
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
 from genie_core.room.state.room_state import RoomState
-from genie_tui.rivals import Rivals
 
 HANA, BOB, MALLORY = Identity.generate(), Identity.generate(), Identity.generate()
 THERE = ("192.0.2.7:7654",)
@@ -48,7 +48,7 @@ class Network:
 
 async def test_another_host_is_told_of_for_as_long_as_there_is_one() -> None:
     network, ear = Network(), Ear()
-    rivals = Rivals(state, ear, network.answers)
+    rivals = HostConflicts(state, ear, network.answers)
     async with rivals.watched(lambda: network.announced):
         network.announced.append(announced(BOB, "bob"))
         network.answering.add("bob")
@@ -63,11 +63,11 @@ async def test_another_host_is_told_of_for_as_long_as_there_is_one() -> None:
 async def test_a_host_that_vanished_is_noticed_though_its_announcement_stays(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("genie_tui.rivals.AGAIN", 0.0)
+    monkeypatch.setattr("genie_core.room.open.conflicts.AGAIN", 0.0)
     network, ear = Network(), Ear()
     network.announced.append(announced(BOB, "bob"))
     network.answering.add("bob")
-    async with Rivals(state, ear, network.answers).watched(lambda: network.announced):
+    async with HostConflicts(state, ear, network.answers).watched(lambda: network.announced):
         await ear.until(lambda: ear.rivals == [("bob",)])
         network.answering.clear()
         await ear.until(lambda: ear.rivals == [("bob",), ()])
@@ -76,7 +76,7 @@ async def test_a_host_that_vanished_is_noticed_though_its_announcement_stays(
 async def test_who_may_not_host_or_does_not_answer_is_no_rival() -> None:
     network, ear = Network(), Ear()
     network.announced += [announced(MALLORY, "bob"), announced(BOB, "bob")]
-    rivals = Rivals(state, ear, network.answers)
+    rivals = HostConflicts(state, ear, network.answers)
     async with rivals.watched(lambda: network.announced), asyncio.timeout(60):
         while not network.asked:
             await asyncio.sleep(0)

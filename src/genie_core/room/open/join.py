@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
@@ -15,33 +15,150 @@ from genie_core.room.client.model import PendingMessage, PendingReport, Severity
 from genie_core.room.discovery.interfaces import reachable_hosts
 from genie_core.room.files.sync import FileSync
 from genie_core.room.files.transfer import files_of
+from genie_core.room.open.conflicts import HostConflicts
+from genie_core.room.open.files import blobs_of, open_store, take_over
+from genie_core.room.open.host import first_free_port, leaving_unless_done, open_held
+from genie_core.room.open.profile import Profile, engine_for, room_config
+from genie_core.room.open.requests import JoinRoom, RejoinRoom
+from genie_core.room.open.route import Route, answers_deed, finder_for, route_back, route_of
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.errors import Diverged, KnownRoom, OtherHost, Unreachable
 from genie_core.room.protocol.events import Event, FileRef
 from genie_core.room.protocol.host_record import HostRecord
+from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.certificate import Certificate
 from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
+from genie_core.room.security.invite import looks_like_invite
+from genie_core.room.server.recovery import WORTH_KEEPING
 from genie_core.room.state.hosting import KnownHosts, can_host
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.dialer import Dialer
 from genie_core.room.transport.websocket import tls_connect
-from genie_core.sessions.catalog import apart_by
+from genie_core.sessions.catalog import apart_by, apart_of
 from genie_core.sessions.lock import SessionInUse
 from genie_core.sessions.log.copy import LogCopy
+from genie_core.sessions.log.reader import PART, LogReader
 from genie_core.sessions.log.writer import OpenedLog
 from genie_core.sessions.session import SavedSession
-from genie_core.sessions.view_state import read_view, together
-from genie_tui.copies import Copies, allegiance_of, known_state, other_host
-from genie_tui.files import blobs_of, open_store
-from genie_tui.holding import open_held
-from genie_tui.host import first_free_port, leaving_unless_done
-from genie_tui.opening import JoinRoom, RejoinRoom
-from genie_tui.place import Person, engine_for, room_config
-from genie_tui.rivals import Rivals
-from genie_tui.way import Way, answers_deed, finder_for, way_back, way_of
+from genie_core.sessions.view_state import ViewNotKept, read_view, together, write_view
+from genie_core.storage.errors import StorageError
+
+
+class Copies:
+    """Finds the copies of one person, and begins others. Everything here blocks."""
+
+    def __init__(self, person: Profile) -> None:
+        self._person = person
+
+    def named(self, text: str) -> SavedSession | None:
+        """The copy whose name somebody typed, if it can't be anything else."""
+        with suppress(StorageError):
+            if not looks_like_invite(text) and ":" not in text:
+                return self._person.catalog.find(text.strip())
+        return None
+
+    def has(self, room: str) -> bool:
+        """Whether there is a copy of a room."""
+        return next(self.of(room), None) is not None
+
+    def met(self, error: KnownRoom | SessionInUse) -> SavedSession | None:
+        """The copy that goes on with the host that was met, or that another terminal just began.
+
+        None if there is no copy any more.
+
+        Raises:
+            OtherHost: there is a copy of a room with that id, and it knows no such host.
+
+        """
+        if isinstance(error, SessionInUse):
+            return self._person.catalog.find(error.room)
+        other: SavedSession | None = None
+        for copy in self.of(error.room):
+            if allegiance_of(copy, partial(_same, known_state(copy))).accepts(error.pin, error.key):
+                return copy
+            other = other or copy
+        if other is not None:
+            raise other_host(other)
+        return None
+
+    def of(self, room: str) -> Iterator[SavedSession]:
+        """The own copies of rooms with an id, also of one that this person has hosted."""
+        catalog, name = self._person.catalog, fold_name(self._person.name)
+        for listing in catalog.all():
+            with suppress(StorageError):
+                saved = catalog.find(listing.id)
+                record = saved.metadata
+                owner = record.name or record.host
+                if record.id == room and fold_name(owner) == name and "~" not in listing.id:
+                    yield saved
+
+    def part(self, saved: SavedSession, parted: Diverged) -> tuple[SavedSession, list[Event]]:
+        """Put a copy aside and begin another one with what both logs have.
+
+        With it comes what only the old one has and the room should get.
+        """
+        record = saved.metadata
+        aside = saved.put_aside()
+        old = SavedSession.load(aside).reader()
+        common = _common_end(old, parted.points)
+        fresh = self._person.catalog.copy_of(
+            record.id,
+            record.title,
+            record.name or self._person.name,
+            time.time(),
+            address=record.address,
+            addresses=record.addresses,
+            pin=record.pin,
+            device=record.device,
+            apart=apart_of(saved),
+        )
+        with old, fresh.held(), fresh.open_log().log as log:
+            while part := old.read(log.head, min(PART, common - log.head)):
+                log.write(part)
+            take_over(aside, fresh)
+            with suppress(ViewNotKept):
+                write_view(fresh.folder, read_view(aside))
+            rest = old.events(common) if common else iter(())
+            bequest = [event for event in rest if isinstance(event.body, WORTH_KEEPING)]
+        return fresh, bequest
+
+
+def known_state(saved: SavedSession) -> RoomState:
+    """The room as a copy knows it; an empty one if the copy can't be read."""
+    with suppress(StorageError, OSError), saved.reader() as log:
+        return log.state()
+    return RoomState()
+
+
+def allegiance_of(saved: SavedSession, state: Callable[[], RoomState], met: str = "") -> KnownHosts:
+    """Decide by what a copy knows with which hosts it goes on; one that knows nothing, with any.
+
+    `met` is the pin of a host that was found to be one of them before.
+    """
+    known, pin = state(), saved.metadata.pin
+    return KnownHosts(state, (pin, known.pin, met), first=not (pin or known.head or met))
+
+
+def _same(state: RoomState) -> RoomState:
+    return state
+
+
+def other_host(saved: SavedSession) -> OtherHost:
+    """The refusal of a host that a copy doesn't know."""
+    record = saved.metadata
+    return OtherHost(record.id, record.shown_title, record.host)
+
+
+def _common_end(copy: LogReader, points: Sequence[tuple[int, int]]) -> int:
+    """How many events of a copy the host's log begins with, going by where it may have parted."""
+    for seq, mark in sorted(points, reverse=True):
+        if seq > 0 and any(event_mark(event) == mark for event in copy.read(seq - 1, 1)):
+            return seq
+    return 0
+
 
 MAX_PARTINGS: Final = 3
 """How often in a row a visit may begin anew because the logs contradict each other."""
@@ -65,7 +182,7 @@ class NowhereHosted(GenieError):
 
 
 @dataclass(slots=True)
-class Luggage:
+class JoinContext:
     """What somebody comes with: a copy of the room, and what to bring to it.
 
     `lent` is the copy that another terminal of theirs has open, `drafted` are the files that go with
@@ -101,10 +218,10 @@ class Luggage:
         return self.saved.metadata.device
 
 
-class Visitor:
+class RoomJoiner:
     """Joins rooms for one person."""
 
-    def __init__(self, person: Person) -> None:
+    def __init__(self, person: Profile) -> None:
         self._person = person
         self._copies = Copies(person)
 
@@ -113,9 +230,9 @@ class Visitor:
         copy = await asyncio.to_thread(self._copies.named, way.way)
         if copy is not None:
             return await self.rejoin(RejoinRoom(copy.id, guest=way.guest), on_event, resources)
-        found = way_of(way.way)
+        found = route_of(way.way)
         try:
-            return await self._visit(found, Luggage(), on_event, resources, guest=way.guest)
+            return await self._visit(found, JoinContext(), on_event, resources, guest=way.guest)
         except (KnownRoom, SessionInUse) as error:
             await resources.aclose()
             try:
@@ -123,11 +240,13 @@ class Visitor:
             except OtherHost:
                 if not way.separate:
                     raise
-                fresh = Luggage(apart=True)
+                fresh = JoinContext(apart=True)
                 return await self._visit(found, fresh, on_event, resources, guest=way.guest)
             if known is None:  # it was removed in this very moment
                 raise
-            return await self._return(found, known, Luggage(), on_event, resources, guest=way.guest)
+            return await self._return(
+                found, known, JoinContext(), on_event, resources, guest=way.guest
+            )
 
     async def rejoin(
         self, way: RejoinRoom, on_event: OnEvent, resources: AsyncExitStack
@@ -135,8 +254,8 @@ class Visitor:
         """Join a room again from the own copy."""
         saved = await asyncio.to_thread(self._person.catalog.find, way.id)
         found = await asyncio.to_thread(self._way_back, saved, way)
-        visitor = Visitor(self._person.called(saved.metadata.name))
-        luggage = Luggage(unsent=way.unsent, patient=way.patient, host=way.pin)
+        visitor = RoomJoiner(self._person.called(saved.metadata.name))
+        luggage = JoinContext(unsent=way.unsent, patient=way.patient, host=way.pin)
         try:
             return await visitor._return(
                 found, saved, luggage, on_event, resources, guest=way.guest
@@ -146,19 +265,19 @@ class Visitor:
                 raise
             raise NowhereHosted(saved) from None
 
-    def _way_back(self, saved: SavedSession, way: RejoinRoom) -> Way:
+    def _way_back(self, saved: SavedSession, way: RejoinRoom) -> Route:
         """Find where a room may be; one that this person hosted is elsewhere unless open here."""
         was_here = saved.metadata.kind == "hosted" and self._person.catalog.holder(saved.id) is None
         if not was_here:
-            return way_back(saved, way.addresses, way.pin)
-        found = way_back(saved, way.addresses, way.pin) if way.addresses else Way(())
+            return route_back(saved, way.addresses, way.pin)
+        found = route_back(saved, way.addresses, way.pin) if way.addresses else Route(())
         return replace(found, anywhere=not self._person.settings.local)
 
     async def _return(
         self,
-        way: Way,
+        way: Route,
         saved: SavedSession,
-        luggage: Luggage,
+        luggage: JoinContext,
         on_event: OnEvent,
         resources: AsyncExitStack,
         *,
@@ -183,8 +302,8 @@ class Visitor:
 
     async def _visit(
         self,
-        way: Way,
-        luggage: Luggage,
+        way: Route,
+        luggage: JoinContext,
         on_event: OnEvent,
         resources: AsyncExitStack,
         *,
@@ -198,7 +317,7 @@ class Visitor:
         files = FileSync(lent, read_only=second)
         identity, certificate = await asyncio.gather(person.identity(), person.certificate())
         seat: JoinedRoom
-        rivals = Rivals(lambda: seat.state, on_event, answers_deed)
+        rivals = HostConflicts(lambda: seat.state, on_event, answers_deed)
         finder = await finder_for(way, luggage.room, resources, rivals.note)
         seeker = Dialer(
             way.whereabouts,
@@ -277,7 +396,7 @@ class Visitor:
             place.set_result(saved)
         return seat
 
-    async def _allegiance(self, luggage: Luggage, live: Callable[[], RoomState]) -> KnownHosts:
+    async def _allegiance(self, luggage: JoinContext, live: Callable[[], RoomState]) -> KnownHosts:
         """Decide with which hosts to go on: with those that the copy knows, and what it learns."""
         if luggage.saved is not None:
             return allegiance_of(luggage.saved, live, luggage.host)
@@ -289,7 +408,7 @@ class Visitor:
     async def _settle_in(
         self,
         seat: JoinedRoom,
-        luggage: Luggage,
+        luggage: JoinContext,
         met: KnownHosts,
         resources: AsyncExitStack,
     ) -> SavedSession:
@@ -335,7 +454,7 @@ def _told(bequest: Sequence[Event], saved: SavedSession) -> str:
     return f"the host's log of this room is another one than your copy; {kept}"
 
 
-async def _open_copy(saved: SavedSession, luggage: Luggage, resources: AsyncExitStack) -> None:
+async def _open_copy(saved: SavedSession, luggage: JoinContext, resources: AsyncExitStack) -> None:
     opened = await open_held(saved, "", resources)
     for problem in opened.problems:
         logger.warning("the copy of a room: %s", problem)
@@ -362,7 +481,7 @@ async def _note_visit(saved: SavedSession, seat: JoinedRoom, seeker: Dialer) -> 
     await asyncio.to_thread(partial(saved.update, **summary))
 
 
-def _files_to_keep(luggage: Luggage, seat: JoinedRoom) -> Iterator[FileRef]:
+def _files_to_keep(luggage: JoinContext, seat: JoinedRoom) -> Iterator[FileRef]:
     """The files of all messages that there are, whether the room has them yet or not, and drafts."""
     yield from files_of(luggage.bequest)
     yield from luggage.drafted

@@ -2,7 +2,7 @@ import subprocess
 import sys
 from dataclasses import replace
 
-from genie_tui.nearby import NearbyRoom
+from genie_core.room.open.requests import NearbyRoom
 
 
 def test_only_what_there_is_a_copy_of_is_known() -> None:
@@ -15,7 +15,7 @@ def test_the_lobby_is_painted_before_anything_of_the_network_is_loaded() -> None
     code = (
         "import sys, genie_tui.app, genie_tui.doorman; "
         "sys.exit(', '.join({'zeroconf', 'ifaddr', 'cryptography', 'mnemonic', "
-        "'genie_core.room.discovery.browser', 'genie_tui.neighbourhood'} & sys.modules.keys()) or 0)"
+        "'genie_core.room.discovery.browser', 'genie_core.room.open.nearby'} & sys.modules.keys()) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")

@@ -21,7 +21,7 @@ Announced: TypeAlias = Sequence[tuple[HostRecord, tuple[str, ...]]]
 Answers: TypeAlias = Callable[[str, HostRecord, Sequence[str]], Awaitable[bool]]
 
 
-class Rivals:
+class HostConflicts:
     """Tells a person which others host their room, and when none does any more.
 
     Others count who may host the room, and who answer for it where they say that they are:

@@ -12,14 +12,17 @@ from typing import Any
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
 from genie_core.assistant.models.registry import choice_in, with_main_model
 from genie_core.assistant.secrets import OwnSecrets
+from genie_core.datastore import path_name
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import Deliver
 from genie_core.room.engine.config import EngineConfig, EngineLoader
 from genie_core.room.engine.private_arguments import PrivateArguments
 from genie_core.room.open.engine import OFFLINE_LABEL, engine_loader
 from genie_core.room.participant.config import RoomConfig, RoomPreferences
+from genie_core.room.protocol.errors import InvalidName
+from genie_core.room.protocol.names import check_name, fold_name
 from genie_core.room.security.certificate import Certificate, load_certificate
-from genie_core.room.security.identity import Identity
+from genie_core.room.security.identity import Identity, load_identity
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.websocket import Connector
 from genie_core.sessions.catalog import Catalog
@@ -32,13 +35,38 @@ from genie_core.settings.preferences import (
     preferences_file,
     read_preferences,
 )
-from genie_tui.person import person_of
+
+
+def identity_of_person(name: str, locations: Locations) -> Identity:
+    """The key of the person with a name, made when it is needed first.
+
+    Names that a room takes for the same have the same key. Blocks while the disk works.
+
+    Raises:
+        InvalidName: nobody may have the name.
+        IdentityError: the key can't be read, or not be made.
+
+    """
+    return load_identity(_key_file(name, locations))
+
+
+def has_key(name: str, locations: Locations) -> bool:
+    """Whether the person with a name has a key on this machine."""
+    try:
+        return _key_file(name, locations).exists()
+    except InvalidName:
+        return False
+
+
+def _key_file(name: str, locations: Locations) -> Path:
+    return locations.keys / f"{path_name(fold_name(check_name(name)))}.key"
+
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class Profile:
     """One person on this machine, with their settings and folders."""
 
     name: str
@@ -48,16 +76,16 @@ class Person:
     catalog: Catalog
 
     @classmethod
-    def of(cls, name: str, settings: Settings, locations: Locations) -> "Person":
+    def of(cls, name: str, settings: Settings, locations: Locations) -> "Profile":
         """Put together what is known of a person before any room is opened."""
         config = assistant_config(settings, locations)
         return cls(name, settings, locations, config, Catalog(locations.sessions))
 
-    def called(self, name: str) -> "Person":
+    def called(self, name: str) -> "Profile":
         """The same settings under the name that a room knows; the own one if it is empty."""
         return replace(self, name=name) if name else self
 
-    def with_habits_of(self, saved: SavedSession) -> "Person":
+    def with_habits_of(self, saved: SavedSession) -> "Profile":
         """With the template and workspace that a saved room had, unless others are set."""
         record = saved.metadata
         config = replace(
@@ -68,14 +96,14 @@ class Person:
         )
         return replace(self, config=config)
 
-    def answering_with(self, model: str) -> "Person":
+    def answering_with(self, model: str) -> "Profile":
         """With the model that this person means by a name."""
         choice = choice_in(self.config, model)
         return replace(self, config=with_main_model(self.config, choice))
 
     async def identity(self) -> Identity:
-        """The person's key; errors as `person_of`."""
-        return await asyncio.to_thread(person_of, self.name, self.locations)
+        """The person's key; errors as `identity_of_person`."""
+        return await asyncio.to_thread(identity_of_person, self.name, self.locations)
 
     async def preferences(self) -> str:
         """How the person likes to be answered; what can't be told is logged, and is nothing."""
@@ -97,7 +125,7 @@ class Person:
 
 
 def engine_for(
-    person: Person,
+    person: Profile,
     saved: Awaitable[SavedSession],
     state: Callable[[], RoomState] | None = None,
 ) -> EngineLoader:
@@ -113,7 +141,7 @@ def engine_for(
 
 
 def room_config(
-    person: Person,
+    person: Profile,
     connector: Connector,
     loader: EngineLoader | None,
     client: dict[str, Any],

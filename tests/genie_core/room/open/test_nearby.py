@@ -6,6 +6,8 @@ import msgspec
 
 from genie_core.room.discovery.browser import Announcer
 from genie_core.room.discovery.service_record import Announcement
+from genie_core.room.open.nearby import NearbyRooms, browse
+from genie_core.room.open.requests import NearbyRoom
 from genie_core.room.protocol.events import (
     ROOM,
     Event,
@@ -19,8 +21,6 @@ from genie_core.room.security.identity import Identity, words
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
-from genie_tui.nearby import NearbyRoom
-from genie_tui.neighbourhood import Neighbourhood, browse
 
 HANA, BOB, MALLORY = Identity.generate(), Identity.generate(), Identity.generate()
 ROOM_ID = "2026-11-21-garden-3fk9"
@@ -47,11 +47,11 @@ def copy(catalog: Catalog, name: str = "ann", *more: Event) -> SavedSession:
 
 
 def known(catalog: Catalog, *rooms: Announcement, name: str = "ann") -> list[str]:
-    return [room.copy for room in Neighbourhood(catalog, name).look(rooms)]
+    return [room.copy for room in NearbyRooms(catalog, name).look(rooms)]
 
 
 def test_a_room_without_a_copy_needs_an_invite(tmp_path: Path) -> None:
-    (room,) = Neighbourhood(Catalog(tmp_path), "ann").look([announced(HANA, "hana", PIN)])
+    (room,) = NearbyRooms(Catalog(tmp_path), "ann").look([announced(HANA, "hana", PIN)])
     assert not room.known
     assert (room.title, room.host, room.addresses) == ("Garden", "hana", HERE)
     assert room.words == words(HANA.key)
@@ -81,7 +81,7 @@ def test_strangers_and_the_banned_make_no_room_known(tmp_path: Path) -> None:
 def test_a_stranger_who_names_the_hosts_certificate_only_claims_the_room(tmp_path: Path) -> None:
     catalog = Catalog(tmp_path)
     copy(catalog).update(alias="My garden")
-    (room,) = Neighbourhood(catalog, "ann").look([announced(MALLORY, "hana", PIN)])
+    (room,) = NearbyRooms(catalog, "ann").look([announced(MALLORY, "hana", PIN)])
     assert (room.known, room.claimed) == (False, "My garden")
 
 
@@ -101,7 +101,7 @@ def test_known_rooms_come_first(tmp_path: Path) -> None:
     catalog = Catalog(tmp_path)
     copy(catalog)
     strange = msgspec.structs.replace(announced(MALLORY, "eve", OTHER, room="x"), title="A room")
-    rooms = Neighbourhood(catalog, "ann").look([strange, announced(HANA, "hana", PIN)])
+    rooms = NearbyRooms(catalog, "ann").look([strange, announced(HANA, "hana", PIN)])
     assert [room.title for room in rooms] == ["Garden", "A room"]
 
 

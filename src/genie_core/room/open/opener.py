@@ -11,25 +11,23 @@ from typing import Final
 
 from genie_core.errors import GenieError
 from genie_core.room.client.events import OnEvent
-from genie_core.room.participant.room import JoinedRoom
-from genie_core.sessions.session import SavedSession
-from genie_core.settings.locations import Locations
-from genie_core.settings.model import Settings
-from genie_tui.copies import known_state
-from genie_tui.host import bind_room, open_doors, take_host_seat
-from genie_tui.opening import (
+from genie_core.room.open.host import bind_room, join_as_host, serve_room
+from genie_core.room.open.join import RoomJoiner, known_state
+from genie_core.room.open.profile import Profile, has_key
+from genie_core.room.open.requests import (
     JoinRoom,
     NewRoom,
-    Opening,
+    OpenRequest,
     OtherWay,
     Question,
     RejoinRoom,
     ResumeRoom,
 )
-from genie_tui.person import has_key
-from genie_tui.place import Person
-from genie_tui.visitor import Visitor
-from genie_tui.way import HostFound, host_of
+from genie_core.room.open.route import HostFound, host_of
+from genie_core.room.participant.room import JoinedRoom
+from genie_core.sessions.session import SavedSession
+from genie_core.settings.locations import Locations
+from genie_core.settings.model import Settings
 
 UNTITLED: Final = "Room"
 
@@ -59,7 +57,7 @@ class StillHosted(OtherWay):
         self.saved = saved.id
 
 
-class Entrance:
+class RoomOpener:
     """The ways into a room for one person with their settings.
 
     They host a saved room under the name that they had there, unless they are `renamed`.
@@ -68,13 +66,13 @@ class Entrance:
     def __init__(
         self, name: str, settings: Settings, locations: Locations, *, renamed: bool = False
     ) -> None:
-        self._person = Person.of(name, settings, locations)
+        self._person = Profile.of(name, settings, locations)
         self._renamed = renamed
 
-    async def enter(self, opening: Opening, on_event: OnEvent) -> JoinedRoom:
+    async def enter(self, opening: OpenRequest, on_event: OnEvent) -> JoinedRoom:
         """Join or host a room; see `genie_tui.doorman.Doorman.open`."""
         resources = AsyncExitStack()
-        visitor = Visitor(self._person)
+        visitor = RoomJoiner(self._person)
         try:
             match opening:
                 case NewRoom(title=title):
@@ -96,8 +94,8 @@ class Entrance:
         saved = await asyncio.to_thread(
             person.catalog.create, title, time.time(), host=person.name, name=person.name
         )
-        doors = await open_doors(person, saved, sock, resources)
-        return await take_host_seat(person, doors, on_event, resources)
+        doors = await serve_room(person, saved, sock, resources)
+        return await join_as_host(person, doors, on_event, resources)
 
     async def _resume(
         self, opening: ResumeRoom, on_event: OnEvent, resources: AsyncExitStack
@@ -109,10 +107,10 @@ class Entrance:
         person = self._named_for(saved, opening).with_habits_of(saved)
         before = saved.metadata.address if saved.metadata.kind == "hosted" else ""
         sock = await bind_room(person, resources, before)
-        doors = await open_doors(person, saved, sock, resources)
-        return await take_host_seat(person, doors, on_event, resources, opening.unsent)
+        doors = await serve_room(person, saved, sock, resources)
+        return await join_as_host(person, doors, on_event, resources, opening.unsent)
 
-    def _named_for(self, saved: SavedSession, opening: ResumeRoom) -> Person:
+    def _named_for(self, saved: SavedSession, opening: ResumeRoom) -> Profile:
         """The person under the name by which they host a room."""
         if (self._renamed and not opening.handed) or self._is_foreign(saved):
             return self._person

@@ -79,13 +79,43 @@ class ReplayRoom:
 
 
 @dataclass(frozen=True, slots=True)
+class NearbyRoom:
+    """What the network says of a room, and what this person has of it.
+
+    `words` is the fingerprint of the host's key. `copy` is the folder of the own copy if the host
+    is one whom that copy knows; only then `pin` and `addresses` may be followed without an invite.
+    `claimed` is the title of the own copy of a room whose id is announced by another host.
+    """
+
+    room: str
+    title: str
+    host: str
+    key: str
+    words: str
+    pin: str
+    addresses: tuple[str, ...]
+    copy: str = ""
+    claimed: str = ""
+
+    @property
+    def known(self) -> bool:
+        """Whether it can be joined without an invite."""
+        return bool(self.copy)
+
+    @property
+    def id(self) -> str:
+        """One room may have several who say that they host it."""
+        return f"{self.key} {self.room}"
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """Ask whether to enter in another way than was wanted; `yes` names what agreeing does."""
 
     title: str
     text: str
     yes: str
-    opening: "Opening"
+    opening: "OpenRequest"
 
 
 class OtherWay(GenieError):
@@ -96,11 +126,11 @@ class OtherWay(GenieError):
         self.question = question
 
 
-Opening: TypeAlias = NewRoom | ResumeRoom | JoinRoom | RejoinRoom
+OpenRequest: TypeAlias = NewRoom | ResumeRoom | JoinRoom | RejoinRoom
 """The ways in that lead to a seat."""
 
 
-def after_parting(parting: SessionEnded) -> Opening | None:
+def after_parting(parting: SessionEnded) -> OpenRequest | None:
     """How to go on after a seat that ended; None if there is no copy to go on from."""
     if not parting.saved:
         return None
@@ -109,7 +139,7 @@ def after_parting(parting: SessionEnded) -> Opening | None:
     return RejoinRoom(parting.saved, unsent=parting.unsent, patient=True)
 
 
-def after_handover(seat: "JoinedRoom") -> Opening:
+def after_handover(seat: "JoinedRoom") -> OpenRequest:
     """How a host goes on after the handover: join the room at its new host."""
     deed = seat.hosting.successor
     if deed is None:
@@ -119,12 +149,12 @@ def after_handover(seat: "JoinedRoom") -> Opening:
     )
 
 
-def to_take_over(seat: "JoinedRoom") -> Opening | None:
+def to_take_over(seat: "JoinedRoom") -> OpenRequest | None:
     """How a member hosts the room from their copy; None if there is none."""
     return ResumeRoom(seat.saved, seat.messages.pending) if seat.saved else None
 
 
-def question_after(error: GenieError, opening: Opening) -> Question | None:
+def question_after(error: GenieError, opening: OpenRequest) -> Question | None:
     """Return the question for a person who can't enter as they wanted; None without a choice."""
     if isinstance(error, OtherWay):
         return error.question

@@ -11,13 +11,13 @@ from typing import Final
 
 from genie_core.room.discovery.browser import Browser
 from genie_core.room.discovery.service_record import Announcement
+from genie_core.room.open.requests import NearbyRoom
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.identity import words
 from genie_core.room.state.hosting import can_host
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.catalog import Catalog, Listing
 from genie_core.storage.errors import StorageError
-from genie_tui.nearby import NearbyRoom
 
 CALM: Final = 0.1
 """Seconds between two changes of the list, however much happens on the network."""
@@ -25,7 +25,7 @@ CALM: Final = 0.1
 logger = logging.getLogger(__name__)
 
 
-class Neighbourhood:
+class NearbyRooms:
     """Tells for one person which announced rooms they can join without an invite.
 
     The copies that there are when it is made count. All methods block: they read files.
@@ -93,7 +93,7 @@ async def browse(
     interfaces: Sequence[str] | None = None,
 ) -> AsyncIterator[None]:
     """Watch for rooms as `genie_tui.doorman.Doorman.browse` says, on all interfaces or on these."""
-    neighbourhood = await asyncio.to_thread(Neighbourhood, catalog, name)
+    neighbourhood = await asyncio.to_thread(NearbyRooms, catalog, name)
     changed = asyncio.Event()
     async with (
         Browser(changed.set, interfaces=interfaces) as browser,
@@ -105,7 +105,7 @@ async def browse(
 
 
 async def _watch(
-    neighbourhood: Neighbourhood,
+    neighbourhood: NearbyRooms,
     browser: Browser,
     changed: asyncio.Event,
     on_change: Callable[[Sequence[NearbyRoom]], None],

@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from tests.genie_tui.test_entrance import LOCAL, places
+from tests.genie_core.room.open.test_opener import LOCAL, places
 
+from genie_core.room.open.join import Copies, allegiance_of
+from genie_core.room.open.profile import Profile
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.errors import Diverged, KnownRoom
 from genie_core.room.protocol.events import Event, MemberJoined, MessagePosted, RoomCreated
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.view_state import View, read_view, write_view
-from genie_tui.copies import Copies, allegiance_of
-from genie_tui.place import Person
 
 LOG = [
     Event(1, 1.0, "", RoomCreated("r1", "One")),
@@ -21,8 +21,8 @@ LOG = [
 ]
 
 
-def person(home: Path, name: str = "ben") -> Person:
-    return Person.of(name, LOCAL, places(home))
+def person(home: Path, name: str = "ben") -> Profile:
+    return Profile.of(name, LOCAL, places(home))
 
 
 def copy_with(home: Path, events: list[Event]) -> SavedSession:

@@ -56,7 +56,7 @@ NOT_VOID: Final = (
 SAVED: Final = "the invites of this room are on the disk now"
 
 
-class PassFile:
+class InviteTokenFile:
     """A room's passes and the private file that they outlive the process in.
 
     `notify` is called on the event loop when they can't be written, and when they are after all.
@@ -161,7 +161,7 @@ def invite_of(saved: SavedSession, certificate: Certificate, now: float) -> str:
 
     """
     record = saved.metadata
-    current = PassFile(saved.folder / PASSES_NAME).load().newest(now)
+    current = InviteTokenFile(saved.folder / PASSES_NAME).load().newest(now)
     hosts = reachable_hosts() or (_LOOPBACK,)
     if current is None or record.kind != "hosted" or record.pin != certificate.pin:
         raise NoInvite(record.title)
@@ -178,7 +178,7 @@ class NoInvite(GenieError):
         self.title = title
 
 
-class Presence:
+class HostPresence:
     """A hosted room as others on the network see it: where it is, and how to come in.
 
     Implements `genie_core.room.participant.config.Invites`. `settle` is told the deed whenever it changes.
@@ -195,7 +195,7 @@ class Presence:
         address: Address,
         local: bool,
         passes: InviteTokens,
-        file: PassFile,
+        file: InviteTokenFile,
         settle: Callable[[HostRecord], None],
         clock: Callable[[], float] = time.time,
     ) -> None:

@@ -8,14 +8,17 @@ from typing import Any
 
 import pytest
 from tests.genie_core.room.house import Ear
+from tests.genie_core.room.open.test_opener import LOCAL, places, said, saved, seat
 from tests.genie_tui.impostor import Frame, Impostor, Script
-from tests.genie_tui.test_entrance import LOCAL, places, said, saved, seat
 from websockets.asyncio.client import connect
 
 from genie_core.preferences import PreferencesSource
 from genie_core.room.client.model import Answer, ConnectionState, NextStep, PendingMessage
 from genie_core.room.engine.config import EngineLoader
 from genie_core.room.open.engine import engine_loader
+from genie_core.room.open.opener import RoomOpener, StillHosted
+from genie_core.room.open.requests import JoinRoom, NewRoom, OpenRequest, RejoinRoom, ResumeRoom
+from genie_core.room.open.route import host_of
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.errors import (
@@ -34,9 +37,6 @@ from genie_core.sessions.metadata import SessionMetadata
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.view_state import View, write_view
 from genie_core.settings.preferences import keep_preferences, preferences_file
-from genie_tui.entrance import Entrance, StillHosted
-from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
-from genie_tui.way import host_of
 
 PIN = "x" * 43
 
@@ -105,7 +105,7 @@ async def test_two_terminals_that_come_in_at_once_share_one_copy(tmp_path: Path)
     ears = Ear(), Ear()
     async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, heard):
         way = JoinRoom(ann.hosting.address, guest=True)
-        entering = (Entrance("ben", LOCAL, places(home)).enter(way, ear) for ear in ears)
+        entering = (RoomOpener("ben", LOCAL, places(home)).enter(way, ear) for ear in ears)
         first, second = await asyncio.gather(*entering)
         await heard.until(lambda: len(ann.state.people["ben"].terminals) == 2)
         assert len([ear for ear in ears if ear.notices]) == 1
@@ -120,7 +120,7 @@ async def test_a_name_is_bound_to_the_key_that_used_it_first(tmp_path: Path) -> 
         async with seat("ben", join, tmp_path / "b"):
             pass
         with pytest.raises(RoomRefused, match="another with --name") as caught:
-            await Entrance("ben", LOCAL, places(tmp_path / "c")).enter(join, Ear())
+            await RoomOpener("ben", LOCAL, places(tmp_path / "c")).enter(join, Ear())
         assert caught.value.code == "name_taken"
 
 
@@ -133,7 +133,7 @@ async def test_another_certificate_than_the_one_known_is_refused_loudly(tmp_path
         copy.update(pin=PIN)
         rejoin = RejoinRoom(copy.id, guest=True)
         with pytest.raises(WrongPin) as caught:
-            await Entrance("ben", LOCAL, places(tmp_path / "b")).enter(rejoin, Ear())
+            await RoomOpener("ben", LOCAL, places(tmp_path / "b")).enter(rejoin, Ear())
         assert (caught.value.expected, caught.value.found) == (PIN, found)
         assert PIN in str(caught.value)
         assert found in str(caught.value)
@@ -147,7 +147,7 @@ async def test_a_wrong_secret_is_refused_on_the_hosts_own_machine_too(tmp_path: 
         address = parse_address(ann.hosting.address)
         invite = write_invite(Invite((address,), pin, "abcdefg", b"wrong secret 16."))
         with pytest.raises(RoomRefused, match="not valid") as caught:
-            await Entrance("col", LOCAL, places(tmp_path / "c")).enter(JoinRoom(invite), Ear())
+            await RoomOpener("col", LOCAL, places(tmp_path / "c")).enter(JoinRoom(invite), Ear())
         assert caught.value.code == "no_invite"
 
 
@@ -161,7 +161,7 @@ async def test_a_member_hosts_the_room_from_their_copy(tmp_path: Path) -> None:
         copy = copy_of(b, "ben")
         assert await host_of(copy, ben.state, network=False)
         with pytest.raises(StillHosted):
-            await Entrance("ben", LOCAL, places(b)).enter(ResumeRoom(copy.id), Ear())
+            await RoomOpener("ben", LOCAL, places(b)).enter(ResumeRoom(copy.id), Ear())
         ann.messages.send("only ann knows")
         await heard.until(lambda: not ann.messages.pending)
     assert not await host_of(copy, ben.state, network=False)
@@ -217,7 +217,7 @@ async def test_what_was_not_sent_is_taken_along(tmp_path: Path) -> None:
     ear = Ear()
     async with seat("ann", NewRoom("One"), a) as (ann, _):
         join = JoinRoom(ann.hosting.address, guest=True)
-        ben = await Entrance("ben", LOCAL, places(b)).enter(join, ear)
+        ben = await RoomOpener("ben", LOCAL, places(b)).enter(join, ear)
     await ear.until(lambda: ben.connection.state is not ConnectionState.ONLINE)
     ben.messages.send("typed in the dark")
     ben.messages.send("and more")
@@ -239,7 +239,7 @@ async def test_what_an_engine_did_while_the_host_was_away_is_known_to_the_room_a
     a, b = tmp_path / "a", tmp_path / "b"
     ear = Ear()
     async with seat("ann", NewRoom("One"), a) as (ann, _):
-        ben = await Entrance("ben", LOCAL, places(b)).enter(JoinRoom(ann.hosting.address), ear)
+        ben = await RoomOpener("ben", LOCAL, places(b)).enter(JoinRoom(ann.hosting.address), ear)
         ben.messages.send("@genie fetch https://example.org")  # which is denied
         await ear.until(lambda: ben.state.pending_for("ben"))
     await ear.until(lambda: ben.connection.state is ConnectionState.RETRYING)
@@ -252,7 +252,7 @@ async def test_what_an_engine_did_while_the_host_was_away_is_known_to_the_room_a
     assert (len(receipt.unheard), receipt.parked) == (1, ())
     write_view(b / "data" / "sessions" / ben.saved, View(unrecorded=ben.reports))
     async with AsyncExitStack() as rooms:
-        way: Opening = ResumeRoom(ben.saved)
+        way: OpenRequest = ResumeRoom(ben.saved)
         if then == "joins again":
             await rooms.enter_async_context(seat("ann", ResumeRoom(""), a))
             way = RejoinRoom(ben.saved)
@@ -373,7 +373,7 @@ async def test_a_host_that_claims_the_id_of_a_room_gets_nothing_of_the_copy(
             invite = write_invite(Invite((address,), impostor.pin, "abc", b"x" * 16, "Lunch plans"))
             join = JoinRoom(invite if by == "an invite" else str(address))
             with pytest.raises(RoomError) as refused:
-                await Entrance("ben", LOCAL, places(tmp_path / "b")).enter(join, Ear())
+                await RoomOpener("ben", LOCAL, places(tmp_path / "b")).enter(join, Ear())
             _only_a_name_left(impostor)
         if lie not in (_no_challenge, _logs_part):
             assert isinstance(refused.value, OtherHost)
@@ -409,7 +409,9 @@ async def test_a_host_that_passes_the_real_ones_signature_on_gets_nothing(tmp_pa
             address = Address("127.0.0.1", impostor.port)
             invite = write_invite(Invite((address,), impostor.pin, "abc", b"x" * 16, "Lunch"))
             with pytest.raises(OtherHost):
-                await Entrance("ben", LOCAL, places(tmp_path / "b")).enter(JoinRoom(invite), Ear())
+                await RoomOpener("ben", LOCAL, places(tmp_path / "b")).enter(
+                    JoinRoom(invite), Ear()
+                )
             _only_a_name_left(impostor)
 
 
@@ -432,7 +434,9 @@ async def test_a_room_of_the_same_id_at_another_host_is_kept_apart(tmp_path: Pat
         async with seat("zoe", ResumeRoom(folder.name), z) as (zoe, heard):
             join = JoinRoom(zoe.hosting.address, separate=True)
             with pytest.raises(OtherHost):
-                await Entrance("ben", LOCAL, places(b)).enter(JoinRoom(zoe.hosting.address), Ear())
+                await RoomOpener("ben", LOCAL, places(b)).enter(
+                    JoinRoom(zoe.hosting.address), Ear()
+                )
             for visit in ("first", "second"):  # which goes on from the copy of its own
                 async with seat("ben", join, b) as (ben, ear):
                     await said(ben, zoe, heard, f"{visit} lunch")
@@ -465,8 +469,8 @@ async def test_what_a_host_makes_up_of_preferences_reaches_no_member_s_engine(
         sources[kwargs["owner"]] = kwargs["preferences"]
         return engine_loader(*args, **kwargs)
 
-    monkeypatch.setattr("genie_tui.host.RoomServer", Observed)
-    monkeypatch.setattr("genie_tui.place.engine_loader", observed)
+    monkeypatch.setattr("genie_core.room.open.host.RoomServer", Observed)
+    monkeypatch.setattr("genie_core.room.open.profile.engine_loader", observed)
     b = tmp_path / "b"
     keep_preferences(preferences_file(places(b).preferences, "ben"), "briefly, please")
     async with (

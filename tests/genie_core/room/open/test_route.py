@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from genie_core.room.open.route import NowhereToLook, host_of, route_back, route_of
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.errors import InvalidAddress, InvalidInvite
 from genie_core.room.security.invite import Invite, write_invite
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.dialer import Endpoint
 from genie_core.sessions.catalog import Catalog
-from genie_tui.way import NowhereToLook, host_of, way_back, way_of
 
 PIN = "x" * 43
 THERE = Address("10.0.0.7", 7654)
@@ -18,22 +18,22 @@ THERE = Address("10.0.0.7", 7654)
 
 def test_a_way_is_an_invite_or_an_address_of_this_machine() -> None:
     invite = Invite((Address("10.0.0.5", 7654),), "A" * 42 + "E", "abcdefg", b"s" * 16)
-    way = way_of(write_invite(invite))
+    way = route_of(write_invite(invite))
     assert way.whereabouts == (Endpoint(Address("10.0.0.5", 7654), invite.pin),)
     assert way.ticket is not None
     assert way.ticket.secret == b"s" * 16
-    assert way_of(":7700").whereabouts == (Endpoint(Address("127.0.0.1", 7700), ""),)
+    assert route_of(":7700").whereabouts == (Endpoint(Address("127.0.0.1", 7700), ""),)
     with pytest.raises(InvalidInvite):
-        way_of("genie1-abc")
+        route_of("genie1-abc")
     with pytest.raises(InvalidAddress):
-        way_of("somewhere nice")
+        route_of("somewhere nice")
 
 
 def test_a_copy_that_says_nothing_of_where_it_was(tmp_path: Path) -> None:
     room = Catalog(tmp_path).copy_of("r1", "One", "ben", 1.0)
     with pytest.raises(NowhereToLook, match="not known where 'One'"):
-        way_back(room)
-    assert way_back(room, ["10.0.0.7:7654"], PIN).whereabouts == (Endpoint(THERE, PIN),)
+        route_back(room)
+    assert route_back(room, ["10.0.0.7:7654"], PIN).whereabouts == (Endpoint(THERE, PIN),)
 
 
 def test_the_way_back_begins_where_the_room_is_now_and_knows_each_place_once(
@@ -43,7 +43,7 @@ def test_the_way_back_begins_where_the_room_is_now_and_knows_each_place_once(
     room = Catalog(tmp_path).copy_of(
         "r1", "One", "ben", 1.0, address="10.0.0.6:7654", addresses=before, pin=PIN
     )
-    assert way_back(room, ["10.0.0.7:7654"]).whereabouts == (
+    assert route_back(room, ["10.0.0.7:7654"]).whereabouts == (
         Endpoint(THERE, PIN),
         Endpoint(Address("10.0.0.6", 7654), PIN),
     )

@@ -16,6 +16,12 @@ import pytest
 from tests.genie_core.room.house import Ear
 
 from genie_core.room.client.model import ConnectionState, PendingMessage
+from genie_core.room.open.host import HostedRoom, NotYours, serve_room
+from genie_core.room.open.join import NowhereHosted
+from genie_core.room.open.opener import NothingToResume, RoomOpener, StillHosted
+from genie_core.room.open.presence import HostPresence
+from genie_core.room.open.profile import identity_of_person
+from genie_core.room.open.requests import JoinRoom, NewRoom, OpenRequest, RejoinRoom, ResumeRoom
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.errors import AddressInUse, RoomRefused, Unreachable
@@ -34,12 +40,6 @@ from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import DiskFailure
-from genie_tui.entrance import Entrance, NothingToResume, StillHosted
-from genie_tui.host import Doors, NotYours, open_doors
-from genie_tui.hosting import Presence
-from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
-from genie_tui.person import person_of
-from genie_tui.visitor import NowhereHosted
 
 LOCAL = Settings(local=True)
 
@@ -50,10 +50,10 @@ def places(home: Path) -> Locations:
 
 @asynccontextmanager
 async def seat(
-    name: str, opening: Opening, home: Path, settings: Settings | None = None
+    name: str, opening: OpenRequest, home: Path, settings: Settings | None = None
 ) -> AsyncIterator[tuple[JoinedRoom, Ear]]:
     ear = Ear()
-    entered = await Entrance(name, settings or LOCAL, places(home)).enter(opening, ear)
+    entered = await RoomOpener(name, settings or LOCAL, places(home)).enter(opening, ear)
     assert isinstance(entered, JoinedRoom)
     try:
         yield entered, ear
@@ -102,14 +102,14 @@ async def test_a_guest_keeps_a_copy_of_the_hosts_log(tmp_path: Path) -> None:
 async def test_a_host_misses_nothing_that_is_on_disk_before_they_are_seated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def written(*given: Any) -> Doors:
-        doors = await open_doors(*given)
+    async def written(*given: Any) -> HostedRoom:
+        doors = await serve_room(*given)
         async with asyncio.timeout(60):
             while doors.opened.log.head < doors.server.state.head:
                 await asyncio.sleep(0)
         return doors
 
-    monkeypatch.setattr("genie_tui.entrance.open_doors", written)
+    monkeypatch.setattr("genie_core.room.open.opener.serve_room", written)
     async with seat("ann", NewRoom("Standup"), tmp_path) as (ann, ear):
         await said(ann, ann, ear, "hello")
     async with seat("ann", ResumeRoom(saved(tmp_path).name), tmp_path) as (ann, ear):
@@ -138,7 +138,7 @@ def taken_in(source: SavedSession, home: Path) -> SavedSession:
 async def test_an_imported_session_becomes_that_of_its_new_host(tmp_path: Path, name: str) -> None:
     source = await session_of_ann(tmp_path)
     room = taken_in(source, tmp_path / "z")
-    key = person_of(name, places(tmp_path / "z")).key
+    key = identity_of_person(name, places(tmp_path / "z")).key
     async with seat(name, ResumeRoom(room.id), tmp_path / "z") as (host, ear):
         await said(host, host, ear, "going on")
         state = host.state
@@ -165,7 +165,7 @@ async def test_no_member_follows_who_hosts_an_import_of_their_room(tmp_path: Pat
     with SavedSession.load(copy).reader() as log:
         known = log.state()
     async with seat("ann", ResumeRoom(room.id), tmp_path / "z") as (host, _):
-        assert isinstance(host.hosting.invites, Presence)
+        assert isinstance(host.hosting.invites, HostPresence)
         deed = host.hosting.invites.deed
         assert deed is not None
         assert deed.room != known.room
@@ -205,12 +205,12 @@ async def test_a_log_that_is_deleted_while_the_room_is_open_comes_back(tmp_path:
 
 async def test_the_name_that_was_chosen_wins(tmp_path: Path) -> None:
     source = await session_of_ann(tmp_path)
-    entrance = Entrance("zoe", LOCAL, places(tmp_path / "a"), renamed=True)
+    entrance = RoomOpener("zoe", LOCAL, places(tmp_path / "a"), renamed=True)
     entered = await entrance.enter(ResumeRoom(source.id), Ear())
     assert isinstance(entered, JoinedRoom)
     assert (entered.state.host, entered.state.room) == ("zoe", source.id)
     await entered.leave()
-    entrance = Entrance("bob", LOCAL, places(tmp_path / "a"), renamed=True)
+    entrance = RoomOpener("bob", LOCAL, places(tmp_path / "a"), renamed=True)
     with pytest.raises(NotYours, match="sessions fork"):
         await entrance.enter(ResumeRoom(source.id), Ear())
 
@@ -267,7 +267,7 @@ async def test_who_is_let_in_and_then_fails_does_not_stay_as_a_ghost(
         with monkeypatch.context() as patch:
             patch.setattr(Catalog, "copy_of", refuse)
             with pytest.raises(DiskFailure):
-                await Entrance("ben", LOCAL, places(tmp_path / "b")).enter(
+                await RoomOpener("ben", LOCAL, places(tmp_path / "b")).enter(
                     JoinRoom(ann.hosting.address), Ear()
                 )
         await own.until(lambda: "ben" in ann.state.people and not ann.state.people["ben"].present)
@@ -301,7 +301,7 @@ async def test_a_taken_port_leaves_no_room_behind(tmp_path: Path) -> None:
     with await bind(Address("127.0.0.1", 0)) as taken:
         settings = Settings(local=True, port=taken.getsockname()[1])
         with pytest.raises(AddressInUse, match="--port"):
-            await Entrance("ann", settings, places(tmp_path)).enter(NewRoom("x"), Ear())
+            await RoomOpener("ann", settings, places(tmp_path)).enter(NewRoom("x"), Ear())
     assert Catalog(tmp_path / "data" / "sessions").all() == []
 
 
@@ -317,7 +317,7 @@ async def test_a_room_is_open_in_one_process_at_a_time(tmp_path: Path) -> None:
     async with seat("ann", NewRoom("One"), tmp_path):
         room = saved(tmp_path).name
         with pytest.raises(SessionInUse):
-            await Entrance("ann", LOCAL, places(tmp_path)).enter(ResumeRoom(room), Ear())
+            await RoomOpener("ann", LOCAL, places(tmp_path)).enter(ResumeRoom(room), Ear())
 
 
 async def test_what_is_damaged_is_told_at_once_to_who_resumes(tmp_path: Path) -> None:
@@ -334,7 +334,7 @@ async def test_what_is_damaged_is_told_at_once_to_who_resumes(tmp_path: Path) ->
 
 
 async def test_what_can_not_be_resumed_says_so(tmp_path: Path) -> None:
-    entrance = Entrance("ben", LOCAL, places(tmp_path / "b"))
+    entrance = RoomOpener("ben", LOCAL, places(tmp_path / "b"))
     with pytest.raises(NothingToResume, match="no saved room"):
         await entrance.enter(ResumeRoom(""), Ear())
     with pytest.raises(UnknownSession):
@@ -358,14 +358,14 @@ async def test_a_former_host_who_joins_is_told_if_nobody_hosts_it(tmp_path: Path
         pass
     join = JoinRoom(saved(tmp_path).name)
     with pytest.raises(NowhereHosted, match=r"no host of 'One' was found.*resume"):
-        await Entrance("ann", LOCAL, places(tmp_path)).enter(join, Ear())
+        await RoomOpener("ann", LOCAL, places(tmp_path)).enter(join, Ear())
 
 
 async def test_a_refused_visit_leaves_no_copy_and_can_be_tried_again(tmp_path: Path) -> None:
     async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
         join = JoinRoom(ann.hosting.address, guest=True)
         with pytest.raises(RoomRefused):
-            await Entrance("ann", LOCAL, places(tmp_path / "b")).enter(join, Ear())
+            await RoomOpener("ann", LOCAL, places(tmp_path / "b")).enter(join, Ear())
         assert Catalog(tmp_path / "b" / "data" / "sessions").all() == []
         async with seat("ben", join, tmp_path / "b") as (ben, _):
             assert ben.title == "One"
@@ -373,7 +373,7 @@ async def test_a_refused_visit_leaves_no_copy_and_can_be_tried_again(tmp_path: P
 
 async def test_nobody_at_the_address(tmp_path: Path) -> None:
     with pytest.raises(Unreachable):
-        await Entrance("ben", LOCAL, places(tmp_path)).enter(
+        await RoomOpener("ben", LOCAL, places(tmp_path)).enter(
             JoinRoom("127.0.0.1:1", guest=True), Ear()
         )
 
@@ -382,15 +382,15 @@ GUEST = """
 import asyncio, sys
 from pathlib import Path
 from tests.genie_core.room.house import Ear
-from genie_tui.entrance import Entrance
+from genie_core.room.open.opener import RoomOpener
 from genie_core.settings.locations import Locations
-from genie_tui.opening import JoinRoom
-from genie_tui.person import person_of
+from genie_core.room.open.requests import JoinRoom
+from genie_core.room.open.profile import identity_of_person
 from genie_core.settings.model import Settings
 
 async def visit(home, address):
     ear = Ear()
-    seat = await Entrance("ben", Settings(), Locations(home, home, home)).enter(
+    seat = await RoomOpener("ben", Settings(), Locations(home, home, home)).enter(
         JoinRoom(address, guest=True), ear
     )
     seat.messages.send("hello")
@@ -407,7 +407,7 @@ async def test_a_member_is_back_when_the_host_is(tmp_path: Path) -> None:
     async with seat("ann", NewRoom("Standup"), tmp_path / "a") as (ann, _):
         address = ann.hosting.address
         ear = Ear()
-        ben = await Entrance("ben", LOCAL, places(tmp_path / "b")).enter(
+        ben = await RoomOpener("ben", LOCAL, places(tmp_path / "b")).enter(
             JoinRoom(address, guest=True), ear
         )
         await said(ann, ben, ear, "before")
@@ -494,7 +494,7 @@ async def test_a_guest_never_loads_a_vendor_sdk(tmp_path: Path) -> None:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-c", GUEST, str(tmp_path / "b"), ann.hosting.address),
             stdout=asyncio.subprocess.PIPE,
-            cwd=Path(__file__).parents[2],
+            cwd=Path(__file__).parents[4],
         )
         out, _ = await process.communicate()
     assert (process.returncode, out) == (0, b"\n")

@@ -5,7 +5,7 @@ import logging
 import socket
 import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -15,6 +15,11 @@ from genie_core.room.client.events import Notice, OnEvent
 from genie_core.room.client.model import PendingMessage, Severity
 from genie_core.room.discovery.browser import Browser
 from genie_core.room.files.sync import FileSync
+from genie_core.room.open.conflicts import HostConflicts
+from genie_core.room.open.files import blobs_of
+from genie_core.room.open.presence import PASSES_NAME, HostPresence, InviteTokenFile
+from genie_core.room.open.profile import Profile, engine_for, room_config, withheld_in
+from genie_core.room.open.route import answers_deed
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import (
     DEFAULT_PORT,
@@ -32,18 +37,65 @@ from genie_core.room.server.server import RoomServer
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.websocket import bind
+from genie_core.runtime.tasks import start_task
+from genie_core.runtime.threads import off_loop
+from genie_core.sessions.lock import holder
 from genie_core.sessions.log.writer import OpenedLog
-from genie_core.sessions.session import SavedSession
+from genie_core.sessions.session import METADATA_NAME, SavedSession
 from genie_core.sessions.view_state import read_view, together
 from genie_core.storage.blobs import BlobStore
-from genie_tui.files import blobs_of
-from genie_tui.holding import open_held
-from genie_tui.hosting import PASSES_NAME, PassFile, Presence
-from genie_tui.place import Person, engine_for, room_config, withheld_in
-from genie_tui.rivals import Rivals
-from genie_tui.way import answers_deed
+from genie_core.storage.errors import StorageError
 
 logger = logging.getLogger(__name__)
+
+
+async def open_held(saved: SavedSession, name: str, resources: AsyncExitStack) -> OpenedLog:
+    """Keep other processes out and open the log, until `resources` are closed.
+
+    `name` is the person's. When this is cancelled, or raises, the room is free again.
+
+    Raises:
+        SessionInUse: another process has the room open.
+        StorageError: its log can't be opened.
+
+    """
+    opening = start_task(asyncio.to_thread(_opened, saved, name))
+    try:
+        held, opened = await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        await asyncio.wait([opening])  # a thread can't be cancelled
+        if opening.exception() is None:
+            await _give_back(opening.result()[0])
+        raise
+    resources.push_async_callback(_give_back, held)
+    return opened
+
+
+async def _give_back(held: ExitStack) -> None:
+    """Close what is open. Cancelling leaves that behind: nobody has to stay with a disk that hangs."""
+    await off_loop(held.close, "closing a room")
+
+
+def _hold_again(saved: SavedSession, name: str, anew: ExitStack) -> None:
+    """Put back what else belongs to a folder whose log had to be written anew."""
+    try:
+        if holder(saved.folder) is None:  # the lock went with the folder
+            anew.enter_context(saved.held(name))
+        if not (saved.folder / METADATA_NAME).exists():
+            saved.write()
+    except StorageError:
+        logger.warning("the folder of the room is not as it was", exc_info=True)
+
+
+def _opened(saved: SavedSession, name: str) -> tuple[ExitStack, OpenedLog]:
+    with ExitStack() as stack:
+        stack.enter_context(saved.held(name))
+        opened = saved.open_log()
+        anew = stack.enter_context(ExitStack())
+        opened.log.on_restored.append(lambda _told: _hold_again(saved, name, anew))
+        stack.callback(opened.log.close)
+        return stack.pop_all(), opened
+
 
 MORE: Final = "To see and mend what is damaged, once the room is closed: genie-tui sessions check"
 EVERYWHERE: Final = ""
@@ -65,7 +117,7 @@ class NotYours(GenieError):
         self.name = name
 
 
-async def bind_room(person: Person, resources: AsyncExitStack, before: str = "") -> socket.socket:
+async def bind_room(person: Profile, resources: AsyncExitStack, before: str = "") -> socket.socket:
     """Listen on the chosen port, else where the room was before, else on the next free one.
 
     Raises:
@@ -85,7 +137,7 @@ async def bind_room(person: Person, resources: AsyncExitStack, before: str = "")
     raise taken
 
 
-def first_free_port(person: Person) -> int:
+def first_free_port(person: Profile) -> int:
     """The port that `bind_room` would take now for a room that was nowhere before."""
     if person.settings.port:
         return person.settings.port
@@ -105,12 +157,12 @@ def _is_free(host: str, port: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class HostedRoom:
     """A room whose doors are open: what serves it, and how others find it."""
 
     saved: SavedSession
     server: RoomServer
-    presence: Presence
+    presence: HostPresence
     blobs: BlobStore
     opened: OpenedLog
 
@@ -127,9 +179,9 @@ class Doors:
         await asyncio.to_thread(partial(self.saved.update, **summary))
 
 
-async def open_doors(
-    person: Person, saved: SavedSession, sock: socket.socket, resources: AsyncExitStack
-) -> Doors:
+async def serve_room(
+    person: Profile, saved: SavedSession, sock: socket.socket, resources: AsyncExitStack
+) -> HostedRoom:
     """Serve a saved room at a bound socket, until `resources` are closed.
 
     Raises:
@@ -140,7 +192,7 @@ async def open_doors(
     opened = await open_held(saved, person.name, resources)
     log = opened.log
     identity, certificate = await asyncio.gather(person.identity(), person.certificate())
-    file = PassFile(saved.folder / PASSES_NAME)
+    file = InviteTokenFile(saved.folder / PASSES_NAME)
     resources.push_async_callback(file.aclose)
     passes = await asyncio.to_thread(file.load)
     copied = await asyncio.to_thread(_make_own, saved, opened, identity)
@@ -172,7 +224,7 @@ async def open_doors(
     await server.start()
     resources.push_async_callback(server.close)
     address = await server.listen(sock=sock)
-    presence = Presence(
+    presence = HostPresence(
         identity,
         certificate,
         room=record.id,
@@ -186,12 +238,12 @@ async def open_doors(
     )
     announce = settings.announce and not settings.local
     await resources.enter_async_context(presence.shown(announce=announce))
-    return Doors(saved, server, presence, blobs, opened)
+    return HostedRoom(saved, server, presence, blobs, opened)
 
 
-async def take_host_seat(
-    person: Person,
-    doors: Doors,
+async def join_as_host(
+    person: Profile,
+    doors: HostedRoom,
     on_event: OnEvent,
     resources: AsyncExitStack,
     unsent: tuple[PendingMessage, ...] = (),
@@ -256,7 +308,7 @@ async def take_host_seat(
 
 @asynccontextmanager
 async def _rivals_watched(server: RoomServer, on_event: OnEvent) -> AsyncIterator[None]:
-    rivals, room = Rivals(lambda: server.state, on_event, answers_deed), server.state.room
+    rivals, room = HostConflicts(lambda: server.state, on_event, answers_deed), server.state.room
     async with Browser(rivals.note) as browser, rivals.watched(lambda: browser.found(room)):
         yield
 
@@ -272,7 +324,7 @@ async def leaving_unless_done(seat: JoinedRoom) -> AsyncIterator[None]:
         raise
 
 
-def _note_hosting(person: Person, doors: Doors) -> None:
+def _note_hosting(person: Profile, doors: HostedRoom) -> None:
     doors.saved.update(
         kind="hosted",
         host=person.name,

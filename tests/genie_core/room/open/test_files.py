@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 from tests.genie_core.room.house import Ear
-from tests.genie_tui.test_entrance import said, seat
-from tests.genie_tui.test_visitor import _pin, copy_of
+from tests.genie_core.room.open.test_join import _pin, copy_of
+from tests.genie_core.room.open.test_opener import said, seat
 
+from genie_core.room.open.files import blobs_of, open_store, take_over
+from genie_core.room.open.requests import JoinRoom, NewRoom, RejoinRoom, ResumeRoom
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.errors import NoSuchFile
 from genie_core.room.protocol.events import FileRef
@@ -15,8 +17,6 @@ from genie_core.room.server.file_worker import LEFTOVER
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.session import SavedSession
 from genie_core.storage.blobs import BlobStore
-from genie_tui.files import blobs_of, open_store, take_over
-from genie_tui.opening import JoinRoom, NewRoom, RejoinRoom, ResumeRoom
 
 DATA = random.Random(11).randbytes(400_000)
 

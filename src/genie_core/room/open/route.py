@@ -38,7 +38,7 @@ class NowhereToLook(GenieError):
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Route:
     """How to get to a room: where to try, and the pass of an invite if there is one.
 
     With `anywhere` the network is asked, too, though no other machine is known.
@@ -49,7 +49,7 @@ class Way:
     anywhere: bool = False
 
 
-def way_of(text: str) -> Way:
+def route_of(text: str) -> Route:
     """Read what a person has: an invite, or an address of this machine.
 
     Raises:
@@ -60,11 +60,11 @@ def way_of(text: str) -> Way:
     if looks_like_invite(text):
         invite = read_invite(text)
         places = tuple(Endpoint(address, invite.pin) for address in invite.addresses)
-        return Way(places, InviteSecret(invite.pass_id, invite.secret))
-    return Way((Endpoint(parse_address(text), ""),))
+        return Route(places, InviteSecret(invite.pass_id, invite.secret))
+    return Route((Endpoint(parse_address(text), ""),))
 
 
-def way_back(saved: SavedSession, found: Sequence[str] = (), pin: str = "") -> Way:
+def route_back(saved: SavedSession, found: Sequence[str] = (), pin: str = "") -> Route:
     """Where a room of which there is a copy may be: where it was found now, and where it was.
 
     Raises:
@@ -76,7 +76,7 @@ def way_back(saved: SavedSession, found: Sequence[str] = (), pin: str = "") -> W
     places += _places((record.address, *record.addresses), record.pin)
     if not places:
         raise NowhereToLook(record.title)
-    return Way(tuple(dict.fromkeys(places)))
+    return Route(tuple(dict.fromkeys(places)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ async def answers_deed(room: str, deed: HostRecord, addresses: Sequence[str]) ->
 
 
 async def finder_for(
-    way: Way,
+    way: Route,
     room: str,
     resources: AsyncExitStack,
     on_change: Callable[[], None] | None = None,
