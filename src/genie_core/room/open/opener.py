@@ -7,6 +7,7 @@ a thread, when the person is in the room already.
 import asyncio
 import time
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Final
 
 from genie_core.errors import GenieError
@@ -139,3 +140,40 @@ class RoomOpener:
         if latest is None:
             raise NothingToResume
         return catalog.find(latest.id)
+
+
+async def host_room(
+    title: str, on_event: OnEvent, *, name: str, home: Path, settings: Settings | None = None
+) -> JoinedRoom:
+    """Create a room below a folder and host it under a name.
+
+    Args:
+        title: the room's title.
+        on_event: receives every `RoomEvent`, in order, on the event loop, from before this returns.
+        name: the host's name; their key is made at the first use.
+        home: the folder of sessions, keys and settings of this installation.
+        settings: the port, the model and the rest; by default the offline helper answers.
+
+    Raises:
+        GenieError: the room can't be created or served; the text is one line.
+
+    """
+    opener = RoomOpener(name, settings or Settings(), _locations(home))
+    return await opener.enter(NewRoom(title), on_event)
+
+
+async def join_room(
+    invite: str, on_event: OnEvent, *, name: str, home: Path, settings: Settings | None = None
+) -> JoinedRoom:
+    """Join a room by its invite, with an engine of one's own; arguments as in `host_room`.
+
+    Raises:
+        GenieError: the invite is none, no host answers, or the host refuses the member.
+
+    """
+    opener = RoomOpener(name, settings or Settings(), _locations(home))
+    return await opener.enter(JoinRoom(invite), on_event)
+
+
+def _locations(home: Path) -> Locations:
+    return Locations(home / "config", home / "data", home / "log")
