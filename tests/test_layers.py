@@ -28,9 +28,9 @@ def loaded_by(module: str) -> set[str]:
     "module",
     [
         "genie_core.session",
-        "genie_core.room.participant",
+        "genie_core.room.participant.room",
         "genie_core.room.server.server",
-        "genie_core.room.client",
+        "genie_core.room.client.connection",
         "genie_core.sessions.log.writer",
         "genie_core.assistant.config",
         "genie_core.settings.load",

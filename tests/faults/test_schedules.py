@@ -306,7 +306,7 @@ def test_every_schedule_ends_with_everything_in_order(
     schedule: list[Doing], on_disk: bool, idle_timeout: float | None
 ) -> None:
     with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
-        for grace in ("patience.GRACE", "tenure.CLOSE_GRACE", "tenure.CANCEL_GRACE"):
-            patch.setattr(f"genie_core.{grace}", 0.01)
+        for grace in ("GRACE", "CLOSE_GRACE", "CANCEL_GRACE"):
+            patch.setattr(f"genie_core.runtime.resource_task.{grace}", 0.01)
         patch.setattr("genie_core.runtime.actor.CANCEL_GRACE", 0.01)
         asyncio.run(perform(schedule, Path(folder) if on_disk else None, idle_timeout))

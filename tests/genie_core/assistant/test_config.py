@@ -6,7 +6,9 @@ import pytest
 VENDORS = "pydantic_ai", "group_sense", "agents", "openai"
 
 
-@pytest.mark.parametrize("module", ["config", "check", "provider", "prompts", "mention", "errors"])
+@pytest.mark.parametrize(
+    "module", ["config", "check", "models.providers", "prompts", "reasoners.mention", "errors"]
+)
 def test_asking_about_settings_loads_no_vendor_sdk(module: str) -> None:
     code = (
         f"import sys, genie_core.assistant.{module}; "
