@@ -10,7 +10,6 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from genie_core.room.engine.grants import Grant
 from genie_core.text.format import clock_time, duration
 from genie_core.text.safe import visible_line
 from genie_tui.action import Scope
@@ -19,6 +18,7 @@ from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.agent_tree import agent_path
 
 if TYPE_CHECKING:
+    from genie_core.room.engine.grants import Grant
     from genie_core.room.participant.room import JoinedRoom
 
 NOTHING: Final = (
@@ -100,7 +100,7 @@ class GrantsScreen(Dialog[None]):
             self._list.replace_option_prompt_at_index(number, grant_lines(grant, now))
 
 
-def grant_lines(grant: Grant, now: float) -> Content:
+def grant_lines(grant: "Grant", now: float) -> Content:
     """Which tool of which agent for whom, how far, and when it was used."""
     return Content.assemble(
         (visible_line(grant.tool), "bold $text-warning"),
@@ -113,7 +113,7 @@ def grant_lines(grant: Grant, now: float) -> Content:
     )
 
 
-def _left(grant: Grant, now: float) -> str:
+def _left(grant: "Grant", now: float) -> str:
     if grant.left is not None:
         return "once more" if grant.left == 1 else f"{grant.left} times more"
     if grant.until is not None:
@@ -122,7 +122,7 @@ def _left(grant: Grant, now: float) -> str:
     return "until the session ends"
 
 
-def _use(grant: Grant) -> str:
+def _use(grant: "Grant") -> str:
     if grant.last_used is None:
         return f"given {clock_time(grant.given)}, not used since"
     times = "once" if grant.used == 1 else f"{grant.used} times"
