@@ -25,7 +25,7 @@ class WhatIfScreen(Dialog[int | None]):
     There is at least one report.
     """
 
-    CSS_PATH = "whatif.tcss"
+    CSS_PATH = "what_if.tcss"
     BINDINGS = bindings(Scope.WHATIF)
     FREE = frozenset({"j", "k"})
 
