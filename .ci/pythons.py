@@ -23,7 +23,7 @@ ROOT: Final = Path(__file__).parents[1]
 PINS: Final = ROOT / "constraints.txt"
 
 DRILLS: Final = "0.1"
-ENGINE: Final = ("agent", "reasoner", "testing")
+ENGINE: Final = ("agent", "privacy", "reasoner", "runtime", "storage", "testing")
 """What belongs to the engine in tests/genie_core, beside the modules there."""
 
 PROBE: Final = "import ensurepip, sys, venv; sys.stdout.write('%d.%d' % sys.version_info[:2])"
