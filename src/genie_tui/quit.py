@@ -75,7 +75,7 @@ class OpenRoom:
     async def leave(self, reason: str, grace: float | None) -> ExitReport | None:
         """Leave the room, with the reason and grace of the first call; None if it never was open.
 
-        Cancelling the wait changes nothing. Errors as `Seat.leave`.
+        Cancelling the wait changes nothing. Errors as `JoinedRoom.leave`.
         """
         seat = self.seat
         if seat is None:

@@ -53,7 +53,7 @@ def hide_secrets(text: str) -> str:
 def know(values: Iterable[str] | Mapping[str, str]) -> None:
     """Hide these values from now on; those of a mapping go by its keys.
 
-    Values of less than `known_values.SHORTEST` characters are not hidden.
+    Values of less than `known_secrets.SHORTEST` characters are not hidden.
     """
     _KNOWN.know(values)
 

@@ -128,7 +128,7 @@ class Diverged(RoomError):
     """The host's log and the copy here are not one log.
 
     The host's ends at event `there`, before the copy's end `here`; or it goes on, and event `here`
-    is another one in it. `points` are where they may have parted; see `frame.Points`.
+    is another one in it. `points` are where they may have parted; see `frames.ForkPoints`.
     """
 
     def __init__(self, here: int, there: int, points: Sequence[tuple[int, int]] = ()) -> None:
