@@ -32,13 +32,12 @@ from genie_core.runtime.grace import QUICK_GRACE
 from genie_core.sessions.service import SessionService
 from genie_core.settings.model import Notify, Settings
 from genie_core.text.safe import visible
-from genie_tui.action import Scope
+from genie_tui.commands.keys import Scope, bindings_of
+from genie_tui.commands.registry import AppCommands, all_actions
 from genie_tui.doorman import Doorman
 from genie_tui.exit_report import ExitReport
-from genie_tui.keymap import bindings
 from genie_tui.notifications import Bell
 from genie_tui.onboarding import Onboarding
-from genie_tui.palette import AppActions
 from genie_tui.quit import OpenRoom, QuitFlow
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.dialog import GuardedApp
@@ -76,8 +75,8 @@ class GenieApp(GuardedApp[ExitReport]):
     CSS_PATH = str(
         Path(__file__).with_name("app.tcss")
     )  # Textual looks beside a subclass otherwise
-    BINDINGS: ClassVar[list[BindingType]] = bindings(Scope.APP)
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {AppActions}
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of(all_actions(Scope.APP))
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {AppCommands}
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - an annotation would contradict the base class
         (0, "-too-narrow"),
         (SMALLEST[0], "-narrow"),
@@ -147,7 +146,7 @@ class GenieApp(GuardedApp[ExitReport]):
         return [*super().get_line_filters(), TerminalSafe()]
 
     def get_system_commands(self, screen: Screen[object]) -> Sequence[SystemCommand]:
-        """None: everything the palette offers is in the key table."""
+        """None: everything the palette offers is in the table of commands."""
         return ()
 
     def notify(

@@ -28,10 +28,9 @@ from genie_core.settings.model import (
     assistant_config,
 )
 from genie_core.settings.schema import ENV_PREFIX, single_keys, variable
-from genie_tui.action import Scope
 from genie_tui.cli.options import parser
-from genie_tui.commands import BY_NAME
-from genie_tui.keymap import actions
+from genie_tui.commands.keys import Scope
+from genie_tui.commands.registry import all_actions, slash_commands
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "configure.md").read_text()
@@ -164,8 +163,8 @@ def is_understood(known: argparse.ArgumentParser, arguments: list[str]) -> bool:
 def test_every_slash_command_and_key_exists() -> None:
     found = [code[1:].split()[0] for code in CODE.findall(PAGE) if re.match(r"/[a-z]+", code)]
     assert found
-    assert [name for name in found if name not in BY_NAME] == []
-    (settings,) = (each for each in actions(Scope.APP) if each.label == "settings")
+    assert [name for name in found if name not in slash_commands()] == []
+    (settings,) = (each for each in all_actions(Scope.APP) if each.label == "settings")
     assert f"`{settings.keys[0]}` or `/settings`" in PAGE
 
 

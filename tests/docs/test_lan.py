@@ -16,7 +16,7 @@ from genie_core.sessions.session import WITHHELD_NAME
 from genie_core.settings.locations import Locations
 from genie_core.storage.blobs import BLOBS_NAME
 from genie_tui.cli.options import parser
-from genie_tui.commands import BY_NAME
+from genie_tui.commands.registry import slash_commands, slash_help
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/lan.md").read_text()
@@ -102,14 +102,14 @@ def _options() -> set[str]:
 def test_what_one_can_type_exists(page: str) -> None:
     """Slash commands, options and settings that are named in code."""
     text = re.sub(r"```.*?```", "", (ROOT / page).read_text(), flags=re.DOTALL)
-    usages = " ".join(command.usage for command in BY_NAME.values())
+    usages = " ".join(usage for usage, _ in slash_help())
     options = {*_options(), *re.findall(r"--\w+", usages)}
     unknown = []
     for code in CODE.findall(text):
         if code in NOT_OURS:
             continue
         if command := re.match(r"/(\w+)", code):
-            unknown += [code] if command[1] not in BY_NAME else []
+            unknown += [code] if command[1] not in slash_commands() else []
         unknown += [
             option for option in re.findall(r"(?<!\w)--[\w-]+", code) if option not in options
         ]
@@ -117,7 +117,7 @@ def test_what_one_can_type_exists(page: str) -> None:
 
 
 def test_every_command_of_the_room_is_in_the_readme() -> None:
-    missing = [name for name in BY_NAME if not re.search(rf"`/{name}\b", README)]
+    missing = [name for name in slash_commands() if not re.search(rf"`/{name}\b", README)]
     assert missing == []
 
 

@@ -13,9 +13,8 @@ from genie_core.privacy.redaction import secrets_in
 from genie_core.room.files.transfer import Transfer
 from genie_core.room.protocol.events import FileRef, Quote
 from genie_core.text.safe import visible_line
-from genie_tui.commands import Speech, typed
+from genie_tui.commands.parse import MessageLine, QuoteRequest
 from genie_tui.doorman import Doorman
-from genie_tui.order import Attach, Detach, Thread
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.transfers import FileTransfers
 from genie_tui.widgets.composer.attachments import (
@@ -66,25 +65,27 @@ class AttachmentController:
         composer.claim_key = self._claim_key
         composer.may_be_empty = lambda: bool(self.attached)
 
-    def carry_out(self, seat: "JoinedRoom", order: Attach | Detach | Thread) -> None:
-        """Carry out a command in the background, or say why not."""
-        match order:
-            case Attach(text=text):
-                self._work(self._attach_named(seat, text))
-            case Detach(name=name):
-                if not self.attached.remove(name):
-                    what = "like that " if name else ""
-                    self._complain(f"Nothing {what}goes with your next message.")
-                self.line.show()
-            case Thread():
-                self._work(self._quote(seat, order))
+    def attach(self, seat: "JoinedRoom", text: str) -> None:
+        """Attach the files that a text names, in the background."""
+        self._work(self._attach_named(seat, text))
+
+    def detach(self, name: str) -> None:
+        """Take an attachment off by its name; without a name, all."""
+        if not self.attached.remove(name):
+            what = "like that " if name else ""
+            self._complain(f"Nothing {what}goes with your next message.")
+        self.line.show()
+
+    def quote(self, seat: "JoinedRoom", request: QuoteRequest) -> None:
+        """Attach messages of another saved room, in the background, once the person confirms."""
+        self._work(self._quote(seat, request))
 
     def secrets_in(self, text: str) -> tuple[str, ...]:
         """Name the person's secrets that a message with this text, and the quotes, would reveal."""
         quoted = (line.text for quote in self.attached.quotes for line in quote.lines)
         return secrets_in("\n".join((text, *quoted)))
 
-    def say(self, seat: "JoinedRoom", line: Speech) -> None:
+    def say(self, seat: "JoinedRoom", line: MessageLine) -> None:
         """Send a message with its attachments, after a question if agents get them.
 
         A draft that is not sent returns to the composer. Raises a `GenieError` if the message is
@@ -180,9 +181,9 @@ class AttachmentController:
 
     # Quotes
 
-    async def _quote(self, seat: "JoinedRoom", order: Thread) -> None:
+    async def _quote(self, seat: "JoinedRoom", request: QuoteRequest) -> None:
         try:
-            quote = await asyncio.to_thread(self._doorman.quote, order.room, order.last)
+            quote = await asyncio.to_thread(self._doorman.quote, request.room, request.last)
         except GenieError as error:
             self._complain(str(error))
             return
@@ -200,11 +201,11 @@ class AttachmentController:
 
     # Sending
 
-    async def _ask_and_say(self, seat: "JoinedRoom", line: Speech) -> None:
+    async def _ask_and_say(self, seat: "JoinedRoom", line: MessageLine) -> None:
         attached = self.attached
         text = sending_question(line.text, attached.files, attached.quotes, seat.state, seat.name)
         agreed = False
-        self.asked_about = typed(line)
+        self.asked_about = line.draft
         try:
             agreed = await self._confirm("Send this?", text, "send")
         finally:
@@ -218,7 +219,7 @@ class AttachmentController:
                 self._give_back(line)
                 self._complain(str(error))
 
-    def _send(self, seat: "JoinedRoom", line: Speech) -> None:
+    def _send(self, seat: "JoinedRoom", line: MessageLine) -> None:
         files, quotes = tuple(self.attached.files), tuple(self.attached.quotes)
         seat.messages.send(line.text, emote=line.emote, files=files, quotes=quotes)
         self.attached.take()
@@ -228,10 +229,10 @@ class AttachmentController:
         screen = ConfirmScreen(title, text, yes, self._clock)
         return await self._screen.app.push_screen_wait(screen)
 
-    def _give_back(self, line: Speech) -> None:
+    def _give_back(self, line: MessageLine) -> None:
         if self._composer.draft:  # as a message that the room did not take meanwhile
             self._composer.remember(self._composer.draft)
-        self._composer.draft = typed(line)
+        self._composer.draft = line.draft
 
     def _work(self, work: Coroutine[None, None, None]) -> None:
         self._screen.run_worker(work, group="attachments")

@@ -26,9 +26,8 @@ from genie_core.room.open.requests import (
 )
 from genie_core.text.format import ago
 from genie_core.text.safe import visible_line
-from genie_tui.action import Scope
+from genie_tui.commands.keys import Scope, bindings
 from genie_tui.doorman import Doorman, SavedSummary
-from genie_tui.keymap import bindings
 from genie_tui.onboarding import Onboarding
 from genie_tui.widgets.model_picker import ModelPicker
 from genie_tui.widgets.too_small import TooSmall

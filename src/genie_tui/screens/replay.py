@@ -20,14 +20,11 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.replay.landmarks import Landmark, message_of
 from genie_core.sessions.replay.player import Recording, ReplayMoment
 from genie_core.text.safe import visible_line
-from genie_tui.action import Scope
+from genie_tui.commands.keys import Scope, bindings
 from genie_tui.doorman import Doorman
-from genie_tui.keymap import bindings
+from genie_tui.screens.decision_labels import DecisionLabels
 from genie_tui.screens.dialogs.full_view import FullViewScreen
-from genie_tui.screens.label_desk import LabelDesk
-from genie_tui.screens.panel_place import PanelPlace
 from genie_tui.screens.playback import Playback
-from genie_tui.screens.scene import Scene
 from genie_tui.widgets.activity.ledger import Ledger
 from genie_tui.widgets.activity.panel import ActivityPanel
 from genie_tui.widgets.approvals.panel import PastApprovals
@@ -81,9 +78,9 @@ class ReplayScreen(Screen[None]):
         self._timeline = Timeline()
         self._timeline.can_focus = False
         self._asked = PastApprovals()
-        self._panel = PanelPlace(self)
-        self._scene = Scene(self, self._timeline)
-        self._labels = LabelDesk(self, self._timeline, lambda: self.query_one(ActivityPanel).ledger)
+        self._labels = DecisionLabels(
+            self, self._timeline, lambda: self.query_one(ActivityPanel).ledger
+        )
 
     def compose(self) -> ComposeResult:
         """As a room, with a bar to move by where one writes there."""
@@ -142,16 +139,18 @@ class ReplayScreen(Screen[None]):
         if not self.is_running:
             return
         self._state = moment.state
-        self._scene.bind_state(moment.state, self._me)
+        self._timeline.bind_state(moment.state, self._me)
+        self._panel.bind_state(moment.state, self._me)
         self.show_events(moment.recent)
 
     def show_events(self, events: list[Event]) -> None:
         """Show what happened next."""
         if not self.is_running:
             return
-        self._scene.apply_many(events)
+        self._timeline.apply_many(events)
+        self._panel.apply_many(events)
         waiting = self._asked.show(self._state)
-        self.query_one(SidePanel).label(Tab.APPROVALS).show_count(waiting)
+        self._panel.label(Tab.APPROVALS).show_count(waiting)
         if self._state.title:
             self.query_one(StatusBar).show_room(self._state.title, "")
         self._show_standing()
@@ -315,7 +314,7 @@ class ReplayScreen(Screen[None]):
 
     def action_approvals(self) -> None:
         """Show what waited, or the activity again."""
-        shown = self.query_one(SidePanel).tab is Tab.APPROVALS
+        shown = self._panel.tab is Tab.APPROVALS
         self._panel.open(Tab.ACTIVITY if shown else Tab.APPROVALS)
 
     def action_panel(self) -> None:
@@ -336,6 +335,10 @@ class ReplayScreen(Screen[None]):
     def _go_back(self) -> None:
         self._panel.uncover()
         self.set_focus(None)
+
+    @property
+    def _panel(self) -> SidePanel:
+        return self.query_one(SidePanel)
 
     def _tell(self, note: str) -> None:
         line = self.query_one("#replay-note", Static)

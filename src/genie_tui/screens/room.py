@@ -45,23 +45,22 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.sessions.lock import SessionInUse
 from genie_core.text.safe import visible_line
-from genie_tui.action import Scope
+from genie_tui.commands import dispatch
+from genie_tui.commands.completion import CommandCompletion
+from genie_tui.commands.context import RoomContext
+from genie_tui.commands.handlers import engine, host
+from genie_tui.commands.keys import Scope, bindings_of, by_key
+from genie_tui.commands.registry import RoomCommands, all_actions
 from genie_tui.doorman import Doorman
-from genie_tui.keymap import bindings, by_key
 from genie_tui.notifications import Bell
-from genie_tui.order import Invite, UseModel
-from genie_tui.palette import RoomActions
 from genie_tui.room_feed import RoomFeed
-from genie_tui.screens.desks import Desks
+from genie_tui.screens import room_focus
+from genie_tui.screens.decision_labels import DecisionLabels
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.full_view import FullViewScreen
-from genie_tui.screens.dialogs.tools import ToolsScreen
-from genie_tui.screens.excursion import Excursion
-from genie_tui.screens.link_desk import LinkDesk
-from genie_tui.screens.scene import Scene
-from genie_tui.screens.view_desk import ViewDesk
-from genie_tui.screens.work_desk import WorkDesk
-from genie_tui.screens.writing_desk import WritingDesk
+from genie_tui.screens.room_connection import ConnectionDisplay
+from genie_tui.screens.room_progress import RoomProgress
+from genie_tui.screens.room_view import RoomView
 from genie_tui.widgets.activity.ledger import Ledger
 from genie_tui.widgets.activity.panel import ActivityPanel
 from genie_tui.widgets.approvals.card import ApprovalCard
@@ -90,8 +89,8 @@ class RoomScreen(Screen[None]):
     """One room, from the moment its opening begins."""
 
     CSS_PATH = "room.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = bindings(Scope.ROOM)
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {RoomActions}
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of(all_actions(Scope.ROOM))
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {RoomCommands}
 
     class OpeningFailed(Message):
         """The room can't be entered; `text` is one line that says why.
@@ -137,18 +136,14 @@ class RoomScreen(Screen[None]):
         self._opening = opening
         self._clock = clock
         self._feed = RoomFeed(self)
-        self._seat: JoinedRoom | None = None
-        self._desks = Desks(self, doorman, self._seated, self._want_room, clock)
-        self._door, self._banner = self._desks.door, self._desks.banner
-        self._timeline, self._composer = self._desks.timeline, self._desks.composer
-        self._scene = Scene(self, self._timeline)
-        self._work = WorkDesk(self, self._timeline, clock)
-        self._link = LinkDesk(self, self._desks, self._part)
-        self._writing = WritingDesk(self, self._desks, self._seated)
-        self._excursion = Excursion(self, self._timeline, self._door, self._composer)
-        self.views = ViewDesk(
-            self, doorman, self._seated, self._timeline, self._composer, self._desks.attachments
-        )
+        self.context = RoomContext(self, doorman, self._want_room, clock)
+        self._door, self._banner = self.context.door, self.context.banner
+        self._timeline, self._composer = self.context.timeline, self.context.composer
+        self._progress = RoomProgress(self.context)
+        self._connection = ConnectionDisplay(self.context, self._part)
+        self._completion = CommandCompletion(self.context)
+        self._labels = DecisionLabels(self, self._timeline, lambda: self.query_one(Ledger))
+        self.views = RoomView(self.context)
 
     def compose(self) -> ComposeResult:
         """Status on top, conversation and panel in the middle, composer and keys below."""
@@ -161,7 +156,7 @@ class RoomScreen(Screen[None]):
             yield SidePanel(Roster(), ActivityPanel(), ApprovalPanel(self._clock))
         yield self._door
         yield HintLine(self._clock)
-        yield self._desks.attachments.line
+        yield self.context.attachments.line
         yield self._composer
         yield Footer(show_command_palette=False, compact=True)
 
@@ -183,7 +178,7 @@ class RoomScreen(Screen[None]):
     @property
     def seat(self) -> "JoinedRoom | None":
         """The person's seat, None until the room is open."""
-        return self._seat
+        return self.context.open_seat
 
     @property
     def draft(self) -> str:
@@ -208,18 +203,20 @@ class RoomScreen(Screen[None]):
             self._take_seat(seat)
 
     def _take_seat(self, seat: "JoinedRoom") -> None:
-        self._seat = seat
+        self.context.open_seat = seat
         if not self.is_running:  # it is given back when the app ends
             return
         state, me = seat.state, seat.name
         self._bell.enter(state, me)
         self._timeline.transfers.place = seat.files.path
         self._timeline.history = seat.past
-        self._scene.bind_state(state, me)
-        self._desks.labels.begin(partial(self._doorman.labels, seat.saved), me)
-        self._work.begin()
-        self._desks.consent.begin(seat)
-        self._link.show(seat.connection, seat)
+        self._timeline.bind_state(state, me)
+        self.context.panel.bind_state(state, me)
+        self._labels.begin(partial(self._doorman.labels, seat.saved), me)
+        self._progress.begin()
+        self._approvals.bind(state, me, seat.approvals.answer)
+        self.context.show_waiting()
+        self._connection.show(seat.connection, seat)
         self._status.show_engine(seat.engine.status)
         self._status.show_room(state.title, seat.hosting.address)
         self._timeline.set_unsent(seat.messages.pending)
@@ -241,7 +238,7 @@ class RoomScreen(Screen[None]):
         away = self.focused is None or reads
         if away and event.is_printable and event.character and not self._composer.closed:
             event.stop()
-            self._excursion.back()
+            room_focus.back(self.context)
             self._composer.go_on_with(event.character)
 
     def _read(self, key: str) -> None:
@@ -258,29 +255,29 @@ class RoomScreen(Screen[None]):
             case RoomRenamed(title=title):
                 self.notify(f"The room is called {visible_line(title)} now.")
             case MemberTyping(name=name):
-                self._work.types(name)
+                self._progress.types(name)
             case AnswerDelta() as delta:
-                self._work.wrote(delta)
+                self._progress.wrote(delta)
             case AgentProgress() as progress:
-                self._work.made(progress, self._seat.state if self._seat is not None else None)
+                self._progress.made(progress, self._seat.state if self._seat is not None else None)
             case ConnectionStatus() as status:
                 # The host's question whether to let the person in may be read when they are in.
                 if self._seat is None or status.state is not ConnectionState.CONNECTING:
-                    self._link.show(status, self._seat)
+                    self._connection.show(status, self._seat)
             case EngineStatus() as status:
                 self._status.show_engine(status)
                 self.query_one(HintLine).show_backlog(status.backlog)
             case PendingChanged(pending=pending):
                 self._timeline.set_unsent(pending)
             case MessageRejected(message=rejected, reason=reason):
-                self._writing.take_back(rejected, reason)
+                dispatch.take_back(self.context, rejected, reason)
             case Notice(severity=level, text=text):
                 severity, seconds = _TOASTS[level]
                 self.notify(text, severity=severity, timeout=seconds)
             case Transfer() as transfer:
                 self._timeline.transfers.update(transfer)
                 self._timeline.show_transfer(transfer.digest)
-                self._desks.attachments.transfer_moved(transfer)
+                self.context.attachments.transfer_moved(transfer)
             case OtherHostsChanged(hosts=hosts):
                 hosts_here = self._seat is not None and bool(self._seat.hosting.address)
                 self._banner.warn(rivals_line(hosts, hosts=hosts_here))
@@ -295,23 +292,28 @@ class RoomScreen(Screen[None]):
     def _events_recorded(self, events: Sequence[Event]) -> None:
         if self._seat is None:
             return
-        self._work.keep(self._seat.state)
-        self._scene.apply_many(events)
+        self._progress.keep(self._seat.state)
+        self._timeline.apply_many(events)
+        self.context.panel.apply_many(events)
         self.query_one(HintLine).take_note(events)
         if self._bell.ring_for(events, self._seat.state, self._seat.name):
             self.app.bell()
-        self._desks.consent.refresh()
+        self._refresh_approvals()
         self._status.show_room(self._seat.state.title, self._seat.hosting.address)
 
     # What the person does
 
     @on(Composer.Submitted)
     async def _submitted(self, message: Composer.Submitted) -> None:
-        await self._writing.submit(message.text)
+        await dispatch.submit(self.context, message.text)
 
     @on(Composer.Edited)
     def _edited(self) -> None:
-        self._writing.edited()
+        draft = self._composer.draft
+        if not draft:
+            self._completion.forget_folders()
+        elif self._seat is not None and draft.strip():
+            self._seat.messages.typing()
 
     @on(Timeline.StopRequested)
     async def _stop_requested(self, message: Timeline.StopRequested) -> None:
@@ -319,7 +321,7 @@ class RoomScreen(Screen[None]):
 
         def stop(agreed: bool | None) -> None:  # noqa: FBT001 - as push_screen has it
             if agreed:
-                self._stop(seq)
+                engine.stop(self.context, seq)
 
         asked = Content(f"It works on: {excerpt(message.exchange)}")
         question = ConfirmScreen("Stop the agent?", asked, "stop it", self._clock)
@@ -328,7 +330,7 @@ class RoomScreen(Screen[None]):
     @on(Timeline.Left)
     def _reading_left(self) -> None:
         self._timeline.action_follow()
-        self._excursion.back()
+        room_focus.back(self.context)
         if self._seat is not None and any(
             self._seat.name in (exchange.author, exchange.handler)
             for exchange in self._seat.state.running.values()
@@ -338,27 +340,27 @@ class RoomScreen(Screen[None]):
     @on(JoinRequests.Answered)
     def _answered_at_door(self, message: JoinRequests.Answered) -> None:
         if self._seat is not None:
-            self._desks.host.answer(self._seat, message.caller, allow=message.allow)
-            self._excursion.leave_door()
+            host.answer(self.context, message.caller, allow=message.allow)
+            room_focus.leave_door(self.context)
 
     @on(JoinRequests.Dismissed)
     @on(ApprovalCard.Dismissed)
     @on(ActivityPanel.Left)
     def _done_there(self) -> None:
-        self._excursion.back()
+        room_focus.back(self.context)
 
     @on(ApprovalPanel.Emptied)
     def _all_answered(self) -> None:
-        self._excursion.leave_approvals()
+        room_focus.leave_approvals(self.context)
 
     @on(ApprovalPanel.Answered)
     def _one_answered(self) -> None:
-        self._desks.consent.refresh()
-        self._excursion.leave_approvals()
+        self._refresh_approvals()
+        room_focus.leave_approvals(self.context)
 
     @on(ApprovalPanel.NotTaken)
     def _not_taken(self) -> None:
-        self._desks.consent.not_taken(self._seat)
+        engine.explain_not_taken(self.context)
 
     @on(ApprovalCard.FullView)
     async def _full_view(self, message: ApprovalCard.FullView) -> None:
@@ -367,7 +369,7 @@ class RoomScreen(Screen[None]):
     @on(ApprovalCard.EditWanted)
     def _edit_wanted(self, message: ApprovalCard.EditWanted) -> None:
         if self._seat is not None:
-            self._desks.consent.edit(self._seat, message.view.request)
+            engine.edit_call(self.context, message.view.request)
 
     @on(Timeline.DetailsRequested)
     async def _message_details(self, message: Timeline.DetailsRequested) -> None:
@@ -375,78 +377,19 @@ class RoomScreen(Screen[None]):
 
     @on(Ledger.MessageWanted)
     def _message_wanted(self, message: Ledger.MessageWanted) -> None:
-        self._excursion.to_message(message.seq)
+        room_focus.to_message(self.context, message.seq)
 
     @on(DecisionMarkRequested)
     def _mark_wanted(self, message: DecisionMarkRequested) -> None:
-        self._desks.labels.mark(message)
+        self._labels.mark(message)
 
-    def action_approvals(self) -> None:
-        """Go to the oldest approval, or back if the focus is there already."""
-        self._excursion.to_approvals()
+    def action_command(self, name: str) -> None:
+        """Run a command of the room."""
+        dispatch.run_command(self.context, name)
 
-    def action_activity(self) -> None:
-        """Go to the ledger, or back if the focus is there already."""
-        self._excursion.to_activity()
-
-    def action_invite(self) -> None:
-        """Show what others join with."""
-        if self._seat is not None:
-            self._desks.host.invite(self._seat, Invite())
-
-    def action_door(self) -> None:
-        """Go to those who ask something, or back if the focus is there already."""
-        self._excursion.to_door()
-
-    def action_grants(self) -> None:
-        """Show what was allowed beyond single calls."""
-        if self._seat is not None:
-            self._desks.consent.grants(self._seat)
-
-    def action_take_over(self) -> None:
-        """Host the room from the own copy."""
-        if self._seat is not None:
-            self._desks.host.take_over(self._seat, surely=False)
-
-    def action_read(self) -> None:
-        """Go to the conversation, or back if the focus is there already."""
-        self._excursion.to_conversation()
-
-    def action_panel(self) -> None:
-        """Show or hide the panel: beside the conversation, or over it where space is short."""
-        self._excursion.toggle_panel()
-
-    def action_reasons(self) -> None:
-        """Show or hide why agents stayed silent."""
-        self._timeline.show_reasons(not self._timeline.reasons)
-
-    async def action_tools(self) -> None:
-        """Show what this person's agents can do."""
-        await self.app.push_screen(
-            ToolsScreen(lambda: self._seat.engine.controls if self._seat is not None else None)
-        )
-
-    def action_who(self) -> None:
-        """Say who is here."""
-        self._desks.who.tell()
-
-    def action_models(self) -> None:
-        """Say which models work for this person."""
-        if self._seat is not None:
-            self._desks.carry_out(self._seat, UseModel())
-
-    def action_stop(self) -> None:
-        """Stop every agent that runs for this person."""
-        self._stop(None)
-
-    def _stop(self, message: int | None) -> int:
-        stopped = self._seat.engine.stop(message) if self._seat is not None else 0
-        if not stopped:
-            self.notify("No agent runs that you could stop.")
-        return stopped
-
-    def _seated(self) -> "JoinedRoom | None":
-        return self._seat
+    @property
+    def _seat(self) -> "JoinedRoom | None":
+        return self.context.open_seat
 
     def _want_room(self) -> None:
         self.post_message(self.TakeOver())
@@ -457,10 +400,14 @@ class RoomScreen(Screen[None]):
     # Keeping the rest of the screen true
 
     def _second_passed(self) -> None:
-        self._link.second_passed(self._seat)
+        self._connection.second_passed(self._seat)
         self.views.look()
         self._approvals.refresh_ages()
-        self._work.second_passed()
+        self._progress.second_passed()
+
+    def _refresh_approvals(self) -> None:
+        self._approvals.refresh_queue()
+        self.context.show_waiting()
 
     @property
     def _status(self) -> StatusBar:

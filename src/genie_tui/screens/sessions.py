@@ -23,9 +23,8 @@ from genie_core.sessions.search.documents import SearchHit
 from genie_core.sessions.service import SessionService
 from genie_core.text.format import counted
 from genie_core.text.safe import visible_line
-from genie_tui.action import Scope
-from genie_tui.keymap import bindings
-from genie_tui.screens.session_desk import SessionDesk
+from genie_tui.commands.handlers.sessions import SessionActions
+from genie_tui.commands.keys import Scope, bindings
 from genie_tui.widgets.session_list import SessionList, SessionListHeader
 from genie_tui.widgets.session_preview import SessionPreview, brief
 from genie_tui.widgets.too_small import TooSmall
@@ -57,7 +56,7 @@ class SessionsScreen(Screen[None]):
     def __init__(self, store: SessionService, clock: Callable[[], float]) -> None:
         super().__init__()
         self._store = store
-        self._desk = SessionDesk(self, store, clock)
+        self._actions = SessionActions(self, store, clock)
         self._rows: dict[str, SessionRow] = {}
         self._sort = Sort.ACTIVITY
         self._text = ""
@@ -273,26 +272,26 @@ class SessionsScreen(Screen[None]):
     @work
     async def action_rename(self) -> None:
         """Call the selected session otherwise."""
-        if (row := self._selected_row()) is not None and await self._desk.rename(row):
+        if (row := self._selected_row()) is not None and await self._actions.rename(row):
             self._reload()
 
     @work
     async def action_tags(self) -> None:
         """Give the selected session other tags."""
-        if (row := self._selected_row()) is not None and await self._desk.tag(row):
+        if (row := self._selected_row()) is not None and await self._actions.tag(row):
             self._reload()
 
     @work
     async def action_delete(self) -> None:
         """Move the selected session to the trash, once the person has agreed."""
-        if (row := self._selected_row()) is not None and await self._desk.delete(row):
+        if (row := self._selected_row()) is not None and await self._actions.delete(row):
             self._reload()
 
     @work
     async def action_export(self) -> None:
         """Write the selected session into a file."""
         if (row := self._selected_row()) is not None:
-            await self._desk.export(row)
+            await self._actions.export(row)
 
     @work
     async def action_fork(self) -> None:
@@ -300,7 +299,7 @@ class SessionsScreen(Screen[None]):
         item, row = self._list.selected, self._selected_row()
         if row is None:
             return
-        fresh = await self._desk.fork(row, item.seq if isinstance(item, SearchHit) else 0)
+        fresh = await self._actions.fork(row, item.seq if isinstance(item, SearchHit) else 0)
         if fresh and self.is_running:
             self._filter_line.value = ""
             self._reload(fresh)

@@ -25,8 +25,7 @@ from genie_core.settings.locations import Locations, short_path
 from genie_core.settings.model import Settings, assistant_config
 from genie_core.settings.schema import Key
 from genie_core.text.safe import visible_line
-from genie_tui.action import Scope
-from genie_tui.keymap import actions, bindings
+from genie_tui.commands.keys import Scope, actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.themes import DARK, theme_names
 from genie_tui.widgets.picker import Picker

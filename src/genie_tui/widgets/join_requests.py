@@ -18,8 +18,7 @@ from genie_core.room.protocol.frames import HostingOffered, JoinRequested
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.transport.origin import LOOPBACK
 from genie_core.text.safe import visible_line
-from genie_tui.action import Action, Scope
-from genie_tui.keymap import bindings
+from genie_tui.commands.keys import Action, Scope, bindings
 from genie_tui.widgets.key_words import key_words
 from genie_tui.widgets.keys_line import KeysLine
 

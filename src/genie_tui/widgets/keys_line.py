@@ -9,8 +9,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from genie_tui.action import Action, Scope
-from genie_tui.keymap import actions, by_key
+from genie_tui.commands.keys import Action, Scope, actions, by_key
 from genie_tui.widgets.approvals.key_guard import SOON, KeyGuard
 
 LOOKING: Final = frozenset({"scroll", "next"})

@@ -14,8 +14,7 @@ from textual.widgets.option_list import Option
 from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.models.discover import ModelOffer
 from genie_core.text.safe import visible_line
-from genie_tui.action import Scope
-from genie_tui.keymap import bindings
+from genie_tui.commands.keys import Scope, bindings
 
 LABEL: Final = 34
 """Columns for a model's name."""

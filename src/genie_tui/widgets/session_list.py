@@ -25,8 +25,7 @@ from genie_core.sessions.search.documents import SearchHit
 from genie_core.sessions.search.query import Snippet
 from genie_core.text.format import ago, file_size, short_count
 from genie_core.text.safe import visible_line
-from genie_tui.action import Scope
-from genie_tui.keymap import bindings, by_key
+from genie_tui.commands.keys import Scope, bindings, by_key
 
 Item: TypeAlias = SessionRow | SearchHit
 

@@ -1,5 +1,6 @@
 """The panel beside the conversation: people, and below them activity or approvals."""
 
+from collections.abc import Sequence
 from enum import Enum
 
 from textual import events
@@ -10,11 +11,16 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Static
 
+from genie_core.room.protocol.events import Event
+from genie_core.room.state.room_state import RoomState
+from genie_tui.widgets.activity.panel import ActivityPanel
+from genie_tui.widgets.roster import Roster
+
 
 class Tab(Enum):
     """A page of the panel; the value is its label."""
 
-    ACTIVITY = "Activity"
+    ACTIVITY = "ActivityPanel"
     APPROVALS = "Approvals"
 
 
@@ -45,11 +51,16 @@ class TabLabel(Static):
 
 
 class SidePanel(Vertical):
-    """Holds the pages; shows one of them below the roster. Never moves the focus."""
+    """Holds the pages; shows one of them below the roster. Never moves the focus.
 
-    def __init__(self, roster: Widget, activity: Widget, approvals: Widget) -> None:
+    It is beside the conversation, over it where space is short, or nowhere, by classes that the
+    screen's style knows: `-no-panel` closes it beside the conversation, `-panel` opens it over it.
+    """
+
+    def __init__(self, roster: Roster, activity: ActivityPanel, approvals: Widget) -> None:
         super().__init__(id="side")
         self._roster = roster
+        self._activity = activity
         self._pages = {Tab.ACTIVITY: activity, Tab.APPROVALS: approvals}
         for tab, page in self._pages.items():
             page.id = tab.name.lower()
@@ -72,6 +83,39 @@ class SidePanel(Vertical):
     def tab(self) -> Tab:
         """The page that is shown."""
         return self._tab
+
+    @property
+    def covers(self) -> bool:
+        """Whether the conversation is hidden behind it."""
+        return self.screen.has_class("-panel") and not self.screen.has_class("-wide")
+
+    def open(self, tab: Tab) -> None:
+        """Show a page, and the panel if it is hidden."""
+        self.screen.remove_class("-no-panel")
+        self.screen.add_class("-panel")
+        self.show_tab(tab)
+
+    def toggle(self) -> bool:
+        """Show or hide the panel; False if it is hidden now."""
+        if self.screen.has_class("-wide"):
+            self.screen.toggle_class("-no-panel")
+            return not self.screen.has_class("-no-panel")
+        self.screen.toggle_class("-panel")
+        return self.screen.has_class("-panel")
+
+    def uncover(self) -> None:
+        """Show the conversation again if the panel is over it."""
+        self.screen.remove_class("-panel")
+
+    def bind_state(self, state: RoomState, me: str) -> None:
+        """Show this state from now on, as `me` sees it."""
+        self._activity.ledger.bind_state(state, me)
+        self._roster.bind_state(state, me)
+
+    def apply_many(self, events: Sequence[Event]) -> None:
+        """Show events that the state has applied already."""
+        self._activity.ledger.apply_many(events)
+        self._roster.refresh_people()
 
     def show_tab(self, tab: Tab) -> None:
         """Show a page."""

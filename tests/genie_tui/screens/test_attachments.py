@@ -125,7 +125,7 @@ async def test_what_comes_back_while_there_is_a_question_is_within_reach(
         await pilot.press(*"look", "enter")
         await question(pilot)
         if not loaded:
-            screen._desks.attachments.attached.take()
+            screen.context.attachments.attached.take()
         seat.emit(
             MessageRejected(PendingMessage("m", "an hour's work", emote=False, at=1.0), "muted")
         )
@@ -158,7 +158,7 @@ async def test_progress_and_problems_are_shown(seat: ScriptedSeat, report: Path)
         assert screen.query_one(Composer).draft == "not yet"
         seat.attaching.set()
         await until(pilot, lambda: "reading" not in chips(screen))
-        (file,) = screen._desks.attachments.attached.files
+        (file,) = screen.context.attachments.attached.files
         seat.carry(file, 600)
         await until(pilot, lambda: "sending 50 %" in chips(screen))
         seat.carry(file, 600, problem="too large")
@@ -199,7 +199,7 @@ async def test_detaching_while_it_is_read_keeps_it_off(seat: ScriptedSeat, repor
         await until(pilot, lambda: not chips(screen))
         seat.attaching.set()
         await pilot.pause()
-        assert not screen._desks.attachments.attached
+        assert not screen.context.attachments.attached
 
 
 # What is pasted or dropped

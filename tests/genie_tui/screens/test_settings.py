@@ -21,7 +21,7 @@ from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
 from genie_tui.app import GenieApp
-from genie_tui.commands import BY_NAME
+from genie_tui.commands.registry import slash_commands
 from genie_tui.screens.settings import SettingsForm, SettingsScreen
 from genie_tui.widgets.picker import Picker
 
@@ -183,4 +183,4 @@ async def test_a_fault_that_is_found_too_late_is_nobodys(
 
 
 def test_a_command_leads_there_too() -> None:
-    assert BY_NAME["settings"].action == "app.settings"
+    assert slash_commands()["settings"].run == "app.settings"

@@ -6,8 +6,7 @@ from textual import events
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from genie_tui.action import Action, Scope
-from genie_tui.keymap import GUARDED, actions
+from genie_tui.commands.keys import GUARDED, Action, Scope, actions
 from genie_tui.widgets.approvals.key_guard import SOON
 from genie_tui.widgets.keys_line import KeysLine
 

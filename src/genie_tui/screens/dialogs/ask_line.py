@@ -7,8 +7,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from genie_core.text.safe import visible_line
-from genie_tui.action import Scope
-from genie_tui.keymap import actions, bindings
+from genie_tui.commands.keys import Scope, actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.too_small import TooSmall
 

@@ -9,8 +9,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from genie_tui.action import Action, Scope
-from genie_tui.keymap import bindings
+from genie_tui.commands.keys import Action, Scope, bindings
 from genie_tui.screens.dialogs.dialog import Dialog
 from genie_tui.widgets.keys_line import KeysLine
 from genie_tui.widgets.reading import read_on

@@ -20,8 +20,7 @@ from genie_core.text.edited_arguments import (
     same_arguments,
 )
 from genie_core.text.safe import visible_line
-from genie_tui.action import Action, Scope
-from genie_tui.keymap import actions, bindings
+from genie_tui.commands.keys import Action, Scope, actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog
 from genie_tui.widgets.json_area import JsonArea
 from genie_tui.widgets.keys_line import KeysLine

@@ -13,9 +13,8 @@ from textual.widgets import Checkbox, Input, Static
 
 from genie_core.text.format import counted, file_size
 from genie_core.text.safe import visible_line
-from genie_tui.action import Scope
+from genie_tui.commands.keys import Scope, actions, bindings
 from genie_tui.export.formats import ExportFormat, form_of
-from genie_tui.keymap import actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.too_small import TooSmall
 

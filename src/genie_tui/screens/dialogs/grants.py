@@ -12,8 +12,7 @@ from textual.widgets.option_list import Option
 
 from genie_core.text.format import clock_time, duration
 from genie_core.text.safe import visible_line
-from genie_tui.action import Scope
-from genie_tui.keymap import actions, bindings
+from genie_tui.commands.keys import Scope, actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.agent_tree import agent_path
 

@@ -1,4 +1,4 @@
-"""Keys and commands, straight from their tables."""
+"""Keys and commands, from their tables."""
 
 from collections.abc import Sequence
 from textwrap import wrap
@@ -12,9 +12,8 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widget import Widget
 
-from genie_tui.action import Scope
-from genie_tui.commands import COMMANDS
-from genie_tui.keymap import actions, bindings
+from genie_tui.commands.keys import Scope, bindings_of
+from genie_tui.commands.registry import all_actions, slash_help
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 
 KEYS: Final = 20
@@ -39,14 +38,13 @@ class HelpText(Widget):
                 scope.value,
                 [
                     (action.key_text or f"({action.label})", action.help)
-                    for action in actions(scope)
+                    for action in all_actions(scope)
                 ],
                 width,
             )
             for scope in dict.fromkeys([*self._here, *Scope])
         ]
-        commands = [(command.usage, command.help) for command in COMMANDS]
-        return Content("\n\n").join([*sections, _section("Commands", commands, width)])
+        return Content("\n\n").join([*sections, _section("Commands", slash_help(), width)])
 
 
 class HelpScreen(Dialog[None]):
@@ -77,7 +75,7 @@ def scopes_at(screen: Screen[Any]) -> list[Scope]:
 
 def _binds(node: DOMNode, scope: Scope) -> bool:
     """Whether a node's keys are those of a scope; some scopes are listed for the help only."""
-    made = bindings(scope)
+    made = bindings_of(all_actions(scope))
     return bool(made) and all(binding in node.BINDINGS for binding in made)
 
 

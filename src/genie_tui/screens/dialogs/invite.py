@@ -16,9 +16,8 @@ from genie_core.room.protocol.errors import InvalidInvite
 from genie_core.room.security.invite import read_invite
 from genie_core.text.format import clock_time
 from genie_core.text.safe import visible_line
-from genie_tui.action import Scope
-from genie_tui.keymap import actions, bindings
-from genie_tui.order import Invite as InviteOrder
+from genie_tui.commands.keys import Scope, actions, bindings
+from genie_tui.commands.parse import InviteOptions
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.qr import qr_code
@@ -47,12 +46,12 @@ class Terms:
         return f"{who} can join as a member{how}{when}. Give it to nobody else."
 
 
-def renewed(hosting: "Invites", order: InviteOrder, now: float) -> Terms:
-    """Make an invite as ordered, in place of all others if that is; `now` is since the epoch."""
-    make = hosting.renew if order.new else hosting.issue
-    invite = make(uses=1 if order.once else None, lifetime=order.lifetime)
-    until = clock_time(now + order.lifetime) if order.lifetime else ""
-    return Terms(invite, order.once, until)
+def renewed(hosting: "Invites", options: InviteOptions, now: float) -> Terms:
+    """Make an invite, in place of all others if it is to be new; `now` is since the epoch."""
+    make = hosting.renew if options.new else hosting.issue
+    invite = make(uses=1 if options.once else None, lifetime=options.lifetime)
+    until = clock_time(now + options.lifetime) if options.lifetime else ""
+    return Terms(invite, options.once, until)
 
 
 class InviteScreen(Dialog[Terms]):
@@ -112,7 +111,7 @@ class InviteScreen(Dialog[Terms]):
         ask = ConfirmScreen("Make a new invite?", text, "make a new one", self._clock)
         if await self.app.push_screen_wait(ask):
             try:
-                self._terms = renewed(self._hosting, InviteOrder(new=True), time())
+                self._terms = renewed(self._hosting, InviteOptions(new=True), time())
             except GenieError as error:
                 self.notify(str(error), severity="error")
             self._show()

@@ -10,8 +10,7 @@ from textual.widgets import Static, TextArea
 
 from genie_core.room.protocol.events import PREFERENCE_CHARS
 from genie_core.settings.preferences import objection
-from genie_tui.action import Scope
-from genie_tui.keymap import actions, bindings
+from genie_tui.commands.keys import Scope, actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog
 
 PUBLIC: Final = (

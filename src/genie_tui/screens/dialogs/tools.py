@@ -9,8 +9,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from genie_core.room.engine.controls import EngineControls
-from genie_tui.action import Scope
-from genie_tui.keymap import bindings
+from genie_tui.commands.keys import Scope, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.tool_list import tool_list
 

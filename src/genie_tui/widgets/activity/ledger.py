@@ -21,8 +21,7 @@ from genie_core.room.protocol.events import DecisionMade, Event
 from genie_core.room.state.room_state import RoomState
 from genie_core.text.format import clock_time
 from genie_core.text.safe import visible_line
-from genie_tui.action import Scope
-from genie_tui.keymap import bindings
+from genie_tui.commands.keys import Scope, bindings
 from genie_tui.widgets.activity.ledger_rows import (
     Headline,
     LedgerRow,

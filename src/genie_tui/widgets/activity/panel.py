@@ -7,8 +7,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from genie_tui.action import Scope
-from genie_tui.keymap import bindings
+from genie_tui.commands.keys import Scope, bindings
 from genie_tui.widgets.activity.ledger import Ledger
 from genie_tui.widgets.activity.ledger_rows import LedgerRow, RowFilter, details
 

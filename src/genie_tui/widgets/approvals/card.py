@@ -22,9 +22,8 @@ from genie_core.room.engine.policy import EXCEED_BUDGET
 from genie_core.room.state.thread import ToolApproval
 from genie_core.text.format import duration
 from genie_core.text.safe import visible, visible_line
-from genie_tui.action import Scope
+from genie_tui.commands.keys import Scope, actions, bindings, by_key
 from genie_tui.format import HOW, read_extent
-from genie_tui.keymap import actions, bindings, by_key
 from genie_tui.widgets.agent_tree import agent_path
 from genie_tui.widgets.approvals.key_guard import SOON, KeyGuard
 from genie_tui.widgets.approvals.text import RISKS, WITHHELD, plain_value, risk_of

@@ -23,8 +23,7 @@ from genie_core.room.protocol.events import Event
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
 from genie_core.text.safe import visible_line
-from genie_tui.action import Scope
-from genie_tui.keymap import bindings
+from genie_tui.commands.keys import Scope, bindings
 from genie_tui.transfers import FileTransfers
 from genie_tui.widgets.timeline.canvas import GUTTER, NAMES, Palette, component
 from genie_tui.widgets.timeline.content import TimelineContent

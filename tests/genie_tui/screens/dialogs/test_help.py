@@ -1,7 +1,7 @@
 from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
 from textual.app import App
 
-from genie_tui.action import Scope
+from genie_tui.commands.keys import Scope
 from genie_tui.screens.dialogs.help import HelpScreen, HelpText, scopes_at
 
 

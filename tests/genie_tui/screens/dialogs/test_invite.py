@@ -14,7 +14,7 @@ from textual.widgets import Static
 from genie_core.room.protocol.address import Address
 from genie_core.room.security.invite import Invite, write_invite
 from genie_core.text.format import clock_time
-from genie_tui.order import Invite as InviteOrder
+from genie_tui.commands.parse import InviteOptions
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.invite import InviteScreen, Terms, renewed
 from genie_tui.widgets.composer.composer import Composer
@@ -145,9 +145,9 @@ def test_terms_say_whom_it_lets_in() -> None:
     assert "Whoever has it" in Terms().text
     assert "One person" in Terms(once=True).text
     hosting = ScriptedInvites()
-    terms = renewed(hosting, InviteOrder(lifetime=60.0), 1_000.0)
+    terms = renewed(hosting, InviteOptions(lifetime=60.0), 1_000.0)
     assert hosting.issued == [(None, 60.0)]
     assert terms.until == clock_time(1_060.0)
     assert terms.invite == "genie1-another1"
-    renewed(hosting, InviteOrder(new=True, once=True), 1_000.0)
+    renewed(hosting, InviteOptions(new=True, once=True), 1_000.0)
     assert hosting.renewals == [(1, None)]

@@ -1,0 +1,94 @@
+"""What can be completed in a room's composer: names, commands and their arguments."""
+
+import asyncio
+import shlex
+from typing import Final
+
+from genie_core.room.protocol.frames import JoinRequested
+from genie_core.text.safe import visible_line
+from genie_tui.commands.context import RoomContext
+from genie_tui.commands.handlers.files import file_names
+from genie_tui.commands.registry import Completed, slash_commands
+from genie_tui.widgets.composer.completion import Completions, Words
+from genie_tui.widgets.composer.path_completion import PathCompletion, names_in
+
+AGENTS: Final = ("genie", "system")
+"""Names that address the agents, completed after an `@` like a person's."""
+
+_ROLES: Final = (
+    ("member", "reads, writes, with an own agent"),
+    ("guest", "is answered by the host's agent"),
+    ("observer", "only reads"),
+)
+
+
+class CommandCompletion:
+    """Offers people, commands and their arguments; folders are read in the background."""
+
+    def __init__(self, context: RoomContext) -> None:
+        self._context = context
+        self._folders = PathCompletion(self._want)
+        context.composer.candidates = self.all
+
+    def all(self) -> Completions:
+        """Everything there is to offer now."""
+        seat = self._context.open_seat
+        people = seat.state.present() if seat is not None else []
+        names = (*AGENTS, *(person.name for person in people))
+        return Completions(names, slash_completions(), self._argument)
+
+    def forget_folders(self) -> None:
+        """Read folders anew from the next draft on."""
+        self._folders.clear()
+
+    def _argument(self, command: str, rest: str) -> tuple[str, Words] | None:
+        """The word that is being typed after a command, and what it may become."""
+        known = slash_commands().get(command.lower())
+        if known is None or known.slash is None or not known.slash.completes:
+            return None
+        completes = known.slash.completes
+        if completes[0] == "path":
+            place, typed = 0, rest
+        else:
+            *before, typed = rest.split(" ")
+            place = len([word for word in before if word])
+        if place >= len(completes) or not (typed or place or known.slash.at_once):
+            return None
+        return typed, self._words(completes[place], typed)
+
+    def _words(self, kind: Completed, typed: str) -> Words:
+        context, seat = self._context, self._context.open_seat
+        names: list[str] = []
+        match kind:
+            case "path":
+                return self._folders.choices(typed)
+            case "role":
+                return _ROLES
+            case "caller":
+                names = [
+                    each.name for each in context.door.callers if isinstance(each, JoinRequested)
+                ]
+            case "person" if seat is not None:
+                names = [*seat.state.people]
+            case "file" if seat is not None:
+                names = [shlex.quote(name) for name in file_names(context)]
+            case "attachment":
+                names = [shlex.quote(name) for name in context.attachments.attached.names()]
+        return [(visible_line(name), "") for name in names]
+
+    def _want(self, folder: str) -> None:
+        self._context.start(self._read(folder), "folders")
+
+    async def _read(self, folder: str) -> None:
+        self._folders.set_names(folder, await asyncio.to_thread(names_in, folder))
+        if self._context.screen.is_running:  # else the list is gone already
+            self._context.composer.offer_again()
+
+
+def slash_completions() -> Words:
+    """The names of slash commands, with what they do."""
+    return [
+        (name, command.slash.help or command.help)
+        for name, command in slash_commands().items()
+        if command.slash is not None
+    ]

@@ -1,0 +1,112 @@
+"""What the commands of a room work with."""
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.screen import Screen
+from textual.widget import Widget
+
+from genie_tui.doorman import Doorman
+from genie_tui.screens.attachments import AttachmentController
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.invite import Terms
+from genie_tui.widgets.approvals.panel import ApprovalPanel
+from genie_tui.widgets.banner import Banner
+from genie_tui.widgets.composer.composer import Composer
+from genie_tui.widgets.hint_line import HintLine
+from genie_tui.widgets.join_requests import JoinRequests
+from genie_tui.widgets.roster import Roster
+from genie_tui.widgets.side_panel import SidePanel, Tab
+from genie_tui.widgets.status_bar import StatusBar
+from genie_tui.widgets.timeline.timeline import Timeline
+
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
+
+
+class RoomNotOpen(Exception):
+    """A command needs the room, which is still opening."""
+
+
+class RoomContext:
+    """A room's screen with its widgets, and the seat once the room is open.
+
+    `take_over` is called when this person wants to host the room from their copy. `came_from` is
+    the widget where the keyboard was before it was moved, `away_since` when the host was lost.
+    """
+
+    def __init__(
+        self,
+        screen: Screen[None],
+        doorman: Doorman,
+        take_over: Callable[[], None],
+        clock: Callable[[], float],
+    ) -> None:
+        self.screen = screen
+        self.doorman = doorman
+        self.take_over = take_over
+        self.clock = clock
+        self.open_seat: JoinedRoom | None = None
+        self.invite_terms = Terms()
+        self.away_since: float | None = None
+        self.came_from: Widget | None = None
+        self.banner = Banner()
+        self.timeline = Timeline()
+        self.door = JoinRequests(clock)
+        self.composer = Composer()
+        self.attachments = AttachmentController(
+            screen, self.composer, doorman, lambda: self.open_seat, self.timeline.transfers, clock
+        )
+
+    @property
+    def seat(self) -> "JoinedRoom":
+        """The person's seat. Raises `RoomNotOpen` while there is none."""
+        if self.open_seat is None:
+            raise RoomNotOpen
+        return self.open_seat
+
+    @property
+    def approvals(self) -> ApprovalPanel:
+        """The panel of tool calls that wait."""
+        return self.screen.query_one(ApprovalPanel)
+
+    @property
+    def panel(self) -> SidePanel:
+        """The panel beside the conversation."""
+        return self.screen.query_one(SidePanel)
+
+    @property
+    def roster(self) -> Roster:
+        """The people in the room."""
+        return self.screen.query_one(Roster)
+
+    @property
+    def hints(self) -> HintLine:
+        """The line above the composer."""
+        return self.screen.query_one(HintLine)
+
+    def show_waiting(self) -> None:
+        """Show how many tool calls wait."""
+        waiting = self.approvals.waiting
+        self.screen.query_one(StatusBar).show_waiting(waiting)
+        self.hints.show_waiting(waiting)
+        self.panel.label(Tab.APPROVALS).show_count(waiting)
+
+    def warn(self, text: str) -> None:
+        """Show a warning for some seconds; nothing if it is empty."""
+        if text:
+            self.screen.notify(text, severity="warning")
+
+    async def confirm(self, title: str, text: Content | str, yes: str) -> bool:
+        """Ask a question; True if the person agrees. Call it in a worker."""
+        question = ConfirmScreen(
+            title, Content(text) if isinstance(text, str) else text, yes, self.clock
+        )
+        return await self.screen.app.push_screen_wait(question)
+
+    def start(
+        self, work: Coroutine[None, None, None], group: str, *, exclusive: bool = False
+    ) -> None:
+        """Run a coroutine that ends with the screen; an exclusive one ends others of its group."""
+        self.screen.run_worker(work, group=group, exclusive=exclusive)

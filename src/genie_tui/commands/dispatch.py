@@ -1,0 +1,102 @@
+"""Sends what a person writes in a room, and runs commands."""
+
+from contextlib import suppress
+from typing import Final
+
+from genie_core.errors import GenieError
+from genie_core.room.client.model import PendingMessage
+from genie_core.text.safe import visible_line
+from genie_tui.commands.context import RoomContext, RoomNotOpen
+from genie_tui.commands.parse import MessageLine
+from genie_tui.commands.registry import CommandLine, InvalidLine, command_named, parse_line
+
+OPENING: Final = "The room is still opening; your draft is kept."
+CLOSED: Final = "The room is closed; your draft is kept."
+
+EXCERPT: Final = 60
+"""Characters of a message that tell which one it is."""
+
+NOTICE_SECONDS: Final = 12.0
+"""Seconds for which it is shown that a message was not taken."""
+
+
+def run_command(context: RoomContext, name: str) -> None:
+    """Run a command by key or from the palette. Does nothing if it needs a room that is not open."""
+    command = command_named(name)
+    if callable(command.run):
+        with suppress(RoomNotOpen):
+            command.run(context)
+
+
+async def submit(context: RoomContext, text: str) -> None:
+    """Send a message or run a slash command; otherwise return the draft and say what is wrong."""
+    line = parse_line(text)
+    if names := context.attachments.secrets_in(text):
+        _give_back(context, text, f"Not sent: it contains your secret {', '.join(names)}.")
+    elif isinstance(line, InvalidLine):
+        _give_back(context, text, line.text)
+    else:
+        try:
+            if isinstance(line, CommandLine):
+                await _run_typed(context, line)
+            else:
+                _say(context, line, text)
+        except RoomNotOpen:
+            _give_back(context, text, OPENING)
+        except GenieError as error:
+            _give_back(context, text, str(error))
+
+
+def take_back(context: RoomContext, unsent: PendingMessage, why: str) -> None:
+    """Keep a message that the room refused within reach, and say why it was not sent.
+
+    It becomes the draft again, which is saved, unless something else is being written.
+    """
+    said = visible_line(unsent.text) or ", ".join(_names(unsent))
+    shown = said if len(said) <= EXCERPT else f"{said[:EXCERPT]}…"
+    where, lost = _keep(context, unsent)
+    again = f"Attach again: {', '.join(lost)}" if lost else ""
+    notice = f"Not sent: {visible_line(why)}: {shown}\n{where} {again}"
+    context.screen.notify(notice.strip(), severity="error", timeout=NOTICE_SECONDS)
+
+
+async def _run_typed(context: RoomContext, line: CommandLine) -> None:
+    command = line.command
+    if command.slash is not None and command.slash.run is not None:
+        command.slash.run(context, line.arguments)
+    elif isinstance(command.run, str):
+        await context.screen.run_action(command.run)
+    elif command.run is not None:
+        command.run(context)
+
+
+def _say(context: RoomContext, line: MessageLine, text: str) -> None:
+    seat = context.seat
+    if context.composer.closed:
+        _give_back(context, text, CLOSED)
+    else:
+        context.attachments.say(seat, line)
+
+
+def _keep(context: RoomContext, unsent: PendingMessage) -> tuple[str, list[str]]:
+    """Keep a refused message; returns where, and the attachments that are gone."""
+    text = MessageLine(unsent.text, emote=unsent.emote).draft if unsent.text else ""
+    seat, composer = context.open_seat, context.composer
+    if seat is not None and not composer.draft and not context.attachments.attached:
+        composer.draft = text
+        lost = context.attachments.take_back(seat, unsent.files, unsent.quotes)
+        return "It is your draft again.", lost
+    if text:
+        composer.remember(text)
+    return "↑ brings the text back." if text else "", _names(unsent)
+
+
+def _give_back(context: RoomContext, draft: str, why: str) -> None:
+    context.composer.draft = draft
+    context.warn(why)
+
+
+def _names(unsent: PendingMessage) -> list[str]:
+    """What a message brings beside its text."""
+    quotes = [f"messages of {visible_line(quote.title)}" for quote in unsent.quotes]
+    return [*(visible_line(file.name) for file in unsent.files), *quotes]

@@ -1,0 +1,1 @@
+"""What commands do: a function for each, grouped by subject."""

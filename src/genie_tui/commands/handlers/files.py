@@ -1,0 +1,227 @@
+"""Commands about files: attaching and quoting, saving and opening. Nothing here runs a file."""
+
+import asyncio
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import platformdirs
+
+from genie_core.errors import FileNotSaved, GenieError
+from genie_core.room.protocol.events import FileRef
+from genie_core.room.protocol.names import fold_name
+from genie_core.settings.locations import folder_at
+from genie_core.storage.filenames import safe_name, save_copy
+from genie_core.text.safe import visible_line
+from genie_tui.commands.context import RoomContext
+from genie_tui.commands.parse import QuoteRequest, SaveRequest
+
+OPEN_TIMEOUT: Final = 20.0
+"""Seconds after which a program that opens a file is taken to show it."""
+
+_SHOWN: Final = frozenset(
+    (
+        *("pdf", "png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "avif", "heic"),
+        *("mp3", "wav", "ogg", "opus", "flac", "m4a", "mp4", "m4v", "mkv", "webm", "mov"),
+        *("txt", "md", "rst", "csv", "tsv", "log", "json", "yaml", "yml", "toml", "xml"),
+        *("docx", "xlsx", "pptx", "odt", "ods", "odp", "rtf", "epub"),
+    )
+)
+"""Endings of files that programs show and none runs. All others are refused, known or not."""
+
+_RUN: Final = (
+    b"#!",
+    b"\x7fELF",
+    b"MZ",
+    b"\xca\xfe\xba\xbe",
+    b"\xcf\xfa\xed\xfe",
+    b"\xce\xfa\xed\xfe",
+    b"\xfe\xed\xfa\xce",
+    b"\xfe\xed\xfa\xcf",
+    b"[Desktop Entry]",
+)
+"""How programs begin, whatever their names end in."""
+
+
+class NotOpened(GenieError):
+    """A file that is not shown, and why."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"{name} is not opened: {why}; /save keeps it, without the right to run")
+        self.name = name
+        self.why = why
+
+
+def attach(context: RoomContext, text: str) -> None:
+    """Attach the files that a text names to the next message."""
+    context.attachments.attach(context.seat, text)
+
+
+def detach(context: RoomContext, name: str) -> None:
+    """Take one attachment off the next message; without a name, all."""
+    context.attachments.detach(name)
+
+
+def thread(context: RoomContext, request: QuoteRequest) -> None:
+    """Quote messages of another saved room in the next message."""
+    context.attachments.quote(context.seat, request)
+
+
+def save(context: RoomContext, request: SaveRequest) -> None:
+    """Save a file of the room in a folder."""
+    if (found := _local_file(context, request.file)) is not None:
+        file, place = found
+        context.start(_save(context, place, file.name, request.to), "files")
+
+
+def open_file(context: RoomContext, wanted: str) -> None:
+    """Open a file of the room with the system's program for it."""
+    if (found := _local_file(context, wanted)) is not None:
+        file, place = found
+        context.start(_open(context, place, file.name), "files")
+
+
+def file_names(context: RoomContext) -> list[str]:
+    """The names of all files in the room, the likeliest to be meant first."""
+    return list(dict.fromkeys(file.name for files in _messages(context) for file in files))
+
+
+def find_file(context: RoomContext, wanted: str) -> FileRef | None:
+    """Find a file by its number in a message or by its name; without either, the first one.
+
+    The message is the selected one, if it has files, else the newest that has some. A name is
+    looked for in all.
+    """
+    messages = list(_messages(context))
+    if not messages:
+        return None
+    files = messages[0]
+    if not wanted:
+        return files[0]
+    numbered = {str(number): file for number, file in enumerate(files, 1)}
+    if wanted in numbered:
+        return numbered[wanted]
+    name = fold_name(wanted)
+    return next((f for files in messages for f in files if fold_name(f.name) == name), None)
+
+
+def _messages(context: RoomContext) -> Iterator[tuple[FileRef, ...]]:
+    chosen = context.timeline.chosen
+    if chosen is not None and chosen.said.files:
+        yield chosen.said.files
+    for exchange in reversed(context.seat.state.exchanges.values()):
+        if exchange.said.files and exchange is not chosen:
+            yield exchange.said.files
+
+
+def _local_file(context: RoomContext, wanted: str) -> tuple[FileRef, Path] | None:
+    """Find a file and where it is on this machine; warn if it is nowhere."""
+    file = find_file(context, wanted)
+    if file is None:
+        named = f"called {visible_line(wanted)}" if wanted else "here"
+        context.warn(f"There is no file {named}.")
+        return None
+    place = context.seat.files.path(file.digest)
+    if place is None:
+        context.warn(f"{visible_line(file.name)} has not arrived yet.")
+        return None
+    return file, place
+
+
+async def _save(context: RoomContext, place: Path, name: str, to: str) -> None:
+    try:
+        saved = await asyncio.to_thread(save_to, place, name, to)
+    except GenieError as error:
+        context.warn(str(error))
+    else:
+        context.screen.notify(f"Saved as {saved}", timeout=8)
+
+
+async def _open(context: RoomContext, place: Path, name: str) -> None:
+    try:
+        await show(await asyncio.to_thread(copy_to_show, place, name))
+    except GenieError as error:
+        context.warn(str(error))
+
+
+def save_to(source: Path, name: str, to: str) -> Path:
+    """Copy a file to where a person wants it, beside what is there; returns where it is. Blocks.
+
+    `to` is a folder, or a new name in one; empty stands for the folder of downloads.
+
+    Raises:
+        FileNotSaved: the system does not allow it, or there is no such folder.
+        NoSuchPlace: `to` can't be one.
+
+    """
+    folder, name = _target(name, to)
+    return save_copy(source, folder, name)
+
+
+def copy_to_show(source: Path, name: str) -> Path:
+    """Copy a file, if it is one to look at, to a folder that only this person can enter. Blocks.
+
+    Raises:
+        NotOpened: it is one that could run.
+        FileNotSaved: it can't be copied.
+
+    """
+    name = safe_name(name)
+    ending = name.rpartition(".")[2].lower() if "." in name else ""
+    if ending not in _SHOWN:
+        raise NotOpened(name, f"files like .{ending} could run" if ending else "it has no ending")
+    try:
+        with source.open("rb") as file:
+            head = file.read(64)
+        folder = Path(tempfile.mkdtemp(prefix="genie-"))
+    except OSError as error:
+        raise FileNotSaved(name, tempfile.gettempdir(), str(error.strerror)) from error
+    if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(_RUN):
+        folder.rmdir()
+        raise NotOpened(name, "it is a program, whatever its name says")
+    return save_copy(source, folder, name)
+
+
+async def show(path: Path) -> None:
+    """Have the system's program for such files show it; returns once it does.
+
+    Raises:
+        NotOpened: there is none, or it failed.
+
+    """
+    opener = shutil.which("open" if sys.platform == "darwin" else "xdg-open")
+    if opener is None:
+        raise NotOpened(path.name, "there is no xdg-open here to do it")
+    process = await asyncio.create_subprocess_exec(
+        opener,
+        str(path),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        code = await asyncio.wait_for(process.wait(), OPEN_TIMEOUT)
+    except TimeoutError:
+        return
+    if code:
+        raise NotOpened(path.name, f"{Path(opener).name} failed with code {code}")
+
+
+def _target(name: str, to: str) -> tuple[Path, str]:
+    if not to:
+        folder = platformdirs.user_downloads_path()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileNotSaved(name, str(folder), str(error.strerror)) from error
+        return folder, name
+    place = folder_at(to)
+    if place.is_dir():
+        return place, name
+    if to.endswith("/") or not place.parent.is_dir():
+        raise FileNotSaved(name, str(place), "there is no such folder")
+    return place.parent, place.name

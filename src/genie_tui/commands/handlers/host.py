@@ -1,0 +1,187 @@
+"""Commands about hosting: inviting, letting people in, moderating, handing over, taking over."""
+
+from time import time
+from typing import TYPE_CHECKING, Final
+
+from genie_core.errors import GenieError
+from genie_core.room.client.model import ConnectionState
+from genie_core.room.protocol.frames import HostingOffered, JoinRequested
+from genie_core.room.protocol.names import fold_name
+from genie_core.room.state.room_state import RoomState
+from genie_core.text.safe import visible_line
+from genie_tui.commands.context import RoomContext
+from genie_tui.commands.parse import InviteOptions, ModerationRequest
+from genie_tui.screens.dialogs.invite import InviteScreen, Terms, renewed
+from genie_tui.widgets.join_requests import Caller
+
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
+
+HOST_TIMEOUT: Final = 60.0
+"""Seconds without the host after which a member may host the room without being asked first."""
+
+UNCONNECTED: Final = "You are not connected now, so nothing was changed."
+SHOWN: Final = InviteOptions()
+
+
+def invite(context: RoomContext, options: InviteOptions = SHOWN) -> None:
+    """Show the invite, or make another one."""
+    seat = context.seat
+    hosting = seat.hosting.invites
+    if hosting is None:
+        context.warn(only_host(seat) or "This terminal does not host the room.")
+        return
+    try:
+        if options.makes_one:
+            context.invite_terms = renewed(hosting, options, time())
+        elif context.invite_terms.invite != hosting.invite:
+            context.invite_terms = Terms(hosting.invite)
+    except GenieError as error:
+        context.warn(str(error))
+        return
+
+    def remember(terms: Terms | None) -> None:
+        context.invite_terms = terms or context.invite_terms
+
+    dialog = InviteScreen(hosting, seat.state.title, context.invite_terms, context.clock)
+    _ = context.screen.app.push_screen(dialog, remember)
+
+
+def admit(context: RoomContext, name: str) -> None:
+    """Let a person in who waits for the host."""
+    _answer_named(context, name, allow=True)
+
+
+def refuse(context: RoomContext, name: str) -> None:
+    """Turn a person away who waits for the host."""
+    _answer_named(context, name, allow=False)
+
+
+def answer(context: RoomContext, caller: Caller, *, allow: bool) -> None:
+    """Answer a person who wants to join, or the host who offers to hand over."""
+    seat = context.seat
+    if isinstance(caller, JoinRequested):
+        taken = seat.hosting.admit(caller.knock, allow)
+    else:
+        taken = not allow or seat.hosting.accept()
+    if taken:
+        context.door.remove_caller(caller)
+    else:
+        context.warn(UNCONNECTED)
+    if taken and allow and isinstance(caller, HostingOffered):
+        context.screen.notify(f"You host the room as soon as {visible_line(caller.by)} leaves.")
+
+
+def moderate(context: RoomContext, request: ModerationRequest) -> None:
+    """Kick, ban, pardon, mute or unmute a person, or change their role."""
+    seat = context.seat
+    if objection := only_host(seat):
+        context.warn(objection)
+    elif not seat.hosting.moderate(
+        request.measure, request.name, role=request.role, reason=request.reason
+    ):
+        context.warn(UNCONNECTED)
+
+
+def share(context: RoomContext, on: bool) -> None:  # noqa: FBT001 - the command's one argument
+    """Show guests what the host's tools are called with, or no longer."""
+    seat = context.seat
+    if objection := only_host(seat):
+        context.warn(objection)
+    elif not seat.hosting.share(on):
+        context.warn(UNCONNECTED)
+
+
+def host(context: RoomContext, name: str) -> None:
+    """Ask a member to host; without a name, host the room while its host is away."""
+    seat = context.seat
+    if not name:
+        if objection := cannot_take_over(seat):
+            context.warn(objection)
+        else:
+            context.take_over()
+    elif objection := only_host(seat):
+        context.warn(objection)
+    elif fold_name(name) == fold_name(seat.name):
+        context.warn("You are the host already.")
+    elif seat.hosting.offer(name):
+        context.screen.notify(f"Asking {visible_line(name)} whether they would host…")
+    else:
+        context.warn(UNCONNECTED)
+
+
+def take_over(context: RoomContext) -> None:
+    """Host the room from the own copy, if its host is away.
+
+    The person is asked first while the host has been away for less than a minute: a host who comes
+    back soon would find another one.
+    """
+    seat = context.seat
+    if objection := cannot_take_over(seat):
+        context.warn(objection)
+    elif _may_be_back_soon(context, seat):
+        context.start(_ask_to_take_over(context, seat), "take over")
+    else:
+        context.take_over()
+
+
+def is_long_away(context: RoomContext) -> bool:
+    """Whether the host has been away for a minute or more."""
+    since = context.away_since
+    return since is not None and context.clock() - since >= HOST_TIMEOUT
+
+
+def only_host(seat: "JoinedRoom") -> str:
+    """Why this person has no authority; empty if they have."""
+    host = seat.state.host
+    if not host or fold_name(seat.name) == fold_name(host):
+        return ""
+    return f"Only the host may do that, and {host} is hosting."
+
+
+def cannot_take_over(seat: "JoinedRoom") -> str:
+    """Why this person can't host the room from their own copy now; empty if they can."""
+    state = seat.state
+    if fold_name(seat.name) == fold_name(state.host):
+        return "You are the host. /host NAME asks somebody else to host."
+    person = state.people.get(seat.name)
+    if person is None or person.role not in ("host", "member") or _is_banned(state, seat.name):
+        return "Only members of the room can host it from their copy."
+    if seat.connection.state is ConnectionState.RETRYING or (
+        seat.connection.state is ConnectionState.CLOSED and not state.hosting
+    ):
+        return ""
+    return f"{state.host} is hosting. You can take over while they are away."
+
+
+def _is_banned(state: RoomState, name: str) -> bool:
+    return fold_name(name) in state.banned
+
+
+def _may_be_back_soon(context: RoomContext, seat: "JoinedRoom") -> bool:
+    return seat.connection.state is ConnectionState.RETRYING and not is_long_away(context)
+
+
+async def _ask_to_take_over(context: RoomContext, seat: "JoinedRoom") -> None:
+    host = visible_line(seat.state.host)
+    text = (
+        f"{host} has not been away for a minute yet. If they come back, there are two rooms "
+        "until one of you joins the other; nothing is lost by that, but others may follow "
+        "either."
+    )
+    agreed = await context.confirm("Host the room from your copy?", text, "host it")
+    if agreed and not cannot_take_over(seat):
+        context.take_over()
+
+
+def _answer_named(context: RoomContext, name: str, *, allow: bool) -> None:
+    seat = context.seat
+    knocks = context.door.knocks_by(name)
+    if objection := only_host(seat):
+        context.warn(objection)
+    elif not knocks:
+        context.warn(f"Nobody called {visible_line(name)} waits to come in.")
+    elif len(knocks) > 1:
+        context.warn("Several wait under this name: answer each on its card (f7).")
+    else:
+        answer(context, knocks[0], allow=allow)

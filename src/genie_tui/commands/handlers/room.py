@@ -1,0 +1,66 @@
+"""Commands about the people in a room, how they like to be answered, and what is shown."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from genie_core.errors import GenieError
+from genie_core.room.protocol.names import fold_name
+from genie_core.text.safe import visible, visible_line
+from genie_tui.commands.context import RoomContext
+from genie_tui.screens.dialogs.full_view import FullViewScreen
+from genie_tui.screens.dialogs.preferences import PreferencesScreen
+
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
+
+
+def who(context: RoomContext, name: str = "") -> None:
+    """Tell who is here, or who one person is."""
+    if not name:
+        here = context.roster.as_text() or "Nobody yet."
+        context.screen.notify(here, title="Who is here", timeout=10)
+    elif about := context.roster.about(name):
+        context.screen.notify(about, title="Who that is", timeout=12)
+    else:
+        context.warn(f"Nobody called {visible_line(name)} was ever here.")
+
+
+def prefs(context: RoomContext, name: str) -> None:
+    """Edit the own preferences, or show those of another person."""
+    seat = context.seat
+    if not name:
+        context.start(_edit_preferences(context, seat), "preferences", exclusive=True)
+    elif text := seat.state.preferences.get(fold_name(name), ""):
+        title = f"How {visible_line(name)} likes to be answered"
+        _ = context.screen.app.push_screen(FullViewScreen(title, visible(text)))
+    else:
+        person = visible_line(name)
+        context.screen.notify(f"{person} has not told the room how they like to be answered.")
+
+
+def reasons(context: RoomContext) -> None:
+    """Show or hide why agents stayed silent."""
+    context.timeline.show_reasons(not context.timeline.reasons)
+
+
+async def _edit_preferences(context: RoomContext, seat: "JoinedRoom") -> None:
+    before = ""
+    try:
+        before = await asyncio.to_thread(context.doorman.preferences, seat.name)
+    except GenieError as error:
+        _complain(context, error)
+    text = await context.screen.app.push_screen_wait(PreferencesScreen(before))
+    if text is None:
+        return
+    try:
+        await asyncio.to_thread(context.doorman.keep_preferences, seat.name, text)
+    except GenieError as error:
+        _complain(context, error)
+    if seat.prefer(text):
+        context.screen.notify("Agents here know now how you like to be answered.")
+    else:
+        context.screen.notify("The room is told when you are connected again.")
+
+
+def _complain(context: RoomContext, error: GenieError) -> None:
+    context.screen.notify(visible_line(str(error)), severity="warning", timeout=12)

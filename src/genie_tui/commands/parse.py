@@ -1,0 +1,260 @@
+"""Parsing of composer input: messages, and the arguments of slash commands.
+
+All functions are pure. A reader of arguments raises `InvalidArguments`, whose text says what is
+missing.
+"""
+
+import re
+import shlex
+from dataclasses import dataclass
+from typing import Final
+
+from genie_core.room.engine.backlog import BacklogChoice
+from genie_core.room.protocol.events import Measure, Role
+
+DEFAULT_QUOTED: Final = 50
+"""Messages of another room that are quoted unless the command says how many."""
+
+MOST_QUOTED: Final = 200
+"""Messages of another room that can be quoted at once."""
+
+MOST_DOLLARS: Final = 10_000
+MOST_TOKENS: Final = 1_000_000_000
+
+_ROLES: Final[dict[str, Role]] = {"member": "member", "guest": "guest", "observer": "observer"}
+_CHOICES: Final[dict[str, BacklogChoice]] = {"all": "all", "latest": "latest", "none": "none"}
+_UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_POWERS: Final = {"": 1, "k": 1_000, "m": 1_000_000}
+_AMOUNT: Final = re.compile(
+    r"\+\s*(?P<dollar>\$)?\s*(?P<number>[0-9]{1,9}(?:\.[0-9]{1,4})?)(?P<power>[km])?"
+    r"\s*(?P<unit>tok|tokens?)?",
+    re.ASCII,
+)
+_SPAN: Final = re.compile(r"(?P<count>[0-9]{1,6})(?P<unit>[smhd])", re.ASCII)
+_LAST: Final = re.compile(r"(?P<room>.*?)\s+last\s+(?P<count>[0-9]{1,6})", re.ASCII | re.DOTALL)
+
+
+class InvalidArguments(Exception):
+    """What follows a command is not what it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageLine:
+    """A message to send."""
+
+    text: str
+    emote: bool = False
+
+    @property
+    def draft(self) -> str:
+        """The input that is parsed to this message."""
+        if self.emote:
+            return f"/me {self.text}"
+        return f"/{self.text}" if self.text.startswith("/") else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class InviteOptions:
+    """Which invite to show or make; a `new` one voids all others. `lifetime` is in seconds."""
+
+    new: bool = False
+    once: bool = False
+    lifetime: float | None = None
+
+    @property
+    def makes_one(self) -> bool:
+        """Whether an invite is made."""
+        return self.new or self.once or self.lifetime is not None
+
+
+@dataclass(frozen=True, slots=True)
+class ModerationRequest:
+    """What the host does to a member."""
+
+    measure: Measure
+    name: str
+    role: Role | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SaveRequest:
+    """Which file of the room to save, by number in a message or by name, and where.
+
+    Empty values stand for the newest file and the downloads folder.
+    """
+
+    file: str = ""
+    to: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteRequest:
+    """Which saved room to quote, and how many of its last messages."""
+
+    room: str
+    last: int = DEFAULT_QUOTED
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetRaise:
+    """How much more to allow in this session, in US dollars or tokens."""
+
+    money: float = 0.0
+    tokens: int = 0
+
+
+def read_invite(rest: str) -> InviteOptions:
+    """`[--new] [--once] [--for 1h]`, in any order."""
+    words = iter(rest.split())
+    new = once = False
+    lifetime = None
+    for word in words:
+        match word.lower():
+            case "--new":
+                new = True
+            case "--once":
+                once = True
+            case "--for":
+                lifetime = _span(next(words, ""))
+            case _:
+                raise InvalidArguments(f"it does not know {word}")
+    return InviteOptions(new, once, lifetime)
+
+
+def read_reasoned(measure: Measure, rest: str) -> ModerationRequest:
+    """`NAME [why]`."""
+    name, reason = _name_and_more(rest)
+    return ModerationRequest(measure, name, reason=reason)
+
+
+def read_measure(measure: Measure, rest: str) -> ModerationRequest:
+    """`NAME`."""
+    return ModerationRequest(measure, read_name(rest))
+
+
+def read_role(rest: str) -> ModerationRequest:
+    """`NAME member|guest|observer`."""
+    name, word = _name_and_more(rest)
+    role = _ROLES.get(word.lower())
+    if role is None:
+        raise InvalidArguments("say whether they are a member, a guest or an observer")
+    return ModerationRequest("role", name, role)
+
+
+def read_switch(rest: str) -> bool:
+    """`on` or `off`."""
+    if rest.lower() not in ("on", "off"):
+        raise InvalidArguments("say on or off")
+    return rest.lower() == "on"
+
+
+def read_backlog(rest: str) -> BacklogChoice:
+    """`all`, `latest` or `none`."""
+    choice = _CHOICES.get(rest.lower())
+    if choice is None:
+        raise InvalidArguments("say all, latest or none")
+    return choice
+
+
+def read_name(rest: str) -> str:
+    """`NAME`, with an `@` or without."""
+    name, more = _name_and_more(rest)
+    if more:
+        raise InvalidArguments("it takes one name and nothing after it")
+    return name
+
+
+def read_optional_name(rest: str) -> str:
+    """`[NAME]`, with an `@` or without."""
+    return read_name(rest) if rest else ""
+
+
+def read_paths(rest: str) -> str:
+    """`PATH`, as it was typed or dropped: in quotes or not."""
+    if not rest:
+        raise InvalidArguments("say which file")
+    return rest
+
+
+def read_phrase(rest: str) -> str:
+    """`[NAME]`, with spaces, in quotes or not."""
+    return " ".join(_words(rest))
+
+
+def read_save(rest: str) -> SaveRequest:
+    """`[N or NAME] [TO]`; what looks like the path of a folder is one."""
+    words = _words(rest)
+    if len(words) == 1 and _is_path(words[0]):
+        return SaveRequest(to=words[0])
+    if len(words) > 2:
+        raise InvalidArguments("put names with spaces in quotes")
+    return SaveRequest(*words)
+
+
+def read_quote(rest: str) -> QuoteRequest:
+    """`ROOM-OR-ID [last N]`."""
+    last = DEFAULT_QUOTED
+    if found := _LAST.fullmatch(rest):
+        rest, last = found["room"], int(found["count"])
+    room = read_phrase(rest)
+    if not room:
+        raise InvalidArguments("say which of your saved rooms")
+    if not 1 <= last <= MOST_QUOTED:
+        raise InvalidArguments(f"at most the last {MOST_QUOTED} messages can go along")
+    return QuoteRequest(room, last)
+
+
+def read_model(rest: str) -> str:
+    """`[NAME]`: a provider, a colon and the model's own name."""
+    if len(rest.split()) > 1:
+        raise InvalidArguments("a model's name has no spaces")
+    return rest
+
+
+def read_budget(rest: str) -> BudgetRaise:
+    """`[+AMOUNT]`: dollars, or tokens with a k or M, or with the word."""
+    if not rest:
+        return BudgetRaise()
+    found = _AMOUNT.fullmatch(rest.lower())
+    if found is None:
+        raise InvalidArguments("write +5 for five dollars more, +100k for 100,000 tokens more")
+    number, power, unit = float(found["number"]), found["power"], found["unit"]
+    if not found["dollar"] and (power or unit):
+        return BudgetRaise(tokens=int(_at_most(number * _POWERS[power or ""], MOST_TOKENS)))
+    if power or unit:
+        raise InvalidArguments("dollars have no k; write +5 or +100k tokens")
+    return BudgetRaise(money=_at_most(number, MOST_DOLLARS))
+
+
+def _at_most(number: float, most: float) -> float:
+    if not 0 < number <= most:
+        raise InvalidArguments(f"more than nothing, and at most {most:,.0f} at once")
+    return number
+
+
+def _name_and_more(rest: str) -> tuple[str, str]:
+    name, more = (*rest.split(maxsplit=1), "", "")[:2]
+    name = name.removeprefix("@")
+    if not name:
+        raise InvalidArguments("say who")
+    return name, more
+
+
+def _words(rest: str) -> list[str]:
+    try:
+        return shlex.split(rest)
+    except ValueError:  # a quote that stays open is an apostrophe
+        return rest.split()
+
+
+def _is_path(word: str) -> bool:
+    return "/" in word or word in (".", "..") or word.startswith("~")
+
+
+def _span(word: str) -> float:
+    found = _SPAN.fullmatch(word.lower())
+    seconds = int(found["count"]) * _UNITS[found["unit"]] if found else 0.0
+    if not seconds:
+        raise InvalidArguments("say for how long, like --for 30m, 2h or 7d")
+    return seconds

@@ -1,0 +1,90 @@
+"""Labels that a person puts on decisions: marking them as wrong."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from textual.screen import Screen
+
+from genie_core.errors import GenieError
+from genie_core.text.safe import visible_line
+from genie_tui.widgets.activity.ledger import Ledger
+from genie_tui.widgets.timeline.timeline import DecisionMarkRequested, Timeline
+
+if TYPE_CHECKING:
+    from genie_core.sessions.labels import Labels
+
+UNDECIDED: Final = "Nothing was decided about that message, so nothing can be wrong."
+NOT_YET: Final = "The room is still opening. Try again in a moment."
+
+
+class DecisionLabels:
+    """Stores the labels on disk, and shows them in the conversation and ledger of a screen.
+
+    `ledger` is called when it is needed.
+    """
+
+    def __init__(
+        self, screen: Screen[None], timeline: Timeline, ledger: Callable[[], Ledger]
+    ) -> None:
+        self._screen = screen
+        self._timeline = timeline
+        self._ledger = ledger
+        self._labels: Labels | None = None
+        self._me = ""
+        self._writing = asyncio.Lock()
+
+    def begin(self, read: "Callable[[], Labels]", me: str) -> None:
+        """Show the marks of a room, which `read` gets from the disk, and keep those to come."""
+        self._me = me
+        self._screen.run_worker(self._read(read), group="labels")
+
+    def mark(self, wanted: DecisionMarkRequested) -> None:
+        """Mark a decision as wrong, or take that back; or say why that can't be."""
+        if self._labels is None:
+            self._screen.notify(NOT_YET)
+        elif wanted.decision is None:
+            self._screen.notify(UNDECIDED)
+        else:
+            self._screen.run_worker(self._put(self._labels, wanted), group="labels")
+
+    async def _read(self, read: "Callable[[], Labels]") -> None:
+        try:
+            labels = await asyncio.to_thread(read)
+        except GenieError as error:
+            self._complain(str(error))
+            return
+        if not self._screen.is_running:
+            return
+        self._labels = labels
+        for problem in labels.problems:
+            self._complain(problem)
+        self._show(labels)
+
+    async def _put(self, labels: "Labels", wanted: DecisionMarkRequested) -> None:
+        from genie_core.sessions.labels import Label
+
+        async with self._writing:
+            marks = wanted.message not in labels.wrong
+            decision = wanted.decision or "ignore"
+            label = Label(wanted.message, "wrong" if marks else "", decision, time.time(), self._me)
+            try:
+                await asyncio.to_thread(labels.put, label)
+            except GenieError as error:
+                self._complain(str(error))
+                return
+        if self._screen.is_running:
+            self._show(labels)
+            self._screen.notify(
+                "Marked as wrong." if marks else "Not marked as wrong any more.", timeout=2
+            )
+
+    def _show(self, labels: "Labels") -> None:
+        wrong = labels.wrong.keys()
+        self._timeline.show_wrong(wrong)
+        self._ledger().show_wrong(wrong)
+
+    def _complain(self, text: str) -> None:
+        if self._screen.is_running:
+            self._screen.notify(visible_line(text), severity="warning", timeout=12)

@@ -1,0 +1,59 @@
+"""Shows the connection to the room, and what follows from it."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from genie_core.room.client.model import ConnectionState, ConnectionStatus, SessionEnded
+from genie_core.text.safe import visible_line
+from genie_tui.commands.context import RoomContext
+from genie_tui.commands.handlers.host import cannot_take_over, is_long_away
+from genie_tui.widgets.status_bar import StatusBar
+
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
+
+
+class ConnectionDisplay:
+    """Shows how the connection is; without one, lets the person neither write nor answer.
+
+    `part` is called once, when the seat has ended by itself.
+    """
+
+    def __init__(self, context: RoomContext, part: Callable[[SessionEnded], None]) -> None:
+        self._context = context
+        self._part = part
+        self._parted = False
+
+    def show(self, status: ConnectionStatus, seat: "JoinedRoom | None") -> None:
+        """Show how the connection of a seat is now, or that of a room which is still opening."""
+        context = self._context
+        context.screen.query_one(StatusBar).show_link(status)
+        if seat is None or seat.ending is None:
+            context.banner.show(status)  # while the person leaves, another screen tells
+        closed = status.state is ConnectionState.CLOSED
+        context.composer.closed = closed
+        if closed:
+            context.approvals.close_room()
+            context.show_waiting()
+            context.door.clear()
+        if status.state is not ConnectionState.ONLINE:
+            context.hints.nobody_types()
+        if status.state is not ConnectionState.RETRYING:
+            context.away_since = None
+        elif context.away_since is None:
+            context.away_since = context.clock()
+        parting = seat.ended if seat is not None else None
+        if closed and parting is not None and not self._parted:
+            self._parted = True
+            self._part(parting)
+
+    def second_passed(self, seat: "JoinedRoom | None") -> None:
+        """Count down to the next attempt, and offer to host once the host is away for long."""
+        context = self._context
+        context.banner.count_down(1.0)
+        if seat is not None and is_long_away(context) and not cannot_take_over(seat):
+            host = visible_line(seat.state.host)
+            context.banner.offer(
+                f"{host} has been away for a minute: f8 or /host goes on with the room from your "
+                "copy."
+            )

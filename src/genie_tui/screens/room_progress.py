@@ -1,0 +1,59 @@
+"""Shows who is typing and what agents are doing right now."""
+
+from genie_core.room.protocol.frames import AgentProgress, AnswerDelta
+from genie_core.room.state.room_state import RoomState
+from genie_tui.commands.context import RoomContext
+from genie_tui.widgets.activity.ledger import Ledger
+from genie_tui.widgets.timeline.streaming import RunProgress
+
+
+class RoomProgress:
+    """Shows who is typing and what agents do, in conversation, ledger and roster."""
+
+    def __init__(self, context: RoomContext) -> None:
+        self._context = context
+        self._timeline = context.timeline
+        self._progress = context.timeline.progress = RunProgress(context.clock)
+
+    def begin(self) -> None:
+        """Let the ledger tell of it too, once there is one."""
+        self._ledger.bind_progress(self._progress)
+
+    def keep(self, state: RoomState) -> None:
+        """Forget the runs that are over."""
+        self._progress.keep_running(
+            {exchange.seq: exchange.phase for exchange in state.running.values()}
+        )
+
+    def wrote(self, delta: AnswerDelta) -> None:
+        """Show more of an answer."""
+        self._timeline.stream(delta.message, delta.text)
+        self._ledger.show_progress(delta.message)
+
+    def made(self, progress: AgentProgress, state: RoomState | None) -> None:
+        """Show what an agent does; of a run that `state` does not know only who does it."""
+        message, agent = progress.message, progress.agent
+        self._context.roster.show_progress(message, agent, progress.what, progress.detail)
+        if state is not None and message in state.running:
+            self._progress.report(message, agent, progress.what, progress.detail)
+            self._show(message)
+
+    def types(self, name: str) -> None:
+        """Show that somebody writes."""
+        self._context.hints.somebody_types(name)
+        self._context.roster.show_typing(self._context.hints.typing)
+
+    def second_passed(self) -> None:
+        """Show who does not write any more, and since when models say nothing."""
+        self._context.hints.forget_silent()
+        self._context.roster.show_typing(self._context.hints.typing)
+        for message in self._progress.stalled:
+            self._show(message)
+
+    def _show(self, message: int) -> None:
+        self._timeline.show_progress(message)
+        self._ledger.show_progress(message)
+
+    @property
+    def _ledger(self) -> Ledger:
+        return self._context.screen.query_one(Ledger)

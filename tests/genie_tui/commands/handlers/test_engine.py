@@ -1,0 +1,64 @@
+from collections.abc import Sequence
+
+from tests.genie_tui.room_parts import notes
+from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
+
+from genie_core.errors import GenieError
+from genie_core.room.client.model import EngineState, EngineStatus
+from genie_core.room.engine.controls import AgentInfo, Allowance, ServerInfo, ToolInfo
+from genie_core.runtime.progress import Usage
+from genie_tui.commands.handlers.engine import LOADING, models_in_use
+from genie_tui.screens.room import RoomScreen
+from genie_tui.widgets.composer.composer import Composer
+
+
+class Bench:
+    """A workbench with two agents."""
+
+    agents: Sequence[AgentInfo] = (
+        AgentInfo("system", "Answers.", "openai:[big]", "pydantic-ai", coordinator=True),
+        AgentInfo("coder", "Writes code.", "ollama:small\x1b", "openai-agents"),
+    )
+    tools: Sequence[ToolInfo] = ()
+    servers: Sequence[ServerInfo] = ()
+    allowance = Allowance()
+    model = "openai:[big]"
+
+    async def use_model(self, name: str) -> str:
+        return name
+
+    def raise_budget(self, *, money: float = 0.0, tokens: int = 0) -> Allowance:
+        return self.allowance
+
+    def begin(self, spent: Usage) -> None:
+        """Nothing."""
+
+
+def order(screen: RoomScreen, text: str) -> None:
+    screen.query_one(Composer).post_message(Composer.Submitted(text))
+
+
+def test_each_agent_stands_with_its_model_in_plain_text() -> None:
+    first, second, *_ = models_in_use(Bench()).splitlines()
+    assert first == "genie: openai:[big] (pydantic-ai)"
+    assert second == "coder: ollama:small␛ (openai-agents)"
+
+
+async def test_models_are_shown_and_exchanged_by_command() -> None:
+    seat = ScriptedSeat(engine_status=EngineStatus(EngineState.LOADING))
+    seat.open_room()
+    async with in_room(seat) as (screen, pilot):
+        order(screen, "/model")
+        await until(pilot, lambda: LOADING in notes(pilot))
+        seat.workbench = Bench()
+        await screen.run_action("screen.command('models')")
+        await until(pilot, lambda: "genie: openai:[big]" in notes(pilot))
+        order(screen, "/model openai:small")
+        await until(pilot, lambda: "Your agent is openai:small now." in notes(pilot))
+        seat.model_error = GenieError("model 'x:y' names an unknown provider")
+        order(screen, "/model x:y")
+        await until(pilot, lambda: "unknown provider" in notes(pilot))
+        assert seat.models == ["openai:small", "x:y"]
+        order(screen, "/model two words")
+        await until(pilot, lambda: "no spaces" in notes(pilot))
+        assert len(seat.models) == 2

@@ -1,0 +1,366 @@
+"""Moderation, knocks and handing over, as a person meets them on the room screen."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.genie_tui.room_parts import notes
+from tests.genie_tui.scripted_seat import (
+    HandClock,
+    ScriptedDoorman,
+    ScriptedInvites,
+    ScriptedSeat,
+    in_room,
+    until,
+)
+from textual import on
+from textual.message import Message
+from textual.pilot import Pilot
+
+import genie_tui.app
+from genie_core.room.client.events import OtherHostsChanged
+from genie_core.room.client.model import ConnectionState, ConnectionStatus, NextStep, SessionEnded
+from genie_core.room.open.requests import NewRoom
+from genie_core.room.protocol.events import (
+    HostStarted,
+    MemberJoined,
+    MemberModerated,
+    Role,
+    RoomCreated,
+    RoomSuspended,
+)
+from genie_core.room.protocol.frames import HostingAccepted, HostingOffered, JoinRequested
+from genie_core.room.protocol.host_record import HostRecord
+from genie_tui.app import GenieApp
+from genie_tui.commands.handlers.host import cannot_take_over, only_host
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
+from genie_tui.screens.room import RoomScreen
+from genie_tui.widgets.banner import Banner
+from genie_tui.widgets.composer.composer import Composer
+from genie_tui.widgets.join_requests import JoinRequests
+
+CAROL = JoinRequested(7, "carol", "", "10.0.0.7")
+
+
+class Recorder(GenieApp):
+    """Keeps what the room screen asks of the app."""
+
+    CSS_PATH = str(Path(genie_tui.app.__file__).with_name("app.tcss"))
+    asked: list[Message]
+
+    @on(RoomScreen.HandOver)
+    @on(RoomScreen.TakeOver)
+    @on(RoomScreen.Parted)
+    def record(self, message: Message) -> None:
+        message.prevent_default()
+        self.asked.append(message)
+
+
+@asynccontextmanager
+async def recorded(
+    seat: ScriptedSeat, clock: HandClock | None = None
+) -> AsyncIterator[tuple[Recorder, Pilot[Any]]]:
+    app = Recorder(ScriptedDoorman(seat), NewRoom("Garden"), seat.name, clock=clock or HandClock())
+    app.asked = []
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = app.screen
+        assert isinstance(screen, RoomScreen)
+        await until(pilot, lambda: screen.seat is not None)
+        await pilot.pause()
+        yield app, pilot
+
+
+@pytest.fixture
+def host() -> ScriptedSeat:
+    made = ScriptedSeat(invites=ScriptedInvites())
+    made.open_room()
+    return made
+
+
+@pytest.fixture
+def member() -> ScriptedSeat:
+    made = ScriptedSeat(name="bob", address="")
+    made.feed(RoomCreated("r1", "Garden"), HostStarted("alice"))
+    made.feed(MemberJoined("host", engine=True), by="alice")
+    made.feed(MemberJoined("member", engine=True), by="bob")
+    return made
+
+
+def order(screen: RoomScreen, text: str) -> None:
+    screen.query_one(Composer).post_message(Composer.Submitted(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("/kick bob too loud", ("kick", "bob", None, "too loud")),
+        ("/ban bob", ("ban", "bob", None, "")),
+        ("/pardon bob", ("pardon", "bob", None, "")),
+        ("/mute @bob", ("mute", "bob", None, "")),
+        ("/unmute bob", ("unmute", "bob", None, "")),
+        ("/role bob guest", ("role", "bob", "guest", "")),
+    ],
+)
+async def test_the_hosts_word_reaches_the_room(
+    host: ScriptedSeat, text: str, asked: object
+) -> None:
+    async with in_room(host) as (screen, pilot):
+        order(screen, text)
+        await until(pilot, lambda: host.moderations == [asked])
+        order(screen, "/share on")
+        await until(pilot, lambda: host.shares == [True])
+
+
+async def test_others_have_no_authority(member: ScriptedSeat) -> None:
+    async with in_room(member) as (screen, pilot):
+        for text in ("/kick alice", "/share on", "/admit carol", "/host carol", "/invite"):
+            pilot.app.clear_notifications()
+            order(screen, text)
+            await until(pilot, lambda: "alice is hosting" in notes(pilot))
+        assert (member.moderations, member.shares, member.offers) == ([], [], [])
+
+
+async def test_without_a_connection_nothing_is_changed(host: ScriptedSeat) -> None:
+    host.connected = False
+    async with in_room(host) as (screen, pilot):
+        for text in ("/mute bob", "/share on"):
+            pilot.app.clear_notifications()
+            order(screen, text)
+            await until(pilot, lambda: "nothing was changed" in notes(pilot))
+
+
+async def test_a_knock_is_answered_at_the_door(host: ScriptedSeat) -> None:
+    clock = HandClock()
+    async with in_room(host, clock=clock) as (screen, pilot):
+        door = screen.query_one(JoinRequests)
+        host.emit(CAROL)
+        await until(pilot, lambda: door.callers == (CAROL,))
+        await pilot.press(*"add")
+        assert host.admissions == []
+        await pilot.press("f7")
+        await until(pilot, lambda: door.has_focus)
+        clock.rest()
+        await pilot.press("a")
+        await until(pilot, lambda: host.admissions == [(7, True)])
+        await until(pilot, lambda: not door.display)
+        await pilot.press("x")
+        assert screen.query_one(Composer).draft == "addx"
+
+
+@pytest.mark.parametrize(
+    ("who", "said"),
+    [("host", "Leave with ctrl+q and join the other one"), ("member", "is not seen here until")],
+)
+async def test_two_hosts_are_shown_as_long_as_there_are_two(
+    who: str, said: str, request: pytest.FixtureRequest
+) -> None:
+    one: ScriptedSeat = request.getfixturevalue(who)
+    async with in_room(one) as (screen, pilot):
+        banner = screen.query_one(Banner)
+        one.emit(OtherHostsChanged(("ben", "[b]eve")))
+        await until(pilot, lambda: banner.display)
+        assert "ben and [b]eve host this room, too" in str(banner.render())
+        assert said in str(banner.render())
+        one.emit(OtherHostsChanged(()))
+        await until(pilot, lambda: not banner.display)
+
+
+async def test_a_knock_is_answered_by_a_command(host: ScriptedSeat) -> None:
+    async with in_room(host) as (screen, pilot):
+        host.emit(CAROL)
+        await until(pilot, lambda: screen.query_one(JoinRequests).callers)
+        order(screen, "/admit dave")
+        await until(pilot, lambda: "dave" in notes(pilot))
+        order(screen, "/refuse Carol")
+        await until(pilot, lambda: host.admissions == [(7, False)])
+        assert screen.query_one(JoinRequests).callers == ()
+
+
+async def test_a_knock_that_could_not_be_answered_stays(host: ScriptedSeat) -> None:
+    host.connected = False
+    async with in_room(host) as (screen, pilot):
+        host.emit(CAROL)
+        await until(pilot, lambda: screen.query_one(JoinRequests).callers)
+        order(screen, "/admit carol")
+        await until(pilot, lambda: host.admissions == [(7, True)])
+        assert screen.query_one(JoinRequests).callers == (CAROL,)
+
+
+async def test_the_same_name_twice_is_not_answered_blindly(host: ScriptedSeat) -> None:
+    async with in_room(host) as (screen, pilot):
+        for knock in (CAROL, JoinRequested(8, "CAROL", "", "10.0.0.9")):
+            host.emit(knock)
+        await until(pilot, lambda: len(screen.query_one(JoinRequests).callers) == 2)
+        order(screen, "/admit carol")
+        await until(pilot, lambda: "f7" in notes(pilot))
+        assert host.admissions == []
+
+
+async def test_somebody_is_asked_to_host(host: ScriptedSeat) -> None:
+    async with in_room(host) as (screen, pilot):
+        order(screen, "/host bob")
+        await until(pilot, lambda: host.offers == ["bob"])
+        order(screen, "/host")
+        await until(pilot, lambda: "/host NAME" in notes(pilot))
+        order(screen, "/host ann")
+        await until(pilot, lambda: "already" in notes(pilot))
+
+
+async def test_an_offer_is_accepted_or_not(member: ScriptedSeat) -> None:
+    clock = HandClock()
+    async with in_room(member, clock=clock) as (screen, pilot):
+        door = screen.query_one(JoinRequests)
+        for key, accepted in (("d", 0), ("a", 1)):
+            member.emit(HostingOffered("alice"))
+            await until(pilot, lambda: door.callers == (HostingOffered("alice"),))
+            await pilot.press("f7")
+            await until(pilot, lambda: door.has_focus)
+            clock.rest()
+            await pilot.press(key)
+            await until(pilot, lambda: not door.callers)
+            assert member.accepted == accepted
+
+
+async def test_the_app_is_asked_to_hand_over_when_somebody_is_willing(host: ScriptedSeat) -> None:
+    async with recorded(host) as (app, pilot):
+        host.emit(HostingAccepted("bob", HostRecord("r1", "bob", "", "")))
+        await until(pilot, lambda: app.asked)
+        assert isinstance(app.asked[0], RoomScreen.HandOver)
+        assert app.asked[0].name == "bob"
+
+
+async def test_a_host_away_for_a_minute_can_be_replaced(member: ScriptedSeat) -> None:
+    clock = HandClock()
+    async with recorded(member, clock) as (app, pilot):
+        banner = app.screen.query_one(Banner)
+        await pilot.press("f8")
+        await until(pilot, lambda: "alice is hosting" in notes(pilot))
+        member.set_link(ConnectionStatus(ConnectionState.RETRYING, "connection lost"))
+        await until(pilot, lambda: banner.display)
+        assert "/host" not in str(banner.render())
+        clock.rest(61)
+        await until(pilot, lambda: "alice has been away for a minute" in str(banner.render()))
+        await pilot.press("f8")
+        await until(pilot, lambda: app.asked)
+        assert isinstance(app.asked[0], RoomScreen.TakeOver)
+        member.set_link(ConnectionStatus(ConnectionState.ONLINE))
+        await until(pilot, lambda: not banner.display)
+        member.set_link(ConnectionStatus(ConnectionState.RETRYING, "connection lost"))
+        await until(pilot, lambda: banner.display)
+        assert "/host" not in str(banner.render())
+
+
+async def test_a_key_alone_takes_nothing_over_from_who_may_be_back(member: ScriptedSeat) -> None:
+    clock = HandClock()
+    async with recorded(member, clock) as (app, pilot):
+        member.set_link(ConnectionStatus(ConnectionState.RETRYING, "connection lost"))
+        for answer in ("escape", "enter"):
+            assert app.asked == []
+            await pilot.press("f8")
+            await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+            await until(pilot, lambda: app.screen.is_mounted)  # from then on it guards its keys
+            clock.rest(2)
+            await pilot.press(answer)
+            await until(pilot, lambda: isinstance(app.screen, RoomScreen))
+        await until(pilot, lambda: app.asked)
+
+
+async def test_a_key_is_asked_about_before_the_screen_was_told_of_the_cut(
+    member: ScriptedSeat,
+) -> None:
+    async with recorded(member) as (app, pilot):
+        member.connection = ConnectionStatus(ConnectionState.RETRYING, "connection lost")
+        await pilot.press("f8")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        assert app.asked == []
+
+
+async def test_host_takes_over_by_command(member: ScriptedSeat) -> None:
+    async with recorded(member) as (app, pilot):
+        member.set_link(ConnectionStatus(ConnectionState.RETRYING, "connection lost"))
+        screen = app.screen
+        assert isinstance(screen, RoomScreen)
+        order(screen, "/host")
+        await until(pilot, lambda: app.asked)
+
+
+async def test_a_closed_room_is_taken_over_by_its_key(member: ScriptedSeat) -> None:
+    async with recorded(member) as (app, pilot):
+        member.feed(RoomSuspended("bye"))
+        member.set_link(ConnectionStatus(ConnectionState.CLOSED, "the host suspended the room"))
+        await pilot.press("f8")
+        await until(pilot, lambda: app.asked)
+
+
+async def test_guests_can_not_take_over(member: ScriptedSeat) -> None:
+    member.state.people["bob"].role = "guest"
+    async with recorded(member) as (app, pilot):
+        member.set_link(ConnectionStatus(ConnectionState.RETRYING, "connection lost"))
+        await pilot.press("f8")
+        await until(pilot, lambda: "Only members" in notes(pilot))
+        assert app.asked == []
+
+
+async def test_a_parting_is_reported_once(member: ScriptedSeat) -> None:
+    async with recorded(member) as (app, pilot):
+        member.ended = SessionEnded(NextStep.HOST, "r1@bob", "handed over")
+        for _ in range(2):
+            member.set_link(ConnectionStatus(ConnectionState.CLOSED, "handed over"))
+        await until(pilot, lambda: app.asked)
+        await pilot.pause()
+        (message,) = app.asked
+        assert isinstance(message, RoomScreen.Parted)
+        assert message.parting is member.ended
+
+
+async def test_who_tells_the_words_of_a_key(host: ScriptedSeat) -> None:
+    async with in_room(host) as (screen, pilot):
+        order(screen, "/who Bob")
+        await until(pilot, lambda: "key: no key" in notes(pilot))
+        order(screen, "/who zoe")
+        await until(pilot, lambda: "zoe" in notes(pilot))
+
+
+def seat_of(name: str, role: Role = "member") -> ScriptedSeat:
+    seat = ScriptedSeat(name=name)
+    seat.feed(RoomCreated("r1", "Garden"), HostStarted("alice"))
+    seat.feed(MemberJoined("host"), by="alice")
+    if name != "alice":
+        seat.feed(MemberJoined(role), by=name)
+    return seat
+
+
+def test_only_the_host_has_authority() -> None:
+    assert only_host(seat_of("alice")) == ""
+    assert "alice" in only_host(seat_of("bob"))
+
+
+def test_members_take_over_while_the_host_is_away() -> None:
+    seat = seat_of("bob")
+    assert "alice is hosting" in cannot_take_over(seat)
+    seat.connection = ConnectionStatus(ConnectionState.RETRYING)
+    assert cannot_take_over(seat) == ""
+    seat.connection = ConnectionStatus(ConnectionState.CLOSED)
+    assert cannot_take_over(seat)
+    seat.feed(RoomSuspended())
+    assert cannot_take_over(seat) == ""
+
+
+@pytest.mark.parametrize("role", ["guest", "observer"])
+def test_others_do_not(role: Role) -> None:
+    seat = seat_of("bob", role)
+    seat.connection = ConnectionStatus(ConnectionState.RETRYING)
+    assert "members" in cannot_take_over(seat)
+
+
+def test_those_who_are_banned_do_not() -> None:
+    seat = seat_of("bob")
+    seat.feed(MemberModerated("ban", "bob"), by="alice")
+    seat.connection = ConnectionStatus(ConnectionState.RETRYING)
+    assert "members" in cannot_take_over(seat)
+
+
+def test_the_host_is_told_how_to_hand_over() -> None:
+    assert "/host NAME" in cannot_take_over(seat_of("alice"))

@@ -1,0 +1,152 @@
+"""What becomes of what a person writes in a room."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.genie_tui.room_parts import editor, notes
+from tests.genie_tui.scripted_seat import (
+    ScriptedDoorman,
+    ScriptedSeat,
+    in_room,
+    until,
+)
+
+from genie_core.room.client.events import MessageRejected
+from genie_core.room.client.model import ConnectionState, ConnectionStatus, PendingMessage
+from genie_core.room.open.requests import NewRoom
+from genie_core.room.protocol.events import FileRef, Quote, QuotedLine
+from genie_tui.app import GenieApp
+from genie_tui.commands.dispatch import CLOSED
+from genie_tui.screens.room import RoomScreen
+from genie_tui.widgets.banner import Banner
+from genie_tui.widgets.composer.composer import Composer
+from genie_tui.widgets.timeline.timeline import Timeline
+
+
+async def test_a_message_is_said(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (_, pilot):
+        await pilot.press(*"hi", "enter")
+        await until(pilot, lambda: seat.said == [("hi", False)])
+        assert seat.typed > 0
+
+
+async def test_an_emote_is_said(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        screen.query_one(Composer).post_message(Composer.Submitted("/me waves"))
+        await until(pilot, lambda: seat.said == [("waves", True)])
+
+
+async def test_an_unknown_command_gives_the_draft_back(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        screen.query_one(Composer).post_message(Composer.Submitted("/hlep me"))
+        await until(pilot, lambda: screen.query_one(Composer).draft == "/hlep me")
+        assert seat.said == []
+        assert any("/help" in note.message for note in pilot.app._notifications)
+
+
+async def test_a_message_before_the_room_is_open_stays_a_draft(seat: ScriptedSeat) -> None:
+    class SlowDoorman(ScriptedDoorman):
+        async def open(self, opening: object, on_event: object) -> ScriptedSeat:
+            await asyncio.Event().wait()
+            return self.seat
+
+    app = GenieApp(SlowDoorman(seat), NewRoom("Garden"), "ann")
+    async with app.run_test() as pilot:
+        screen = app.screen
+        assert isinstance(screen, RoomScreen)
+        await until(pilot, lambda: editor(screen).has_focus)
+        await pilot.press(*"early", "enter")
+        await until(pilot, lambda: list(app._notifications))
+        assert screen.query_one(Composer).draft == "early"
+        assert "opening" in str(screen.query_one(Banner).render())
+
+
+@pytest.mark.parametrize(
+    ("text", "emote", "draft"),
+    [
+        ("a [b]long[/b] story " * 20, False, ("a [b]long[/b] story " * 20)),
+        ("/etc/hosts", False, "//etc/hosts"),
+        ("waves", True, "/me waves"),
+    ],
+)
+async def test_what_the_room_does_not_take_can_be_called_back(
+    seat: ScriptedSeat, text: str, emote: bool, draft: str
+) -> None:
+    async with in_room(seat) as (screen, pilot):
+        await pilot.press(*"now")
+        seat.emit(MessageRejected(PendingMessage("m", text, emote, at=1.0), "you are muted"))
+        await until(pilot, lambda: "you are muted" in notes(pilot))
+        assert text[:60] in notes(pilot)
+        assert "↑ brings the text back" in notes(pilot)
+        composer = screen.query_one(Composer)
+        assert composer.draft == "now"
+        await pilot.press("up")
+        await until(pilot, lambda: composer.draft == draft)
+        await pilot.press("down")
+        await until(pilot, lambda: composer.draft == "now")
+
+
+async def test_what_the_room_does_not_take_is_the_draft_again(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        gone, there = FileRef("ab" * 32, "plan.pdf", 5), FileRef("cd" * 32, "map.png", 5)
+        seat.places[there.digest] = Path("map.png")
+        quote = Quote("r2", "Other", (QuotedLine("bob", "yes"),))
+        first = PendingMessage(
+            "m", "look", emote=False, at=1.0, files=(gone, there), quotes=(quote,)
+        )
+        seat.emit(MessageRejected(first, "muted"))
+        second = PendingMessage("n", "and this", emote=False, at=2.0, files=(gone,))
+        seat.emit(MessageRejected(second, "muted"))
+        composer = screen.query_one(Composer)
+        await until(pilot, lambda: "and this" in notes(pilot))
+        assert composer.draft == "look"
+        assert "It is your draft again. Attach again: plan.pdf" in notes(pilot)
+        assert "↑ brings the text back. Attach again: plan.pdf" in notes(pilot)
+        attachments = screen.context.attachments.attached
+        assert (attachments.files, attachments.quotes) == ([there], [quote])
+        await pilot.press("up")
+        await until(pilot, lambda: composer.draft == "and this")
+
+
+async def test_files_that_the_room_does_not_take_are_named(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        files = (FileRef("ab" * 32, "plan.pdf", 5), FileRef("cd" * 32, "map.png", 5))
+        bare = PendingMessage("m", "", emote=False, at=1.0, files=files)
+        seat.emit(MessageRejected(bare, "you are muted"))
+        await until(pilot, lambda: "you are muted: plan.pdf, map.png" in notes(pilot))
+        assert "brings" not in notes(pilot)
+        await pilot.press("up")
+        assert screen.query_one(Composer).draft == ""
+
+
+async def test_sending_is_not_typing(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (_, pilot):
+        await pilot.press("h", "i")
+        await until(pilot, lambda: seat.typed == 2)
+        await pilot.press("enter")
+        await until(pilot, lambda: seat.said)
+        await pilot.pause()
+        assert seat.typed == 2
+
+
+async def test_what_is_typed_beside_the_composer_arrives_in_it(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        screen.query_one(Timeline).focus()
+        await until(pilot, lambda: screen.query_one(Timeline).has_focus)
+        await pilot.press(*"hello")
+        await until(pilot, lambda: screen.query_one(Composer).draft == "hello")
+        assert editor(screen).has_focus
+
+
+async def test_nothing_is_said_in_a_closed_room_but_commands_run(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        composer = screen.query_one(Composer)
+        seat.set_link(ConnectionStatus(ConnectionState.CLOSED, "the host suspended the room"))
+        await until(pilot, lambda: composer.closed)
+        composer.post_message(Composer.Submitted("too late"))
+        await until(pilot, lambda: CLOSED in notes(pilot))
+        assert composer.draft == "too late"
+        composer.post_message(Composer.Submitted("/who"))
+        await until(pilot, lambda: "bob" in notes(pilot))
+    assert seat.said == []

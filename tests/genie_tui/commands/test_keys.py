@@ -1,0 +1,153 @@
+from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
+from textual.binding import Binding
+from textual.dom import DOMNode
+from textual.widgets import Footer
+from textual.widgets._footer import FooterKey  # the footer's keys have no public name
+
+from genie_tui.app import GenieApp
+from genie_tui.commands.keys import Action, Scope, bindings_of, by_key
+from genie_tui.commands.registry import (
+    COMMANDS,
+    AppCommands,
+    RoomCommands,
+    all_actions,
+    slash_help,
+)
+from genie_tui.screens.dialogs.ask_line import AskLineScreen
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.edit_call import EditCallScreen
+from genie_tui.screens.dialogs.grants import GrantsScreen
+from genie_tui.screens.dialogs.help import HelpScreen, HelpText
+from genie_tui.screens.dialogs.invite import InviteScreen
+from genie_tui.screens.dialogs.preferences import PreferencesScreen
+from genie_tui.screens.lobby import LobbyScreen
+from genie_tui.screens.replay import ReplayScreen
+from genie_tui.screens.room import RoomScreen
+from genie_tui.screens.sessions import SessionsScreen
+from genie_tui.screens.settings import SettingsScreen
+from genie_tui.widgets.activity.ledger import Ledger
+from genie_tui.widgets.activity.panel import ActivityPanel
+from genie_tui.widgets.approvals.card import ApprovalCard
+from genie_tui.widgets.join_requests import JoinRequests
+from genie_tui.widgets.model_picker import ModelPicker
+from genie_tui.widgets.session_list import SessionList
+from genie_tui.widgets.timeline.timeline import Timeline
+
+OWNERS: dict[Scope, type[DOMNode]] = {
+    Scope.APP: GenieApp,
+    Scope.ROOM: RoomScreen,
+    Scope.CARD: ApprovalCard,
+    Scope.ACTIVITY: ActivityPanel,
+    Scope.LEDGER: Ledger,
+    Scope.TIMELINE: Timeline,
+    Scope.LOBBY: LobbyScreen,
+    Scope.OFFERS: ModelPicker,
+    Scope.DOOR: JoinRequests,
+    Scope.CONFIRM: ConfirmScreen,
+    Scope.INVITE: InviteScreen,
+    Scope.EDIT: EditCallScreen,
+    Scope.GRANTS: GrantsScreen,
+    Scope.REPLAY: ReplayScreen,
+    Scope.SETTINGS: SettingsScreen,
+    Scope.SESSIONS: SessionsScreen,
+    Scope.SESSION_LIST: SessionList,
+    Scope.ASK: AskLineScreen,
+    Scope.PREFERENCES: PreferencesScreen,
+}
+
+
+ACTIONS: list[Action] = [action for scope in Scope for action in all_actions(scope)]
+
+
+def keys_of(declared: list[object]) -> set[str]:
+    made = [each for each in declared if isinstance(each, Binding)]
+    return {key for binding in made for key in binding.key.split(",")}
+
+
+def test_bindings_of_every_owner_come_from_the_table() -> None:
+    for scope, owner in OWNERS.items():
+        assert keys_of(list(owner.BINDINGS)) == keys_of(list(bindings_of(all_actions(scope))))
+
+
+def test_no_key_means_two_things_in_one_scope() -> None:
+    for scope in Scope:
+        keys = [key for action in all_actions(scope) if action.run for key in action.keys]
+        assert len(keys) == len(set(keys))
+
+
+def test_global_keys_are_no_ordinary_characters() -> None:
+    for action in ACTIONS:
+        if action.priority:
+            assert all("+" in key or key.startswith("f") for key in action.keys)
+
+
+def test_enter_and_space_answer_no_approval() -> None:
+    for scope in (Scope.CARD, Scope.DOOR):
+        assert not {"enter", "space", "return", "ctrl+m", "ctrl+j"} & by_key(scope).keys()
+
+
+async def test_the_footer_shows_what_the_table_marks() -> None:
+    seat = ScriptedSeat()
+    seat.open_room()
+    async with in_room(seat) as (screen, pilot):
+        footer = screen.query_one(Footer)
+        await until(pilot, lambda: list(footer.query(FooterKey)))
+        shown = {key.description for key in footer.query(FooterKey)}
+    marked = {each.name for each in COMMANDS if each.shown}
+    assert shown == marked
+
+
+async def test_the_footer_shows_how_to_get_help_where_not_all_keys_fit() -> None:
+    seat = ScriptedSeat()
+    seat.open_room()
+    async with in_room(seat, (60, 16)) as (screen, pilot):
+        await pilot.press("f2")
+        footer = screen.query_one(Footer)
+
+        def shown() -> dict[str, bool]:
+            return {
+                key.description: footer.region.contains_region(key.region)
+                and key.region.right == footer.content_region.right
+                for key in footer.query(FooterKey)
+            }
+
+        await until(pilot, lambda: "filter" in shown() and shown().get("help", False))
+
+
+async def test_the_palette_offers_what_the_table_marks() -> None:
+    seat = ScriptedSeat()
+    seat.open_room()
+    async with in_room(seat) as (screen, _):
+        offered = [
+            hit.text
+            for provider in (AppCommands(screen), RoomCommands(screen))
+            async for hit in provider.discover()
+        ]
+    marked = [each.name.capitalize() for each in COMMANDS if each.offered]
+    assert len(offered) == len(marked)
+    for label, text in zip(marked, offered, strict=True):
+        assert str(text).startswith(label)
+
+
+async def test_the_palette_finds_by_what_an_action_does() -> None:
+    seat = ScriptedSeat()
+    seat.open_room()
+    async with in_room(seat) as (screen, _):
+        hits = [hit.text async for hit in RoomCommands(screen).search("stayed silent")]
+    assert any(str(text).startswith("Reasons") for text in hits)
+
+
+async def test_the_help_tells_every_action_and_command() -> None:
+    seat = ScriptedSeat()
+    seat.open_room()
+    async with in_room(seat, (200, 50)) as (screen, pilot):
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        await pilot.pause()
+        text = pilot.app.screen.query_one(HelpText).render().plain
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is screen)
+    for action in ACTIONS:
+        assert action.help in text
+    for usage, _ in slash_help():
+        assert usage in text

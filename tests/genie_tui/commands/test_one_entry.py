@@ -1,0 +1,81 @@
+"""One entry in the table of commands is all that a command needs."""
+
+from pathlib import Path
+
+import pytest
+from tests.genie_tui.room_parts import notes
+from tests.genie_tui.scripted_seat import HandClock, ScriptedDoorman, ScriptedSeat, until
+from textual.widgets import Footer
+from textual.widgets._footer import FooterKey  # the footer's keys have no public name
+
+import genie_tui.screens.room
+from genie_core.room.open.requests import NewRoom
+from genie_tui.app import GenieApp
+from genie_tui.commands import registry
+from genie_tui.commands.context import RoomContext
+from genie_tui.commands.keys import Scope, bindings_of
+from genie_tui.commands.registry import Command, Group, RoomCommands, Slash, all_actions
+from genie_tui.screens.dialogs.help import HelpScreen, HelpText
+from genie_tui.widgets.composer.completion import CompletionList
+from genie_tui.widgets.composer.composer import Composer
+
+
+def wave(context: RoomContext) -> None:
+    context.screen.notify("You wave.")
+
+
+WAVE = Command(
+    "wave",
+    "Wave to all who are here",
+    wave,
+    Slash("/wave", Group.GENERAL),
+    keys=("f10",),
+    shown=True,
+    offered=True,
+)
+
+
+async def test_an_entry_is_slash_command_key_palette_entry_help_line_and_footer_hint(
+    seat: ScriptedSeat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "COMMANDS", (*registry.COMMANDS, WAVE))
+
+    class Room(genie_tui.screens.room.RoomScreen):
+        """Made after the table has the entry, as in a program that is started with it."""
+
+        CSS_PATH = str(Path(genie_tui.screens.room.__file__).with_name("room.tcss"))
+        BINDINGS = bindings_of(all_actions(Scope.ROOM))
+
+    monkeypatch.setattr("genie_tui.app.RoomScreen", Room)
+    app = GenieApp(ScriptedDoorman(seat), NewRoom("Garden"), seat.name, clock=HandClock())
+    async with app.run_test(size=(160, 40)) as pilot:
+        screen = app.screen
+        assert isinstance(screen, Room)
+        await until(pilot, lambda: screen.seat is not None)
+
+        def times_waved() -> int:
+            return notes(pilot).count("You wave.")
+
+        await pilot.press("f10")
+        await until(pilot, lambda: times_waved() == 1)
+        await pilot.press(*"/wav")
+        await until(pilot, lambda: screen.query_one(CompletionList).option_count == 1)
+        assert WAVE.help in str(screen.query_one(CompletionList).get_option_at_index(0).prompt)
+        await pilot.press("e", "enter")
+        await until(pilot, lambda: times_waved() == 2)
+        assert screen.query_one(Composer).draft == ""
+        (found,) = [hit async for hit in RoomCommands(screen).search("wave to all")]
+        await found.command()
+        await until(pilot, lambda: times_waved() == 3)
+        shown = {
+            key.description: key.key_display for key in screen.query_one(Footer).query(FooterKey)
+        }
+        assert shown["wave"] == "f10"
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await pilot.pause()
+        lines = app.screen.query_one(HelpText).render().plain.splitlines()
+        assert [line.split() for line in lines if WAVE.help in line] == [
+            ["f10", *WAVE.help.split()],
+            ["/wave", *WAVE.help.split()],
+        ]

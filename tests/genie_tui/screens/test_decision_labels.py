@@ -1,0 +1,78 @@
+"""Marking decisions as wrong in a room."""
+
+from pathlib import Path
+
+from tests.genie_tui.scripted_seat import ScriptedDoorman, ScriptedSeat, in_room, until
+from textual.geometry import Region
+
+from genie_core.room.protocol.events import DecisionMade
+from genie_core.sessions.labels import Label, Labels
+from genie_tui.screens.decision_labels import UNDECIDED
+from genie_tui.screens.room import RoomScreen
+from genie_tui.widgets.activity.ledger import Ledger
+from genie_tui.widgets.timeline.timeline import Timeline
+
+MARKED = "you marked the decision to stay silent as wrong"
+
+
+def seat_with_decision() -> tuple[ScriptedSeat, int]:
+    seat = ScriptedSeat()
+    seat.open_room()
+    message = seat.say_here("what is 6*7?")
+    seat.feed(DecisionMade(message, "ignore", "small talk"))
+    return seat, message
+
+
+def text_of(widget: Timeline | Ledger) -> str:
+    strips = widget.render_lines(Region(0, 0, widget.size.width, widget.size.height))
+    return "\n".join(strip.text.rstrip() for strip in strips)
+
+
+def toasts(screen: RoomScreen) -> list[str]:
+    return [each.message for each in screen.app._notifications]
+
+
+async def test_a_decision_is_marked_from_the_conversation_and_unmarked(tmp_path: Path) -> None:
+    seat, message = seat_with_decision()
+    doorman = ScriptedDoorman(seat, folder=tmp_path)
+    async with in_room(seat, size=(160, 40), doorman=doorman) as (screen, pilot):
+        timeline, ledger = screen.query_one(Timeline), screen.query_one(Ledger)
+        await pilot.press("f5", "up", "!")
+        await until(pilot, lambda: Labels.read(tmp_path).wrong)
+        await until(pilot, lambda: MARKED in text_of(timeline))
+        label = Labels.read(tmp_path).wrong[message]
+        assert (label.decision, label.by) == ("ignore", "ann")
+        await pilot.press("f2")
+        await until(pilot, lambda: "! marked wrong" in text_of(ledger))
+        await pilot.press("up", "!")
+        await until(pilot, lambda: not Labels.read(tmp_path).wrong)
+        await until(pilot, lambda: MARKED not in text_of(timeline))
+        assert "! marked wrong" not in text_of(ledger)
+
+
+async def test_marks_are_there_again_when_the_room_is_opened(tmp_path: Path) -> None:
+    seat, message = seat_with_decision()
+    Labels.read(tmp_path).put(Label(message, "wrong", "ignore", 1_790_000_000.0, "ann"))
+    doorman = ScriptedDoorman(seat, folder=tmp_path)
+    async with in_room(seat, doorman=doorman) as (screen, pilot):
+        await until(pilot, lambda: MARKED in text_of(screen.query_one(Timeline)))
+
+
+async def test_what_nobody_decided_cant_be_wrong(tmp_path: Path) -> None:
+    seat = ScriptedSeat()
+    seat.open_room()
+    seat.say_here("what is 6*7?")
+    doorman = ScriptedDoorman(seat, folder=tmp_path)
+    async with in_room(seat, doorman=doorman) as (screen, pilot):
+        await pilot.press("f5", "up", "!")
+        await until(pilot, lambda: UNDECIDED in toasts(screen))
+    assert not Labels.read(tmp_path).wrong
+
+
+async def test_a_disk_that_refuses_is_told_and_nothing_is_shown_as_marked(tmp_path: Path) -> None:
+    seat, _ = seat_with_decision()
+    doorman = ScriptedDoorman(seat, folder=tmp_path / "not there")
+    async with in_room(seat, doorman=doorman) as (screen, pilot):
+        await pilot.press("f5", "up", "!")
+        await until(pilot, lambda: any("can't write" in each for each in toasts(screen)))
+        assert MARKED not in text_of(screen.query_one(Timeline))
