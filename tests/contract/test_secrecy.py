@@ -139,7 +139,7 @@ async def test_a_secret_that_everybody_repeats_is_nowhere_to_be_found(
                 await until(pilot, lambda: bob.state.head == ann.state.head)
                 await pilot.pause()
                 screens.append(dump(app))
-                await app.screen.run_action("activity")
+                await app.screen.run_action("command('activity')")
                 await pilot.press("end", "enter", "home", "enter")
                 await pilot.pause()
                 screens.append(dump(app))

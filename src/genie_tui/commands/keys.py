@@ -19,10 +19,10 @@ class Scope(Enum):
     COMPOSER = "Writing"
     TIMELINE = "Reading"
     CARD = "Answering a tool call"
-    DOOR = "Answering at the door"
+    JOIN_REQUESTS = "Answering join requests"
     CONFIRM = "Before something goes out"
     EDIT = "Changing a tool call"
-    GRANTS = "What you allowed"
+    GRANTS = "Grants"
     INVITE = "The invite"
     SETTINGS = "Settings"
     TOOLS = "Agents and tools"
@@ -37,7 +37,7 @@ class Scope(Enum):
     EXPORT = "Exporting a session"
     OFFERS = "Choosing a model in the lobby"
     REPLAY = "Watching a replay"
-    WHATIF = "What other reasoners would have decided"
+    WHATIF = "What-if reports"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def _spell(key: str, *, ctrl: str) -> str:
     return "".join(words) + _NAMES.get(last, last)
 
 
-GUARDED: Final = frozenset({Scope.CARD, Scope.DOOR, Scope.CONFIRM})
+GUARDED: Final = frozenset({Scope.CARD, Scope.JOIN_REQUESTS, Scope.CONFIRM})
 """Scopes whose widget handles keys itself, and only once the keyboard has rested."""
 
 
@@ -182,13 +182,7 @@ ACTIONS: Final = (
         "Allow this tool for this agent so many times, or so many minutes",
         "allow_for",
     ),
-    Action(
-        Scope.CARD,
-        ("e",),
-        "edit",
-        "Change what it is called with, and then allow it",
-        "edit",
-    ),
+    Action(Scope.CARD, ("e",), "edit", "Change what it is called with, and then allow it", "edit"),
     Action(Scope.CARD, ("d",), "deny", "Deny the call", "deny", shown=True),
     Action(
         Scope.CARD,
@@ -204,27 +198,9 @@ ACTIONS: Final = (
         "Deny the call and stop the agent's work on this message",
         "deny_and_stop",
     ),
-    Action(
-        Scope.CARD,
-        ("v",),
-        "full view",
-        "Show everything, scrollable",
-        "full_view",
-    ),
-    Action(
-        Scope.CARD,
-        ("n",),
-        "next",
-        "Show the next one",
-        "next_card",
-    ),
-    Action(
-        Scope.CARD,
-        ("p",),
-        "previous",
-        "Show the previous one",
-        "previous_card",
-    ),
+    Action(Scope.CARD, ("v",), "full view", "Show everything, scrollable", "full_view"),
+    Action(Scope.CARD, ("n",), "next", "Show the next one", "next_card"),
+    Action(Scope.CARD, ("p",), "previous", "Show the previous one", "previous_card"),
     Action(
         Scope.CARD,
         ("up", "down", "pageup", "pagedown"),
@@ -241,10 +217,14 @@ ACTIONS: Final = (
         "leave_pending",
         shown=True,
     ),
-    Action(Scope.DOOR, ("a",), "yes", "Let them in, or host the room from now on", "allow"),
-    Action(Scope.DOOR, ("d",), "no", "Turn them away, or leave the room to its host", "deny"),
-    Action(Scope.DOOR, ("n",), "next", "Show the next one", "next"),
-    Action(Scope.DOOR, ("escape",), "later", "Let them wait and go back", "later"),
+    Action(
+        Scope.JOIN_REQUESTS, ("a",), "yes", "Let them in, or host the room from now on", "allow"
+    ),
+    Action(
+        Scope.JOIN_REQUESTS, ("d",), "no", "Turn them away, or leave the room to its host", "deny"
+    ),
+    Action(Scope.JOIN_REQUESTS, ("n",), "next", "Show the next one", "next"),
+    Action(Scope.JOIN_REQUESTS, ("escape",), "later", "Let them wait and go back", "later"),
     Action(Scope.LEDGER, ("up", "k"), "up", "Select the row before", "move(-1)"),
     Action(Scope.LEDGER, ("down", "j"), "down", "Select the row after", "move(1)"),
     Action(Scope.LEDGER, ("pageup",), "page up", "Go back by a page", "page(-1)"),
@@ -366,11 +346,7 @@ ACTIONS: Final = (
         shown=True,
     ),
     Action(
-        Scope.TOOLS,
-        ("up", "down", "pageup", "pagedown"),
-        "scroll",
-        "Read all of it",
-        display="↑ ↓",
+        Scope.TOOLS, ("up", "down", "pageup", "pagedown"), "scroll", "Read all of it", display="↑ ↓"
     ),
     Action(Scope.TOOLS, ("escape", "q", "f9"), "back", "Back to the room", "close"),
     Action(Scope.LOBBY, ("enter",), "open", "Resume the selected room, open or join"),
@@ -537,7 +513,7 @@ ACTIONS: Final = (
         Scope.REPLAY,
         ("w",),
         "why silent",
-        "Say why nobody answered the selected message, or each message",
+        "Show why no agent answered the selected message, or each message",
         "why",
         shown=True,
     ),
@@ -550,11 +526,7 @@ ACTIONS: Final = (
         display="!",
     ),
     Action(
-        Scope.REPLAY,
-        ("r",),
-        "reports",
-        "Show what other reasoners would have decided",
-        "reports",
+        Scope.REPLAY, ("r",), "reports", "Show what other reasoners would have decided", "reports"
     ),
     Action(Scope.REPLAY, ("enter",), "details", "Read all of the selected message", "details"),
     Action(Scope.REPLAY, ("y",), "copy", "Copy the selected message", "copy"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import IntEnum
 from functools import partial
-from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, TypeVar
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
@@ -62,19 +62,19 @@ class Slash:
         """The name, without the slash."""
         return self.usage.split()[0].removeprefix("/")
 
-
-def _slash(
-    usage: str,
-    group: Group,
-    read: Callable[[str], T],
-    run: Callable[[RoomContext, T], object],
-    *,
-    help: str = "",  # noqa: A002 - as the field is called
-    completes: tuple[Completed, ...] = (),
-    at_once: bool = True,
-) -> Slash:
-    """A slash command with arguments; `run` takes what `read` returns."""
-    return Slash(usage, group, help, read, run, completes, at_once)
+    @classmethod
+    def taking(
+        cls,
+        usage: str,
+        group: Group,
+        read: Callable[[str], T],
+        run: Callable[[RoomContext, T], object],
+        *completes: Completed,
+        at_once: bool = True,
+        help: str = "",  # noqa: A002 - as the field is called
+    ) -> Self:
+        """A slash command with arguments; `run` takes what `read` returns."""
+        return cls(usage, group, help, read, run, completes, at_once)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,8 @@ class Command:
     """What a person can do anywhere in the app, or in a room.
 
     `run` is a function, or the Textual action of the app. It is called for a key, from the palette
-    and for a slash command without arguments. Footer and palette show the `name`, the footer if the
-    command is `shown`, the palette if it is `offered`.
+    and for a slash command without arguments; a command without it can only be typed. The palette
+    shows the `name` of commands that are `offered`, the footer that of those that are `shown`.
     """
 
     name: str
@@ -93,7 +93,7 @@ class Command:
     scope: Scope = Scope.ROOM
     keys: tuple[str, ...] = ()
     shown: bool = False
-    offered: bool = False
+    offered: bool = True
     priority: bool = True
 
     @property
@@ -179,8 +179,8 @@ def slash_help() -> list[tuple[str, str]]:
 
 def all_actions(scope: Scope) -> list[Action]:
     """The actions of one scope: commands with keys or in the palette, then keys of widgets."""
-    listed = [each for each in COMMANDS if each.keys or each.offered]
-    return [*(each.action for each in listed if each.scope is scope), *actions(scope)]
+    listed = [each for each in COMMANDS if each.scope is scope and each.run is not None]
+    return [*(each.action for each in listed if each.keys or each.offered), *actions(scope)]
 
 
 class CommandProvider(Provider):
@@ -203,7 +203,11 @@ class CommandProvider(Provider):
                 yield Hit(score, title, partial(self._run, action), help=action.help)
 
     def _offered(self) -> Iterator[Action]:
-        return (each.action for each in COMMANDS if each.offered and each.scope is self.scope)
+        return (
+            each.action
+            for each in COMMANDS
+            if each.offered and each.run is not None and each.scope is self.scope
+        )
 
     async def _run(self, action: Action) -> None:
         await self.app.run_action(action.run, default_namespace=self.screen)
@@ -234,7 +238,6 @@ COMMANDS: Final = (
         Scope.APP,
         ("f1",),
         shown=True,
-        offered=True,
     ),
     Command(
         "quit",
@@ -244,7 +247,6 @@ COMMANDS: Final = (
         Scope.APP,
         ("ctrl+q",),
         shown=True,
-        offered=True,
     ),
     Command(
         "suspend",
@@ -252,6 +254,7 @@ COMMANDS: Final = (
         "app.quit",
         Slash("/suspend", Group.APP),
         Scope.APP,
+        offered=False,
     ),
     Command(
         "theme",
@@ -260,7 +263,6 @@ COMMANDS: Final = (
         Slash("/theme", Group.APP),
         Scope.APP,
         ("ctrl+t",),
-        offered=True,
     ),
     Command(
         "settings",
@@ -269,21 +271,15 @@ COMMANDS: Final = (
         Slash("/settings", Group.APP),
         Scope.APP,
         ("f12",),
-        offered=True,
     ),
-    Command(
-        "choose theme",
-        "Pick one of all themes",
-        "app.change_theme",
-        scope=Scope.APP,
-        offered=True,
-    ),
+    Command("choose theme", "Pick one of all themes", "app.change_theme", scope=Scope.APP),
     Command(
         "palette",
         "Find an action by name",
         "app.command_palette",
         scope=Scope.APP,
         keys=("ctrl+p",),
+        offered=False,
         priority=False,
     ),
     Command(
@@ -293,7 +289,6 @@ COMMANDS: Final = (
         Slash("/approvals", Group.TOOLS),
         keys=("ctrl+g",),
         shown=True,
-        offered=True,
     ),
     Command(
         "activity",
@@ -302,35 +297,26 @@ COMMANDS: Final = (
         Slash("/activity", Group.TOOLS),
         keys=("f2",),
         shown=True,
-        offered=True,
     ),
-    Command(
-        "panel",
-        "Show or hide the side panel",
-        room_focus.toggle_panel,
-        keys=("f3",),
-        offered=True,
-    ),
+    Command("panel", "Show or hide the side panel", room_focus.toggle_panel, keys=("f3",)),
     Command(
         "reasons",
         "Show or hide below each message why an agent stayed silent",
         room.reasons,
         Slash("/reasons", Group.TOOLS),
         keys=("f4",),
-        offered=True,
     ),
     Command(
         "read back",
         "Go to the conversation, and back to where you were",
         room_focus.to_conversation,
         keys=("f5",),
-        offered=True,
     ),
     Command(
         "invite",
         "Host: show what others join with, copied at once",
         host.invite,
-        _slash(
+        Slash.taking(
             "/invite [--new] [--once] [--for 1h]",
             Group.HOST,
             parse.read_invite,
@@ -339,220 +325,209 @@ COMMANDS: Final = (
             "--new voids all",
         ),
         keys=("f6",),
-        offered=True,
     ),
     Command(
         "admit",
-        "Host: let somebody in who waits for your word",
-        slash=_slash("/admit NAME", Group.HOST, parse.read_name, host.admit, completes=("caller",)),
+        "Host: let a person in who asks to join",
+        slash=Slash.taking("/admit NAME", Group.HOST, parse.read_name, host.admit, "caller"),
     ),
     Command(
         "refuse",
-        "Host: turn somebody away who waits for your word",
-        slash=_slash(
-            "/refuse NAME", Group.HOST, parse.read_name, host.refuse, completes=("caller",)
-        ),
+        "Host: turn a person away who asks to join",
+        slash=Slash.taking("/refuse NAME", Group.HOST, parse.read_name, host.refuse, "caller"),
     ),
     Command(
         "kick",
-        "Host: put somebody out; they may come back",
-        slash=_slash(
+        "Host: remove a member, who may come back",
+        slash=Slash.taking(
             "/kick NAME [why]",
             Group.HOST,
             partial(parse.read_reasoned, "kick"),
             host.moderate,
-            completes=("person",),
+            "person",
         ),
     ),
     Command(
         "ban",
-        "Host: put somebody out for good",
-        slash=_slash(
+        "Host: remove a member for good",
+        slash=Slash.taking(
             "/ban NAME [why]",
             Group.HOST,
             partial(parse.read_reasoned, "ban"),
             host.moderate,
-            completes=("person",),
+            "person",
         ),
     ),
     Command(
         "pardon",
-        "Host: let somebody come back who was banned",
-        slash=_slash(
+        "Host: let a person come back who was banned",
+        slash=Slash.taking(
             "/pardon NAME",
             Group.HOST,
             partial(parse.read_measure, "pardon"),
             host.moderate,
-            completes=("person",),
+            "person",
         ),
     ),
     Command(
         "mute",
-        "Host: let somebody only read",
-        slash=_slash(
-            "/mute NAME",
-            Group.HOST,
-            partial(parse.read_measure, "mute"),
-            host.moderate,
-            completes=("person",),
+        "Host: let a member only read",
+        slash=Slash.taking(
+            "/mute NAME", Group.HOST, partial(parse.read_measure, "mute"), host.moderate, "person"
         ),
     ),
     Command(
         "unmute",
-        "Host: let somebody write again",
-        slash=_slash(
+        "Host: let a member write again",
+        slash=Slash.taking(
             "/unmute NAME",
             Group.HOST,
             partial(parse.read_measure, "unmute"),
             host.moderate,
-            completes=("person",),
+            "person",
         ),
     ),
     Command(
         "role",
-        "Host: give somebody another role",
-        slash=_slash(
+        "Host: give a member another role",
+        slash=Slash.taking(
             "/role NAME member|guest|observer",
             Group.HOST,
             parse.read_role,
             host.moderate,
-            completes=("person", "role"),
+            "person",
+            "role",
         ),
     ),
     Command(
         "share",
         "Host: show guests what your tools are called with, or no longer",
-        slash=_slash("/share on|off", Group.HOST, parse.read_switch, host.share),
+        slash=Slash.taking("/share on|off", Group.HOST, parse.read_switch, host.share),
     ),
     Command(
-        "door",
-        "Go to who wants in or asks you to host, and back to where you were",
-        room_focus.to_door,
+        "join requests",
+        "Go to requests to join or to host, and back to where you were",
+        room_focus.to_join_requests,
         keys=("f7",),
-        offered=True,
     ),
     Command(
         "host",
         "Host the room from your own copy while its host is away",
         host.take_over,
-        _slash(
+        Slash.taking(
             "/host [NAME]",
             Group.HOST,
             parse.read_optional_name,
             host.host,
-            help="Host: ask somebody to host from now on. Others: host while the host is away",
-            completes=("person",),
+            "person",
+            help="Host: ask a member to host from now on. Others: host while the host is away",
             at_once=False,
         ),
         keys=("f8",),
-        offered=True,
     ),
     Command(
         "who",
-        "Say who is in the room",
+        "Show who is in the room, and what their agents are doing",
         room.who,
-        _slash(
+        Slash.taking(
             "/who [NAME]",
             Group.GENERAL,
             parse.read_optional_name,
             room.who,
-            help="Who is in the room, and what their agents are doing; of one person the key's "
-            "words",
-            completes=("person",),
+            "person",
+            help="Show who is in the room, and what their agents are doing; with a name, the "
+            "words of that person's key",
             at_once=False,
         ),
-        offered=True,
     ),
     Command("me", "Say what you do, in the third person", slash=Slash("/me waves", Group.GENERAL)),
     Command(
         "attach",
-        "Let a file go with your next message",
-        slash=_slash(
-            "/attach PATH",
-            Group.MESSAGE,
-            parse.read_paths,
-            files.attach,
-            completes=("path",),
-            at_once=False,
+        "Attach a file to your next message",
+        slash=Slash.taking(
+            "/attach PATH", Group.MESSAGE, parse.read_paths, files.attach, "path", at_once=False
         ),
     ),
     Command(
         "thread",
-        "Let messages of another saved room go with your next message",
-        slash=_slash("/thread ROOM-OR-ID [last N]", Group.MESSAGE, parse.read_quote, files.thread),
+        "Quote messages of another saved room in your next message",
+        slash=Slash.taking(
+            "/thread ROOM-OR-ID [last N]", Group.MESSAGE, parse.read_quote, files.thread
+        ),
     ),
     Command(
         "detach",
-        "Take a file or thread off your next message, or all of them",
-        slash=_slash(
+        "Remove a file or quote from your next message, or all of them",
+        slash=Slash.taking(
             "/detach [NAME]",
             Group.MESSAGE,
             parse.read_phrase,
             files.detach,
-            completes=("attachment",),
+            "attachment",
             at_once=False,
         ),
     ),
     Command(
         "save",
-        "Keep a file of the selected message, or the newest one, in ~/Downloads or a folder",
-        slash=_slash(
+        "Save a file of the selected message, or the newest one, in ~/Downloads or a folder",
+        slash=Slash.taking(
             "/save [N or NAME] [TO]",
             Group.MESSAGE,
             parse.read_save,
             files.save,
-            completes=("file", "path"),
+            "file",
+            "path",
             at_once=False,
         ),
     ),
     Command(
         "open",
-        "Look at a file of the selected message, or the newest one",
-        slash=_slash(
+        "Open a file of the selected message, or the newest one",
+        slash=Slash.taking(
             "/open [N or NAME]",
             Group.MESSAGE,
             parse.read_phrase,
             files.open_file,
-            completes=("file",),
+            "file",
             at_once=False,
         ),
     ),
     Command(
         "prefs",
-        "How you like to be answered: tell agents, and the room; of somebody else, see it",
-        slash=_slash(
+        "Tell agents and the room how you like to be answered; with a name, see what that person likes",
+        slash=Slash.taking(
             "/prefs [NAME]",
             Group.ENGINE,
             parse.read_optional_name,
             room.prefs,
-            completes=("person",),
+            "person",
             at_once=False,
         ),
     ),
     Command(
         "models",
-        "Say which models work for you",
+        "Show which models work for you",
         engine.model,
-        _slash(
+        Slash.taking(
             "/model [NAME]",
             Group.ENGINE,
             parse.read_model,
             engine.model,
-            help="Which models work for you; with a name, let another one answer",
+            help="Show which models work for you; with a name, let another one answer",
         ),
-        offered=True,
     ),
     Command(
         "cost",
-        "What the agents here took, by person and agent",
+        "Show what the agents here took, by person and agent",
         engine.cost,
         Slash("/cost", Group.ENGINE),
+        offered=False,
     ),
     Command(
         "budget",
-        "How much of your session's budget is used; with an amount, allow so many dollars or "
-        "tokens more",
-        slash=_slash("/budget [+5 or +100k]", Group.ENGINE, parse.read_budget, engine.budget),
+        "Show how much of your session's budget is used; with an amount, allow so many "
+        "dollars or tokens more",
+        slash=Slash.taking("/budget [+5 or +100k]", Group.ENGINE, parse.read_budget, engine.budget),
     ),
     Command(
         "tools",
@@ -560,30 +535,24 @@ COMMANDS: Final = (
         engine.tools,
         Slash("/tools", Group.TOOLS),
         keys=("f9",),
-        offered=True,
     ),
     Command(
         "grants",
         "Show what you allowed beyond single calls, and take it back",
         engine.grants,
         Slash("/grants", Group.TOOLS),
-        offered=True,
     ),
     Command(
         "auto",
         "Allow what your agents do for your own messages without a question, or no longer",
-        slash=_slash("/auto on|off", Group.TOOLS, parse.read_switch, engine.auto),
+        slash=Slash.taking("/auto on|off", Group.TOOLS, parse.read_switch, engine.auto),
     ),
     Command(
         "backlog",
         "Host: answer messages from before the room was resumed, or only each person's latest",
-        slash=_slash("/backlog all|latest|none", Group.TOOLS, parse.read_backlog, engine.backlog),
+        slash=Slash.taking(
+            "/backlog all|latest|none", Group.TOOLS, parse.read_backlog, engine.backlog
+        ),
     ),
-    Command(
-        "stop",
-        "Stop the agents that run for you",
-        engine.stop,
-        Slash("/stop", Group.GENERAL),
-        offered=True,
-    ),
+    Command("stop", "Stop the agents that run for you", engine.stop, Slash("/stop", Group.GENERAL)),
 )

@@ -111,7 +111,7 @@ class RoomScreen(Screen[None]):
             self.question = question
 
     class HandOver(Message):
-        """Somebody is willing to host: leave, so that the room becomes theirs."""
+        """A member agreed to host: leave, so that the room becomes theirs."""
 
         def __init__(self, name: str) -> None:
             super().__init__()
@@ -224,7 +224,7 @@ class RoomScreen(Screen[None]):
         self.views.begin(seat)
 
     def on_key(self, event: events.Key) -> None:
-        """Let what nobody else takes be typed where it belongs, so that no text is lost.
+        """Type into the composer what no widget takes, so that no text is lost.
 
         From the composer, keys that it has no use for scroll the conversation.
         """
@@ -295,7 +295,7 @@ class RoomScreen(Screen[None]):
         self._progress.keep(self._seat.state)
         self._timeline.apply_many(events)
         self.context.panel.apply_many(events)
-        self.query_one(HintLine).take_note(events)
+        self.query_one(HintLine).apply_many(events)
         if self._bell.ring_for(events, self._seat.state, self._seat.name):
             self.app.bell()
         self._refresh_approvals()
@@ -341,7 +341,7 @@ class RoomScreen(Screen[None]):
     def _answered_at_door(self, message: JoinRequests.Answered) -> None:
         if self._seat is not None:
             host.answer(self.context, message.caller, allow=message.allow)
-            room_focus.leave_door(self.context)
+            room_focus.leave_join_requests(self.context)
 
     @on(JoinRequests.Dismissed)
     @on(ApprovalCard.Dismissed)

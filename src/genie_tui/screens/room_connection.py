@@ -37,7 +37,7 @@ class ConnectionDisplay:
             context.show_waiting()
             context.door.clear()
         if status.state is not ConnectionState.ONLINE:
-            context.hints.nobody_types()
+            context.hints.clear_typing()
         if status.state is not ConnectionState.RETRYING:
             context.away_since = None
         elif context.away_since is None:

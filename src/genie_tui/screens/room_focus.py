@@ -39,12 +39,12 @@ def to_activity(context: RoomContext) -> None:
         activity.ledger.focus()
 
 
-def to_door(context: RoomContext) -> None:
+def to_join_requests(context: RoomContext) -> None:
     """Go to the requests to join or to host, or back."""
     if context.door.has_focus:
         back(context)
     elif not context.door.callers:
-        context.screen.notify("Nobody asks anything of you.")
+        context.screen.notify("There are no requests to join or to host.")
     else:
         _remember(context)
         context.door.focus()
@@ -75,7 +75,7 @@ def toggle_panel(context: RoomContext) -> None:
         back(context)
 
 
-def leave_door(context: RoomContext) -> None:
+def leave_join_requests(context: RoomContext) -> None:
     """Go back if the keyboard is at the requests to join, one of which has an answer."""
     if context.door.has_focus:
         back(context)

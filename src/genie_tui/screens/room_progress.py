@@ -39,13 +39,13 @@ class RoomProgress:
             self._show(message)
 
     def types(self, name: str) -> None:
-        """Show that somebody writes."""
-        self._context.hints.somebody_types(name)
+        """Show that a member is typing."""
+        self._context.hints.show_typing(name)
         self._context.roster.show_typing(self._context.hints.typing)
 
     def second_passed(self) -> None:
-        """Show who does not write any more, and since when models say nothing."""
-        self._context.hints.forget_silent()
+        """Stop showing members who stopped typing; show since when models say nothing."""
+        self._context.hints.expire_typing()
         self._context.roster.show_typing(self._context.hints.typing)
         for message in self._progress.stalled:
             self._show(message)

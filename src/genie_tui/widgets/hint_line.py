@@ -1,4 +1,4 @@
-"""The quiet line above the composer: who is writing, and what waits."""
+"""The line above the composer: who is typing, and how many tool calls wait."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -11,11 +11,10 @@ from genie_core.room.protocol.events import Event, MemberLeft, MessagePosted
 from genie_core.text.safe import visible_line
 
 LINGER: Final = 4.0
-"""Seconds for which somebody counts as writing after the last sign of it."""
-
+"""Seconds for which a member counts as typing after the last sign of it."""
 
 LATE: Final = 1.0
-"""Seconds after a message for which its author does not count as writing the next one."""
+"""Seconds after a message for which its author does not count as typing the next one."""
 
 
 class HintLine(Widget):
@@ -31,13 +30,13 @@ class HintLine(Widget):
 
     @property
     def typing(self) -> frozenset[str]:
-        """Who is writing."""
+        """Who is typing."""
         return frozenset(self._until)
 
-    def somebody_types(self, name: str) -> None:
-        """Show that somebody is writing, for a while, unless a message of theirs just came.
+    def show_typing(self, name: str) -> None:
+        """Show that a member is typing, for a while, unless a message of theirs just came.
 
-        Signs of typing are ephemeral: one may arrive after the message that it belongs to.
+        Signs of typing are not ordered: one may arrive after the message that it belongs to.
         """
         now = self._clock()
         if now - self._spoke.get(name, -math.inf) < LATE:
@@ -45,32 +44,32 @@ class HintLine(Widget):
         self._until[name] = now + LINGER
         self.refresh()
 
-    def stopped_typing(self, name: str) -> None:
-        """Stop showing it, for example since the message has come."""
+    def stop_typing(self, name: str) -> None:
+        """Stop showing that a member is typing."""
         if self._until.pop(name, None) is not None:
             self.refresh()
 
-    def take_note(self, events: Iterable[Event]) -> None:
-        """Stop showing those whose message has come, or who are gone."""
+    def apply_many(self, events: Iterable[Event]) -> None:
+        """Stop showing members whose message has come, or who have left."""
         for event in events:
             match event.body:
                 case MessagePosted():
                     self._spoke[event.by] = self._clock()
-                    self.stopped_typing(event.by)
+                    self.stop_typing(event.by)
                 case MemberLeft(name=name):
                     self._spoke.pop(name, None)
-                    self.stopped_typing(name)
+                    self.stop_typing(name)
 
-    def nobody_types(self) -> None:
-        """Stop showing anybody, since nothing is heard of them."""
+    def clear_typing(self) -> None:
+        """Stop showing all, since nothing is heard of them."""
         for name in list(self._until):
-            self.stopped_typing(name)
+            self.stop_typing(name)
 
-    def forget_silent(self) -> None:
-        """Drop those who have not written for a while."""
+    def expire_typing(self) -> None:
+        """Stop showing members who have not typed for a while."""
         now = self._clock()
         for name in [name for name, until in self._until.items() if until <= now]:
-            self.stopped_typing(name)
+            self.stop_typing(name)
 
     def show_waiting(self, count: int) -> None:
         """Say how many approvals wait."""
@@ -78,7 +77,7 @@ class HintLine(Widget):
         self.refresh()
 
     def show_backlog(self, count: int) -> None:
-        """Say how many messages from before wait for the host's word."""
+        """Say how many messages from before the restart wait for the host's decision."""
         self._backlog = count
         self.refresh()
 

@@ -33,7 +33,7 @@ _WORDS: Final[dict[type, dict[str, str]]] = {
 class JoinRequests(Vertical, can_focus=True):
     """Shows those who ask one at a time, the first to come first. Hidden while there is nobody."""
 
-    BINDINGS = bindings(Scope.DOOR)
+    BINDINGS = bindings(Scope.JOIN_REQUESTS)
 
     class Answered(Message):
         """The person answered somebody."""
@@ -49,7 +49,7 @@ class JoinRequests(Vertical, can_focus=True):
     def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__()
         self._callers: list[Caller] = []
-        self._keys = KeysLine(Scope.DOOR, clock)
+        self._keys = KeysLine(Scope.JOIN_REQUESTS, clock)
 
     def compose(self) -> ComposeResult:
         """Who asks what, and the keys."""

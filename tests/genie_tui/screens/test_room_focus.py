@@ -112,7 +112,7 @@ async def test_the_way_back_leads_to_where_the_first_way_began(seat: ScriptedSea
 async def test_the_way_to_the_door_is_open_while_somebody_stands_there(seat: ScriptedSeat) -> None:
     async with in_room(seat) as (screen, pilot):
         await pilot.press("f7")
-        await until(pilot, lambda: "Nobody asks anything of you." in notes(pilot))
+        await until(pilot, lambda: "There are no requests to join or to host." in notes(pilot))
         assert editor(screen).has_focus
         seat.emit(JoinRequested(7, "carol", "", "10.0.0.7"))
         await until(pilot, lambda: screen.query_one(JoinRequests).callers)

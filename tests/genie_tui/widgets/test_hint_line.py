@@ -34,7 +34,7 @@ async def test_names_who_is_writing(names: list[str], words: str) -> None:
     async with app.run_test():
         line = app.query_one(HintLine)
         for name in names:
-            line.somebody_types(name)
+            line.show_typing(name)
         assert line.render().plain.strip() == words
 
 
@@ -42,29 +42,29 @@ async def test_forgets_who_stopped() -> None:
     app = Host()
     async with app.run_test():
         line = app.query_one(HintLine)
-        line.somebody_types("bob")
+        line.show_typing("bob")
         app.clock.rest(LINGER - 1)
-        line.somebody_types("cleo")
+        line.show_typing("cleo")
         app.clock.rest(1)
-        line.forget_silent()
+        line.expire_typing()
         assert line.typing == {"cleo"}
-        line.stopped_typing("cleo")
+        line.stop_typing("cleo")
         assert not line.typing
 
 
-async def test_nobody_types_what_has_come_though_the_sign_of_it_is_late() -> None:
+async def test_clear_typing_what_has_come_though_the_sign_of_it_is_late() -> None:
     app = Host()
     async with app.run_test():
         line = app.query_one(HintLine)
-        line.somebody_types("bob")
-        line.take_note([Event(1, 0.0, "bob", MessagePosted("1", "hi"))])
+        line.show_typing("bob")
+        line.apply_many([Event(1, 0.0, "bob", MessagePosted("1", "hi"))])
         assert not line.typing
         app.clock.rest(LATE * 0.9)
-        line.somebody_types("bob")
-        line.somebody_types("cleo")
+        line.show_typing("bob")
+        line.show_typing("cleo")
         assert line.typing == {"cleo"}
         app.clock.rest(LATE)
-        line.somebody_types("bob")
+        line.show_typing("bob")
         assert line.typing == {"bob", "cleo"}
 
 
@@ -73,7 +73,7 @@ async def test_keeps_what_waits_when_names_are_long() -> None:
     async with app.run_test(size=(60, 5)):
         line = app.query_one(HintLine)
         line.show_waiting(3)
-        line.somebody_types("n" * 100)
+        line.show_typing("n" * 100)
         text = line.render()
         assert text.cell_length <= 60
         assert text.plain.endswith("ctrl+g")
@@ -84,12 +84,12 @@ async def test_those_who_spoke_or_left_are_not_typing() -> None:
     async with app.run_test():
         line = app.query_one(HintLine)
         for name in ("bob", "cleo", "dan"):
-            line.somebody_types(name)
+            line.show_typing(name)
         said, left = (
             Event(1, 0.0, "bob", MessagePosted("1", "hi")),
             Event(2, 0.0, "", MemberLeft("cleo")),
         )
-        line.take_note([said, left])
+        line.apply_many([said, left])
         assert line.typing == {"dan"}
 
 
@@ -99,8 +99,8 @@ async def test_messages_from_before_are_told_until_the_host_has_chosen() -> None
         line = app.query_one(HintLine)
         line.show_backlog(1_200)
         assert line.render().plain.startswith("1,200 messages from before the restart wait:")
-        line.somebody_types("bob")
+        line.show_typing("bob")
         assert line.render().plain.startswith("bob is typing")
-        line.nobody_types()
+        line.clear_typing()
         line.show_backlog(0)
         assert not line.render().plain.strip()

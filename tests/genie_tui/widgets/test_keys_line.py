@@ -39,7 +39,7 @@ async def test_the_keys_are_listed_once_they_count(scope: Scope) -> None:
 
 
 async def test_keys_go_by_other_words_and_may_be_left_out() -> None:
-    app = Host(Scope.DOOR)
+    app = Host(Scope.JOIN_REQUESTS)
     async with app.run_test(size=(200, 10)) as pilot:
         app.clock.rest()
         app.line.name_keys({"allow": "let in"}, frozenset({"next"}))
@@ -48,7 +48,7 @@ async def test_keys_go_by_other_words_and_may_be_left_out() -> None:
 
 
 async def test_asleep_it_says_something_else() -> None:
-    app = Host(Scope.DOOR)
+    app = Host(Scope.JOIN_REQUESTS)
     async with app.run_test() as pilot:
         app.clock.rest()
         app.line.sleep("elsewhere")
@@ -58,7 +58,7 @@ async def test_asleep_it_says_something_else() -> None:
 
 
 async def test_a_key_does_what_it_is_for_once_keys_count() -> None:
-    app, done = Host(Scope.DOOR), list[Action]()
+    app, done = Host(Scope.JOIN_REQUESTS), list[Action]()
     async with app.run_test() as pilot:
         app.line.take(events.Key("a", "a"), app.line, done.append)
         app.clock.rest()
@@ -73,7 +73,7 @@ async def test_a_key_does_what_it_is_for_once_keys_count() -> None:
 
 
 async def test_keys_that_only_show_something_always_count() -> None:
-    app, done = Host(Scope.DOOR), list[Action]()
+    app, done = Host(Scope.JOIN_REQUESTS), list[Action]()
     async with app.run_test():
         app.line.take(events.Key("n", "n"), app.line, done.append)
         assert [action.run for action in done] == ["next"]

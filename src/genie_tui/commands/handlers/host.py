@@ -143,7 +143,7 @@ def cannot_take_over(seat: "JoinedRoom") -> str:
     """Why this person can't host the room from their own copy now; empty if they can."""
     state = seat.state
     if fold_name(seat.name) == fold_name(state.host):
-        return "You are the host. /host NAME asks somebody else to host."
+        return "You are the host. /host NAME asks a member to host."
     person = state.people.get(seat.name)
     if person is None or person.role not in ("host", "member") or _is_banned(state, seat.name):
         return "Only members of the room can host it from their copy."
@@ -180,8 +180,10 @@ def _answer_named(context: RoomContext, name: str, *, allow: bool) -> None:
     if objection := only_host(seat):
         context.warn(objection)
     elif not knocks:
-        context.warn(f"Nobody called {visible_line(name)} waits to come in.")
+        context.warn(f"There is no join request from {visible_line(name)}.")
     elif len(knocks) > 1:
-        context.warn("Several wait under this name: answer each on its card (f7).")
+        context.warn(
+            "There are several join requests under this name: answer each on its card (f7)."
+        )
     else:
         answer(context, knocks[0], allow=allow)

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 def who(context: RoomContext, name: str = "") -> None:
     """Tell who is here, or who one person is."""
     if not name:
-        here = context.roster.as_text() or "Nobody yet."
+        here = context.roster.as_text() or "No one yet."
         context.screen.notify(here, title="Who is here", timeout=10)
     elif about := context.roster.about(name):
         context.screen.notify(about, title="Who that is", timeout=12)
     else:
-        context.warn(f"Nobody called {visible_line(name)} was ever here.")
+        context.warn(f"{visible_line(name)} was never in this room.")
 
 
 def prefs(context: RoomContext, name: str) -> None:

@@ -40,7 +40,7 @@ class SessionActions:
         self._clock = clock
 
     async def rename(self, row: SessionRow) -> bool:
-        """Call a session otherwise, unless somebody has it open."""
+        """Rename a session, unless it is open."""
         if await self._do(self._store.check_free, row.id) is None:
             return False
         hint = "" if row.way is OpenMode.HOST else "Only you will see it called so."
@@ -62,7 +62,7 @@ class SessionActions:
         return await self._do(self._store.tag, row.id, tags) is not None
 
     async def delete(self, row: SessionRow) -> bool:
-        """Move a session to the trash, unless somebody has it open, once the person has agreed."""
+        """Move a session to the trash, unless it is open, once the person confirms."""
         if await self._do(self._store.check_free, row.id) is None:
             return False
         size = "" if row.size is None else f", {file_size(row.size)}"

@@ -114,4 +114,4 @@ async def test_one_is_told_who_is_here_and_who_somebody_is(seat: ScriptedSeat) -
         await until(pilot, lambda: "bob" in notes(pilot))
         assert "ann" not in notes(pilot)
         composer.post_message(Composer.Submitted("/who [b]cleo"))
-        await until(pilot, lambda: "Nobody called [b]cleo was ever here." in notes(pilot))
+        await until(pilot, lambda: "[b]cleo was never in this room." in notes(pilot))

@@ -25,5 +25,5 @@ async def test_keys_that_are_too_long_stand_above_what_they_do() -> None:
         await pilot.pause()
         lines = pilot.app.screen.query_one(HelpText).render().plain.splitlines()
     start = lines.index("/save [N or NAME] [TO]")
-    assert lines[start + 1].lstrip().startswith("Keep a file")
+    assert lines[start + 1].lstrip().startswith("Save a file")
     assert all(line.startswith(" " * 20) for line in lines[start + 1 : start + 3])
