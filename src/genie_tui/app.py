@@ -41,8 +41,8 @@ from genie_tui.onboarding import Onboarding
 from genie_tui.quit import OpenRoom, QuitFlow
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.dialog import GuardedApp
-from genie_tui.screens.dialogs.help import HelpScreen, scopes_at
 from genie_tui.screens.dialogs.leaving import LeavingScreen
+from genie_tui.screens.help import HelpScreen, scopes_at
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.replay import ReplayScreen

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from genie_core.room.engine.controls import AgentInfo, Allowance, ServerInfo, ToolInfo
+from genie_core.room.engine.controls import AgentSummary, Allowance, ServerInfo, ToolInfo
 from genie_core.runtime.progress import Usage
 
 AGENTS = (
-    AgentInfo("system", "Answers questions.", "openai:gpt-5", "pydantic-ai", coordinator=True),
-    AgentInfo("coder", "Writes\x1b[31m code.", "ollama:qwen", "openai-agents"),
+    AgentSummary("system", "Answers questions.", "openai:gpt-5", "pydantic-ai", coordinator=True),
+    AgentSummary("coder", "Writes\x1b[31m code.", "ollama:qwen", "openai-agents"),
 )
 TOOLS = (
     ToolInfo("system", "read_file", "", "read", "allow", "it only reads"),
@@ -29,7 +29,7 @@ SERVERS = (
 class ScriptedBench:
     """Implements `EngineControls`, as far as it is read."""
 
-    agents: Sequence[AgentInfo] = AGENTS
+    agents: Sequence[AgentSummary] = AGENTS
     tools: Sequence[ToolInfo] = TOOLS
     servers: Sequence[ServerInfo] = SERVERS
     allowance: Allowance = field(default_factory=Allowance)

@@ -22,7 +22,7 @@ from genie_core.room.open.requests import JoinRoom, NewRoom
 from genie_core.room.protocol.errors import OtherHost
 from genie_tui.app import GenieApp
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
-from genie_tui.screens.dialogs.help import HelpScreen
+from genie_tui.screens.help import HelpScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.themes import DARK, LIGHT
 from genie_tui.widgets.approvals.card import ApprovalCard

@@ -34,9 +34,9 @@ from genie_tui.notifications import Bell
 from genie_tui.quit import NotWritten, OpenRoom, default_path, write_unsaved
 from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
-from genie_tui.screens.dialogs.help import HelpScreen
 from genie_tui.screens.dialogs.leaving import HURRY, LeavingScreen
 from genie_tui.screens.dialogs.unsaved import UnsavedScreen
+from genie_tui.screens.help import HelpScreen
 from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.room import RoomScreen
 

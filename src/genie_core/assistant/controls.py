@@ -8,7 +8,7 @@ from dataclasses import replace
 from genie_core.assistant.agents import DIRECT, MENTION_ONLY, AssistantBuilder
 from genie_core.assistant.models.registry import label_of
 from genie_core.room.engine.controls import (
-    AgentInfo,
+    AgentSummary,
     Allowance,
     EngineControls,
     ServerInfo,
@@ -32,20 +32,22 @@ class AssistantControls(EngineControls):
             self._about |= {each.__name__: _first_line(each) for each in tools}
 
     @property
-    def agents(self) -> Sequence[AgentInfo]:
+    def agents(self) -> Sequence[AgentSummary]:
         """The agents, the one that answers first, and last the reasoner if it has a model."""
         shop = self._workshop
         infos = []
         for role in shop.roles:
             cast = shop.lineup.cast(role.model, role.runtime)
             infos.append(
-                AgentInfo(role.name, role.description, cast.label, cast.runtime, role.coordinates)
+                AgentSummary(
+                    role.name, role.description, cast.label, cast.runtime, role.coordinates
+                )
             )
         if shop.config.template == MENTION_ONLY:
             return infos
         deciding = shop.lineup.cast(shop.config.reasoner, "pydantic-ai")
         decides = "Decides which messages the assistant answers."
-        return (*infos, AgentInfo(REASONER, decides, deciding.label, deciding.runtime))
+        return (*infos, AgentSummary(REASONER, decides, deciding.label, deciding.runtime))
 
     @property
     def tools(self) -> Sequence[ToolInfo]:

@@ -7,7 +7,7 @@ from typing import Final
 from textual.content import Content
 
 from genie_core.room.engine.controls import (
-    AgentInfo,
+    AgentSummary,
     EngineControls,
     ServerInfo,
     ServerState,
@@ -60,7 +60,7 @@ def _block(head: Iterable[Content], tools: Sequence[ToolInfo], width: int) -> Co
     return Content("\n").join([*head, *(_tool(tool, width) for tool in tools)])
 
 
-def _agent(agent: AgentInfo, width: int) -> list[Content]:
+def _agent(agent: AgentSummary, width: int) -> list[Content]:
     how = " · ".join(filter(None, (agent.model, agent.runtime)))
     line = Content.assemble(
         (visible_line(agent.name), "bold $text-primary"),

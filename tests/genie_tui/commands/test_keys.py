@@ -17,9 +17,9 @@ from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.edit_call import EditCallScreen
 from genie_tui.screens.dialogs.grants import GrantsScreen
-from genie_tui.screens.dialogs.help import HelpScreen, HelpText
 from genie_tui.screens.dialogs.invite import InviteScreen
 from genie_tui.screens.dialogs.preferences import PreferencesScreen
+from genie_tui.screens.help import HelpScreen, HelpText
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.replay import ReplayScreen
 from genie_tui.screens.room import RoomScreen

@@ -15,7 +15,7 @@ from genie_tui.commands import registry
 from genie_tui.commands.context import RoomContext
 from genie_tui.commands.keys import Scope, bindings_of
 from genie_tui.commands.registry import Command, Group, RoomCommands, Slash, all_actions
-from genie_tui.screens.dialogs.help import HelpScreen, HelpText
+from genie_tui.screens.help import HelpScreen, HelpText
 from genie_tui.widgets.composer.completion import CompletionList
 from genie_tui.widgets.composer.composer import Composer
 

@@ -31,7 +31,7 @@ from genie_core.room.open.requests import (
 from genie_tui.app import GenieApp
 from genie_tui.doorman import SavedSummary
 from genie_tui.onboarding import Onboarding
-from genie_tui.screens.dialogs.help import HelpScreen
+from genie_tui.screens.help import HelpScreen
 from genie_tui.screens.lobby import LATEST, LobbyScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.model_picker import ModelPicker

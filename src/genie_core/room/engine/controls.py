@@ -38,7 +38,7 @@ class ServerInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentInfo:
+class AgentSummary:
     """An agent that the engine has: the one that answers, or one that it directs."""
 
     name: str
@@ -65,7 +65,7 @@ class EngineControls(Protocol):
     """
 
     @property
-    def agents(self) -> Sequence[AgentInfo]:
+    def agents(self) -> Sequence[AgentSummary]:
         """The agents, the coordinator first."""
 
     @property

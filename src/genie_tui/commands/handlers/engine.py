@@ -6,7 +6,7 @@ from genie_core.errors import GenieError
 from genie_core.message import SYSTEM
 from genie_core.room.client.model import Answer, EngineState
 from genie_core.room.engine.backlog import BacklogChoice
-from genie_core.room.engine.controls import AgentInfo, EngineControls
+from genie_core.room.engine.controls import AgentSummary, EngineControls
 from genie_core.room.state.thread import ToolApproval
 from genie_core.text.format import counted
 from genie_core.text.safe import visible_line
@@ -155,7 +155,7 @@ def models_in_use(workbench: EngineControls) -> str:
     return "\n".join([*map(_agent_line, workbench.agents), HOW])
 
 
-def _agent_line(info: AgentInfo) -> str:
+def _agent_line(info: AgentSummary) -> str:
     name = "genie" if info.name == SYSTEM else visible_line(info.name)
     return f"{name}: {visible_line(info.model)} ({info.runtime})"
 

@@ -5,7 +5,7 @@ from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
 
 from genie_core.errors import GenieError
 from genie_core.room.client.model import EngineState, EngineStatus
-from genie_core.room.engine.controls import AgentInfo, Allowance, ServerInfo, ToolInfo
+from genie_core.room.engine.controls import AgentSummary, Allowance, ServerInfo, ToolInfo
 from genie_core.runtime.progress import Usage
 from genie_tui.commands.handlers.engine import LOADING, models_in_use
 from genie_tui.screens.room import RoomScreen
@@ -15,9 +15,9 @@ from genie_tui.widgets.composer.composer import Composer
 class Bench:
     """A workbench with two agents."""
 
-    agents: Sequence[AgentInfo] = (
-        AgentInfo("system", "Answers.", "openai:[big]", "pydantic-ai", coordinator=True),
-        AgentInfo("coder", "Writes code.", "ollama:small\x1b", "openai-agents"),
+    agents: Sequence[AgentSummary] = (
+        AgentSummary("system", "Answers.", "openai:[big]", "pydantic-ai", coordinator=True),
+        AgentSummary("coder", "Writes code.", "ollama:small\x1b", "openai-agents"),
     )
     tools: Sequence[ToolInfo] = ()
     servers: Sequence[ServerInfo] = ()

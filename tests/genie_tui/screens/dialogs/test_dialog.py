@@ -9,7 +9,7 @@ from textual.widgets import Input
 
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys, GuardedApp
 from genie_tui.screens.dialogs.full_view import FullViewScreen
-from genie_tui.screens.dialogs.help import HelpScreen
+from genie_tui.screens.help import HelpScreen
 from genie_tui.widgets.approvals.key_guard import SOON
 
 

@@ -2,7 +2,7 @@ from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
 from textual.app import App
 
 from genie_tui.commands.keys import Scope
-from genie_tui.screens.dialogs.help import HelpScreen, HelpText, scopes_at
+from genie_tui.screens.help import HelpScreen, HelpText, scopes_at
 
 
 async def test_the_help_begins_with_the_keys_that_count_where_one_is() -> None:
