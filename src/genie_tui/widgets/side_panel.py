@@ -20,7 +20,7 @@ from genie_tui.widgets.roster import Roster
 class Tab(Enum):
     """A page of the panel; the value is its label."""
 
-    ACTIVITY = "ActivityPanel"
+    ACTIVITY = "Activity"
     APPROVALS = "Approvals"
 
 

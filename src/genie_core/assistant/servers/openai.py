@@ -103,7 +103,7 @@ class ConfiguredServer(WatchedServer):
     @property
     def _there(self) -> MCPServer:
         if self._server is None:  # a call that is still under way while the server is closed
-            raise MCPError(CONNECTION_CLOSED, "ServerConnection closed")
+            raise MCPError(CONNECTION_CLOSED, "Connection closed")
         return self._server
 
     def _made(self, spec: ServerSpec) -> MCPServer:
