@@ -66,7 +66,7 @@ class OpenRoom:
     @property
     def hosts(self) -> bool:
         """Whether the room is hosted from here."""
-        return self.seat is not None and self.seat.hosting is not None
+        return self.seat is not None and self.seat.hosting.invites is not None
 
     async def unsaved(self) -> UnsavedInput | None:
         """Save what was written here; return what the room's disk did not take of it."""
