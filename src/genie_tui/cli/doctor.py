@@ -127,7 +127,7 @@ def _name(settings: Settings) -> CheckResult:
 
 
 def _key(settings: Settings, locations: Locations) -> CheckResult:
-    from genie_core.room.open.profile import identity_of_person
+    from genie_core.room.open.identities import identity_of_person
     from genie_core.room.security.identity import words
 
     try:

@@ -2,7 +2,7 @@
 
 from typing import TextIO
 
-from genie_core.room.open.profile import identity_of_person
+from genie_core.room.open.identities import identity_of_person
 from genie_core.room.protocol.names import check_name
 from genie_core.room.security.identity import words
 from genie_core.settings.locations import Locations

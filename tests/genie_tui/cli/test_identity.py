@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.room.open.profile import identity_of_person
+from genie_core.room.open.identities import identity_of_person
 from genie_core.room.security.identity import words
 from genie_core.settings.locations import Locations, find_locations
 from genie_core.settings.model import Settings

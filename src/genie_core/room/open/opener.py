@@ -13,8 +13,9 @@ from typing import Final
 from genie_core.errors import GenieError
 from genie_core.room.client.events import OnEvent
 from genie_core.room.open.host import bind_room, join_as_host, serve_room
+from genie_core.room.open.identities import has_key
 from genie_core.room.open.join import RoomJoiner, known_state
-from genie_core.room.open.profile import Profile, has_key
+from genie_core.room.open.profile import Profile
 from genie_core.room.open.requests import (
     JoinRoom,
     NewRoom,

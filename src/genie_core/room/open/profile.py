@@ -12,17 +12,15 @@ from typing import Any
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
 from genie_core.assistant.models.registry import choice_in, with_main_model
 from genie_core.assistant.secrets import OwnSecrets
-from genie_core.datastore import path_name
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import Deliver
 from genie_core.room.engine.config import EngineConfig, EngineLoader
 from genie_core.room.engine.private_arguments import PrivateArguments
 from genie_core.room.open.engine import OFFLINE_LABEL, engine_loader
+from genie_core.room.open.identities import identity_of_person
 from genie_core.room.participant.config import RoomConfig, RoomPreferences
-from genie_core.room.protocol.errors import InvalidName
-from genie_core.room.protocol.names import check_name, fold_name
 from genie_core.room.security.certificate import Certificate, load_certificate
-from genie_core.room.security.identity import Identity, load_identity
+from genie_core.room.security.identity import Identity
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.websocket import Connector
 from genie_core.sessions.catalog import Catalog
@@ -35,32 +33,6 @@ from genie_core.settings.preferences import (
     preferences_file,
     read_preferences,
 )
-
-
-def identity_of_person(name: str, locations: Locations) -> Identity:
-    """The key of the person with a name, made when it is needed first.
-
-    Names that a room takes for the same have the same key. Blocks while the disk works.
-
-    Raises:
-        InvalidName: nobody may have the name.
-        IdentityError: the key can't be read, or not be made.
-
-    """
-    return load_identity(_key_file(name, locations))
-
-
-def has_key(name: str, locations: Locations) -> bool:
-    """Whether the person with a name has a key on this machine."""
-    try:
-        return _key_file(name, locations).exists()
-    except InvalidName:
-        return False
-
-
-def _key_file(name: str, locations: Locations) -> Path:
-    return locations.keys / f"{path_name(fold_name(check_name(name)))}.key"
-
 
 logger = logging.getLogger(__name__)
 

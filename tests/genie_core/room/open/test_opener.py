@@ -17,10 +17,10 @@ from tests.genie_core.room.house import Ear
 
 from genie_core.room.client.model import ConnectionState, PendingMessage
 from genie_core.room.open.host import HostedRoom, NotYours, serve_room
+from genie_core.room.open.identities import identity_of_person
 from genie_core.room.open.join import NowhereHosted
 from genie_core.room.open.opener import NothingToResume, RoomOpener, StillHosted
 from genie_core.room.open.presence import HostPresence
-from genie_core.room.open.profile import identity_of_person
 from genie_core.room.open.requests import JoinRoom, NewRoom, OpenRequest, RejoinRoom, ResumeRoom
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address, parse_address
@@ -385,7 +385,7 @@ from tests.genie_core.room.house import Ear
 from genie_core.room.open.opener import RoomOpener
 from genie_core.settings.locations import Locations
 from genie_core.room.open.requests import JoinRoom
-from genie_core.room.open.profile import identity_of_person
+from genie_core.room.open.identities import identity_of_person
 from genie_core.settings.model import Settings
 
 async def visit(home, address):

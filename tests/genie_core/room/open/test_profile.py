@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.room.open.profile import Profile, identity_of_person
+from genie_core.room.open.identities import identity_of_person
+from genie_core.room.open.profile import Profile
 from genie_core.room.protocol.errors import IdentityError, InvalidName
 from genie_core.room.security.identity import verify
 from genie_core.settings.locations import Locations, find_locations
