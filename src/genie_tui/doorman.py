@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class SavedSummary:
     """What the lobby says about a saved room. `last_activity` is in seconds since the epoch.
 
-    `host` is whoever hosts it, None for a room that this person hosts.
+    `host` is the name of the host, None for a room that this person hosts.
     """
 
     id: str

@@ -28,7 +28,7 @@ ALONE_PROMPT: Final = "general"
 COORDINATOR_PROMPT: Final = "coordinator"
 
 IDLE_TIMEOUT: Final = 600.0
-"""Seconds after which the agent that answers is put away if nobody needs it."""
+"""Idle seconds after which the answering agent is closed."""
 
 DIRECT: Final = "run_subagent"
 """The tool by which the agent that answers directs others."""

@@ -58,7 +58,7 @@ def rule_on(heard: Heard | None, tools: Collection[str]) -> OfflineDecision:
     if heard.receiver:
         return OfflineDecision("ignore", f"The message is addressed to {heard.receiver}.")
     if mentions_someone_else(heard.content):
-        return OfflineDecision("ignore", "The message is addressed to somebody else.")
+        return OfflineDecision("ignore", "The message is addressed to another member.")
     if call := plain_ask(heard.content, tools):
         return _delegate(heard, f"The message plainly asks for something that {call.tool} can do.")
     return OfflineDecision(

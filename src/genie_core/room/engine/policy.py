@@ -1,6 +1,6 @@
-"""The rules that are applied to a tool call before a person is asked.
+"""Policies: evaluate a tool call before a person is asked about it.
 
-A room only carries the result. Whoever builds the engine supplies the policy.
+The program that builds the engine supplies the policy; the room carries its results.
 """
 
 from dataclasses import dataclass

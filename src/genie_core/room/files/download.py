@@ -29,10 +29,10 @@ FETCHED_AT_ONCE: Final = 3
 
 
 class Download(TransferState):
-    """Decides what to ask for of one file, `have` bytes of which are here. Pure: no disk, no clock.
+    """Requests the missing pieces of one file; `have` bytes are on disk. Uses no disk and no clock.
 
-    Asks for one piece after another, each from where the file on disk ends. So a broken connection
-    costs one piece, and a host can't send more than it is asked for.
+    Requests one piece at a time, from the end of the file on disk. A broken connection costs one
+    piece, and a host can't send more than was requested.
 
     Call `connected` for each new connection and `take` whenever `due` is over. Hand in each
     `FilePiece`; if it is `to_write`, write it and call `written`; when `to_check`, compare the SHA-256

@@ -39,9 +39,9 @@ def take_over(old: Path, new: SavedSession) -> None:
 
 
 async def open_store(saved: SavedSession, keep: Iterable[FileRef]) -> BlobStore:
-    """The files of an own copy, without those that are none of `keep` and older than an hour.
+    """Open the files of a copy, and delete those older than an hour that `keep` does not name.
 
-    Only for whoever holds the copy.
+    Hold the lock of the copy while calling this.
     """
     blobs, digests = blobs_of(saved), {file.digest for file in keep}
     with suppress(DiskFailure):  # what can't be removed only takes space

@@ -209,9 +209,9 @@ class JoinContext:
 
     @property
     def device(self) -> str:
-        """As what terminal the room knows whoever has the copy; empty if it is not theirs, or new.
+        """The terminal id under which the room knows this copy; empty for a new or lent one.
 
-        Whoever is back before the host has noticed that they were gone takes their own place.
+        A member who returns before the host noticed the loss takes back their own place.
         """
         if self.saved is None or self.opened is None:
             return ""

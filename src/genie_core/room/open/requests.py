@@ -21,7 +21,7 @@ class NewRoom:
 
 @dataclass(frozen=True, slots=True)
 class ResumeRoom:
-    """Host a saved room again, from the own copy, whoever hosted it before.
+    """Host a saved room again from the copy here, also one that another member hosted.
 
     `unsent` is what an earlier seat could not send. `handed` says that its host is leaving it to
     this person at this very moment. With `force` it is not looked for first whether it has a host.

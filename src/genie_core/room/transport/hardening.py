@@ -28,7 +28,7 @@ PINGS_PER_SECOND: Final = 4.0
 """A participant sends one per second, a host fewer; each is answered with one pong."""
 
 HANGING_UP: Final = 1.0
-"""Seconds in which whoever does not keep to this may still read why."""
+"""Seconds a peer that breaks these limits has left to read the reason."""
 
 
 class PlainSocket(Connection):
