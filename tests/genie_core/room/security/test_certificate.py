@@ -3,13 +3,12 @@
 import logging
 import ssl
 import stat
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from cryptography import x509
+from tests.genie_core.room.security.together import run_together
 
 from genie_core.room.protocol.errors import CertificateError, InvalidCertificate
 from genie_core.room.security.certificate import (
@@ -96,29 +95,14 @@ def test_it_is_renewed_in_time_and_keeps_its_pin(tmp_path: Path, days: int) -> N
 
 
 def test_hosts_that_start_together_have_one_pin(tmp_path: Path) -> None:
-    code = (
-        "import sys; from datetime import UTC, datetime; from pathlib import Path;"
-        "from genie_core.room.security.certificate import load_certificate;"
-        "print('ready', flush=True); sys.stdin.readline();"
-        "print(load_certificate(Path(sys.argv[1]), datetime.now(UTC)).pin)"
+    pins = run_together(
+        "from datetime import UTC, datetime;from pathlib import Path;"
+        "from genie_core.room.security.certificate import load_certificate",
+        "print(load_certificate(Path(sys.argv[1]), datetime.now(UTC)).pin)",
+        tmp_path / "tls" / "host.pem",
+        4,
     )
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, str(tmp_path / "tls" / "host.pem")],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(4)
-    ]
-    for each in processes:
-        assert each.stdout is not None
-        assert each.stdout.readline() == "ready\n"
-    for each in processes:
-        assert each.stdin is not None
-        each.stdin.write("\n")
-        each.stdin.flush()
-    assert len({each.communicate(timeout=60)[0] for each in processes}) == 1
+    assert len(pins) == 1
 
 
 def test_one_that_cannot_be_renewed_is_still_good(

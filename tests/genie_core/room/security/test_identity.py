@@ -2,14 +2,13 @@
 
 import logging
 import stat
-import subprocess
-import sys
 from base64 import urlsafe_b64encode
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.genie_core.room.security.together import run_together
 
 from genie_core.room.protocol.errors import IdentityError, InvalidKey
 from genie_core.room.security.identity import Identity, is_key, load_identity, verify, words
@@ -108,28 +107,12 @@ def test_two_paths_are_two_persons(tmp_path: Path) -> None:
 
 
 def test_processes_that_start_together_are_one_person(tmp_path: Path) -> None:
-    code = (
-        "import sys; from pathlib import Path; from genie_core.room.security.identity import load_identity;"
-        "print('ready', flush=True); sys.stdin.readline();"
-        "print(load_identity(Path(sys.argv[1])).key)"
+    keys = run_together(
+        "from pathlib import Path;from genie_core.room.security.identity import load_identity",
+        "print(load_identity(Path(sys.argv[1])).key)",
+        tmp_path / "keys" / "alice.key",
+        6,
     )
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, str(tmp_path / "keys" / "alice.key")],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(6)
-    ]
-    for each in processes:
-        assert each.stdout is not None
-        assert each.stdout.readline() == "ready\n"
-    for each in processes:
-        assert each.stdin is not None
-        each.stdin.write("\n")
-        each.stdin.flush()
-    keys = {each.communicate(timeout=60)[0] for each in processes}
     assert len(keys) == 1
     assert is_key(keys.pop().strip())
 
