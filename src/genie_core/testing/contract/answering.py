@@ -1,5 +1,5 @@
 """Saying something, at once or bit by bit."""
-# ruff: noqa: D102, FBT001, S101 - these are tests: their names say it all, flags are fixtures
+# ruff: noqa: FBT001, S101 - these are tests: their names say it all, flags are fixtures
 
 import pytest
 

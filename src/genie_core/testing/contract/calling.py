@@ -1,5 +1,5 @@
 """Using tools, and what may go wrong in them."""
-# ruff: noqa: D102, FBT001, S101 - these are tests: their names say it all, flags are fixtures
+# ruff: noqa: FBT001, S101 - these are tests: their names say it all, flags are fixtures
 
 from genie_core.agent.base import AsyncTool
 from genie_core.testing.contract.rig import Approver, ContractCase, ask

@@ -1,5 +1,5 @@
 """Runs that end before there is an answer."""
-# ruff: noqa: D102, FBT001, S101 - these are tests: their names say it all, flags are fixtures
+# ruff: noqa: FBT001, S101 - these are tests: their names say it all, flags are fixtures
 
 import asyncio
 from typing import Any

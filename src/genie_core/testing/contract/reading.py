@@ -1,5 +1,5 @@
 """Files that come with a query."""
-# ruff: noqa: D102, FBT001, S101 - these are tests: their names say it all, flags are fixtures
+# ruff: noqa: FBT001, S101 - these are tests: their names say it all, flags are fixtures
 
 import struct
 import zlib

@@ -1,5 +1,5 @@
 """What stays of a run, and what must not."""
-# ruff: noqa: D102, S101 - these are tests: their names say it all
+# ruff: noqa: S101 - these are tests: their names say it all
 
 import json
 from typing import Any
