@@ -117,11 +117,11 @@ async def room(folder: Path) -> None:
 
 async def lobby(folder: Path) -> None:
     for title in ("Incident 311", "Reading group"):
-        seat = await RoomOpener("ann", Settings(local=True), places(folder / "ann")).enter(
+        joined = await RoomOpener("ann", Settings(local=True), places(folder / "ann")).enter(
             NewRoom(title), ignore
         )
-        seat.messages.send("Hello")
-        await seat.leave()
+        joined.messages.send("Hello")
+        await joined.leave()
     app = app_for(folder, None, Settings(), interfaces=LOOPBACK)
     async with (
         Announcer(announced("Design review"), interfaces=LOOPBACK),
@@ -150,7 +150,7 @@ async def invite(folder: Path) -> None:
     app = app_for(folder, NewRoom("Launch week"), Settings(announce=False, local=True))
     async with app.run_test(size=(100, 44)) as pilot:
         screen = room_of(app)
-        await until(lambda: screen.seat is not None, pilot)
+        await until(lambda: screen.joined is not None, pilot)
         addresses = (Address("192.0.2.17", 7654), Address("2001:db8::17", 7654))
         text = write_invite(
             Invite(addresses, Identity.generate().key, "AAAAAAA", bytes(16), "Launch week")

@@ -83,8 +83,8 @@ async def recorded(folder: Path) -> str:
         await until(lambda: isinstance(app.screen, ReceiptScreen), pilot)
         shoot(app, "receipt")
         room = ann.saved
-        for seat in (ben, cleo, dan):
-            await seat.leave()
+        for joined in (ben, cleo, dan):
+            await joined.leave()
         await pilot.press("enter")
     return room
 
@@ -124,13 +124,13 @@ async def others(folder: Path) -> None:
         ("Standup", ("daily", "team"), ("Done: the fixes. Next: the release.", "Same here.")),
     )
     for title, tags, lines in talks:
-        seat = await RoomOpener("ann", Settings(local=True), places(folder / "ann")).enter(
+        joined = await RoomOpener("ann", Settings(local=True), places(folder / "ann")).enter(
             NewRoom(title), ignore
         )
         for line in lines:
-            seat.messages.send(line)
-        await seat.leave()
-        Catalog(places(folder / "ann").sessions).find(seat.saved).tag(tags)
+            joined.messages.send(line)
+        await joined.leave()
+        Catalog(places(folder / "ann").sessions).find(joined.saved).tag(tags)
 
 
 async def listed(folder: Path) -> None:

@@ -43,9 +43,9 @@ async def until(condition: Callable[[], bool], pilot: Pilot[ExitReport]) -> None
 
 async def visitor(name: str, folder: Path, address: str, *, guest: bool = False) -> "JoinedRoom":
     entrance = RoomOpener(name, Settings(template="general_assist"), places(folder / name))
-    seat = await entrance.enter(JoinRoom(address, guest=guest), ignore)
-    assert isinstance(seat, JoinedRoom)
-    return seat
+    joined = await entrance.enter(JoinRoom(address, guest=guest), ignore)
+    assert isinstance(joined, JoinedRoom)
+    return joined
 
 
 def app_for(
@@ -77,8 +77,8 @@ def shoot(app: GenieApp, name: str) -> None:
 async def seated(app: GenieApp, pilot: Pilot[ExitReport]) -> "JoinedRoom":
     """The seat of whoever the app is for, once it is taken and its engine is loaded."""
     screen = room_of(app)
-    await until(lambda: screen.seat is not None, pilot)
-    seat = screen.seat
-    assert seat is not None
-    await until(lambda: seat.engine.status.state is EngineState.READY, pilot)
-    return seat
+    await until(lambda: screen.joined is not None, pilot)
+    joined = screen.joined
+    assert joined is not None
+    await until(lambda: joined.engine.status.state is EngineState.READY, pilot)
+    return joined

@@ -245,15 +245,15 @@ class GenieApp(GuardedApp[ExitReport]):
     async def _move(self, way: "Callable[[JoinedRoom], OpenRequest | None]", reason: str) -> None:
         room = self._room
         try:
-            if room is not None and room.seat is not None:
-                await self._change_seats(room, room.seat, way, reason)
+            if room is not None and room.joined is not None:
+                await self._change_members(room, room.joined, way, reason)
         finally:
             self._moving = False
 
-    async def _change_seats(
+    async def _change_members(
         self,
         room: OpenRoom,
-        seat: "JoinedRoom",
+        joined: "JoinedRoom",
         way: "Callable[[JoinedRoom], OpenRequest | None]",
         reason: str,
     ) -> None:
@@ -262,7 +262,7 @@ class GenieApp(GuardedApp[ExitReport]):
             await room.leave(reason, QUICK_GRACE)
         except GenieError:  # what was not sent comes along; the rest is the next seat's to tell
             logger.warning("the seat could not be given back in good order", exc_info=True)
-        opening = way(seat)
+        opening = way(joined)
         self._opening = None
         await self._take_down(room.screen)
         if not isinstance(self.screen, LobbyScreen | SessionsScreen):

@@ -59,14 +59,14 @@ class OpenRoom:
         self._leaving: asyncio.Task[Receipt] | None = None
 
     @property
-    def seat(self) -> "JoinedRoom | None":
+    def joined(self) -> "JoinedRoom | None":
         """The person's seat, None until the room is open."""
-        return self.screen.seat
+        return self.screen.joined
 
     @property
     def hosts(self) -> bool:
         """Whether the room is hosted from here."""
-        return self.seat is not None and self.seat.hosting.invites is not None
+        return self.joined is not None and self.joined.hosting.invites is not None
 
     async def unsaved(self) -> UnsavedInput | None:
         """Save what was written here; return what the room's disk did not take of it."""
@@ -77,51 +77,53 @@ class OpenRoom:
 
         Cancelling the wait changes nothing. Errors as `JoinedRoom.leave`.
         """
-        seat = self.seat
-        if seat is None:
+        joined = self.joined
+        if joined is None:
             return None
         if self._leaving is None:
             # A task of its own, which outlives the worker that may be cancelled with the screen.
-            self._leaving = start_task(self._leave(seat, reason, grace))
-        return self.report(seat, await asyncio.shield(self._leaving))
+            self._leaving = start_task(self._leave(joined, reason, grace))
+        return self.report(joined, await asyncio.shield(self._leaving))
 
-    def report(self, seat: "JoinedRoom", receipt: Receipt) -> ExitReport:
+    def report(self, joined: "JoinedRoom", receipt: Receipt) -> ExitReport:
         """The report on the room that was left with this receipt."""
-        state = seat.state
+        state = joined.state
         return ExitReport(
             state.room,
             state.title,
             self.hosts,
-            len(state.pending_for(seat.name)) + len(state.parked_for(seat.name)),
-            "" if self.hosts and seat.saved == state.room else seat.saved,
+            len(state.pending_for(joined.name)) + len(state.parked_for(joined.name)),
+            "" if self.hosts and joined.saved == state.room else joined.saved,
             receipt,
-            self._doorman.place_of(seat.saved) if seat.saved else "",
+            self._doorman.place_of(joined.saved) if joined.saved else "",
             self.screen.views.draft_kept,
         )
 
-    async def _leave(self, seat: "JoinedRoom", reason: str, grace: float | None) -> Receipt:
+    async def _leave(self, joined: "JoinedRoom", reason: str, grace: float | None) -> Receipt:
         """Save the view, leave, and save what has not been sent by then."""
         await self._save_view()
         problems: tuple[str, ...] = ()
         try:
-            receipt = await seat.leave(reason, grace)
+            receipt = await joined.leave(reason, grace)
         except LeftInDisorder as error:
             receipt, problems = error.receipt, error.receipt.problems
         saved = await self._save_view()
-        problems += self._losses(seat, receipt, view_saved=saved)
-        if receipt.unsent and seat.saved and saved and problems:
+        problems += self._losses(joined, receipt, view_saved=saved)
+        if receipt.unsent and joined.saved and saved and problems:
             problems += (f"{receipt.unsent} of your messages go out when you are back",)
         if problems:
             raise LeftInDisorder(replace(receipt, problems=problems))
         return receipt
 
-    def _losses(self, seat: "JoinedRoom", receipt: Receipt, *, view_saved: bool) -> tuple[str, ...]:
+    def _losses(
+        self, joined: "JoinedRoom", receipt: Receipt, *, view_saved: bool
+    ) -> tuple[str, ...]:
         lost: list[str] = []
         unsaved = self._unsaved()
-        if receipt.unheard and seat.saved and not view_saved:
+        if receipt.unheard and joined.saved and not view_saved:
             what = counted(len(receipt.unheard), "message")
             lost.append(f"how the work on {what} ended never reached the disk")
-        if receipt.unsent and seat.saved and not view_saved:
+        if receipt.unsent and joined.saved and not view_saved:
             lost.append(f"{receipt.unsent} of your messages never reached the room's disk")
         if unsaved is not None and unsaved.draft != UnsentText(""):
             lost.append("your draft never reached the room's disk")
@@ -202,8 +204,8 @@ class QuitFlow:
         if not self.began:
             self.began = True
             self._app.run_worker(self._leave(reason, grace), group="suspending")
-        elif (room := self._room()) is not None and room.seat is not None:
-            room.seat.hurry()
+        elif (room := self._room()) is not None and room.joined is not None:
+            room.joined.hurry()
 
     async def _leave(self, reason: str, grace: float | None) -> None:
         """Leave the room, show the person a receipt, and end."""
@@ -212,11 +214,11 @@ class QuitFlow:
             await self._stop_opening(room)
         room = self._room()  # another one if the room was being changed
         report, problem = None, ""
-        if room is not None and room.seat is not None:
+        if room is not None and room.joined is not None:
             try:
                 report = await room.leave(reason, grace)
             except LeftInDisorder as error:
-                report, problem = room.report(room.seat, error.receipt), str(error)
+                report, problem = room.report(room.joined, error.receipt), str(error)
             except GenieError as error:
                 problem = str(error)
             await self._rescue_the_rest(room)
@@ -229,7 +231,7 @@ class QuitFlow:
 
     async def _stop_opening(self, room: OpenRoom) -> None:
         workers = [worker for worker in self._app.workers if worker.group == "opening"]
-        if room.seat is None and workers:
+        if room.joined is None and workers:
             self._app.workers.cancel_group(room.screen, "opening")
             with suppress(WorkerCancelled, WorkerFailed):
                 await self._app.workers.wait_for_complete([w for w in workers if not w.is_finished])
@@ -252,11 +254,11 @@ class QuitFlow:
 
     async def _ask_first(self) -> None:
         room = self._room()
-        if room is None or room.seat is None or await self._may_leave(room, room.seat):
+        if room is None or room.joined is None or await self._may_leave(room, room.joined):
             self._leave_or_hurry("", None)
 
-    async def _may_leave(self, room: OpenRoom, seat: "JoinedRoom") -> bool:
-        others = others_here(seat.state, seat.name) if room.hosts else []
+    async def _may_leave(self, room: OpenRoom, joined: "JoinedRoom") -> bool:
+        others = others_here(joined.state, joined.name) if room.hosts else []
         if others and not await self._put(
             ConfirmScreen("Suspend the room for everyone?", _about(others), "suspend", self._clock)
         ):
@@ -327,7 +329,7 @@ class QuitFlow:
 
 def _leaving_screen(room: OpenRoom) -> LeavingScreen:
     def ending() -> ShutdownProgress | None:
-        return room.seat.ending if room.seat is not None else None
+        return room.joined.ending if room.joined is not None else None
 
     return LeavingScreen(hosts=room.hosts, ending=ending)
 

@@ -95,7 +95,7 @@ def loader(settings: AssistantConfig, owner: str, folder: Path) -> EngineLoader:
 class Guest:
     """A person in the room, with what a screen would be told."""
 
-    seat: JoinedRoom
+    joined: JoinedRoom
     ear: Ear
 
     async def asked(self) -> ToolApproval:
@@ -104,7 +104,7 @@ class Guest:
         return self._waiting()[0]
 
     def _waiting(self) -> list[ToolApproval]:
-        return [each for each in self.seat.state.open.values() if not each.unasked]
+        return [each for each in self.joined.state.open.values() if not each.unasked]
 
     async def noted(self, *words: str) -> None:
         """Wait until each of these was told of the runs so far."""
@@ -126,7 +126,7 @@ class Guest:
 
     def said(self, text: str) -> MessageThread | None:
         """What became of the latest message with this text."""
-        every = reversed(self.seat.state.exchanges.values())
+        every = reversed(self.joined.state.exchanges.values())
         return next((each for each in every if each.said.text == text), None)
 
     async def caught_up(self, other: "Guest") -> None:
@@ -167,8 +167,8 @@ async def room_of_two(
     """
     async with opened(events, **options) as house:
         address = str(await house.server.listen(port=0))
-        here = await house.seat("ann", loader(ann, "ann", folder / "ann") if ann else None)
-        there = await house.seat(
+        here = await house.joined("ann", loader(ann, "ann", folder / "ann") if ann else None)
+        there = await house.joined(
             "bob",
             loader(bob, "bob", folder / "bob") if bob else None,
             connector=ws_connector(address),
@@ -180,5 +180,7 @@ async def room_of_two(
 
 async def _ready(guest: Guest) -> None:
     over = {EngineState.READY, EngineState.ABSENT, EngineState.FAILED}
-    await guest.ear.until(lambda: guest.seat.engine.status.state in over)
-    assert guest.seat.engine.status.state is not EngineState.FAILED, guest.seat.engine.status.detail
+    await guest.ear.until(lambda: guest.joined.engine.status.state in over)
+    assert guest.joined.engine.status.state is not EngineState.FAILED, (
+        guest.joined.engine.status.detail
+    )

@@ -66,18 +66,18 @@ async def talk(run: int, entrance: RoomOpener, opening: Any) -> None:
     """Say one thing after the other, until SIGTERM; then leave in good order."""
     ear, number = Ear(run), 0
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asyncio.current_task().cancel)  # type: ignore[union-attr]
-    seat = await entrance.enter(opening, ear)
-    assert isinstance(seat, JoinedRoom)
-    tell(run, "seated", seat.saved)
+    joined = await entrance.enter(opening, ear)
+    assert isinstance(joined, JoinedRoom)
+    tell(run, "seated", joined.saved)
     try:
         while True:
-            while len(seat.messages.pending) < WAITING:
+            while len(joined.messages.pending) < WAITING:
                 number += 1
-                seat.messages.send(f"{run} {number} {'x' * (number * 37 % 300)}")
+                joined.messages.send(f"{run} {number} {'x' * (number * 37 % 300)}")
             ear.changed.clear()
             await ear.changed.wait()
     except asyncio.CancelledError:
-        await seat.leave()
+        await joined.leave()
 
 
 def live(run: int, name: str, home: str, kind: str, opening: dict[str, Any], settings: Any) -> None:

@@ -108,8 +108,8 @@ class Mouth:
 class Driver:
     """Carries out one command after the other."""
 
-    def __init__(self, seat: JoinedRoom) -> None:
-        self.seat = seat
+    def __init__(self, joined: JoinedRoom) -> None:
+        self.joined = joined
         self.way: Callable[[JoinedRoom], OpenRequest | None] | None = None
         self._files: dict[str, FileRef] = {}
 
@@ -117,30 +117,30 @@ class Driver:
         return await getattr(self, f"do_{command}")(**fields)
 
     async def do_say(self, text: str, files: Sequence[str] = ()) -> None:
-        self.seat.messages.send(text, files=[self._files[digest] for digest in files])
+        self.joined.messages.send(text, files=[self._files[digest] for digest in files])
 
     async def do_say_now(self, text: str) -> None:
-        self.seat.messages.send(f"{text} {time.monotonic()}")
+        self.joined.messages.send(f"{text} {time.monotonic()}")
 
     async def do_attach(self, path: str) -> str:
-        file = await self.seat.files.attach(Path(path))
+        file = await self.joined.files.attach(Path(path))
         self._files[file.digest] = file
         return file.digest
 
     async def do_file(self, digest: str) -> str:
-        return str(self.seat.files.path(digest) or "")
+        return str(self.joined.files.path(digest) or "")
 
     async def do_moderate(self, measure: Any, name: str, reason: str = "") -> bool:
-        return self.seat.hosting.moderate(measure, name, reason=reason)
+        return self.joined.hosting.moderate(measure, name, reason=reason)
 
     async def do_admit(self, knock: int, allow: bool) -> bool:
-        return self.seat.hosting.admit(knock, allow)
+        return self.joined.hosting.admit(knock, allow)
 
     async def do_offer(self, name: str) -> bool:
-        return self.seat.hosting.offer(name)
+        return self.joined.hosting.offer(name)
 
     async def do_accept(self) -> bool:
-        return self.seat.hosting.accept()
+        return self.joined.hosting.accept()
 
     async def do_hand_over(self) -> None:
         """Leave to somebody who accepted, and join the room there."""
@@ -151,15 +151,15 @@ class Driver:
         self.way = to_take_over
 
     async def do_invite(self) -> str:
-        assert self.seat.hosting.invites is not None
-        return self.seat.hosting.invites.invite
+        assert self.joined.hosting.invites is not None
+        return self.joined.hosting.invites.invite
 
     async def do_renew(self, uses: int | None = None, lifetime: float | None = None) -> str:
-        assert self.seat.hosting.invites is not None
-        return self.seat.hosting.invites.renew(uses=uses, lifetime=lifetime)
+        assert self.joined.hosting.invites is not None
+        return self.joined.hosting.invites.renew(uses=uses, lifetime=lifetime)
 
     async def do_look(self) -> dict[str, Any]:
-        state = self.seat.state
+        state = self.joined.state
         return {
             "room": state.room,
             "title": state.title,
@@ -167,7 +167,7 @@ class Driver:
             "pin": state.pin,
             "keys": state.keys,
             "here": [person.name for person in state.present()],
-            "link": self.seat.connection.state.value,
+            "link": self.joined.connection.state.value,
         }
 
 
@@ -221,14 +221,14 @@ async def live(entrance: RoomOpener, opening: OpenRequest) -> None:
     way: OpenRequest | None = opening
     while way is not None:
         mouth = Mouth()
-        seat = await entrance.enter(way, mouth)
-        assert isinstance(seat, JoinedRoom)
-        tell("seated", room=seat.id, name=seat.name, address=seat.hosting.address)
-        driver = Driver(seat)
+        joined = await entrance.enter(way, mouth)
+        assert isinstance(joined, JoinedRoom)
+        tell("seated", room=joined.id, name=joined.name, address=joined.hosting.address)
+        driver = Driver(joined)
         try:
             stays = await attend(driver, mouth, reader)
         finally:
-            await seat.leave("the input ended")
+            await joined.leave("the input ended")
         way = onwards(driver) if stays else None
         tell("goes on" if way is not None else "ended")
 
@@ -236,8 +236,8 @@ async def live(entrance: RoomOpener, opening: OpenRequest) -> None:
 def onwards(driver: Driver) -> OpenRequest | None:
     """What the program's screen does when a seat has ended."""
     if driver.way is not None:
-        return driver.way(driver.seat)
-    return after_parting(driver.seat.ended) if driver.seat.ended is not None else None
+        return driver.way(driver.joined)
+    return after_parting(driver.joined.ended) if driver.joined.ended is not None else None
 
 
 async def attend(driver: Driver, mouth: Mouth, reader: asyncio.StreamReader) -> bool:

@@ -59,15 +59,15 @@ async def test_a_statement_that_was_contradicted_is_checked_and_put_right(
         anns = config(anns_model, **settings)
         bobs = config(bobs_model, rules=rules, reasoner=small, **settings)
         async with room_of_two(tmp_path, anns, bobs) as two:
-            two.ann.seat.messages.send(BERLIN)
+            two.ann.joined.messages.send(BERLIN)
             await two.bob.ended(BERLIN)
-            two.bob.seat.messages.send(AGREED)
+            two.bob.joined.messages.send(AGREED)
             await two.bob.ended(AGREED)
-            two.bob.seat.messages.send(WRONG)
+            two.bob.joined.messages.send(WRONG)
             proposal = await two.ann.asked()
-            assert not two.ann.seat.approvals.answer(proposal.id, Answer(allow=True))
+            assert not two.ann.joined.approvals.answer(proposal.id, Answer(allow=True))
             await two.bob.asked()
-            assert two.bob.seat.approvals.answer(proposal.id, Answer(allow=True))
+            assert two.bob.joined.approvals.answer(proposal.id, Answer(allow=True))
             await two.ann.ended(WRONG)
             await two.bob.ended(WRONG)
             for guest in (two.ann, two.bob):
@@ -78,7 +78,7 @@ async def test_a_statement_that_was_contradicted_is_checked_and_put_right(
                     "delegate",
                     "Ann said Thursday",
                 )
-                asked = guest.seat.state.proposals[proposal.id]
+                asked = guest.joined.state.proposals[proposal.id]
                 assert (asked.owner, asked.agent, asked.tool) == ("bob", "system", "search_chat")
                 assert (asked.outcome, asked.settled_by) == ("approved", "bob")
                 assert "rule 1" in asked.because
@@ -94,7 +94,7 @@ async def test_a_statement_that_was_contradicted_is_checked_and_put_right(
                 assert silent.decision is not None
                 assert (silent.decision.decision, silent.decision.reason) == ("ignore", "a plan")
                 assert sum(each.input_tokens for each in silent.spent) > 0
-                assert guest.seat.state.costs.silence.keys() == {"ann", "bob"}
+                assert guest.joined.state.costs.silence.keys() == {"ann", "bob"}
             found = bobs_model.requests[-1].tool_results[-1]
             assert BERLIN in found
 
@@ -127,17 +127,17 @@ async def test_a_coordinator_directs_two_agents_one_of_which_asks(
         rules = (Rule("ask", agent="coder"),)
         settings = config(coordinator, runtime=runtime, agents=agents, rules=rules)
         async with room_of_two(tmp_path, settings) as two:
-            two.ann.seat.messages.send("@genie what did I say, and what is 6*7?")
+            two.ann.joined.messages.send("@genie what did I say, and what is 6*7?")
             proposal = await two.bob.asked()
             assert proposal.agent.startswith("coder:")
             assert (proposal.owner, proposal.tool) == ("ann", "calculate")
             await two.ann.asked()
-            schema = two.ann.seat.approvals.schema(proposal.id)
+            schema = two.ann.joined.approvals.schema(proposal.id)
             assert schema is not None
             assert schema["required"] == ["expression"]
             # What agents are at is passed on as long as they are at it.
             await two.bob.ear.until(lambda: at_work(two.bob) == {"system", "researcher", "coder"})
-            two.ann.seat.approvals.answer(proposal.id, Answer(allow=True))
+            two.ann.joined.approvals.answer(proposal.id, Answer(allow=True))
             await two.ann.ended("@genie what did I say, and what is 6*7?")
             await two.bob.caught_up(two.ann)
             answers = two.bob.bodies(AnswerPosted)
@@ -157,7 +157,7 @@ async def test_a_coordinator_directs_two_agents_one_of_which_asks(
             assert coder.requests[0].tools == ["calculate"]
             assert "run_subagent" not in researcher.requests[0].tools
             allowance = (
-                two.ann.seat.engine.controls.allowance if two.ann.seat.engine.controls else None
+                two.ann.joined.engine.controls.allowance if two.ann.joined.engine.controls else None
             )
             assert allowance is not None
             assert allowance.tokens == sum(
@@ -174,7 +174,7 @@ async def test_a_saved_conversation_goes_on_whichever_library_it_was_begun_with(
         for number, chosen in enumerate((runtime, other, runtime), 1):
             text = f"@genie number {number}"
             async with room_of_two(tmp_path, config(server, runtime=chosen)) as two:
-                two.ann.seat.messages.send(text)
+                two.ann.joined.messages.send(text)
                 exchange = await two.ann.ended(text)
                 assert exchange.answer is not None, exchange.error
                 assert exchange.answer.text == replies[number - 1].text
@@ -187,27 +187,27 @@ async def test_nothing_goes_over_the_budget_unasked(runtime: Runtime, tmp_path: 
         settings = config(server, runtime=runtime, budget=Budget(tokens=20))
         async with room_of_two(tmp_path, settings) as two:
             ann, bob = two.ann, two.bob
-            ann.seat.messages.send("@genie one")
+            ann.joined.messages.send("@genie one")
             await ann.ended("@genie one")
 
-            ann.seat.messages.send("@genie two")
+            ann.joined.messages.send("@genie two")
             proposal = await ann.asked()
             assert proposal.tool == "exceed_budget"
-            ann.seat.approvals.answer(proposal.id, Answer(allow=False))
+            ann.joined.approvals.answer(proposal.id, Answer(allow=False))
             await ann.ended("@genie two")  # so that only the next one can be asked about
             denied = await bob.ended("@genie two")
             assert denied.error is not None
             assert "/budget" in denied.error.error
 
-            ann.seat.messages.send("@genie three")
-            ann.seat.approvals.answer((await ann.asked()).id, Answer(allow=True))
+            ann.joined.messages.send("@genie three")
+            ann.joined.approvals.answer((await ann.asked()).id, Answer(allow=True))
             allowed = await bob.ended("@genie three")
             assert allowed.answer is not None
             assert allowed.answer.text == "three"
 
-            assert ann.seat.engine.controls is not None
-            ann.seat.engine.controls.raise_budget(tokens=1_000_000)
-            ann.seat.messages.send("@genie four")
+            assert ann.joined.engine.controls is not None
+            ann.joined.engine.controls.raise_budget(tokens=1_000_000)
+            ann.joined.messages.send("@genie four")
             raised = await bob.ended("@genie four")
             assert raised.answer is not None
             assert raised.answer.text == "four"
@@ -222,17 +222,17 @@ async def test_a_busy_model_and_a_cut_answer_do_not_end_the_conversation(
         FakeOpenAI(busy, Say("at last"), api_key=KEY) as server,
         room_of_two(tmp_path, config(server, runtime=runtime)) as two,
     ):
-        two.ann.seat.messages.send("@genie are you there?")
+        two.ann.joined.messages.send("@genie are you there?")
         first = await two.bob.ended("@genie are you there?")
         assert first.answer is not None
         assert first.answer.text == "at last"
         server.script(Cut("I was about to"), Say("here again"))
-        two.ann.seat.messages.send("@genie go on")
+        two.ann.joined.messages.send("@genie go on")
         broken = await two.bob.ended("@genie go on")
         assert broken.error is not None
         assert "broke off" in broken.error.error
         assert KEY not in broken.error.error
-        two.ann.seat.messages.send("@genie and now?")
+        two.ann.joined.messages.send("@genie and now?")
         again = await two.bob.ended("@genie and now?")
         assert again.answer is not None
         assert again.answer.text == "here again"
@@ -246,20 +246,20 @@ async def test_another_model_answers_from_the_next_message_on(
         room_of_two(tmp_path, config(server, runtime=runtime)) as two,
     ):
         ann, bob = two.ann, two.bob
-        ann.seat.messages.send("@genie who are you?")
+        ann.joined.messages.send("@genie who are you?")
         await ann.ended("@genie who are you?")
-        assert await ann.seat.engine.use_model("offline") == "offline helper"
-        assert ann.seat.engine.status.offline
-        await bob.ear.until(lambda: bob.seat.state.people["ann"].agent == "offline helper")
-        ann.seat.messages.send("@genie what is 6*7?")
+        assert await ann.joined.engine.use_model("offline") == "offline helper"
+        assert ann.joined.engine.status.offline
+        await bob.ear.until(lambda: bob.joined.state.people["ann"].agent == "offline helper")
+        ann.joined.messages.send("@genie what is 6*7?")
         exchange = await bob.ended("@genie what is 6*7?")
         assert exchange.answer is not None
         assert exchange.answer.text == "6*7 = 42"
         with pytest.raises(MissingVariable, match="ANTHROPIC_API_KEY"):
-            await ann.seat.engine.use_model("anthropic:claude-sonnet-4-5")
-        assert ann.seat.engine.status.label == "offline helper"
-        assert await ann.seat.engine.use_model("scripted-2") == "scripted-2"
-        ann.seat.messages.send("@genie and who are you now?")
+            await ann.joined.engine.use_model("anthropic:claude-sonnet-4-5")
+        assert ann.joined.engine.status.label == "offline helper"
+        assert await ann.joined.engine.use_model("scripted-2") == "scripted-2"
+        ann.joined.messages.send("@genie and who are you now?")
         exchange = await bob.ended("@genie and who are you now?")
         assert exchange.answer is not None
         assert exchange.answer.text == "second"

@@ -123,10 +123,10 @@ class Scene:
 
         ear = Ear()
         library = FileSync(BlobStore(self.folder / name))
-        seat = JoinedRoom(name, ear, RoomConfig(connect, put_away, library=library))
-        await seat.start()
-        self.stack.push_async_callback(seat.leave)
-        return seat, ear, line
+        joined = JoinedRoom(name, ear, RoomConfig(connect, put_away, library=library))
+        await joined.start()
+        self.stack.push_async_callback(joined.leave)
+        return joined, ear, line
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room, until
 from textual import events
 from textual.pilot import Pilot
 
@@ -18,8 +18,8 @@ SIZES = [(120, 40), (80, 24)]
 
 
 @pytest.fixture
-def seat() -> ScriptedSeat:
-    made = ScriptedSeat()
+def joined() -> ScriptedJoinedRoom:
+    made = ScriptedJoinedRoom()
     made.open_room()
     for number in range(60):
         made.feed(MessagePosted(str(number), f"message {number}"), by="bob")
@@ -39,28 +39,30 @@ async def until_in_view(screen: RoomScreen, pilot: Pilot[Any], text: str) -> Non
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("text", ["short", "word " * 180, "line\n" * 12, "x" * 15_000])
 async def test_what_one_sends_and_what_follows_is_in_view(
-    seat: ScriptedSeat, size: tuple[int, int], text: str
+    joined: ScriptedJoinedRoom, size: tuple[int, int], text: str
 ) -> None:
-    async with in_room(seat, size) as (screen, pilot):
+    async with in_room(joined, size) as (screen, pilot):
         await until_in_view(screen, pilot, "message 59")
         pilot.app.post_message(events.Paste(text))
         await until(pilot, lambda: screen.query_one(Composer).draft)
         await until_in_view(screen, pilot, "message 59")
         await pilot.press("enter")
-        await until(pilot, lambda: seat.said)
-        seat.emit(PendingChanged((PendingMessage("u", f"{text}END", emote=False, at=1.0),)))
+        await until(pilot, lambda: joined.said)
+        joined.emit(PendingChanged((PendingMessage("u", f"{text}END", emote=False, at=1.0),)))
         await until_in_view(screen, pilot, "END")
-        seat.feed(MessagePosted("u", f"{text}END"))
-        seat.emit(PendingChanged(()))
+        joined.feed(MessagePosted("u", f"{text}END"))
+        joined.emit(PendingChanged(()))
         await until_in_view(screen, pilot, "END")
-        seat.feed(MessagePosted("v", "and then"), by="bob")
+        joined.feed(MessagePosted("v", "and then"), by="bob")
         await until_in_view(screen, pilot, "and then")
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_a_room_is_entered_at_its_end(seat: ScriptedSeat, size: tuple[int, int]) -> None:
-    seat.feed(MessagePosted("long", "word " * 3000 + "END"), by="bob")
-    async with in_room(seat, size) as (screen, pilot):
+async def test_a_room_is_entered_at_its_end(
+    joined: ScriptedJoinedRoom, size: tuple[int, int]
+) -> None:
+    joined.feed(MessagePosted("long", "word " * 3000 + "END"), by="bob")
+    async with in_room(joined, size) as (screen, pilot):
         await until_in_view(screen, pilot, "END")
-        seat.feed(MessagePosted("v", "and then"), by="bob")
+        joined.feed(MessagePosted("v", "and then"), by="bob")
         await until_in_view(screen, pilot, "and then")

@@ -35,22 +35,22 @@ async def test_a_stopped_answer_stays_and_is_marked_for_everybody(
         settings = config(server, runtime=runtime)
         async with room_of_two(tmp_path / "room", settings) as two:
             server.script(Stall(BEGINNING))
-            two.ann.seat.messages.send("@genie tell a story")
+            two.ann.joined.messages.send("@genie tell a story")
             await two.bob.ear.until(lambda: streamed(two.bob) == BEGINNING)
-            (message,) = two.ann.seat.state.running
-            assert two.ann.seat.engine.stop(message) == 1
+            (message,) = two.ann.joined.state.running
+            assert two.ann.joined.engine.stop(message) == 1
             exchange = await two.bob.ended("@genie tell a story")
             assert (exchange.phase, exchange.partial) == (Phase.CANCELLED, BEGINNING)
             (cancelled,) = two.bob.bodies(RunCancelled)
             assert (cancelled.reason, cancelled.text) == ("stopped by ann", BEGINNING)
-            key = two.bob.seat.state.keys["ann"]
-            room = two.bob.seat.state.room
+            key = two.bob.joined.state.keys["ann"]
+            room = two.bob.joined.state.room
             assert reported(key, room, exchange.said, cancelled)
             await two.ann.caught_up(two.bob)
             assert two.ann.said("@genie tell a story") == exchange
 
             server.script(Say("The end."))
-            two.ann.seat.messages.send("@genie go on")
+            two.ann.joined.messages.send("@genie go on")
             exchange = await two.bob.ended("@genie go on")
             assert exchange.answer is not None, exchange.error
             assert BEGINNING in "\n".join(server.requests[-1].texts)
@@ -63,7 +63,7 @@ async def test_an_answer_whose_connection_broke_stays_and_is_marked(
         settings = config(server, runtime=runtime)
         async with room_of_two(tmp_path / "room", settings) as two:
             server.script(*[Cut(BEGINNING)] * 5)
-            two.ann.seat.messages.send("@genie tell a story")
+            two.ann.joined.messages.send("@genie tell a story")
             exchange = await two.bob.ended("@genie tell a story")
             assert (exchange.phase, exchange.partial) == (Phase.FAILED, BEGINNING)
             (failed,) = two.bob.bodies(RunFailed)
@@ -86,7 +86,7 @@ async def test_an_answer_that_the_length_limit_ended_is_marked(
         async with room_of_two(tmp_path / "room", settings) as two:
             for text, cut in ((BEGINNING, True), ("The end.", False)):
                 server.script(Say(text, cut=cut))
-                two.ann.seat.messages.send(f"@genie {text}")
+                two.ann.joined.messages.send(f"@genie {text}")
                 exchange = await two.bob.ended(f"@genie {text}")
                 assert exchange.answer is not None, exchange.error
                 assert (exchange.answer.text, exchange.answer.cut) == (text, cut)
@@ -104,7 +104,7 @@ async def test_a_call_too_large_to_be_shown_says_so_to_model_owner_and_room(
         async with room_of_two(tmp_path / "room", settings, limits=limits) as two:
             large = Call("write_file", {"path": "large.txt", "content": "x" * 20_000})
             server.script(large, Say("I will write it in parts."))
-            two.ann.seat.messages.send("@genie write it down")
+            two.ann.joined.messages.send("@genie write it down")
             exchange = await two.bob.ended("@genie write it down")
             assert exchange.answer is not None, exchange.error
             (told,) = server.requests[-1].tool_results

@@ -40,19 +40,19 @@ async def seated(
     )
     places = Locations(home / "config", home / "data", home / "log")
     ear = Ear()
-    seat = await RoomOpener(name, settings, places).enter(opening, ear)
-    assert isinstance(seat, JoinedRoom)
+    joined = await RoomOpener(name, settings, places).enter(opening, ear)
+    assert isinstance(joined, JoinedRoom)
     try:
-        await ear.until(lambda: seat.engine.status.state is EngineState.READY)
-        yield Guest(seat, ear)
+        await ear.until(lambda: joined.engine.status.state is EngineState.READY)
+        yield Guest(joined, ear)
     finally:
-        await seat.leave()
+        await joined.leave()
 
 
 async def ask(guest: Guest, model: FakeOpenAI, query: str, answer: str) -> None:
     """Say something that is handed to the own agent, which answers."""
-    model.script(delegates(query, guest.seat.name, "a question"), Say(answer))
-    guest.seat.messages.send(query)
+    model.script(delegates(query, guest.joined.name, "a question"), Say(answer))
+    guest.joined.messages.send(query)
     assert (await guest.ended(query)).answer is not None
 
 
@@ -64,18 +64,18 @@ async def test_after_a_suspend_everybodys_own_agent_remembers(
     async with FakeOpenAI(api_key=KEY) as anns, FakeOpenAI(api_key=KEY) as bobs:
         models = {"ann": anns, "bob": bobs}
         async with seated("ann", NewRoom("Standup"), homes["ann"], anns, port) as ann:
-            join = JoinRoom(ann.seat.hosting.address)
+            join = JoinRoom(ann.joined.hosting.address)
             async with seated("bob", join, homes["bob"], bobs, port) as bob:
-                copy = bob.seat.saved
+                copy = bob.joined.saved
                 for guest in (ann, bob):
-                    number = NUMBERS[guest.seat.name]
-                    await ask(guest, models[guest.seat.name], f"keep {number}", f"kept {number}")
+                    number = NUMBERS[guest.joined.name]
+                    await ask(guest, models[guest.joined.name], f"keep {number}", f"kept {number}")
         async with (
             seated("ann", ResumeRoom(""), homes["ann"], anns, port) as ann,
             seated("bob", RejoinRoom(copy), homes["bob"], bobs, port) as bob,
         ):
             for guest in (ann, bob):
-                name = guest.seat.name
+                name = guest.joined.name
                 await ask(guest, models[name], f"which number had {name}?", "that one")
         for name, number in NUMBERS.items():
             *_, decided, answered = models[name].requests

@@ -116,7 +116,7 @@ async def test_a_secret_that_everybody_repeats_is_nowhere_to_be_found(
         )
         app = GenieApp(House("ann", settings, locations), NewRoom("Lab"), "ann")
         async with app.run_test(size=(160, 50)) as pilot:
-            ann = await seat_of(app, pilot)
+            ann = await joined_room_of(app, pilot)
             home = Locations(tmp_path / "c", tmp_path / "bob", tmp_path / "l")
             ear = Ear()
             entrance = RoomOpener("bob", Settings(local=True), home)
@@ -198,7 +198,7 @@ async def test_what_a_provider_says_is_shown_to_the_owner_and_nobody_else(
         private = (KEY[-4:], gateway, "org-acme", "Incorrect")
         app = GenieApp(House("ann", settings, locations), NewRoom("Lab"), "ann")
         async with app.run_test(size=(200, 60)) as pilot:
-            ann = await seat_of(app, pilot)
+            ann = await joined_room_of(app, pilot)
             home = Locations(tmp_path / "c", tmp_path / "bob", tmp_path / "l")
             ear = Ear()
             bob = await RoomOpener("bob", Settings(local=True), home).enter(
@@ -250,15 +250,15 @@ def assert_nowhere(texts: Iterable[str]) -> None:
         assert not [form for form in FORMS if form in text], text
 
 
-async def seat_of(app: GenieApp, pilot: Pilot[Any]) -> JoinedRoom:
+async def joined_room_of(app: GenieApp, pilot: Pilot[Any]) -> JoinedRoom:
     """The seat in the room that the app opens, with its engine ready."""
     async with asyncio.timeout(DEADLINE):
-        while not isinstance(app.screen, RoomScreen) or app.screen.seat is None:
+        while not isinstance(app.screen, RoomScreen) or app.screen.joined is None:
             await pilot.pause()
-    seat = app.screen.seat
-    await until(pilot, lambda: seat.engine.status.state is not EngineState.LOADING)
-    assert seat.engine.status.state is EngineState.READY, seat.engine.status.detail
-    return seat
+    joined = app.screen.joined
+    await until(pilot, lambda: joined.engine.status.state is not EngineState.LOADING)
+    assert joined.engine.status.state is EngineState.READY, joined.engine.status.detail
+    return joined
 
 
 async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
@@ -267,14 +267,14 @@ async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
             await pilot.pause()
 
 
-def waiting(seat: JoinedRoom) -> str:
+def waiting(joined: JoinedRoom) -> str:
     """The tool that waits for the person, if one does."""
-    return next((proposal.tool for proposal in seat.state.pending_for(seat.name)), "")
+    return next((proposal.tool for proposal in joined.state.pending_for(joined.name)), "")
 
 
-def ended(seat: JoinedRoom) -> list[str]:
+def ended(joined: JoinedRoom) -> list[str]:
     """How the messages ended, in order."""
-    exchanges = seat.state.exchanges.values()
+    exchanges = joined.state.exchanges.values()
     answers = [e.answer.text if e.answer else e.error.error if e.error else "" for e in exchanges]
     return [answer for answer in answers if answer]
 

@@ -51,7 +51,7 @@ async def test_tool_servers_that_die_are_told_of_and_the_room_goes_on(
                 Call("calculate", {"expression": "1+1"}),
                 Say("oh"),
             )
-            two.ann.seat.messages.send("@genie try them all")
+            two.ann.joined.messages.send("@genie try them all")
             proposal = await two.ann.asked()
             gone = "cannot be used: it has ended, or closed the connection"
             whole = (
@@ -63,12 +63,12 @@ async def test_tool_servers_that_die_are_told_of_and_the_room_goes_on(
             await two.bob.noted(*whole)  # as long as the run goes on, notes are passed on
             for each in whole:
                 assert len([note for note in two.ann.notes if each in note]) == 1
-            assert two.ann.seat.approvals.answer(proposal.id, Answer(allow=True))
+            assert two.ann.joined.approvals.answer(proposal.id, Answer(allow=True))
             exchange = await two.bob.ended("@genie try them all")
             assert exchange.answer is not None, exchange.error
             server.script(Say("still here"))
-            two.bob.seat.messages.send("@genie, and now?")
-            two.ann.seat.messages.send("@genie and now?")
+            two.bob.joined.messages.send("@genie, and now?")
+            two.ann.joined.messages.send("@genie and now?")
             exchange = await two.bob.ended("@genie and now?")
             assert exchange.answer is not None, exchange.error
             assert exchange.answer.text == "still here"
@@ -108,9 +108,9 @@ async def test_what_tools_refuse_and_cut_short_is_told_to_people_too(
                 ),
                 Say("oh"),
             )
-            two.ann.seat.messages.send("@genie try them all")
+            two.ann.joined.messages.send("@genie try them all")
             proposal = await two.ann.asked()
-            assert two.ann.seat.approvals.answer(
+            assert two.ann.joined.approvals.answer(
                 proposal.id, Answer(allow=True, arguments={"sum": 2})
             )
             exchange = await two.bob.ended("@genie try them all")
@@ -142,8 +142,8 @@ async def test_of_what_is_withheld_only_the_owner_is_told_what_went_wrong(
         settings = config(server, runtime=runtime, workspace=tmp_path)
         async with room_of_two(tmp_path / "room", settings) as two:
             server.script(Call("read_file", {"path": "../private/plan"}), Say("I can't."))
-            two.bob.seat.messages.send("@genie what is the plan?")
-            two.ann.seat.approvals.answer((await two.ann.asked()).id, Answer(allow=True))
+            two.bob.joined.messages.send("@genie what is the plan?")
+            two.ann.joined.approvals.answer((await two.ann.asked()).id, Answer(allow=True))
             await two.bob.ended("@genie what is the plan?")
             await two.ann.noted("'../private/plan' lies outside the workspace")
             assert two.bob.notes == []
@@ -160,11 +160,11 @@ async def test_a_tool_that_never_returns_is_stopped_by_whoever_may(
 
             async def hangs(text: str, *more: Call) -> int:
                 server.script(Calls(Call("toy_hang", {}), *more))
-                ann.seat.messages.send(text)
-                await ann.ear.until(lambda: len(ann.seat.state.open) == 1 + len(more))
-                call = next(p for p in ann.seat.state.open.values() if p.tool == "toy_hang")
+                ann.joined.messages.send(text)
+                await ann.ear.until(lambda: len(ann.joined.state.open) == 1 + len(more))
+                call = next(p for p in ann.joined.state.open.values() if p.tool == "toy_hang")
                 count = len(two.bob.ear.progress)
-                assert ann.seat.approvals.answer(call.id, Answer(allow=True))
+                assert ann.joined.approvals.answer(call.id, Answer(allow=True))
                 await two.bob.ear.until(
                     lambda: (
                         ("calling", "toy_hang")
@@ -174,18 +174,18 @@ async def test_a_tool_that_never_returns_is_stopped_by_whoever_may(
                 return call.message
 
             message = await hangs("@genie one")
-            assert ann.seat.engine.stop(message) == 1
+            assert ann.joined.engine.stop(message) == 1
             assert (await two.bob.ended("@genie one")).phase is Phase.CANCELLED
 
             await hangs("@genie two", Call("toy_shout", {"text": "hey"}))
-            await ann.ear.until(lambda: len(ann.seat.state.open) == 1)
-            (shout,) = ann.seat.state.open
-            assert ann.seat.approvals.answer(shout, Answer(allow=False, stop=True))
+            await ann.ear.until(lambda: len(ann.joined.state.open) == 1)
+            (shout,) = ann.joined.state.open
+            assert ann.joined.approvals.answer(shout, Answer(allow=False, stop=True))
             assert (await two.bob.ended("@genie two")).phase is Phase.CANCELLED
             assert [each.reason for each in two.bob.bodies(RunCancelled)] == ["stopped by ann"] * 2
 
             server.script(Say("free again"))
-            ann.seat.messages.send("@genie three")
+            ann.joined.messages.send("@genie three")
             exchange = await two.bob.ended("@genie three")
             assert exchange.answer is not None, exchange.error
             assert exchange.answer.text == "free again"
@@ -200,19 +200,19 @@ async def test_a_parked_call_is_made_after_a_restart_unless_its_tool_has_changed
         settings = config(server, runtime=runtime, servers_file=file)
         async with room_of_two(tmp_path / "room", settings) as two:
             server.script(calls)
-            two.ann.seat.messages.send("@genie shout and tell")
-            await two.ann.ear.until(lambda: len(two.ann.seat.state.open) == 2)
-            await two.ann.seat.leave()
+            two.ann.joined.messages.send("@genie shout and tell")
+            await two.ann.ear.until(lambda: len(two.ann.joined.state.open) == 2)
+            await two.ann.joined.leave()
             events = two.house.sink.events
 
         other = {**SHOUT, "inputSchema": {"type": "object", "properties": {"text": {}, "at": {}}}}
         web.tools = [other, tool("tell")]
         async with room_of_two(tmp_path / "room", settings, events=events) as two:
-            parked = two.ann.seat.state.parked
+            parked = two.ann.joined.state.parked
             assert sorted(each.tool for each in parked.values()) == ["toy_shout", "toy_tell"]
             server.script(calls, Say("one of two"))
             for approval in list(parked):
-                assert two.ann.seat.approvals.answer(approval, Answer(allow=True))
+                assert two.ann.joined.approvals.answer(approval, Answer(allow=True))
             await two.bob.ear.until(lambda: two.bob.bodies(AnswerPosted))
             shouted, told = server.requests[-1].tool_results[-2:]
             assert "the tool is not the one any more that this call was allowed for" in shouted

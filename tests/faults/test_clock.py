@@ -42,8 +42,8 @@ def phases(state: RoomState) -> list[Phase]:
 async def test_a_room_goes_on_whatever_the_hosts_clock_says(tmp_path: Path, seed: int) -> None:
     clock = JumpingClock(seed)
     async with opened(clock=clock) as house:
-        ann, hears = await house.seat("ann", loader(tmp_path / "ann"))
-        bob, _ = await house.seat("bob", None)
+        ann, hears = await house.joined("ann", loader(tmp_path / "ann"))
+        bob, _ = await house.joined("bob", None)
         for number in range(8):
             (ann, bob)[number % 2].messages.send(f"message {number}")
             await hears.until(lambda: phases(ann.state)[number:] == [Phase.ANSWERED])  # noqa: B023 - awaited here
@@ -62,7 +62,7 @@ async def test_a_room_goes_on_whatever_the_hosts_clock_says(tmp_path: Path, seed
         assert (found.problems, reader.problems) == ([], [])
         assert encode_state(found.state()) == encode_state(reader.state())
     async with opened(events, clock=clock) as again:
-        ann, hears = await again.seat("ann", loader(tmp_path / "ann"))
+        ann, hears = await again.joined("ann", loader(tmp_path / "ann"))
         ann.messages.send("still here")
         await hears.until(lambda: phases(ann.state) == [Phase.ANSWERED] * 9)
 
@@ -71,7 +71,7 @@ async def test_what_is_shown_of_such_a_room_has_all_in_order_and_no_negative_tim
     tmp_path: Path,
 ) -> None:
     async with opened(clock=JumpingClock(4)) as house:
-        ann, hears = await house.seat("ann", loader(tmp_path))
+        ann, hears = await house.joined("ann", loader(tmp_path))
         for number in range(4):
             ann.messages.send(f"message {number}")
         await hears.until(lambda: phases(ann.state) == [Phase.ANSWERED] * 4)

@@ -155,11 +155,11 @@ async def hosted(locations: Locations, room: str, text: str) -> tuple[list[str],
     """Host a room again and say something; what was told, and all texts that are there then."""
     entrance = RoomOpener("ann", Settings(local=True, announce=False, port=free_port()), locations)
     ear = Ear()
-    seat = await entrance.enter(ResumeRoom(room), ear)
-    seat.messages.send(text)
-    await ear.until(lambda: any(text in each for each in texts(seat.state)) and not ear.unsent)
-    said = texts(seat.state)
-    await seat.leave()
+    joined = await entrance.enter(ResumeRoom(room), ear)
+    joined.messages.send(text)
+    await ear.until(lambda: any(text in each for each in texts(joined.state)) and not ear.unsent)
+    said = texts(joined.state)
+    await joined.leave()
     return ear.notices, said
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.contract.seated import quiet_engine
 from tests.faults.failing_disk import ERRORS, FailingDisk, Fault
-from tests.genie_tui.scripted_seat import until
+from tests.genie_tui.scripted_room import until
 from tests.ports import free_port
 from textual.pilot import Pilot
 from textual.widgets import TextArea
@@ -175,22 +175,24 @@ async def hosting(
     async with app.run_test(size=(120, 40)) as pilot:
         screen = app.screen
         assert isinstance(screen, RoomScreen)
-        await until(pilot, lambda: screen.seat is not None and not screen.query_one(Banner).display)
+        await until(
+            pilot, lambda: screen.joined is not None and not screen.query_one(Banner).display
+        )
         yield screen, pilot
 
 
 def texts(screen: RoomScreen) -> list[str]:
-    assert screen.seat is not None
-    return [exchange.said.text for exchange in screen.seat.state.exchanges.values()]
+    assert screen.joined is not None
+    return [exchange.said.text for exchange in screen.joined.state.exchanges.values()]
 
 
 async def test_a_full_disk_is_loud_and_what_is_typed_meanwhile_goes_out_once_it_has_space(
     hosting: tuple[RoomScreen, Pilot[Any]], tmp_path: Path
 ) -> None:
     screen, pilot = hosting
-    seat, banner = screen.seat, screen.query_one(Banner)
-    assert seat is not None
-    disk = FailingDisk(tmp_path / "data" / "sessions" / seat.saved / "events.jsonl", full=True)
+    joined, banner = screen.joined, screen.query_one(Banner)
+    assert joined is not None
+    disk = FailingDisk(tmp_path / "data" / "sessions" / joined.saved / "events.jsonl", full=True)
     with disk.installed():
         for word in ("one", "two"):
             await pilot.press(*word, "enter")
@@ -198,11 +200,11 @@ async def test_a_full_disk_is_loud_and_what_is_typed_meanwhile_goes_out_once_it_
         assert banner.has_class("-closed")
         assert os.strerror(errno.ENOSPC) in str(banner.render())
         assert "none is lost" in str(banner.render())
-        assert [unsent.text for unsent in seat.messages.pending] == ["one", "two"]
+        assert [unsent.text for unsent in joined.messages.pending] == ["one", "two"]
         assert texts(screen) == []
         await pilot.press(*"half a sen")
         disk.full = False
-        await until(pilot, lambda: texts(screen) == ["one", "two"] and not seat.messages.pending)
+        await until(pilot, lambda: texts(screen) == ["one", "two"] and not joined.messages.pending)
         await until(pilot, lambda: not banner.display)
         assert screen.query_one(Composer).query_one(TextArea).text == "half a sen"
     found = [

@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.genie_tui.scripted_seat import ScriptedInvites, ScriptedSeat
+from tests.genie_tui.scripted_room import ScriptedInvites, ScriptedJoinedRoom
 from tests.idle import pilots_compose_no_updates as pilots_compose_no_updates
 from tests.idle import pilots_wait_for_the_loop as pilots_wait_for_the_loop
 from textual.notifications import Notification
@@ -20,8 +20,8 @@ def _no_hurry() -> Iterator[None]:
 
 
 @pytest.fixture
-def seat() -> ScriptedSeat:
+def joined() -> ScriptedJoinedRoom:
     """A host's seat in an open room in which nothing has happened yet."""
-    made = ScriptedSeat(invites=ScriptedInvites())
+    made = ScriptedJoinedRoom(invites=ScriptedInvites())
     made.open_room()
     return made

@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.genie_tui.scripted_seat import (
+from tests.genie_tui.scripted_room import (
     HandClock,
     ScriptedDoorman,
-    ScriptedSeat,
+    ScriptedJoinedRoom,
     in_room,
     until,
 )
@@ -36,22 +36,22 @@ def test_importing_the_app_loads_no_engine() -> None:
 
 
 async def test_a_driver_that_breaks_ends_the_app_with_a_line_and_an_error(
-    seat: ScriptedSeat, caplog: pytest.LogCaptureFixture
+    joined: ScriptedJoinedRoom, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with in_room(seat) as (_, pilot):
+    async with in_room(joined) as (_, pilot):
         app = pilot.app
         assert isinstance(app, GenieApp)
         with caplog.at_level(logging.CRITICAL):
             app.panic("the keyboard is on fire")
             assert app.failure
-    assert seat.left
+    assert joined.left
     assert app.return_code == 1
     assert app.failure == "genie-tui met an internal error and had to end"
     assert "on fire" in caplog.text
 
 
 async def test_who_ends_it_while_a_room_is_put_together_is_told_of_no_error(
-    seat: ScriptedSeat, monkeypatch: pytest.MonkeyPatch
+    joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compose = ApprovalCard.compose
 
@@ -59,7 +59,7 @@ async def test_who_ends_it_while_a_room_is_put_together_is_told_of_no_error(
         card.app.exit()
         yield from compose(card)
 
-    app = GenieApp(ScriptedDoorman(seat), None, "ann")
+    app = GenieApp(ScriptedDoorman(joined), None, "ann")
     async with app.run_test() as pilot:
         monkeypatch.setattr(ApprovalCard, "compose", and_end)
         await app.open(NewRoom("x"))
@@ -68,7 +68,7 @@ async def test_who_ends_it_while_a_room_is_put_together_is_told_of_no_error(
 
 
 async def test_an_app_that_is_shut_down_meanwhile_tells_of_no_error_either(
-    seat: ScriptedSeat, monkeypatch: pytest.MonkeyPatch
+    joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun = asyncio.Event()
 
@@ -79,7 +79,7 @@ async def test_an_app_that_is_shut_down_meanwhile_tells_of_no_error_either(
         card.query_one("#gone")
 
     monkeypatch.setattr(ApprovalCard, "on_mount", too_late)
-    app = GenieApp(ScriptedDoorman(seat), None, "ann")
+    app = GenieApp(ScriptedDoorman(joined), None, "ann")
     async with app.run_test():
         app.call_later(app.open, NewRoom("x"))
         await begun.wait()
@@ -87,7 +87,7 @@ async def test_an_app_that_is_shut_down_meanwhile_tells_of_no_error_either(
 
 
 async def test_an_opening_from_the_command_line_that_fails_ends_the_app() -> None:
-    door = ScriptedDoorman(ScriptedSeat(), GenieError("the port is taken"))
+    door = ScriptedDoorman(ScriptedJoinedRoom(), GenieError("the port is taken"))
     app = GenieApp(door, NewRoom("x"), "ann")
     async with app.run_test() as pilot:
         await until(pilot, lambda: app.failure)
@@ -101,7 +101,7 @@ INVITE = JoinRoom("genie1-x", guest=True)
 
 async def test_who_meets_another_host_under_a_known_id_is_asked_and_may_keep_both() -> None:
     clock = HandClock()
-    door = ScriptedDoorman(ScriptedSeat(), OTHER)
+    door = ScriptedDoorman(ScriptedJoinedRoom(), OTHER)
     app = GenieApp(door, INVITE, "ben", clock=clock)
     async with app.run_test() as pilot:
         await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
@@ -118,7 +118,7 @@ async def test_who_meets_another_host_under_a_known_id_is_asked_and_may_keep_bot
 
 
 async def test_who_does_not_want_another_hosts_room_is_told_why_they_are_not_in() -> None:
-    app = GenieApp(ScriptedDoorman(ScriptedSeat(), OTHER), INVITE, "ben")
+    app = GenieApp(ScriptedDoorman(ScriptedJoinedRoom(), OTHER), INVITE, "ben")
     async with app.run_test() as pilot:
         await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
         await pilot.press("escape")
@@ -129,10 +129,10 @@ async def test_who_does_not_want_another_hosts_room_is_told_why_they_are_not_in(
 
 
 async def test_an_internal_error_is_logged_and_the_seat_given_back(
-    seat: ScriptedSeat, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+    joined: ScriptedJoinedRoom, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log_path = Path("/somewhere/genie-tui.log")
-    app = GenieApp(ScriptedDoorman(seat), NewRoom("x"), "ann", log_path=log_path)
+    app = GenieApp(ScriptedDoorman(joined), NewRoom("x"), "ann", log_path=log_path)
 
     def broken() -> None:
         raise ZeroDivisionError("secret detail")
@@ -141,7 +141,7 @@ async def test_an_internal_error_is_logged_and_the_seat_given_back(
         async with app.run_test() as pilot:
             screen = app.screen
             assert isinstance(screen, RoomScreen)
-            await until(pilot, lambda: screen.seat is not None)
+            await until(pilot, lambda: screen.joined is not None)
             screen.call_later(broken)
             await until(pilot, lambda: app.failure)
 
@@ -150,14 +150,14 @@ async def test_an_internal_error_is_logged_and_the_seat_given_back(
     assert str(log_path) in app.failure
     assert "\n" not in app.failure
     assert app.return_code == 1
-    assert seat.leaves
+    assert joined.leaves
     assert "secret detail" in caplog.text
     written = capsys.readouterr()
     assert "secret detail" not in written.out + written.err
 
 
-async def test_the_theme_is_switched_and_chosen(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (_, pilot):
+async def test_the_theme_is_switched_and_chosen(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (_, pilot):
         assert pilot.app.theme == DARK.name
         await pilot.press("ctrl+t")
         await until(pilot, lambda: pilot.app.theme == LIGHT.name)
@@ -166,22 +166,22 @@ async def test_the_theme_is_switched_and_chosen(seat: ScriptedSeat) -> None:
 
 
 def test_an_unknown_theme_falls_back() -> None:
-    door = ScriptedDoorman(ScriptedSeat())
+    door = ScriptedDoorman(ScriptedJoinedRoom())
     assert GenieApp(door, None, "ann", theme="nonsense").theme == DARK.name
     assert GenieApp(door, None, "ann", theme=LIGHT.name).theme == LIGHT.name
 
 
 @pytest.mark.parametrize("theme", ["textual-light", "nord", "ansi-dark"])
-async def test_other_themes_can_draw_the_room(seat: ScriptedSeat, theme: str) -> None:
-    seat.ask()
-    async with in_room(seat) as (_, pilot):
+async def test_other_themes_can_draw_the_room(joined: ScriptedJoinedRoom, theme: str) -> None:
+    joined.ask()
+    async with in_room(joined) as (_, pilot):
         pilot.app.theme = theme
         await pilot.pause()
         assert pilot.app.is_running
 
 
-async def test_notices_are_never_markup(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (_, pilot):
+async def test_notices_are_never_markup(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (_, pilot):
         pilot.app.notify("[/red] \x1b[2J", markup=True)
         await pilot.pause()
         (note,) = pilot.app._notifications
@@ -189,8 +189,8 @@ async def test_notices_are_never_markup(seat: ScriptedSeat) -> None:
         assert "\x1b" not in note.message
 
 
-async def test_what_stands_open_above_a_room_goes_with_it(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (before, pilot):
+async def test_what_stands_open_above_a_room_goes_with_it(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (before, pilot):
         app = pilot.app
         assert isinstance(app, GenieApp)
         await pilot.press("f1")
@@ -199,7 +199,7 @@ async def test_what_stands_open_above_a_room_goes_with_it(seat: ScriptedSeat) ->
 
         def went_on() -> bool:
             screen = app.screen
-            return isinstance(screen, RoomScreen) and screen is not before and bool(screen.seat)
+            return isinstance(screen, RoomScreen) and screen is not before and bool(screen.joined)
 
         await until(pilot, went_on)
         assert before not in app.screen_stack

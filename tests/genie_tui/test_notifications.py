@@ -1,5 +1,5 @@
 import pytest
-from tests.genie_tui.scripted_seat import HandClock, ScriptedSeat, in_room, until
+from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, in_room, until
 
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -18,8 +18,8 @@ QUESTION = 5
 """The number of the first message in the seat's room."""
 
 
-def seat() -> ScriptedSeat:
-    made = ScriptedSeat()
+def joined() -> ScriptedJoinedRoom:
+    made = ScriptedJoinedRoom()
     made.open_room()
     return made
 
@@ -44,7 +44,7 @@ def said(text: str) -> MessagePosted:
     ],
 )
 def test_who_is_told_of_what(body: AnyBody, by: str, wanted: set[Notify]) -> None:
-    here = seat()
+    here = joined()
     assert here.say_here("and?", by or "bob") == QUESTION
     if isinstance(body, AnswerPosted):
         here.feed(DecisionMade(QUESTION, "delegate", query="?", receiver=body.receiver), by=by)
@@ -54,7 +54,7 @@ def test_who_is_told_of_what(body: AnyBody, by: str, wanted: set[Notify]) -> Non
 
 
 def test_a_tool_call_rings_while_it_waits_and_for_who_answers_it() -> None:
-    here = seat()
+    here = joined()
     approval = here.ask()
     asked = here.events[-1]
     assert rings("mine", asked, here.state, "ann")
@@ -66,7 +66,7 @@ def test_a_tool_call_rings_while_it_waits_and_for_who_answers_it() -> None:
 
 
 def test_history_does_not_ring_and_neither_does_a_burst_twice() -> None:
-    here, clock = seat(), HandClock()
+    here, clock = joined(), HandClock()
     (old,) = here.feed(said("@ann"), by="bob")
     bell = Bell("mine", clock)
     bell.enter(here.state, "ann")
@@ -85,11 +85,11 @@ def test_history_does_not_ring_and_neither_does_a_burst_twice() -> None:
 def test_what_was_said_before_one_came_does_not_ring() -> None:
     bell = Bell("all", HandClock())
     bell.enter(RoomState(), "cleo")
-    room = seat()
+    room = joined()
     before = room.feed(said("@cleo will come"), by="bob")
-    joined = room.feed(MemberJoined("member"), by="cleo")
+    arrival = room.feed(MemberJoined("member"), by="cleo")
     after = room.feed(said("welcome"), by="bob")
-    assert not bell.ring_for([*before, *joined], room.state, "cleo")
+    assert not bell.ring_for([*before, *arrival], room.state, "cleo")
     assert bell.ring_for(after, room.state, "cleo")
 
 
@@ -112,7 +112,7 @@ def test_a_name_counts_as_a_word_of_its_own(text: str, expected: bool) -> None:
 
 
 async def test_a_room_rings_for_others_not_for_oneself(monkeypatch: pytest.MonkeyPatch) -> None:
-    here, clock = seat(), HandClock()
+    here, clock = joined(), HandClock()
     here.feed(said("@ann, before you came"), by="bob")
     rung: list[float] = []
     async with in_room(here, clock=clock) as (screen, pilot):
@@ -124,4 +124,4 @@ async def test_a_room_rings_for_others_not_for_oneself(monkeypatch: pytest.Monke
         here.ask()
         await until(pilot, lambda: len(rung) == 2)
     assert rung == [1_000.0, 1_002.0]
-    assert screen.seat is here
+    assert screen.joined is here

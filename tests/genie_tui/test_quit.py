@@ -9,11 +9,11 @@ from tempfile import gettempdir
 from typing import Any
 
 import pytest
-from tests.genie_tui.scripted_seat import (
+from tests.genie_tui.scripted_room import (
     HandClock,
     ScriptedDoorman,
     ScriptedInvites,
-    ScriptedSeat,
+    ScriptedJoinedRoom,
     in_room,
     until,
 )
@@ -50,9 +50,9 @@ WORDS = UnsavedInput(
 
 
 @pytest.fixture
-def seat() -> ScriptedSeat:
+def joined() -> ScriptedJoinedRoom:
     """A host's seat in a room where nobody else is."""
-    made = ScriptedSeat(invites=ScriptedInvites())
+    made = ScriptedJoinedRoom(invites=ScriptedInvites())
     made.open_room()
     made.feed(MemberLeft("bob"), by="bob")
     return made
@@ -76,25 +76,25 @@ async def put_away(pilot: Pilot[Any], clock: HandClock, key: str = "x") -> None:
     await until(pilot, lambda: app.return_value is not None or app.failure)
 
 
-async def test_a_signal_ends_it_at_once_and_well(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (_, pilot):
+async def test_a_signal_ends_it_at_once_and_well(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (_, pilot):
         app = pilot.app
         assert isinstance(app, GenieApp)
         app.quitting.quit_unattended("SIGTERM")
         app.quitting.quit_unattended("SIGTERM")
         await until(pilot, lambda: app.return_value is not None)
-    assert seat.leaves == ["SIGTERM"]
-    assert seat.graces == [QUICK_GRACE]
+    assert joined.leaves == ["SIGTERM"]
+    assert joined.graces == [QUICK_GRACE]
     assert app.return_code == 0
     assert app.return_value == ExitReport(
-        "r1", "Garden", hosted=True, copy=seat.saved, saved_to=WAY_OUT
+        "r1", "Garden", hosted=True, copy=joined.saved, saved_to=WAY_OUT
     )
     assert app.failure == ""
 
 
-async def test_suspending_ends_with_a_receipt(seat: ScriptedSeat) -> None:
+async def test_suspending_ends_with_a_receipt(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    seat.receipt = Receipt(
+    joined.receipt = Receipt(
         finished=(Item(3, "ann", "what is 17*23?"),),
         cancelled=(Item(4, "bob", "[red]write a novel", "no time"),),
         parked=(Item(5, "ann", "tidy up", "delete_file"),),
@@ -102,7 +102,7 @@ async def test_suspending_ends_with_a_receipt(seat: ScriptedSeat) -> None:
         unheard=(Item(7, "ann", "write it down", "answered"),),
         unsent=2,
     )
-    async with in_room(seat, clock=clock) as (_, pilot):
+    async with in_room(joined, clock=clock) as (_, pilot):
         await pilot.press("ctrl+q")
         told = await receipt_of(pilot)
         assert "finished     ann: what is 17*23?" in told
@@ -112,25 +112,27 @@ async def test_suspending_ends_with_a_receipt(seat: ScriptedSeat) -> None:
         assert "unheard      ann: write it down · answered; the room hears of it" in told
         assert "2 of your messages: kept" in told
         assert WAY_OUT in told
-        assert f"genie-tui resume {seat.saved}" in told
+        assert f"genie-tui resume {joined.saved}" in told
         await pilot.press("ctrl+q", "x", "f1")  # typed on; that it was seen is not sure
         assert isinstance(pilot.app.screen, ReceiptScreen)
         await put_away(pilot, clock)
-    assert seat.leaves == [""]
-    assert seat.graces == [None]
+    assert joined.leaves == [""]
+    assert joined.graces == [None]
     departure = pilot.app.return_value
     assert isinstance(departure, ExitReport)
-    assert departure.receipt == seat.receipt
+    assert departure.receipt == joined.receipt
 
 
 async def test_the_receipt_tells_of_a_draft_that_was_kept(
-    seat: ScriptedSeat, tmp_path: Path
+    joined: ScriptedJoinedRoom, tmp_path: Path
 ) -> None:
     clock = HandClock()
     plan = FileRef("ab" * 32, "plan\x1b.pdf", 5)
-    seat.places[plan.digest] = tmp_path
-    doorman = ScriptedDoorman(seat, views={seat.saved: View(draft="[b]look\nhere", files=(plan,))})
-    async with in_room(seat, doorman=doorman, clock=clock) as (screen, pilot):
+    joined.places[plan.digest] = tmp_path
+    doorman = ScriptedDoorman(
+        joined, views={joined.saved: View(draft="[b]look\nhere", files=(plan,))}
+    )
+    async with in_room(joined, doorman=doorman, clock=clock) as (screen, pilot):
         await until(pilot, lambda: screen.draft)
         await pilot.press("ctrl+q")
         told = await receipt_of(pilot)
@@ -143,9 +145,11 @@ async def test_the_receipt_tells_of_a_draft_that_was_kept(
 
 
 @pytest.mark.parametrize("way", ["ctrl+q", "signal"])
-async def test_a_receipt_is_put_away_by_what_asks_to_end(seat: ScriptedSeat, way: str) -> None:
+async def test_a_receipt_is_put_away_by_what_asks_to_end(
+    joined: ScriptedJoinedRoom, way: str
+) -> None:
     clock = HandClock()
-    async with in_room(seat, clock=clock) as (_, pilot):
+    async with in_room(joined, clock=clock) as (_, pilot):
         app = pilot.app
         assert isinstance(app, GenieApp)
         await pilot.press("ctrl+q")
@@ -160,9 +164,9 @@ async def test_a_receipt_is_put_away_by_what_asks_to_end(seat: ScriptedSeat, way
 
 @pytest.mark.parametrize("covered", [False, True])
 async def test_a_signal_ends_whatever_is_above_or_about_to_be_the_receipt(
-    seat: ScriptedSeat, *, covered: bool
+    joined: ScriptedJoinedRoom, *, covered: bool
 ) -> None:
-    async with in_room(seat) as (_, pilot):
+    async with in_room(joined) as (_, pilot):
         app = pilot.app
         assert isinstance(app, GenieApp)
         await pilot.press("ctrl+q")
@@ -175,25 +179,27 @@ async def test_a_signal_ends_whatever_is_above_or_about_to_be_the_receipt(
     assert app.return_code == 0
 
 
-async def test_a_signal_while_leaving_hurries_and_shows_no_receipt(seat: ScriptedSeat) -> None:
-    seat.leaving.clear()
-    async with in_room(seat) as (_, pilot):
+async def test_a_signal_while_leaving_hurries_and_shows_no_receipt(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    joined.leaving.clear()
+    async with in_room(joined) as (_, pilot):
         app = pilot.app
         assert isinstance(app, GenieApp)
         await pilot.press("ctrl+q")
-        await until(pilot, lambda: seat.leaves)
+        await until(pilot, lambda: joined.leaves)
         app.quitting.quit_unattended("SIGHUP")
-        assert seat.hurries == 1
-        seat.leaving.set()
+        assert joined.hurries == 1
+        joined.leaving.set()
         await until(pilot, lambda: app.return_value is not None)
 
 
-async def test_the_screen_counts_down_what_still_runs(seat: ScriptedSeat) -> None:
-    seat.leaving.clear()
-    message = seat.say_here("[b]write a novel")
-    async with in_room(seat) as (_, pilot):
-        runs = (seat.state.exchanges[message],)
-        seat.ending = ShutdownProgress("ending your agents", 7.4, runs)
+async def test_the_screen_counts_down_what_still_runs(joined: ScriptedJoinedRoom) -> None:
+    joined.leaving.clear()
+    message = joined.say_here("[b]write a novel")
+    async with in_room(joined) as (_, pilot):
+        runs = (joined.state.exchanges[message],)
+        joined.ending = ShutdownProgress("ending your agents", 7.4, runs)
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(pilot.app.screen, LeavingScreen))
 
@@ -205,24 +211,24 @@ async def test_the_screen_counts_down_what_still_runs(seat: ScriptedSeat) -> Non
         keys = pilot.app.screen.query_one("#leaving-keys", Static)
         assert (keys.display, str(keys.visual)) == (True, HURRY)
         await pilot.press("ctrl+q")
-        assert seat.hurries == 1
-        assert seat.leaves == [""]
-        seat.ending = ShutdownProgress("ending your agents", 0.0, runs * 7)
+        assert joined.hurries == 1
+        assert joined.leaves == [""]
+        joined.ending = ShutdownProgress("ending your agents", 0.0, runs * 7)
         await until(pilot, lambda: "7 agents are being stopped" in told())
         assert "· and 2 more" in told()
         assert not keys.display
-        seat.ending = ShutdownProgress("closing the room")
+        joined.ending = ShutdownProgress("closing the room")
         await until(pilot, lambda: "closing the room…" in told())
         assert "novel" not in str(pilot.app.screen.query_one("#leaving-runs", Static).visual)
         app = pilot.app
         assert isinstance(app, GenieApp)
         app.quitting.quit_unattended()
-        seat.leaving.set()
+        joined.leaving.set()
         await until(pilot, lambda: app.return_value is not None)
 
 
 async def test_a_second_terminal_of_the_host_leaves_and_suspends_nothing() -> None:
-    second = ScriptedSeat()
+    second = ScriptedJoinedRoom()
     second.open_room()
     assert second.state.host == second.name
     clock = HandClock()
@@ -239,41 +245,41 @@ async def test_a_second_terminal_of_the_host_leaves_and_suspends_nothing() -> No
         )
 
 
-async def test_quit_suspends(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (_, pilot):
+async def test_quit_suspends(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (_, pilot):
         await pilot.press(*"/quit", "escape", "enter")
-        await until(pilot, lambda: seat.leaves)
+        await until(pilot, lambda: joined.leaves)
 
 
-async def test_keys_do_nothing_while_suspending(seat: ScriptedSeat) -> None:
+async def test_keys_do_nothing_while_suspending(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    async with in_room(seat, clock=clock) as (_, pilot):
-        seat.leaving.clear()
+    async with in_room(joined, clock=clock) as (_, pilot):
+        joined.leaving.clear()
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(pilot.app.screen, LeavingScreen))
         await pilot.press(*"hi", "enter", "f1", "ctrl+g")
         assert isinstance(pilot.app.screen, LeavingScreen)
-        assert seat.said == []
-        seat.leaving.set()
+        assert joined.said == []
+        joined.leaving.set()
         await put_away(pilot, clock)
 
 
-async def test_a_suspend_that_is_cut_off_is_waited_for(seat: ScriptedSeat) -> None:
-    seat.leaving.clear()
-    async with in_room(seat) as (_, pilot):
+async def test_a_suspend_that_is_cut_off_is_waited_for(joined: ScriptedJoinedRoom) -> None:
+    joined.leaving.clear()
+    async with in_room(joined) as (_, pilot):
         app = pilot.app
         assert isinstance(app, GenieApp)
         app.quitting.quit_unattended("SIGHUP")
-        await until(pilot, lambda: seat.leaves)
+        await until(pilot, lambda: joined.leaves)
         app.exit()
-        asyncio.get_running_loop().call_later(0.05, seat.leaving.set)
-    assert seat.left
-    assert seat.leaves == ["SIGHUP"]
+        asyncio.get_running_loop().call_later(0.05, joined.leaving.set)
+    assert joined.left
+    assert joined.leaves == ["SIGHUP"]
 
 
-async def test_leaving_that_fails_is_one_line(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (_, pilot):
-        seat.leave_error = GenieError("the disk is full\nreally")
+async def test_leaving_that_fails_is_one_line(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (_, pilot):
+        joined.leave_error = GenieError("the disk is full\nreally")
         app = pilot.app
         assert isinstance(app, GenieApp)
         app.quitting.quit_unattended()
@@ -282,10 +288,10 @@ async def test_leaving_that_fails_is_one_line(seat: ScriptedSeat) -> None:
     assert app.return_code == 1
 
 
-async def test_what_went_wrong_is_on_the_receipt_too(seat: ScriptedSeat) -> None:
+async def test_what_went_wrong_is_on_the_receipt_too(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    seat.leave_error = LeftInDisorder(Receipt(problems=("closing the room took too long",)))
-    async with in_room(seat, clock=clock) as (_, pilot):
+    joined.leave_error = LeftInDisorder(Receipt(problems=("closing the room took too long",)))
+    async with in_room(joined, clock=clock) as (_, pilot):
         app = pilot.app
         assert isinstance(app, GenieApp)
         await pilot.press("ctrl+q")
@@ -295,11 +301,11 @@ async def test_what_went_wrong_is_on_the_receipt_too(seat: ScriptedSeat) -> None
     assert app.return_code == 1
 
 
-async def told_on_leaving(seat: ScriptedSeat, *, kept: bool) -> tuple[str, str]:
+async def told_on_leaving(joined: ScriptedJoinedRoom, *, kept: bool) -> tuple[str, str]:
     """The receipt, and what is said at the end, with a disk that takes a view or does not."""
-    clock, doorman = HandClock(), ScriptedDoorman(seat)
-    async with in_room(seat, clock=clock, doorman=doorman) as (screen, pilot):
-        await until(pilot, lambda: seat.saved in doorman.views)
+    clock, doorman = HandClock(), ScriptedDoorman(joined)
+    async with in_room(joined, clock=clock, doorman=doorman) as (screen, pilot):
+        await until(pilot, lambda: joined.saved in doorman.views)
         app = pilot.app
         assert isinstance(app, GenieApp)
         if not kept:
@@ -317,9 +323,11 @@ PRINTED = "printed on the terminal when this ends"
 
 
 @pytest.mark.parametrize("kept", [True, False])
-async def test_messages_that_were_not_sent_are_told_of(seat: ScriptedSeat, kept: bool) -> None:
-    seat.receipt = Receipt(unsent=1)
-    told, failure = await told_on_leaving(seat, kept=kept)
+async def test_messages_that_were_not_sent_are_told_of(
+    joined: ScriptedJoinedRoom, kept: bool
+) -> None:
+    joined.receipt = Receipt(unsent=1)
+    told, failure = await told_on_leaving(joined, kept=kept)
     assert ("kept, and sent when you are back" in told) is kept
     assert ("1 of your messages never reached the room's disk" in failure) is not kept
     assert ("your draft never reached the room's disk" in failure) is not kept
@@ -329,10 +337,10 @@ async def test_messages_that_were_not_sent_are_told_of(seat: ScriptedSeat, kept:
 
 @pytest.mark.parametrize("kept", [True, False])
 async def test_work_that_the_room_has_not_heard_of_is_told_of(
-    seat: ScriptedSeat, kept: bool
+    joined: ScriptedJoinedRoom, kept: bool
 ) -> None:
-    seat.receipt = Receipt(unheard=(Item(7, "ann", "write it down"),))
-    told, failure = await told_on_leaving(seat, kept=kept)
+    joined.receipt = Receipt(unheard=(Item(7, "ann", "write it down"),))
+    told, failure = await told_on_leaving(joined, kept=kept)
     assert "write it down · the room" in told
     assert ("the room hears of it when you are back" in told) is kept
     assert ("the room has not heard of it" in told) is not kept
@@ -353,24 +361,24 @@ async def choose(pilot: Pilot[Any], clock: HandClock, key: str) -> None:
 
 @asynccontextmanager
 async def full_disk(
-    seat: ScriptedSeat, clock: HandClock
+    joined: ScriptedJoinedRoom, clock: HandClock
 ) -> AsyncIterator[tuple[RoomScreen, Pilot[Any], GenieApp]]:
     """A room whose disk takes nothing any more, with two messages and a draft."""
-    doorman = ScriptedDoorman(seat)
+    doorman = ScriptedDoorman(joined)
     plan = FileRef("ab" * 32, "plan\x1b.pdf", 5)
-    async with in_room(seat, doorman=doorman, clock=clock) as (screen, pilot):
-        await until(pilot, lambda: seat.saved in doorman.views)
+    async with in_room(joined, doorman=doorman, clock=clock) as (screen, pilot):
+        await until(pilot, lambda: joined.saved in doorman.views)
         doorman.view_error = GenieError("your draft can't be kept: No space left on device")
-        seat.pending = (PendingMessage("1", "first\nwords", emote=False, at=1.0, files=(plan,)),)
+        joined.pending = (PendingMessage("1", "first\nwords", emote=False, at=1.0, files=(plan,)),)
         screen.draft = "half a [b]sen"
         app = pilot.app
         assert isinstance(app, GenieApp)
         yield screen, pilot, app
 
 
-async def test_who_would_lose_words_is_asked_and_may_stay(seat: ScriptedSeat) -> None:
+async def test_who_would_lose_words_is_asked_and_may_stay(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    async with full_disk(seat, clock) as (screen, pilot, app):
+    async with full_disk(joined, clock) as (screen, pilot, app):
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(app.screen, UnsavedScreen))
         await until(pilot, lambda: app.screen.is_mounted)
@@ -385,19 +393,19 @@ async def test_who_would_lose_words_is_asked_and_may_stay(seat: ScriptedSeat) ->
         assert isinstance(app.screen, UnsavedScreen)
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is screen)
-        assert seat.leaves == []
+        assert joined.leaves == []
         assert screen.draft == "half a [b]sen"
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(app.screen, UnsavedScreen))
 
 
 async def test_what_the_disk_does_not_take_is_written_elsewhere(
-    seat: ScriptedSeat, tmp_path: Path
+    joined: ScriptedJoinedRoom, tmp_path: Path
 ) -> None:
     clock = HandClock()
     taken, fresh = tmp_path / "taken", tmp_path / "fresh"
     taken.write_text("mine")
-    async with full_disk(seat, clock) as (_, pilot, app):
+    async with full_disk(joined, clock) as (_, pilot, app):
         await pilot.press("ctrl+q")
         for path in (taken, fresh):
             await choose(pilot, clock, "w")
@@ -416,14 +424,14 @@ async def test_what_the_disk_does_not_take_is_written_elsewhere(
     text = fresh.read_text()
     assert "first\nwords\n[attached: plan\x1b.pdf]" in text
     assert "half a [b]sen" in text
-    assert seat.leaves == [""]
+    assert joined.leaves == [""]
     assert str(fresh) in app.failure
     assert app.quitting.to_print == []
 
 
-async def test_what_the_disk_does_not_take_is_printed(seat: ScriptedSeat) -> None:
+async def test_what_the_disk_does_not_take_is_printed(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    async with full_disk(seat, clock) as (_, pilot, app):
+    async with full_disk(joined, clock) as (_, pilot, app):
         await pilot.press("ctrl+q")
         await choose(pilot, clock, "p")
         await put_away(pilot, clock)
@@ -433,10 +441,10 @@ async def test_what_the_disk_does_not_take_is_printed(seat: ScriptedSeat) -> Non
 
 
 async def test_with_nobody_there_it_is_written_to_a_temporary_file(
-    seat: ScriptedSeat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    joined: ScriptedJoinedRoom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    async with full_disk(seat, HandClock()) as (_, pilot, app):
+    async with full_disk(joined, HandClock()) as (_, pilot, app):
         app.quitting.quit_unattended("SIGTERM")
         await until(pilot, lambda: app.failure)
     (written,) = tmp_path.glob("genie-tui-Garden-*.txt")
@@ -445,27 +453,29 @@ async def test_with_nobody_there_it_is_written_to_a_temporary_file(
 
 
 async def test_with_nobody_there_and_no_disk_at_all_it_is_printed(
-    seat: ScriptedSeat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    joined: ScriptedJoinedRoom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
-    async with full_disk(seat, HandClock()) as (_, pilot, app):
+    async with full_disk(joined, HandClock()) as (_, pilot, app):
         app.quitting.quit_unattended("SIGTERM")
         await until(pilot, lambda: app.failure)
     assert "half a [b]sen" in app.quitting.to_print
 
 
-async def test_a_disk_that_fills_while_leaving_loses_nothing_either(seat: ScriptedSeat) -> None:
-    clock, doorman = HandClock(), ScriptedDoorman(seat)
-    seat.leaving.clear()
-    async with in_room(seat, doorman=doorman, clock=clock) as (_, pilot):
-        await until(pilot, lambda: seat.saved in doorman.views)
+async def test_a_disk_that_fills_while_leaving_loses_nothing_either(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    clock, doorman = HandClock(), ScriptedDoorman(joined)
+    joined.leaving.clear()
+    async with in_room(joined, doorman=doorman, clock=clock) as (_, pilot):
+        await until(pilot, lambda: joined.saved in doorman.views)
         app = pilot.app
         assert isinstance(app, GenieApp)
         await pilot.press("ctrl+q")
-        await until(pilot, lambda: seat.leaves)
+        await until(pilot, lambda: joined.leaves)
         doorman.view_error = GenieError("No space left on device")
-        seat.pending = (PendingMessage("1", "late words", emote=False, at=1.0),)
-        seat.leaving.set()
+        joined.pending = (PendingMessage("1", "late words", emote=False, at=1.0),)
+        joined.leaving.set()
         await until(pilot, lambda: isinstance(app.screen, UnsavedScreen))
         await pilot.press("escape")  # it is too late to stay
         assert isinstance(app.screen, UnsavedScreen)
@@ -474,10 +484,12 @@ async def test_a_disk_that_fills_while_leaving_loses_nothing_either(seat: Script
     assert "late words" in app.quitting.to_print
 
 
-async def test_asking_again_while_a_disk_is_slow_does_not_begin_anew(seat: ScriptedSeat) -> None:
-    clock, doorman = HandClock(), ScriptedDoorman(seat)
-    async with in_room(seat, doorman=doorman, clock=clock) as (screen, pilot):
-        await until(pilot, lambda: seat.saved in doorman.views)
+async def test_asking_again_while_a_disk_is_slow_does_not_begin_anew(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    clock, doorman = HandClock(), ScriptedDoorman(joined)
+    async with in_room(joined, doorman=doorman, clock=clock) as (screen, pilot):
+        await until(pilot, lambda: joined.saved in doorman.views)
         writes, disk = 0, asyncio.Event()
 
         async def keep() -> bool:
@@ -494,24 +506,24 @@ async def test_asking_again_while_a_disk_is_slow_does_not_begin_anew(seat: Scrip
                 await pilot.press("ctrl+q")
             assert writes == 1
             disk.set()
-            await until(pilot, lambda: seat.leaves)
+            await until(pilot, lambda: joined.leaves)
 
 
 async def test_a_signal_does_not_wait_for_an_answer(
-    seat: ScriptedSeat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    joined: ScriptedJoinedRoom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    clock, doorman = HandClock(), ScriptedDoorman(seat)
-    seat.leaving.clear()
-    async with in_room(seat, doorman=doorman, clock=clock) as (_, pilot):
-        await until(pilot, lambda: seat.saved in doorman.views)
+    clock, doorman = HandClock(), ScriptedDoorman(joined)
+    joined.leaving.clear()
+    async with in_room(joined, doorman=doorman, clock=clock) as (_, pilot):
+        await until(pilot, lambda: joined.saved in doorman.views)
         app = pilot.app
         assert isinstance(app, GenieApp)
         await pilot.press("ctrl+q")
-        await until(pilot, lambda: seat.leaves)
+        await until(pilot, lambda: joined.leaves)
         doorman.view_error = GenieError("No space left on device")
-        seat.pending = (PendingMessage("1", "late words", emote=False, at=1.0),)
-        seat.leaving.set()
+        joined.pending = (PendingMessage("1", "late words", emote=False, at=1.0),)
+        joined.leaving.set()
         await choose(pilot, clock, "w")
         await until(pilot, lambda: isinstance(app.screen, AskLineScreen))
         await pilot.press("f1")
@@ -523,16 +535,16 @@ async def test_a_signal_does_not_wait_for_an_answer(
 
 
 @pytest.fixture
-def crowd(seat: ScriptedSeat) -> ScriptedSeat:
+def crowd(joined: ScriptedJoinedRoom) -> ScriptedJoinedRoom:
     """The same with bob and carol."""
     for name in ("bob", "carol"):
-        seat.feed(MemberJoined("member"), by=name)
-    return seat
+        joined.feed(MemberJoined("member"), by=name)
+    return joined
 
 
 @pytest.mark.parametrize(("key", "leaves"), [("escape", []), ("enter", [""])])
 async def test_a_host_is_asked_before_everybody_is_suspended(
-    crowd: ScriptedSeat, key: str, leaves: list[str]
+    crowd: ScriptedJoinedRoom, key: str, leaves: list[str]
 ) -> None:
     clock = HandClock()
     async with in_room(crowd, clock=clock) as (screen, pilot):
@@ -555,7 +567,7 @@ async def test_a_host_is_asked_before_everybody_is_suspended(
         assert crowd.leaves == leaves
 
 
-async def test_a_signal_asks_nobody_and_ends_a_question(crowd: ScriptedSeat) -> None:
+async def test_a_signal_asks_nobody_and_ends_a_question(crowd: ScriptedJoinedRoom) -> None:
     async with in_room(crowd) as (_, pilot):
         app = pilot.app
         assert isinstance(app, GenieApp)
@@ -566,7 +578,7 @@ async def test_a_signal_asks_nobody_and_ends_a_question(crowd: ScriptedSeat) -> 
     assert crowd.leaves == ["SIGTERM"]
 
 
-async def test_a_member_leaves_without_a_question(crowd: ScriptedSeat) -> None:
+async def test_a_member_leaves_without_a_question(crowd: ScriptedJoinedRoom) -> None:
     crowd.hosting.invites = None
     clock = HandClock()
     async with in_room(crowd, clock=clock) as (_, pilot):
@@ -576,7 +588,7 @@ async def test_a_member_leaves_without_a_question(crowd: ScriptedSeat) -> None:
 
 
 async def test_suspending_in_the_lobby_ends_well() -> None:
-    app = GenieApp(ScriptedDoorman(ScriptedSeat()), None, "ann")
+    app = GenieApp(ScriptedDoorman(ScriptedJoinedRoom()), None, "ann")
     async with app.run_test() as pilot:
         await pilot.press("ctrl+q")
         await pilot.pause()
@@ -586,65 +598,67 @@ async def test_suspending_in_the_lobby_ends_well() -> None:
 # The open room
 
 
-async def test_a_room_that_never_opened_leaves_nothing_behind(seat: ScriptedSeat) -> None:
-    doorman = ScriptedDoorman(seat)
+async def test_a_room_that_never_opened_leaves_nothing_behind(joined: ScriptedJoinedRoom) -> None:
+    doorman = ScriptedDoorman(joined)
     screen = RoomScreen(doorman, NewRoom("x"), lambda: 0.0, Bell("mine", lambda: 0.0))
     room = OpenRoom(screen, doorman)
-    assert (room.seat, room.hosts) == (None, False)
+    assert (room.joined, room.hosts) == (None, False)
     assert await room.leave("enough", None) is None
-    assert seat.leaves == []
+    assert joined.leaves == []
 
 
-async def test_who_leaves_twice_leaves_once_and_is_told_the_same(seat: ScriptedSeat) -> None:
-    doorman = ScriptedDoorman(seat)
-    seat.receipt = RECEIPT
-    seat.ask()
-    async with in_room(seat, doorman=doorman) as (screen, _):
+async def test_who_leaves_twice_leaves_once_and_is_told_the_same(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    doorman = ScriptedDoorman(joined)
+    joined.receipt = RECEIPT
+    joined.ask()
+    async with in_room(joined, doorman=doorman) as (screen, _):
         room = OpenRoom(screen, doorman)
         assert room.hosts
         first, second = await asyncio.gather(room.leave("one", 1.0), room.leave("two", None))
-        assert (seat.leaves, seat.graces) == (["one"], [1.0])
+        assert (joined.leaves, joined.graces) == (["one"], [1.0])
         told = ExitReport(
             "r1",
             "Garden",
             hosted=True,
             waiting=1,
-            copy=seat.saved,
+            copy=joined.saved,
             receipt=RECEIPT,
-            saved_to=f"~/sessions/{seat.saved}",
+            saved_to=f"~/sessions/{joined.saved}",
         )
         assert first == second == told
 
 
 async def test_a_view_that_breaks_keeps_nobody_from_leaving(
-    seat: ScriptedSeat, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def broken() -> bool:
         raise ZeroDivisionError
 
-    doorman = ScriptedDoorman(seat)
-    async with in_room(seat, doorman=doorman) as (screen, pilot):
-        await until(pilot, lambda: seat.saved in doorman.views)  # else it is tried meanwhile
+    doorman = ScriptedDoorman(joined)
+    async with in_room(joined, doorman=doorman) as (screen, pilot):
+        await until(pilot, lambda: joined.saved in doorman.views)  # else it is tried meanwhile
         monkeypatch.setattr(screen.views, "keep", broken)
         app = pilot.app
         assert isinstance(app, GenieApp)
         app.quitting.quit_unattended()
         await until(pilot, lambda: app.return_value is not None)
-    assert seat.left
+    assert joined.left
     assert "the view of the room could not be kept" in caplog.text
 
 
 async def test_a_screen_that_is_torn_down_keeps_no_room_from_being_left(
-    seat: ScriptedSeat, monkeypatch: pytest.MonkeyPatch
+    joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def gone(_: object) -> None:
         raise NoMatches
 
-    doorman = ScriptedDoorman(seat)
-    async with in_room(seat, doorman=doorman) as (screen, _):
+    doorman = ScriptedDoorman(joined)
+    async with in_room(joined, doorman=doorman) as (screen, _):
         monkeypatch.setattr(type(screen.views), "unsaved", property(gone))
         assert await OpenRoom(screen, doorman).leave("the app ended", 1.0) is not None
-        assert seat.leaves == ["the app ended"]
+        assert joined.leaves == ["the app ended"]
 
 
 # Saving elsewhere what no disk took

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.genie_tui.room_parts import card, editor
-from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room, until
 from textual.color import Color
 from textual.geometry import Offset
 from textual.selection import SELECT_ALL, Selection
@@ -41,11 +41,11 @@ def chosen(widget: Widget, ground: Color) -> Iterator[Color]:
                 yield Color.from_rich_color(style.color)
 
 
-async def test_selected_text_can_be_read_in_every_theme(seat: ScriptedSeat) -> None:
-    seat.ask(path="notes.txt")
-    said = seat.say_here("look at `code`, **this** and https://example.org")
-    seat.feed(AnswerPosted(said, "# Done\n\n```python\nx = 'y'  # z\n```\n> quoted"))
-    async with in_room(seat, (140, 40)) as (screen, pilot):
+async def test_selected_text_can_be_read_in_every_theme(joined: ScriptedJoinedRoom) -> None:
+    joined.ask(path="notes.txt")
+    said = joined.say_here("look at `code`, **this** and https://example.org")
+    joined.feed(AnswerPosted(said, "# Done\n\n```python\nx = 'y'  # z\n```\n> quoted"))
+    async with in_room(joined, (140, 40)) as (screen, pilot):
         await pilot.press("ctrl+g")
         call, text = card(screen).query_one("#card-call", Static), editor(screen)
         await until(pilot, lambda: call.size.height)

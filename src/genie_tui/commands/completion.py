@@ -32,8 +32,8 @@ class CommandCompletion:
 
     def all(self) -> Completions:
         """Everything there is to offer now."""
-        seat = self._context.open_seat
-        people = seat.state.present() if seat is not None else []
+        joined = self._context.open_room
+        people = joined.state.present() if joined is not None else []
         names = (*AGENTS, *(person.name for person in people))
         return Completions(names, slash_completions(), self._argument)
 
@@ -57,7 +57,7 @@ class CommandCompletion:
         return typed, self._words(completes[place], typed)
 
     def _words(self, kind: Completed, typed: str) -> Words:
-        context, seat = self._context, self._context.open_seat
+        context, joined = self._context, self._context.open_room
         names: list[str] = []
         match kind:
             case "path":
@@ -68,9 +68,9 @@ class CommandCompletion:
                 names = [
                     each.name for each in context.door.callers if isinstance(each, JoinRequested)
                 ]
-            case "person" if seat is not None:
-                names = [*seat.state.people]
-            case "file" if seat is not None:
+            case "person" if joined is not None:
+                names = [*joined.state.people]
+            case "file" if joined is not None:
                 names = [shlex.quote(name) for name in file_names(context)]
             case "attachment":
                 names = [shlex.quote(name) for name in context.attachments.attached.names()]

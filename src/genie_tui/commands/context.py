@@ -47,7 +47,7 @@ class RoomContext:
         self.doorman = doorman
         self.take_over = take_over
         self.clock = clock
-        self.open_seat: JoinedRoom | None = None
+        self.open_room: JoinedRoom | None = None
         self.invite_terms = Terms()
         self.away_since: float | None = None
         self.came_from: Widget | None = None
@@ -56,15 +56,15 @@ class RoomContext:
         self.door = JoinRequests(clock)
         self.composer = Composer()
         self.attachments = AttachmentController(
-            screen, self.composer, doorman, lambda: self.open_seat, self.timeline.transfers, clock
+            screen, self.composer, doorman, lambda: self.open_room, self.timeline.transfers, clock
         )
 
     @property
-    def seat(self) -> "JoinedRoom":
+    def joined(self) -> "JoinedRoom":
         """The person's seat. Raises `RoomNotOpen` while there is none."""
-        if self.open_seat is None:
+        if self.open_room is None:
             raise RoomNotOpen
-        return self.open_seat
+        return self.open_room
 
     @property
     def approvals(self) -> ApprovalPanel:

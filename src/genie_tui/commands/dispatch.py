@@ -71,20 +71,20 @@ async def _run_typed(context: RoomContext, line: CommandLine) -> None:
 
 
 def _say(context: RoomContext, line: MessageLine, text: str) -> None:
-    seat = context.seat
+    joined = context.joined
     if context.composer.closed:
         _give_back(context, text, CLOSED)
     else:
-        context.attachments.say(seat, line)
+        context.attachments.say(joined, line)
 
 
 def _keep(context: RoomContext, unsent: PendingMessage) -> tuple[str, list[str]]:
     """Keep a refused message; returns where, and the attachments that are gone."""
     text = MessageLine(unsent.text, emote=unsent.emote).draft if unsent.text else ""
-    seat, composer = context.open_seat, context.composer
-    if seat is not None and not composer.draft and not context.attachments.attached:
+    joined, composer = context.open_room, context.composer
+    if joined is not None and not composer.draft and not context.attachments.attached:
         composer.draft = text
-        lost = context.attachments.take_back(seat, unsent.files, unsent.quotes)
+        lost = context.attachments.take_back(joined, unsent.files, unsent.quotes)
         return "It is your draft again.", lost
     if text:
         composer.remember(text)

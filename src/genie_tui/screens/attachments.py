@@ -48,14 +48,14 @@ class AttachmentController:
         screen: Screen[None],
         composer: Composer,
         doorman: Doorman,
-        seat: "Callable[[], JoinedRoom | None]",
+        joined: "Callable[[], JoinedRoom | None]",
         transfers: FileTransfers,
         clock: Callable[[], float],
     ) -> None:
         self._screen = screen
         self._composer = composer
         self._doorman = doorman
-        self._seat = seat
+        self._joined = joined
         self._clock = clock
         self._pasted: tuple[str, tuple[Path, ...]] | None = None
         self.asked_about = ""
@@ -65,9 +65,9 @@ class AttachmentController:
         composer.claim_key = self._claim_key
         composer.may_be_empty = lambda: bool(self.attached)
 
-    def attach(self, seat: "JoinedRoom", text: str) -> None:
+    def attach(self, joined: "JoinedRoom", text: str) -> None:
         """Attach the files that a text names, in the background."""
-        self._work(self._attach_named(seat, text))
+        self._work(self._attach_named(joined, text))
 
     def detach(self, name: str) -> None:
         """Take an attachment off by its name; without a name, all."""
@@ -76,16 +76,16 @@ class AttachmentController:
             self._complain(f"Nothing {what}goes with your next message.")
         self.line.show()
 
-    def quote(self, seat: "JoinedRoom", request: QuoteRequest) -> None:
+    def quote(self, joined: "JoinedRoom", request: QuoteRequest) -> None:
         """Attach messages of another saved room, in the background, once the person confirms."""
-        self._work(self._quote(seat, request))
+        self._work(self._quote(joined, request))
 
     def secrets_in(self, text: str) -> tuple[str, ...]:
         """Name the person's secrets that a message with this text, and the quotes, would reveal."""
         quoted = (line.text for quote in self.attached.quotes for line in quote.lines)
         return secrets_in("\n".join((text, *quoted)))
 
-    def say(self, seat: "JoinedRoom", line: MessageLine) -> None:
+    def say(self, joined: "JoinedRoom", line: MessageLine) -> None:
         """Send a message with its attachments, after a question if agents get them.
 
         A draft that is not sent returns to the composer. Raises a `GenieError` if the message is
@@ -93,14 +93,14 @@ class AttachmentController:
         """
         if not self.attached:
             if line.text.strip():
-                seat.messages.send(line.text, emote=line.emote)
+                joined.messages.send(line.text, emote=line.emote)
         elif self.attached.reading:
             self._give_back(line)
             self._complain("A file is still being read; your draft is kept.")
-        elif agents_here(seat.state):
-            self._work(self._ask_and_say(seat, line))
+        elif agents_here(joined.state):
+            self._work(self._ask_and_say(joined, line))
         else:
-            self._send(seat, line)
+            self._send(joined, line)
 
     def transfer_moved(self, transfer: Transfer) -> None:
         """Show the progress of a file."""
@@ -108,10 +108,10 @@ class AttachmentController:
             self.line.show()
 
     def take_back(
-        self, seat: "JoinedRoom", files: Sequence[FileRef], quotes: Sequence[Quote]
+        self, joined: "JoinedRoom", files: Sequence[FileRef], quotes: Sequence[Quote]
     ) -> list[str]:
         """Attach these again; returns the names of files that are gone."""
-        there = [file for file in files if seat.files.bring(file)]
+        there = [file for file in files if joined.files.bring(file)]
         for file in there:
             self.attached.add(file)
         self.attached.quotes += [quote for quote in quotes if quote not in self.attached.quotes]
@@ -120,18 +120,18 @@ class AttachmentController:
 
     # Files
 
-    async def _attach_named(self, seat: "JoinedRoom", text: str) -> None:
+    async def _attach_named(self, joined: "JoinedRoom", text: str) -> None:
         paths = await asyncio.to_thread(files_named, text)
         if not paths:
             self._complain(f"There is no file {visible_line(text)}.")
-        await self._attach(seat, paths)
+        await self._attach(joined, paths)
 
-    async def _attach(self, seat: "JoinedRoom", paths: tuple[Path, ...]) -> None:
+    async def _attach(self, joined: "JoinedRoom", paths: tuple[Path, ...]) -> None:
         self.attached.reading += paths
         self.line.show()
         for path in paths:
             try:
-                file = await seat.files.attach(path)
+                file = await joined.files.attach(path)
             except GenieError as error:
                 self._complain(str(error))
             else:
@@ -147,7 +147,7 @@ class AttachmentController:
     async def _claim_paste(self, text: str) -> bool:
         """Ask whether to attach the files that a paste names; returns False if it names none."""
         in_command = self._composer.draft.startswith("/")
-        if self._seat() is None or in_command or not may_name_files(text):
+        if self._joined() is None or in_command or not may_name_files(text):
             return False
         try:
             async with asyncio.timeout(LOOK):
@@ -162,15 +162,15 @@ class AttachmentController:
 
     def _claim_key(self, key: str) -> bool:
         """Answer the question about a paste: enter attaches, esc inserts the text."""
-        seat = self._seat()
-        if self._pasted is None or key not in ("enter", "escape") or seat is None:
+        joined = self._joined()
+        if self._pasted is None or key not in ("enter", "escape") or joined is None:
             return False
         if key == "escape":
             self._insert_pasted()
         else:
             (_, paths), self._pasted = self._pasted, None
             self.line.offer(())
-            self._work(self._attach(seat, paths))
+            self._work(self._attach(joined, paths))
         return True
 
     def _insert_pasted(self) -> None:
@@ -181,7 +181,7 @@ class AttachmentController:
 
     # Quotes
 
-    async def _quote(self, seat: "JoinedRoom", request: QuoteRequest) -> None:
+    async def _quote(self, joined: "JoinedRoom", request: QuoteRequest) -> None:
         try:
             quote = await asyncio.to_thread(self._doorman.quote, request.room, request.last)
         except GenieError as error:
@@ -190,7 +190,7 @@ class AttachmentController:
         if not quote.lines:
             self._complain("Nothing was said in that room.")
             return
-        text = quote_question(quote, seat.state, seat.name)
+        text = quote_question(quote, joined.state, joined.name)
         if not await self._confirm("Let this go with your next message?", text, "attach"):
             return
         self.attached.quotes.append(quote)
@@ -201,9 +201,11 @@ class AttachmentController:
 
     # Sending
 
-    async def _ask_and_say(self, seat: "JoinedRoom", line: MessageLine) -> None:
+    async def _ask_and_say(self, joined: "JoinedRoom", line: MessageLine) -> None:
         attached = self.attached
-        text = sending_question(line.text, attached.files, attached.quotes, seat.state, seat.name)
+        text = sending_question(
+            line.text, attached.files, attached.quotes, joined.state, joined.name
+        )
         agreed = False
         self.asked_about = line.draft
         try:
@@ -214,14 +216,14 @@ class AttachmentController:
                 self._give_back(line)
         if agreed:
             try:
-                self._send(seat, line)
+                self._send(joined, line)
             except GenieError as error:
                 self._give_back(line)
                 self._complain(str(error))
 
-    def _send(self, seat: "JoinedRoom", line: MessageLine) -> None:
+    def _send(self, joined: "JoinedRoom", line: MessageLine) -> None:
         files, quotes = tuple(self.attached.files), tuple(self.attached.quotes)
-        seat.messages.send(line.text, emote=line.emote, files=files, quotes=quotes)
+        joined.messages.send(line.text, emote=line.emote, files=files, quotes=quotes)
         self.attached.take()
         self.line.show()
 

@@ -176,9 +176,9 @@ class RoomScreen(Screen[None]):
                 card.arm()
 
     @property
-    def seat(self) -> "JoinedRoom | None":
+    def joined(self) -> "JoinedRoom | None":
         """The person's seat, None until the room is open."""
-        return self.context.open_seat
+        return self.context.open_room
 
     @property
     def draft(self) -> str:
@@ -191,7 +191,7 @@ class RoomScreen(Screen[None]):
 
     async def _open(self) -> None:
         try:
-            seat = await self._doorman.open(self._opening, self._feed)
+            joined = await self._doorman.open(self._opening, self._feed)
         except SessionInUse as error:
             note = f"Only watched, nothing can be said here: {error}."
             instead = ReplayRoom(error.room, follow=True, note=note)
@@ -200,28 +200,28 @@ class RoomScreen(Screen[None]):
             question = question_after(error, self._opening)
             self.post_message(self.OpeningFailed(str(error), question=question))
         else:
-            self._take_seat(seat)
+            self._show_room(joined)
 
-    def _take_seat(self, seat: "JoinedRoom") -> None:
-        self.context.open_seat = seat
+    def _show_room(self, joined: "JoinedRoom") -> None:
+        self.context.open_room = joined
         if not self.is_running:  # it is given back when the app ends
             return
-        state, me = seat.state, seat.name
+        state, me = joined.state, joined.name
         self._bell.enter(state, me)
-        self._timeline.transfers.place = seat.files.path
-        self._timeline.history = seat.past
+        self._timeline.transfers.place = joined.files.path
+        self._timeline.history = joined.past
         self._timeline.bind_state(state, me)
         self.context.panel.bind_state(state, me)
-        self._labels.begin(partial(self._doorman.labels, seat.saved), me)
+        self._labels.begin(partial(self._doorman.labels, joined.saved), me)
         self._progress.begin()
-        self._approvals.bind(state, me, seat.approvals.answer)
+        self._approvals.bind(state, me, joined.approvals.answer)
         self.context.show_waiting()
-        self._connection.show(seat.connection, seat)
-        self._status.show_engine(seat.engine.status)
-        self._status.show_room(state.title, seat.hosting.address)
-        self._timeline.set_unsent(seat.messages.pending)
+        self._connection.show(joined.connection, joined)
+        self._status.show_engine(joined.engine.status)
+        self._status.show_room(state.title, joined.hosting.address)
+        self._timeline.set_unsent(joined.messages.pending)
         self._feed.start()
-        self.views.begin(seat)
+        self.views.begin(joined)
 
     def on_key(self, event: events.Key) -> None:
         """Type into the composer what no widget takes, so that no text is lost.
@@ -259,11 +259,13 @@ class RoomScreen(Screen[None]):
             case AnswerDelta() as delta:
                 self._progress.wrote(delta)
             case AgentProgress() as progress:
-                self._progress.made(progress, self._seat.state if self._seat is not None else None)
+                self._progress.made(
+                    progress, self._joined.state if self._joined is not None else None
+                )
             case ConnectionStatus() as status:
                 # The host's question whether to let the person in may be read when they are in.
-                if self._seat is None or status.state is not ConnectionState.CONNECTING:
-                    self._connection.show(status, self._seat)
+                if self._joined is None or status.state is not ConnectionState.CONNECTING:
+                    self._connection.show(status, self._joined)
             case EngineStatus() as status:
                 self._status.show_engine(status)
                 self.query_one(HintLine).show_backlog(status.backlog)
@@ -279,7 +281,7 @@ class RoomScreen(Screen[None]):
                 self._timeline.show_transfer(transfer.digest)
                 self.context.attachments.transfer_moved(transfer)
             case OtherHostsChanged(hosts=hosts):
-                hosts_here = self._seat is not None and bool(self._seat.hosting.address)
+                hosts_here = self._joined is not None and bool(self._joined.hosting.address)
                 self._banner.warn(rivals_line(hosts, hosts=hosts_here))
             case JoinRequested() | HostingOffered() as caller:
                 self._door.take(caller)
@@ -290,16 +292,16 @@ class RoomScreen(Screen[None]):
                 assert_never(never)
 
     def _events_recorded(self, events: Sequence[Event]) -> None:
-        if self._seat is None:
+        if self._joined is None:
             return
-        self._progress.keep(self._seat.state)
+        self._progress.keep(self._joined.state)
         self._timeline.apply_many(events)
         self.context.panel.apply_many(events)
         self.query_one(HintLine).apply_many(events)
-        if self._bell.ring_for(events, self._seat.state, self._seat.name):
+        if self._bell.ring_for(events, self._joined.state, self._joined.name):
             self.app.bell()
         self._refresh_approvals()
-        self._status.show_room(self._seat.state.title, self._seat.hosting.address)
+        self._status.show_room(self._joined.state.title, self._joined.hosting.address)
 
     # What the person does
 
@@ -312,8 +314,8 @@ class RoomScreen(Screen[None]):
         draft = self._composer.draft
         if not draft:
             self._completion.forget_folders()
-        elif self._seat is not None and draft.strip():
-            self._seat.messages.typing()
+        elif self._joined is not None and draft.strip():
+            self._joined.messages.typing()
 
     @on(Timeline.StopRequested)
     async def _stop_requested(self, message: Timeline.StopRequested) -> None:
@@ -331,15 +333,15 @@ class RoomScreen(Screen[None]):
     def _reading_left(self) -> None:
         self._timeline.action_follow()
         room_focus.back(self.context)
-        if self._seat is not None and any(
-            self._seat.name in (exchange.author, exchange.handler)
-            for exchange in self._seat.state.running.values()
+        if self._joined is not None and any(
+            self._joined.name in (exchange.author, exchange.handler)
+            for exchange in self._joined.state.running.values()
         ):
             self.notify("Your agents go on. /stop stops them.", timeout=4)
 
     @on(JoinRequests.Answered)
     def _answered_at_door(self, message: JoinRequests.Answered) -> None:
-        if self._seat is not None:
+        if self._joined is not None:
             host.answer(self.context, message.caller, allow=message.allow)
             room_focus.leave_join_requests(self.context)
 
@@ -368,7 +370,7 @@ class RoomScreen(Screen[None]):
 
     @on(ApprovalCard.EditWanted)
     def _edit_wanted(self, message: ApprovalCard.EditWanted) -> None:
-        if self._seat is not None:
+        if self._joined is not None:
             engine.edit_call(self.context, message.view.request)
 
     @on(Timeline.DetailsRequested)
@@ -388,8 +390,8 @@ class RoomScreen(Screen[None]):
         dispatch.run_command(self.context, name)
 
     @property
-    def _seat(self) -> "JoinedRoom | None":
-        return self.context.open_seat
+    def _joined(self) -> "JoinedRoom | None":
+        return self.context.open_room
 
     def _want_room(self) -> None:
         self.post_message(self.TakeOver())
@@ -400,7 +402,7 @@ class RoomScreen(Screen[None]):
     # Keeping the rest of the screen true
 
     def _second_passed(self) -> None:
-        self._connection.second_passed(self._seat)
+        self._connection.second_passed(self._joined)
         self.views.look()
         self._approvals.refresh_ages()
         self._progress.second_passed()

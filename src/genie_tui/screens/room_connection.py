@@ -24,11 +24,11 @@ class ConnectionDisplay:
         self._part = part
         self._parted = False
 
-    def show(self, status: ConnectionStatus, seat: "JoinedRoom | None") -> None:
+    def show(self, status: ConnectionStatus, joined: "JoinedRoom | None") -> None:
         """Show how the connection of a seat is now, or that of a room which is still opening."""
         context = self._context
         context.screen.query_one(StatusBar).show_link(status)
-        if seat is None or seat.ending is None:
+        if joined is None or joined.ending is None:
             context.banner.show(status)  # while the person leaves, another screen tells
         closed = status.state is ConnectionState.CLOSED
         context.composer.closed = closed
@@ -42,17 +42,17 @@ class ConnectionDisplay:
             context.away_since = None
         elif context.away_since is None:
             context.away_since = context.clock()
-        parting = seat.ended if seat is not None else None
+        parting = joined.ended if joined is not None else None
         if closed and parting is not None and not self._parted:
             self._parted = True
             self._part(parting)
 
-    def second_passed(self, seat: "JoinedRoom | None") -> None:
+    def second_passed(self, joined: "JoinedRoom | None") -> None:
         """Count down to the next attempt, and offer to host once the host is away for long."""
         context = self._context
         context.banner.count_down(1.0)
-        if seat is not None and is_long_away(context) and not cannot_take_over(seat):
-            host = visible_line(seat.state.host)
+        if joined is not None and is_long_away(context) and not cannot_take_over(joined):
+            host = visible_line(joined.state.host)
             context.banner.offer(
                 f"{host} has been away for a minute: f8 or /host goes on with the room from your "
                 "copy."

@@ -54,9 +54,9 @@ class RoomView:
         self._told = False
         self._why = ""
 
-    def begin(self, seat: "JoinedRoom") -> None:
+    def begin(self, joined: "JoinedRoom") -> None:
         """Bring back what was kept, once everything that is known of the room is shown."""
-        self._saved = seat.saved
+        self._saved = joined.saved
         if self._saved:
             self._screen.run_worker(self._bring_back(self._saved), group="view")
 
@@ -85,16 +85,16 @@ class RoomView:
     @property
     def unsaved(self) -> UnsavedInput | None:
         """Return what was written here and is on no disk; None if there is nothing."""
-        seat, view = self._context.open_seat, self._view()
+        joined, view = self._context.open_room, self._view()
         kept = self._kept
-        if seat is None or view is None or kept is None:  # what was kept before is there still
+        if joined is None or view is None or kept is None:  # what was kept before is there still
             return None
         written = (view.draft, view.unsent, view.files, view.quotes)
         if not any(written) or written == (kept.draft, kept.unsent, kept.files, kept.quotes):
             return None
         messages = (_text(each.text, each.files, each.quotes) for each in view.unsent)
         draft = _text(view.draft, view.files, view.quotes)
-        return UnsavedInput(seat.state.title, tuple(messages), draft, self._why or DISK_HANGS)
+        return UnsavedInput(joined.state.title, tuple(messages), draft, self._why or DISK_HANGS)
 
     @property
     def draft_kept(self) -> str:
@@ -133,9 +133,9 @@ class RoomView:
             self._timeline.read_at(view.at, view.distance)
 
     def _bring_attachments(self, view: View) -> None:
-        seat = self._context.open_seat
-        if seat is not None and (
-            lost := self._attachments.take_back(seat, view.files, view.quotes)
+        joined = self._context.open_room
+        if joined is not None and (
+            lost := self._attachments.take_back(joined, view.files, view.quotes)
         ):
             files = "is gone, which was" if len(lost) == 1 else "are gone, which were"
             text = f"{', '.join(lost)} {files} attached to your draft. Attach it again: /attach"
@@ -149,17 +149,17 @@ class RoomView:
 
     def _view(self) -> View | None:
         """What the view is like now; None without a seat or a place to keep it."""
-        seat = self._context.open_seat
-        if seat is None or not self._saved:
+        joined = self._context.open_room
+        if joined is None or not self._saved:
             return None
         if not self._screen.children:  # the app breaks
             return self._kept and msgspec.structs.replace(
-                self._kept, unsent=seat.messages.pending, unrecorded=seat.reports
+                self._kept, unsent=joined.messages.pending, unrecorded=joined.reports
             )
         place, activity = self._timeline.reading, self._screen.query_one(ActivityPanel)
         if place is None:
-            self._seen = max(self._seen, seat.state.head)
-        seat.note_seen(self._seen)
+            self._seen = max(self._seen, joined.state.head)
+        joined.note_seen(self._seen)
         return View(
             draft=mask_known(_joined(self._attachments.asked_about, self._composer.draft)),
             at=place[0] if place else None,
@@ -170,8 +170,8 @@ class RoomView:
             find=activity.text_found,
             reasons=self._timeline.reasons,
             seen=self._seen,
-            unsent=seat.messages.pending,
-            unrecorded=seat.reports,
+            unsent=joined.messages.pending,
+            unrecorded=joined.reports,
             files=tuple(self._attachments.attached.files),
             quotes=tuple(self._attachments.attached.quotes),
         )

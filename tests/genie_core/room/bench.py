@@ -150,7 +150,7 @@ class Bench:
         self.send(peer, signed(hello, challenge, by=by, channel=channel, ticket=ticket))
         return peer, self.pull(peer)
 
-    def seat(self, name: str, **fields: Any) -> Peer:
+    def joined(self, name: str, **fields: Any) -> Peer:
         """Come in from outside, as somebody who is let in."""
         peer, answers = self.meet(name, **fields)
         assert refusals(answers) == []

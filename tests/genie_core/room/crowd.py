@@ -292,25 +292,25 @@ class Crowd(RuleBasedStateMachine):
 
     @rule(index=peers, frames=st.lists(nonsense.talk, min_size=1, max_size=8))
     def talk(self, index: int, frames: list[ClientFrame]) -> None:
-        peer = self._seated(index)
+        peer = self._joined_at(index)
         for frame in frames:
             self._send(peer, frame)
 
     @rule(index=peers, say=nonsense.says)
     def say(self, index: int, say: PostMessage) -> None:
-        self._send(self._seated(index), say)
+        self._send(self._joined_at(index), say)
 
     @rule(index=peers, events=st.lists(nonsense.heritage, min_size=1, max_size=8))
     def bequeath(self, index: int, events: list[Event]) -> None:
-        self._send(self._seated(index), RecoverEvents(tuple(events)))
+        self._send(self._joined_at(index), RecoverEvents(tuple(events)))
 
     @rule(index=peers, frame=nonsense.filing, times=st.sampled_from([1, 1, 2, 12]))
     def file(self, index: int, frame: ClientFrame, times: int) -> None:
-        peer = self._seated(index)
+        peer = self._joined_at(index)
         for _ in range(times):
             self._send(peer, frame)
 
-    def _seated(self, index: int) -> Arrival:
+    def _joined_at(self, index: int) -> Arrival:
         """Somebody who is in the room, if anybody is."""
         seated = [each for each in self.crowd if each.name and not each.gone and not each.over]
         return seated[index % len(seated)] if seated else self.crowd[index]
@@ -319,7 +319,7 @@ class Crowd(RuleBasedStateMachine):
     def use_authority(self, frame: ClientFrame, index: int) -> None:
         """Try what only hosts may, mostly as the host."""
         hosts = [each for each in self.crowd if self._is_host(each) and not each.over]
-        self._send(hosts[0] if hosts else self._seated(index), frame)
+        self._send(hosts[0] if hosts else self._joined_at(index), frame)
 
     @rule(index=peers, data=st.data())
     def work(self, index: int, data: st.DataObject) -> None:
@@ -336,7 +336,7 @@ class Crowd(RuleBasedStateMachine):
             peer = at[index % len(at)] if at else self.crowd[index]
             self._send(peer, Publish(f"report {self.seen}", body))
             self._send(peer, ReportDelta(message, "more"))
-            self._send(self._seated(index), Stop(message))
+            self._send(self._joined_at(index), Stop(message))
 
     @rule(index=peers)
     def get_stuck(self, index: int) -> None:
@@ -349,19 +349,19 @@ class Crowd(RuleBasedStateMachine):
                     )
                     asked = ApprovalRequested(message, f"{message}a", "agent", "rm", {})
                     self._send(peer, Publish(f"{message}a", asked))
-            self._send(self._seated(index), AnswerApproval(f"{message}a", allow=True))
+            self._send(self._joined_at(index), AnswerApproval(f"{message}a", allow=True))
 
     @rule(index=peers, measure=nonsense.measures, name=nonsense.people, role=nonsense.roles)
     def moderate(self, index: int, measure: Measure, name: str, role: Role | None) -> None:
         hosts = [each for each in self.crowd if self._is_host(each) and not each.over]
         self._send(
-            hosts[0] if hosts and index else self._seated(index), Moderate(measure, name, role)
+            hosts[0] if hosts and index else self._joined_at(index), Moderate(measure, name, role)
         )
 
     @rule(index=peers, muted=st.booleans(), say=nonsense.says)
     def silence(self, index: int, muted: bool, say: PostMessage) -> None:
         """Take the word from somebody who then tries to speak."""
-        peer = self._seated(index)
+        peer = self._joined_at(index)
         wish = Moderate("mute", peer.name) if muted else Moderate("role", peer.name, "observer")
         for host in [each for each in self.crowd if self._is_host(each) and not each.over][:1]:
             self._send(host, wish)
@@ -371,7 +371,7 @@ class Crowd(RuleBasedStateMachine):
     @rule(index=peers, allow=st.booleans())
     def rule_elsewhere(self, index: int, allow: bool) -> None:
         for approval in list(self.room.state.open):
-            self._send(self._seated(index), AnswerApproval(approval, allow))
+            self._send(self._joined_at(index), AnswerApproval(approval, allow))
 
     @precondition(lambda self: self.witness.ask)
     @rule(index=peers, allow=st.booleans())
@@ -380,14 +380,14 @@ class Crowd(RuleBasedStateMachine):
         for host in [each for each in self.crowd if self._is_host(each)]:
             self._pull(host)
             for knock in sorted(host.knocks):
-                self._send(self._seated(index), AnswerJoinRequest(knock, allow))
+                self._send(self._joined_at(index), AnswerJoinRequest(knock, allow))
                 self._send(host, AnswerJoinRequest(knock, allow))
 
     @rule(index=peers, asked=st.booleans(), regretted=st.booleans(), data=st.data())
     def hand_over(self, index: int, asked: bool, regretted: bool, data: st.DataObject) -> None:
         """Ask somebody to host and close the room, perhaps after a quarrel."""
         hosts = [each for each in self.crowd if self._is_host(each) and not each.over]
-        heir = self._seated(index)
+        heir = self._joined_at(index)
         if hosts and asked:
             self._send(hosts[0], OfferHosting(heir.name))
         self._send(heir, AcceptHosting(data.draw(nonsense.deeds(heir.name or "bob"))))
@@ -400,7 +400,7 @@ class Crowd(RuleBasedStateMachine):
 
     @rule(index=peers)
     def read(self, index: int) -> None:
-        self._pull(self._seated(index))
+        self._pull(self._joined_at(index))
 
     @rule()
     def write(self) -> None:

@@ -190,7 +190,7 @@ class House:
             **options,
         )
 
-    async def seat(
+    async def joined(
         self,
         name: str,
         load: EngineLoader | None,

@@ -1,1 +1,1 @@
-from tests.genie_tui.screens.conftest import seat as seat
+from tests.genie_tui.screens.conftest import joined as joined

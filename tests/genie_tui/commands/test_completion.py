@@ -2,7 +2,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room, until
 from textual.pilot import Pilot
 
 from genie_core.room.protocol.events import FileRef, MessagePosted
@@ -14,8 +14,8 @@ from genie_tui.widgets.join_requests import JoinRequests
 
 
 @pytest.fixture
-def seat() -> ScriptedSeat:
-    made = ScriptedSeat()
+def joined() -> ScriptedJoinedRoom:
+    made = ScriptedJoinedRoom()
     made.open_room()
     made.feed(MessagePosted("1", "look", files=(FileRef("d", "my report.pdf", 7),)), by="bob")
     return made
@@ -33,8 +33,8 @@ async def write(screen: RoomScreen, pilot: Pilot[Any], text: str) -> None:
     await pilot.pause()
 
 
-async def test_names_are_offered_to_commands_that_take_one(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_names_are_offered_to_commands_that_take_one(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
         for text, choices in (
             ("/kick ", ["ann", "bob"]),
             ("/kick b", ["bob"]),
@@ -47,38 +47,42 @@ async def test_names_are_offered_to_commands_that_take_one(seat: ScriptedSeat) -
             await until(pilot, lambda: offered(screen) == choices)  # noqa: B023 - awaited within the turn
 
 
-async def test_tab_takes_what_is_offered_and_enter_alone_does_not(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_tab_takes_what_is_offered_and_enter_alone_does_not(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    async with in_room(joined) as (screen, pilot):
         composer = screen.query_one(Composer)
         await write(screen, pilot, "/mute ")
         await pilot.press("enter")
         await until(pilot, lambda: list(pilot.app._notifications))
-        assert seat.moderations == []
+        assert joined.moderations == []
         await write(screen, pilot, "/mute b")
         await pilot.press("tab")
         await until(pilot, lambda: composer.draft == "/mute bob ")
         await pilot.press("enter")
-        await until(pilot, lambda: seat.moderations == [("mute", "bob", None, "")])
+        await until(pilot, lambda: joined.moderations == [("mute", "bob", None, "")])
 
 
-async def test_roles_files_and_callers_are_offered(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_roles_files_and_callers_are_offered(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
         await write(screen, pilot, "/role bob g")
         await until(pilot, lambda: [each.split()[0] for each in offered(screen)] == ["guest"])
         await write(screen, pilot, "/save rep")
         await until(pilot, lambda: offered(screen) == ["'my report.pdf'"])
         await write(screen, pilot, "/admit ")
         await until(pilot, lambda: offered(screen) == [])
-        seat.emit(JoinRequested(1, "carol", "", ""))
+        joined.emit(JoinRequested(1, "carol", "", ""))
         await until(pilot, lambda: screen.query_one(JoinRequests).callers)
         await write(screen, pilot, "/admit ")
         await until(pilot, lambda: offered(screen) == ["carol"])
 
 
-async def test_paths_are_completed_folder_by_folder(seat: ScriptedSeat, tmp_path: Path) -> None:
+async def test_paths_are_completed_folder_by_folder(
+    joined: ScriptedJoinedRoom, tmp_path: Path
+) -> None:
     (tmp_path / "papers").mkdir()
     (tmp_path / "papers" / "plan b.txt").write_text("x")
-    async with in_room(seat) as (screen, pilot):
+    async with in_room(joined) as (screen, pilot):
         composer = screen.query_one(Composer)
         composer.focus()
         await until(pilot, lambda: composer.has_focus_within)
@@ -89,4 +93,4 @@ async def test_paths_are_completed_folder_by_folder(seat: ScriptedSeat, tmp_path
         await pilot.press("tab")
         await until(pilot, lambda: composer.draft.strip().endswith("plan b.txt"))
         await pilot.press("enter")
-        await until(pilot, lambda: [path.name for path in seat.attached] == ["plan b.txt"])
+        await until(pilot, lambda: [path.name for path in joined.attached] == ["plan b.txt"])

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from tests.genie_tui.room_parts import editor, notes
-from tests.genie_tui.scripted_seat import (
+from tests.genie_tui.scripted_room import (
     ScriptedDoorman,
-    ScriptedSeat,
+    ScriptedJoinedRoom,
     in_room,
     until,
 )
@@ -24,34 +24,34 @@ from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.timeline.timeline import Timeline
 
 
-async def test_a_message_is_said(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (_, pilot):
+async def test_a_message_is_said(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (_, pilot):
         await pilot.press(*"hi", "enter")
-        await until(pilot, lambda: seat.said == [("hi", False)])
-        assert seat.typed > 0
+        await until(pilot, lambda: joined.said == [("hi", False)])
+        assert joined.typed > 0
 
 
-async def test_an_emote_is_said(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_an_emote_is_said(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
         screen.query_one(Composer).post_message(Composer.Submitted("/me waves"))
-        await until(pilot, lambda: seat.said == [("waves", True)])
+        await until(pilot, lambda: joined.said == [("waves", True)])
 
 
-async def test_an_unknown_command_gives_the_draft_back(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_an_unknown_command_gives_the_draft_back(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
         screen.query_one(Composer).post_message(Composer.Submitted("/hlep me"))
         await until(pilot, lambda: screen.query_one(Composer).draft == "/hlep me")
-        assert seat.said == []
+        assert joined.said == []
         assert any("/help" in note.message for note in pilot.app._notifications)
 
 
-async def test_a_message_before_the_room_is_open_stays_a_draft(seat: ScriptedSeat) -> None:
+async def test_a_message_before_the_room_is_open_stays_a_draft(joined: ScriptedJoinedRoom) -> None:
     class SlowDoorman(ScriptedDoorman):
-        async def open(self, opening: object, on_event: object) -> ScriptedSeat:
+        async def open(self, opening: object, on_event: object) -> ScriptedJoinedRoom:
             await asyncio.Event().wait()
-            return self.seat
+            return self.joined
 
-    app = GenieApp(SlowDoorman(seat), NewRoom("Garden"), "ann")
+    app = GenieApp(SlowDoorman(joined), NewRoom("Garden"), "ann")
     async with app.run_test() as pilot:
         screen = app.screen
         assert isinstance(screen, RoomScreen)
@@ -71,11 +71,11 @@ async def test_a_message_before_the_room_is_open_stays_a_draft(seat: ScriptedSea
     ],
 )
 async def test_what_the_room_does_not_take_can_be_called_back(
-    seat: ScriptedSeat, text: str, emote: bool, draft: str
+    joined: ScriptedJoinedRoom, text: str, emote: bool, draft: str
 ) -> None:
-    async with in_room(seat) as (screen, pilot):
+    async with in_room(joined) as (screen, pilot):
         await pilot.press(*"now")
-        seat.emit(MessageRejected(PendingMessage("m", text, emote, at=1.0), "you are muted"))
+        joined.emit(MessageRejected(PendingMessage("m", text, emote, at=1.0), "you are muted"))
         await until(pilot, lambda: "you are muted" in notes(pilot))
         assert text[:60] in notes(pilot)
         assert "↑ brings the text back" in notes(pilot)
@@ -87,17 +87,17 @@ async def test_what_the_room_does_not_take_can_be_called_back(
         await until(pilot, lambda: composer.draft == "now")
 
 
-async def test_what_the_room_does_not_take_is_the_draft_again(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_what_the_room_does_not_take_is_the_draft_again(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
         gone, there = FileRef("ab" * 32, "plan.pdf", 5), FileRef("cd" * 32, "map.png", 5)
-        seat.places[there.digest] = Path("map.png")
+        joined.places[there.digest] = Path("map.png")
         quote = Quote("r2", "Other", (QuotedLine("bob", "yes"),))
         first = PendingMessage(
             "m", "look", emote=False, at=1.0, files=(gone, there), quotes=(quote,)
         )
-        seat.emit(MessageRejected(first, "muted"))
+        joined.emit(MessageRejected(first, "muted"))
         second = PendingMessage("n", "and this", emote=False, at=2.0, files=(gone,))
-        seat.emit(MessageRejected(second, "muted"))
+        joined.emit(MessageRejected(second, "muted"))
         composer = screen.query_one(Composer)
         await until(pilot, lambda: "and this" in notes(pilot))
         assert composer.draft == "look"
@@ -109,29 +109,29 @@ async def test_what_the_room_does_not_take_is_the_draft_again(seat: ScriptedSeat
         await until(pilot, lambda: composer.draft == "and this")
 
 
-async def test_files_that_the_room_does_not_take_are_named(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_files_that_the_room_does_not_take_are_named(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
         files = (FileRef("ab" * 32, "plan.pdf", 5), FileRef("cd" * 32, "map.png", 5))
         bare = PendingMessage("m", "", emote=False, at=1.0, files=files)
-        seat.emit(MessageRejected(bare, "you are muted"))
+        joined.emit(MessageRejected(bare, "you are muted"))
         await until(pilot, lambda: "you are muted: plan.pdf, map.png" in notes(pilot))
         assert "brings" not in notes(pilot)
         await pilot.press("up")
         assert screen.query_one(Composer).draft == ""
 
 
-async def test_sending_is_not_typing(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (_, pilot):
+async def test_sending_is_not_typing(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (_, pilot):
         await pilot.press("h", "i")
-        await until(pilot, lambda: seat.typed == 2)
+        await until(pilot, lambda: joined.typed == 2)
         await pilot.press("enter")
-        await until(pilot, lambda: seat.said)
+        await until(pilot, lambda: joined.said)
         await pilot.pause()
-        assert seat.typed == 2
+        assert joined.typed == 2
 
 
-async def test_what_is_typed_beside_the_composer_arrives_in_it(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_what_is_typed_beside_the_composer_arrives_in_it(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
         screen.query_one(Timeline).focus()
         await until(pilot, lambda: screen.query_one(Timeline).has_focus)
         await pilot.press(*"hello")
@@ -139,14 +139,16 @@ async def test_what_is_typed_beside_the_composer_arrives_in_it(seat: ScriptedSea
         assert editor(screen).has_focus
 
 
-async def test_nothing_is_said_in_a_closed_room_but_commands_run(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_nothing_is_said_in_a_closed_room_but_commands_run(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    async with in_room(joined) as (screen, pilot):
         composer = screen.query_one(Composer)
-        seat.set_link(ConnectionStatus(ConnectionState.CLOSED, "the host suspended the room"))
+        joined.set_link(ConnectionStatus(ConnectionState.CLOSED, "the host suspended the room"))
         await until(pilot, lambda: composer.closed)
         composer.post_message(Composer.Submitted("too late"))
         await until(pilot, lambda: CLOSED in notes(pilot))
         assert composer.draft == "too late"
         composer.post_message(Composer.Submitted("/who"))
         await until(pilot, lambda: "bob" in notes(pilot))
-    assert seat.said == []
+    assert joined.said == []

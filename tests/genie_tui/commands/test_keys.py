@@ -1,4 +1,4 @@
-from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room, until
 from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.widgets import Footer
@@ -87,9 +87,9 @@ def test_enter_and_space_answer_no_approval() -> None:
 
 
 async def test_the_footer_shows_what_the_table_marks() -> None:
-    seat = ScriptedSeat()
-    seat.open_room()
-    async with in_room(seat) as (screen, pilot):
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    async with in_room(joined) as (screen, pilot):
         footer = screen.query_one(Footer)
         await until(pilot, lambda: list(footer.query(FooterKey)))
         shown = {key.description for key in footer.query(FooterKey)}
@@ -98,9 +98,9 @@ async def test_the_footer_shows_what_the_table_marks() -> None:
 
 
 async def test_the_footer_shows_how_to_get_help_where_not_all_keys_fit() -> None:
-    seat = ScriptedSeat()
-    seat.open_room()
-    async with in_room(seat, (60, 16)) as (screen, pilot):
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    async with in_room(joined, (60, 16)) as (screen, pilot):
         await pilot.press("f2")
         footer = screen.query_one(Footer)
 
@@ -115,9 +115,9 @@ async def test_the_footer_shows_how_to_get_help_where_not_all_keys_fit() -> None
 
 
 async def test_the_palette_offers_what_the_table_marks() -> None:
-    seat = ScriptedSeat()
-    seat.open_room()
-    async with in_room(seat) as (screen, _):
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    async with in_room(joined) as (screen, _):
         offered = [
             hit.text
             for provider in (AppCommands(screen), RoomCommands(screen))
@@ -130,17 +130,17 @@ async def test_the_palette_offers_what_the_table_marks() -> None:
 
 
 async def test_the_palette_finds_by_what_an_action_does() -> None:
-    seat = ScriptedSeat()
-    seat.open_room()
-    async with in_room(seat) as (screen, _):
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    async with in_room(joined) as (screen, _):
         hits = [hit.text async for hit in RoomCommands(screen).search("stayed silent")]
     assert any(str(text).startswith("Reasons") for text in hits)
 
 
 async def test_the_help_tells_every_action_and_command() -> None:
-    seat = ScriptedSeat()
-    seat.open_room()
-    async with in_room(seat, (200, 50)) as (screen, pilot):
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    async with in_room(joined, (200, 50)) as (screen, pilot):
         await pilot.press("f1")
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
         await pilot.pause()

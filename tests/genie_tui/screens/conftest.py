@@ -1,10 +1,10 @@
 import pytest
-from tests.genie_tui.scripted_seat import ScriptedSeat
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom
 
 
 @pytest.fixture
-def seat() -> ScriptedSeat:
+def joined() -> ScriptedJoinedRoom:
     """A seat that is no host's in an open room in which nothing has happened yet."""
-    made = ScriptedSeat()
+    made = ScriptedJoinedRoom()
     made.open_room()
     return made

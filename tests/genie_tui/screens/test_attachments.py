@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from tests.genie_tui.room_parts import notes
-from tests.genie_tui.scripted_seat import (
+from tests.genie_tui.scripted_room import (
     HandClock,
     ScriptedDoorman,
-    ScriptedSeat,
+    ScriptedJoinedRoom,
     in_room,
     until,
 )
@@ -34,9 +34,9 @@ QUOTE = Quote(
 
 
 @pytest.fixture
-def lonely() -> ScriptedSeat:
+def lonely() -> ScriptedJoinedRoom:
     """A room without any agent."""
-    made = ScriptedSeat()
+    made = ScriptedJoinedRoom()
     made.feed(MemberJoined("host"))
     return made
 
@@ -75,12 +75,12 @@ async def attach(screen: RoomScreen, pilot: Pilot[Any], path: Path) -> None:
 
 
 async def test_an_attached_file_goes_with_the_next_message(
-    seat: ScriptedSeat, report: Path
+    joined: ScriptedJoinedRoom, report: Path
 ) -> None:
     clock = HandClock()
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    async with in_room(joined, clock=clock) as (screen, pilot):
         await attach(screen, pilot, report)
-        assert seat.attached == [report]
+        assert joined.attached == [report]
         assert "1.2 kB" in chips(screen)
         await pilot.press(*"look", "enter")
         asked = await question(pilot)
@@ -91,18 +91,20 @@ async def test_an_attached_file_goes_with_the_next_message(
             "ann's agent and bob's agent get it",
         ):
             assert part in asked
-        assert seat.said == []
+        assert joined.said == []
         clock.rest()
         await pilot.press("enter")
-        await until(pilot, lambda: seat.said == [("look", False)])
-        ((files, quotes),) = seat.sent
+        await until(pilot, lambda: joined.said == [("look", False)])
+        ((files, quotes),) = joined.sent
         assert [file.name for file in files] == ["my report.pdf"]
         assert quotes == ()
         await until(pilot, lambda: not chips(screen))
 
 
-async def test_going_back_keeps_draft_and_attachments(seat: ScriptedSeat, report: Path) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_going_back_keeps_draft_and_attachments(
+    joined: ScriptedJoinedRoom, report: Path
+) -> None:
+    async with in_room(joined) as (screen, pilot):
         await attach(screen, pilot, report)
         for draft in ("look", "/me looks", "//look"):
             screen.query_one(Composer).draft = draft
@@ -112,21 +114,21 @@ async def test_going_back_keeps_draft_and_attachments(seat: ScriptedSeat, report
             await until(pilot, lambda: pilot.app.screen is screen)
             await until(pilot, lambda draft=draft: screen.query_one(Composer).draft == draft)  # type: ignore[misc]  # a lambda's default
             assert report.name in chips(screen)
-        assert seat.said == []
+        assert joined.said == []
 
 
 @pytest.mark.parametrize("loaded", [True, False])
 async def test_what_comes_back_while_there_is_a_question_is_within_reach(
-    seat: ScriptedSeat, report: Path, loaded: bool
+    joined: ScriptedJoinedRoom, report: Path, loaded: bool
 ) -> None:
     """A message that the room did not take neither replaces what is asked about nor is replaced."""
-    async with in_room(seat) as (screen, pilot):
+    async with in_room(joined) as (screen, pilot):
         await attach(screen, pilot, report)
         await pilot.press(*"look", "enter")
         await question(pilot)
         if not loaded:
             screen.context.attachments.attached.take()
-        seat.emit(
+        joined.emit(
             MessageRejected(PendingMessage("m", "an hour's work", emote=False, at=1.0), "muted")
         )
         await until(pilot, lambda: "muted" in notes(pilot))
@@ -138,7 +140,7 @@ async def test_what_comes_back_while_there_is_a_question_is_within_reach(
 
 
 async def test_a_file_needs_no_words_and_without_agents_no_question(
-    lonely: ScriptedSeat, report: Path
+    lonely: ScriptedJoinedRoom, report: Path
 ) -> None:
     async with in_room(lonely) as (screen, pilot):
         await pilot.press("enter")
@@ -148,26 +150,26 @@ async def test_a_file_needs_no_words_and_without_agents_no_question(
         assert len(lonely.sent[0][0]) == 1
 
 
-async def test_progress_and_problems_are_shown(seat: ScriptedSeat, report: Path) -> None:
-    async with in_room(seat) as (screen, pilot):
-        seat.attaching.clear()
+async def test_progress_and_problems_are_shown(joined: ScriptedJoinedRoom, report: Path) -> None:
+    async with in_room(joined) as (screen, pilot):
+        joined.attaching.clear()
         order(screen, f"/attach '{report}'")
         await until(pilot, lambda: "reading" in chips(screen))
         order(screen, "not yet")
         await until(pilot, lambda: "being read" in notes(pilot))
         assert screen.query_one(Composer).draft == "not yet"
-        seat.attaching.set()
+        joined.attaching.set()
         await until(pilot, lambda: "reading" not in chips(screen))
         (file,) = screen.context.attachments.attached.files
-        seat.carry(file, 600)
+        joined.carry(file, 600)
         await until(pilot, lambda: "sending 50 %" in chips(screen))
-        seat.carry(file, 600, problem="too large")
+        joined.carry(file, 600, problem="too large")
         await until(pilot, lambda: "too large" in chips(screen))
 
 
-async def test_what_can_not_be_attached_is_told(seat: ScriptedSeat, report: Path) -> None:
-    seat.attach_error = GenieError("it is too large")
-    async with in_room(seat) as (screen, pilot):
+async def test_what_can_not_be_attached_is_told(joined: ScriptedJoinedRoom, report: Path) -> None:
+    joined.attach_error = GenieError("it is too large")
+    async with in_room(joined) as (screen, pilot):
         order(screen, f"/attach {report}")
         await until(pilot, lambda: "too large" in notes(pilot))
         assert chips(screen) == ""
@@ -175,8 +177,8 @@ async def test_what_can_not_be_attached_is_told(seat: ScriptedSeat, report: Path
         await until(pilot, lambda: "no file /no/such/file" in notes(pilot))
 
 
-async def test_detach_takes_it_off(seat: ScriptedSeat, report: Path) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_detach_takes_it_off(joined: ScriptedJoinedRoom, report: Path) -> None:
+    async with in_room(joined) as (screen, pilot):
         await attach(screen, pilot, report)
         order(screen, "/detach")
         await until(pilot, lambda: not chips(screen))
@@ -190,14 +192,16 @@ async def test_detach_takes_it_off(seat: ScriptedSeat, report: Path) -> None:
         await until(pilot, lambda: not chips(screen))
 
 
-async def test_detaching_while_it_is_read_keeps_it_off(seat: ScriptedSeat, report: Path) -> None:
-    async with in_room(seat) as (screen, pilot):
-        seat.attaching.clear()
+async def test_detaching_while_it_is_read_keeps_it_off(
+    joined: ScriptedJoinedRoom, report: Path
+) -> None:
+    async with in_room(joined) as (screen, pilot):
+        joined.attaching.clear()
         order(screen, f"/attach {report}")
         await until(pilot, lambda: "reading" in chips(screen))
         order(screen, "/detach")
         await until(pilot, lambda: not chips(screen))
-        seat.attaching.set()
+        joined.attaching.set()
         await pilot.pause()
         assert not screen.context.attachments.attached
 
@@ -213,45 +217,45 @@ async def paste(screen: RoomScreen, pilot: Pilot[Any], text: str) -> None:
 
 @pytest.mark.parametrize("form", ["{}", "'{}' ", "file://{}"])
 async def test_a_dropped_file_is_attached_by_enter(
-    seat: ScriptedSeat, report: Path, form: str
+    joined: ScriptedJoinedRoom, report: Path, form: str
 ) -> None:
-    async with in_room(seat) as (screen, pilot):
+    async with in_room(joined) as (screen, pilot):
         text = report.as_uri() if "file" in form else form.format(report)
         await paste(screen, pilot, text)
         assert "attach my report.pdf (1.2 kB)?" in chips(screen)
         assert screen.query_one(Composer).draft == ""
         await pilot.press("enter")
-        await until(pilot, lambda: seat.attached == [report])
+        await until(pilot, lambda: joined.attached == [report])
         await until(pilot, lambda: "reading" not in chips(screen) and "?" not in chips(screen))
-        assert seat.said == []
+        assert joined.said == []
 
 
-async def test_escape_inserts_the_path_as_text(seat: ScriptedSeat, report: Path) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_escape_inserts_the_path_as_text(joined: ScriptedJoinedRoom, report: Path) -> None:
+    async with in_room(joined) as (screen, pilot):
         await paste(screen, pilot, str(report))
         await pilot.press("escape")
         await until(pilot, lambda: screen.query_one(Composer).draft == str(report))
         assert chips(screen) == ""
-        assert seat.attached == []
+        assert joined.attached == []
 
 
-async def test_typing_goes_on_beside_the_question(seat: ScriptedSeat, report: Path) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_typing_goes_on_beside_the_question(joined: ScriptedJoinedRoom, report: Path) -> None:
+    async with in_room(joined) as (screen, pilot):
         await paste(screen, pilot, str(report))
         await pilot.press(*"see")
         assert "attach" in chips(screen)
         assert screen.query_one(Composer).draft == "see"
         await pilot.press("enter")
-        await until(pilot, lambda: seat.attached == [report])
-        assert seat.said == []
+        await until(pilot, lambda: joined.attached == [report])
+        assert joined.said == []
 
 
 async def test_another_paste_loses_nothing(
-    seat: ScriptedSeat, report: Path, tmp_path: Path
+    joined: ScriptedJoinedRoom, report: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "other.txt"
     other.write_text("x")
-    async with in_room(seat) as (screen, pilot):
+    async with in_room(joined) as (screen, pilot):
         await paste(screen, pilot, str(report))
         pilot.app.post_message(events.Paste(str(other)))
         await until(pilot, lambda: "other.txt" in chips(screen))
@@ -259,29 +263,29 @@ async def test_another_paste_loses_nothing(
 
 
 @pytest.mark.parametrize("text", ["/no/such/file", "hello", "/tmp", "/etc/passwd is a file"])
-async def test_other_pastes_are_text(seat: ScriptedSeat, text: str) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_other_pastes_are_text(joined: ScriptedJoinedRoom, text: str) -> None:
+    async with in_room(joined) as (screen, pilot):
         await paste(screen, pilot, text)
         assert screen.query_one(Composer).draft == text
         assert chips(screen) == ""
 
 
 async def test_a_path_pasted_after_a_command_belongs_to_it(
-    seat: ScriptedSeat, report: Path
+    joined: ScriptedJoinedRoom, report: Path
 ) -> None:
-    async with in_room(seat) as (screen, pilot):
+    async with in_room(joined) as (screen, pilot):
         await pilot.press(*"/attach", "space")
         await paste(screen, pilot, str(report))
         assert screen.query_one(Composer).draft == f"/attach {report}"
 
 
 async def test_a_disk_that_hangs_makes_it_a_text(
-    seat: ScriptedSeat, report: Path, monkeypatch: pytest.MonkeyPatch
+    joined: ScriptedJoinedRoom, report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def hangs(*_: object) -> None:
         await asyncio.Event().wait()
 
-    async with in_room(seat) as (screen, pilot):
+    async with in_room(joined) as (screen, pilot):
         monkeypatch.setattr("genie_tui.screens.attachments.asyncio.to_thread", hangs)
         monkeypatch.setattr("genie_tui.screens.attachments.LOOK", 0.1)
         await paste(screen, pilot, str(report))
@@ -291,10 +295,10 @@ async def test_a_disk_that_hangs_makes_it_a_text(
 # Messages of other rooms
 
 
-async def test_a_thread_is_shown_before_it_goes_along(seat: ScriptedSeat) -> None:
+async def test_a_thread_is_shown_before_it_goes_along(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    doorman = ScriptedDoorman(seat, quotes={"garden": QUOTE})
-    async with in_room(seat, clock=clock, doorman=doorman) as (screen, pilot):
+    doorman = ScriptedDoorman(joined, quotes={"garden": QUOTE})
+    async with in_room(joined, clock=clock, doorman=doorman) as (screen, pilot):
         order(screen, "/thread garden last 2")
         asked = await question(pilot)
         for part in ("Garden", QUOTE.room, "2 messages", "22 characters", "bob", "agent", "line 2"):
@@ -307,15 +311,15 @@ async def test_a_thread_is_shown_before_it_goes_along(seat: ScriptedSeat) -> Non
         assert "Garden (2 messages)" in await question(pilot)
         clock.rest()
         await pilot.press("enter")
-        await until(pilot, lambda: seat.said == [("so", False)])
-        ((files, quotes),) = seat.sent
+        await until(pilot, lambda: joined.said == [("so", False)])
+        ((files, quotes),) = joined.sent
         assert files == ()
         assert quotes == (Quote(QUOTE.room, QUOTE.title, QUOTE.lines[-2:]),)
 
 
-async def test_a_thread_that_is_not_wanted_stays(seat: ScriptedSeat) -> None:
-    doorman = ScriptedDoorman(seat, quotes={"garden": QUOTE, "empty": Quote("e", "E", ())})
-    async with in_room(seat, doorman=doorman) as (screen, pilot):
+async def test_a_thread_that_is_not_wanted_stays(joined: ScriptedJoinedRoom) -> None:
+    doorman = ScriptedDoorman(joined, quotes={"garden": QUOTE, "empty": Quote("e", "E", ())})
+    async with in_room(joined, doorman=doorman) as (screen, pilot):
         order(screen, "/thread garden")
         await question(pilot)
         await pilot.press("escape")
@@ -327,11 +331,11 @@ async def test_a_thread_that_is_not_wanted_stays(seat: ScriptedSeat) -> None:
         assert chips(screen) == ""
 
 
-async def test_too_much_is_not_quoted(seat: ScriptedSeat) -> None:
+async def test_too_much_is_not_quoted(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
     long = Quote("r", "Long", (QuotedLine("carol", "x" * 30_000),))
-    doorman = ScriptedDoorman(seat, quotes={"long": long})
-    async with in_room(seat, clock=clock, doorman=doorman) as (screen, pilot):
+    doorman = ScriptedDoorman(joined, quotes={"long": long})
+    async with in_room(joined, clock=clock, doorman=doorman) as (screen, pilot):
         for _ in range(2):
             order(screen, "/thread long")
             await question(pilot)
@@ -343,10 +347,10 @@ async def test_too_much_is_not_quoted(seat: ScriptedSeat) -> None:
 
 
 async def test_the_question_before_sending_counts_who_is_here(
-    seat: ScriptedSeat, report: Path
+    joined: ScriptedJoinedRoom, report: Path
 ) -> None:
-    async with in_room(seat) as (screen, pilot):
-        seat.feed(MemberLeft("bob"))
+    async with in_room(joined) as (screen, pilot):
+        joined.feed(MemberLeft("bob"))
         await attach(screen, pilot, report)
         await pilot.press("enter")
         asked = await question(pilot)

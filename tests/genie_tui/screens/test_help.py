@@ -1,4 +1,4 @@
-from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room, until
 from textual.app import App
 
 from genie_tui.commands.keys import Scope
@@ -6,9 +6,9 @@ from genie_tui.screens.help import HelpScreen, HelpText, scopes_at
 
 
 async def test_the_help_begins_with_the_keys_that_count_where_one_is() -> None:
-    seat = ScriptedSeat()
-    seat.open_room()
-    async with in_room(seat) as (screen, pilot):
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    async with in_room(joined) as (screen, pilot):
         await pilot.press("f5")
         await until(pilot, lambda: Scope.TIMELINE in scopes_at(screen))
         await pilot.press("f1")

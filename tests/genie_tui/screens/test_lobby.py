@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
-from tests.genie_tui.scripted_seat import (
+from tests.genie_tui.scripted_room import (
     DEADLINE,
     ScriptedDoorman,
-    ScriptedSeat,
+    ScriptedJoinedRoom,
     too_late,
     until,
 )
@@ -52,9 +52,9 @@ STRANGE = NearbyRoom("r2", "Standup\x1b[2J", "bob\u202e", "k2", WORDS, "pin2", H
 
 
 def doorman(*saved: SavedSummary, error: GenieError | None = None) -> ScriptedDoorman:
-    seat = ScriptedSeat()
-    seat.open_room()
-    return ScriptedDoorman(seat, error, saved)
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    return ScriptedDoorman(joined, error, saved)
 
 
 async def entered(pilot: Pilot[Any]) -> None:
@@ -168,7 +168,7 @@ async def test_unreadable_saved_rooms_are_explained() -> None:
         def saved(self) -> list[SavedSummary]:
             raise GenieError("the folder can't be read")
 
-    app = GenieApp(Broken(ScriptedSeat()), None, "ann")
+    app = GenieApp(Broken(ScriptedJoinedRoom()), None, "ann")
     async with app.run_test() as pilot:
         error = app.screen.query_one("#lobby-error", Static)
         await until(pilot, lambda: "can't be read" in str(error.render()))
@@ -185,26 +185,26 @@ async def test_what_comes_when_the_app_ends_is_not_shown_any_more(
             raise GenieError("the folder can't be read")
 
     class Unhurried(ScriptedDoorman):
-        async def open(self, opening: OpenRequest, on_event: OnEvent) -> ScriptedSeat:
+        async def open(self, opening: OpenRequest, on_event: OnEvent) -> ScriptedJoinedRoom:
             self.openings.append(opening)
             await opened.wait()
-            return self.seat
+            return self.joined
 
     def come() -> None:
         read.set()
         slow.announce(KNOWN)
 
-    slow = Slow(ScriptedSeat())
+    slow = Slow(ScriptedJoinedRoom())
     too_late(monkeypatch, LobbyScreen, "saved", come)
     app = GenieApp(slow, None, "ann")
     async with app.run_test() as pilot:
         await until(pilot, lambda: slow.on_change is not None)
-    opened, door = asyncio.Event(), Unhurried(ScriptedSeat())
+    opened, door = asyncio.Event(), Unhurried(ScriptedJoinedRoom())
     too_late(monkeypatch, RoomScreen, "opening", opened.set)
     app = GenieApp(door, NewRoom("Garden"), "ann")
     async with app.run_test() as pilot:
         await until(pilot, lambda: door.openings)
-    assert door.seat.left
+    assert door.joined.left
 
 
 async def test_a_known_room_on_the_network_is_joined_by_enter() -> None:

@@ -1,4 +1,4 @@
-from tests.genie_tui.scripted_seat import HandClock
+from tests.genie_tui.scripted_room import HandClock
 from textual.app import App
 
 from genie_tui.app import GenieApp

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.genie_core.sessions.replay.recorded import a_day, append, save
-from tests.genie_tui.scripted_seat import HandClock, ScriptedSeat, in_room, until
+from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, in_room, until
 from tests.genie_tui.widgets.room_log import RoomLog
 from textual.notifications import Notification
 from textual.pilot import Pilot
@@ -114,39 +114,39 @@ async def press(screen: ReplayScreen, pilot: Pilot[Any], key: str, seq: int) -> 
 # As it was
 
 
-def a_busy_evening() -> ScriptedSeat:
-    seat = ScriptedSeat()
-    seat.open_room()
-    first = seat.say_here("what is it?")
-    seat.feed(
+def a_busy_evening() -> ScriptedJoinedRoom:
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    first = joined.say_here("what is it?")
+    joined.feed(
         DecisionMade(first, "delegate", query="what is it?", receiver="ann", elapsed=0.25),
         AnswerPosted(first, "It is **that**.", elapsed=1.5),
     )
-    quiet = seat.say_here("thanks")
-    seat.feed(DecisionMade(quiet, "ignore", reason="thanks need no answer"))
-    denied = seat.ask("delete_file", "please tidy up", path="old.txt")
-    message = seat.state.proposals[denied].message
-    seat.feed(
+    quiet = joined.say_here("thanks")
+    joined.feed(DecisionMade(quiet, "ignore", reason="thanks need no answer"))
+    denied = joined.ask("delete_file", "please tidy up", path="old.txt")
+    message = joined.state.proposals[denied].message
+    joined.feed(
         ApprovalResolved(message, denied, "denied", reason="keep it"),
         AnswerPosted(message, "Then not."),
     )
-    edited = seat.ask("write_file", "write it down", path="notes.txt")
-    message = seat.state.proposals[edited].message
-    seat.feed(
+    edited = joined.ask("write_file", "write it down", path="notes.txt")
+    message = joined.state.proposals[edited].message
+    joined.feed(
         ApprovalResolved(message, edited, "approved", arguments={"path": "n.txt"}, how="edit"),
         RunFailed(message, "agent", "the model is away"),
     )
-    stopped = seat.say_here("go on for ever", "bob")
-    seat.feed(DecisionMade(stopped, "delegate"), RunCancelled(stopped, "stopped by ann"))
-    seat.feed(MemberModerated("mute", "bob"))
-    seat.feed(MessagePosted("y", "/me waves", emote=True), MemberJoined("guest"), by="cleo")
-    seat.feed(MemberLeft("bob"))
-    seat.ask("grep", "find it", pattern="x")
-    return seat
+    stopped = joined.say_here("go on for ever", "bob")
+    joined.feed(DecisionMade(stopped, "delegate"), RunCancelled(stopped, "stopped by ann"))
+    joined.feed(MemberModerated("mute", "bob"))
+    joined.feed(MessagePosted("y", "/me waves", emote=True), MemberJoined("guest"), by="cleo")
+    joined.feed(MemberLeft("bob"))
+    joined.ask("grep", "find it", pattern="x")
+    return joined
 
 
-async def shown_live(seat: ScriptedSeat) -> tuple[list[str], ...]:
-    async with in_room(seat, (120, 60)) as (screen, pilot):
+async def shown_live(joined: ScriptedJoinedRoom) -> tuple[list[str], ...]:
+    async with in_room(joined, (120, 60)) as (screen, pilot):
         await until(pilot, lambda: "find it" in "\n".join(lines(screen.query_one(Timeline))))
         return panes(screen)
 
@@ -157,11 +157,11 @@ def panes(screen: Screen[None]) -> tuple[list[str], ...]:
 
 @pytest.mark.parametrize("way", ["at once", "step by step", "there and back", "played"])
 async def test_a_replay_ends_with_the_screen_that_was_live(places: Locations, way: str) -> None:
-    seat = a_busy_evening()
-    live = await shown_live(seat)
+    joined = a_busy_evening()
+    live = await shown_live(joined)
     assert all(len(pane) > 2 for pane in live)
-    saved = save(places.sessions, seat.events)
-    head, clock = len(seat.events), HandClock()
+    saved = save(places.sessions, joined.events)
+    head, clock = len(joined.events), HandClock()
     opening = ReplayRoom(saved.id, None if way == "played" else 1)
     async with watching(places, opening, clock, (122, 64)) as (screen, pilot):
         if way == "played":
@@ -184,16 +184,16 @@ async def test_a_replay_ends_with_the_screen_that_was_live(places: Locations, wa
 
 
 async def test_a_replay_of_more_than_the_state_knows_ends_like_the_room(places: Locations) -> None:
-    seat = ScriptedSeat()
-    seat.open_room()
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
     for number in range(2 * WINDOW + 300):
-        seq = seat.say_here(f"message {number}", ("ann", "bob")[number % 3 == 0])
+        seq = joined.say_here(f"message {number}", ("ann", "bob")[number % 3 == 0])
         if number % 5 == 0:
-            seat.feed(DecisionMade(seq, "ignore", reason=f"reason {number}"))
-    seat.ask("grep", "find it", pattern="x")
-    live = await shown_live(seat)
-    saved = save(places.sessions, seat.events)
-    head = len(seat.events)
+            joined.feed(DecisionMade(seq, "ignore", reason=f"reason {number}"))
+    joined.ask("grep", "find it", pattern="x")
+    live = await shown_live(joined)
+    saved = save(places.sessions, joined.events)
+    head = len(joined.events)
     async with watching(places, ReplayRoom(saved.id, 1), size=(122, 64)) as (screen, pilot):
         await press(screen, pilot, "end", head)
         await until(pilot, lambda: "find it" in said(screen))

@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 from tests.genie_tui.room_parts import card, editor, notes, text_of
-from tests.genie_tui.scripted_seat import (
+from tests.genie_tui.scripted_room import (
     HandClock,
-    ScriptedSeat,
+    ScriptedJoinedRoom,
     in_room,
     until,
 )
@@ -65,65 +65,65 @@ async def until_shown(screen: RoomScreen, pilot: Pilot[Any], approval: str) -> N
     await until(pilot, lambda: shown_proposal(screen) == approval)
 
 
-def settle(seat: ScriptedSeat, approval: str, *, approved: bool) -> None:
-    message = seat.state.proposals[approval].message
-    seat.feed(ApprovalResolved(message, approval, "approved" if approved else "denied"))
+def settle(joined: ScriptedJoinedRoom, approval: str, *, approved: bool) -> None:
+    message = joined.state.proposals[approval].message
+    joined.feed(ApprovalResolved(message, approval, "approved" if approved else "denied"))
 
 
 # Approvals and the keyboard
 
 
-async def test_an_approval_never_takes_the_focus(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_an_approval_never_takes_the_focus(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
         await until(pilot, lambda: editor(screen).has_focus)
         for tool in ("one", "two", "three"):
-            seat.ask(tool)
+            joined.ask(tool)
             await pilot.pause()
             assert editor(screen).has_focus
         assert screen.query_one(ApprovalPanel).waiting == 3
 
 
-async def test_typing_in_the_composer_answers_nothing(seat: ScriptedSeat) -> None:
+async def test_typing_in_the_composer_answers_nothing(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    async with in_room(joined, clock=clock) as (screen, pilot):
         for _ in range(3):
-            seat.ask()
+            joined.ask()
         await pilot.pause()
         clock.rest(5)
         await pilot.press(*"asdrvnpetx", "space", *"asd")
         await pilot.pause()
-        assert seat.answers == []
+        assert joined.answers == []
         assert screen.query_one(Composer).draft == "asdrvnpetx asd"
         await pilot.press("enter")
-        await until(pilot, lambda: seat.said)
-        assert seat.said == [("asdrvnpetx asd", False)]
-        assert seat.answers == []
+        await until(pilot, lambda: joined.said)
+        assert joined.said == [("asdrvnpetx asd", False)]
+        assert joined.answers == []
 
 
-async def test_pasting_while_approvals_arrive_answers_nothing(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_pasting_while_approvals_arrive_answers_nothing(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
         await until(pilot, lambda: editor(screen).has_focus)
-        seat.ask("one")
+        joined.ask("one")
         pilot.app.post_message(events.Paste("aaaa\n"))
-        seat.ask("two")
-        seat.ask("three")
+        joined.ask("two")
+        joined.ask("three")
         await until(pilot, lambda: screen.query_one(Composer).draft)
         await until(pilot, lambda: screen.query_one(ApprovalPanel).waiting == 3)
         assert screen.query_one(Composer).draft == "aaaa\n"
-        assert seat.answers == []
-        assert seat.said == []
+        assert joined.answers == []
+        assert joined.said == []
         assert editor(screen).has_focus
 
 
 @pytest.mark.parametrize("key", ["enter", "space"])
-async def test_enter_and_space_do_nothing_on_the_card(seat: ScriptedSeat, key: str) -> None:
+async def test_enter_and_space_do_nothing_on_the_card(joined: ScriptedJoinedRoom, key: str) -> None:
     clock = HandClock()
-    seat.ask()
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    joined.ask()
+    async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         await pilot.press(key)
         await pilot.pause()
-        assert seat.answers == []
+        assert joined.answers == []
         assert card(screen).has_focus
 
 
@@ -136,73 +136,77 @@ async def test_enter_and_space_do_nothing_on_the_card(seat: ScriptedSeat, key: s
         ("x", Answer(allow=False, stop=True)),
     ],
 )
-async def test_a_key_on_the_card_answers_once(seat: ScriptedSeat, key: str, answer: Answer) -> None:
+async def test_a_key_on_the_card_answers_once(
+    joined: ScriptedJoinedRoom, key: str, answer: Answer
+) -> None:
     clock = HandClock()
-    approval = seat.ask()
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    approval = joined.ask()
+    async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         await pilot.press(key, key, key)
-        await until(pilot, lambda: seat.answers)
+        await until(pilot, lambda: joined.answers)
         await pilot.pause()
-        assert seat.answers == [(approval, answer)]
+        assert joined.answers == [(approval, answer)]
 
 
-async def test_no_other_character_answers(seat: ScriptedSeat) -> None:
+async def test_no_other_character_answers(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    seat.ask()
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    joined.ask()
+    async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         for key in sorted(set(string.printable.strip()) - set("asdrvnpetx")):
             clock.rest()
             pilot.app.post_message(events.Key(key, key))
         await pilot.pause()
-        assert seat.answers == []
+        assert joined.answers == []
         assert card(screen).has_focus
 
 
-async def test_keys_do_not_count_right_after_the_card_got_the_focus(seat: ScriptedSeat) -> None:
+async def test_keys_do_not_count_right_after_the_card_got_the_focus(
+    joined: ScriptedJoinedRoom,
+) -> None:
     clock = HandClock()
-    seat.ask()
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    joined.ask()
+    async with in_room(joined, clock=clock) as (screen, pilot):
         await pilot.press("ctrl+g", "a", "s", "d")
         await until(pilot, lambda: card(screen).has_focus)
-        assert seat.answers == []
+        assert joined.answers == []
         assert "moment" in text_of(screen, "#card-keys")
         for _ in range(30):  # longer than any limit that a guard might have
             clock.rest(0.9)
             await pilot.press("a")
-        assert seat.answers == []
+        assert joined.answers == []
         clock.rest()
         await pilot.press("a")
-        await until(pilot, lambda: seat.answers)
-        assert len(seat.answers) == 1
+        await until(pilot, lambda: joined.answers)
+        assert len(joined.answers) == 1
 
 
-async def test_the_card_says_when_it_is_ready(seat: ScriptedSeat) -> None:
+async def test_the_card_says_when_it_is_ready(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    seat.ask()
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    joined.ask()
+    async with in_room(joined, clock=clock) as (screen, pilot):
         assert "ctrl+g" in text_of(screen, "#card-keys")
         await go_to_card(screen, pilot, clock)
         await until(pilot, lambda: "allow once" in text_of(screen, "#card-keys"))
 
 
-async def test_the_next_card_is_guarded_too(seat: ScriptedSeat) -> None:
+async def test_the_next_card_is_guarded_too(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    first, second = seat.ask("one"), seat.ask("two")
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    first, second = joined.ask("one"), joined.ask("two")
+    async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         await pilot.press("a")
         await until(pilot, lambda: shown_proposal(screen) == second)
         await until(pilot, lambda: editor(screen).has_focus)
-        assert [approval for approval, _ in seat.answers] == [first]
+        assert [approval for approval, _ in joined.answers] == [first]
         await pilot.press("ctrl+g", "d")
         await until(pilot, lambda: card(screen).has_focus)
         clock.rest()
         await pilot.press("d")
-        await until(pilot, lambda: len(seat.answers) == 2)
+        await until(pilot, lambda: len(joined.answers) == 2)
         assert editor(screen).has_focus
-        assert seat.answers[1] == (second, Answer(allow=False))
+        assert joined.answers[1] == (second, Answer(allow=False))
 
 
 SENTENCE = "well i think sales were up and that data shows it"
@@ -210,42 +214,44 @@ SENTENCE = "well i think sales were up and that data shows it"
 
 @pytest.mark.parametrize("gap", [0.11, 0.2])
 async def test_typing_on_after_an_answer_answers_no_other_call(
-    seat: ScriptedSeat, gap: float
+    joined: ScriptedJoinedRoom, gap: float
 ) -> None:
     clock = HandClock()
-    first, *_ = [seat.ask(tool) for tool in ("one", "two", "three")]
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    first, *_ = [joined.ask(tool) for tool in ("one", "two", "three")]
+    async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         await pilot.press("a")
-        await until(pilot, lambda: seat.answers)
+        await until(pilot, lambda: joined.answers)
         for character in SENTENCE:
             clock.rest(gap)
             await pilot.press("space" if character == " " else character)
         await until(pilot, lambda: screen.query_one(Composer).draft == SENTENCE)
-        assert seat.answers == [(first, Answer(allow=True))]
-        assert seat.stops == []
+        assert joined.answers == [(first, Answer(allow=True))]
+        assert joined.stops == []
 
 
 @pytest.mark.parametrize("gap", [0.11, 0.2, 0.9])
-async def test_a_sentence_typed_at_the_card_answers_nothing(seat: ScriptedSeat, gap: float) -> None:
+async def test_a_sentence_typed_at_the_card_answers_nothing(
+    joined: ScriptedJoinedRoom, gap: float
+) -> None:
     clock = HandClock()
     for tool in ("one", "two", "three"):
-        seat.ask(tool)
-    async with in_room(seat, clock=clock) as (screen, pilot):
+        joined.ask(tool)
+    async with in_room(joined, clock=clock) as (screen, pilot):
         await pilot.press("ctrl+g")
         await until(pilot, lambda: card(screen).has_focus)
         for character in SENTENCE:
             clock.rest(gap)
             await pilot.press("space" if character == " " else character)
-        assert seat.answers == []
+        assert joined.answers == []
         assert pilot.app.screen is screen
         assert screen.query_one(Composer).draft == ""
 
 
-async def test_keys_that_come_in_one_write_answer_nothing(seat: ScriptedSeat) -> None:
+async def test_keys_that_come_in_one_write_answer_nothing(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    first, second = seat.ask("one"), seat.ask("two")
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    first, second = joined.ask("one"), joined.ask("two")
+    async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         for character in "allow":
             pilot.app.post_message(events.Key(character, character))
@@ -253,63 +259,63 @@ async def test_keys_that_come_in_one_write_answer_nothing(seat: ScriptedSeat) ->
         clock.rest()
         await pilot.press("d")
         await until(pilot, lambda: shown_proposal(screen) == second)
-        assert seat.answers == [(first, Answer(allow=False))]
+        assert joined.answers == [(first, Answer(allow=False))]
 
 
-async def test_a_card_that_gives_way_to_another_is_guarded(seat: ScriptedSeat) -> None:
+async def test_a_card_that_gives_way_to_another_is_guarded(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    first, second = seat.ask("one"), seat.ask("two")
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    first, second = joined.ask("one"), joined.ask("two")
+    async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
-        settle(seat, first, approved=False)
+        settle(joined, first, approved=False)
         await until(pilot, lambda: shown_proposal(screen) == second)
         await pilot.press("a")
         await pilot.pause()
-        assert seat.answers == []
+        assert joined.answers == []
 
 
-async def test_new_ones_do_not_change_the_card(seat: ScriptedSeat) -> None:
+async def test_new_ones_do_not_change_the_card(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    first = seat.ask("one")
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    first = joined.ask("one")
+    async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
-        seat.ask("two")
+        joined.ask("two")
         await until(pilot, lambda: screen.query_one(ApprovalPanel).waiting == 2)
         assert shown_proposal(screen) == first
         assert "1 of 2" in str(card(screen).border_title)
 
 
-async def test_next_and_previous_walk_around(seat: ScriptedSeat) -> None:
+async def test_next_and_previous_walk_around(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    ids = [seat.ask(tool) for tool in ("one", "two", "three")]
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    ids = [joined.ask(tool) for tool in ("one", "two", "three")]
+    async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         for key, place in (("n", 1), ("n", 2), ("n", 0), ("p", 2)):
             await pilot.press(key)
             await until_shown(screen, pilot, ids[place])
             await pilot.pause()  # the guard is armed anew in the wake of what is shown
             clock.rest()
-        assert seat.answers == []
+        assert joined.answers == []
 
 
-async def test_escape_leaves_it_pending_and_the_draft_as_it_was(seat: ScriptedSeat) -> None:
+async def test_escape_leaves_it_pending_and_the_draft_as_it_was(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    seat.ask()
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    joined.ask()
+    async with in_room(joined, clock=clock) as (screen, pilot):
         await pilot.press(*"half a tho")
         await go_to_card(screen, pilot, clock)
         await pilot.press("escape")
         await until(pilot, lambda: editor(screen).has_focus)
         await pilot.press(*"ught")
         assert screen.query_one(Composer).draft == "half a thought"
-        assert seat.answers == []
+        assert joined.answers == []
         assert screen.query_one(ApprovalPanel).waiting == 1
 
 
-async def test_the_key_leads_to_the_oldest(seat: ScriptedSeat) -> None:
+async def test_the_key_leads_to_the_oldest(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    first, second = seat.ask("one"), seat.ask("two")
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    first, second = joined.ask("one"), joined.ask("two")
+    async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         await pilot.press("n")
         await until(pilot, lambda: shown_proposal(screen) == second)
@@ -317,10 +323,12 @@ async def test_the_key_leads_to_the_oldest(seat: ScriptedSeat) -> None:
         await until(pilot, lambda: shown_proposal(screen) == first)
 
 
-async def test_after_the_last_answer_the_focus_is_back_with_the_draft(seat: ScriptedSeat) -> None:
+async def test_after_the_last_answer_the_focus_is_back_with_the_draft(
+    joined: ScriptedJoinedRoom,
+) -> None:
     clock = HandClock()
-    seat.ask()
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    joined.ask()
+    async with in_room(joined, clock=clock) as (screen, pilot):
         await pilot.press(*"draft")
         await go_to_card(screen, pilot, clock)
         await pilot.press("a")
@@ -328,26 +336,28 @@ async def test_after_the_last_answer_the_focus_is_back_with_the_draft(seat: Scri
         assert screen.query_one(Composer).draft == "draft"
 
 
-async def test_deny_with_a_reason(seat: ScriptedSeat) -> None:
+async def test_deny_with_a_reason(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    approval = seat.ask()
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    approval = joined.ask()
+    async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         await pilot.press("r")
         await until(pilot, lambda: screen.query_one(ReasonInput).has_focus)
         await pilot.press(*"asd no", "enter")
-        await until(pilot, lambda: seat.answers)
-        assert seat.answers == [(approval, Answer(allow=False, reason="asd no"))]
+        await until(pilot, lambda: joined.answers)
+        assert joined.answers == [(approval, Answer(allow=False, reason="asd no"))]
 
 
-async def test_keys_that_are_typed_into_a_reason_are_not_offered(seat: ScriptedSeat) -> None:
+async def test_keys_that_are_typed_into_a_reason_are_not_offered(
+    joined: ScriptedJoinedRoom,
+) -> None:
     clock = HandClock()
-    seat.ask()
+    joined.ask()
 
     def offered(screen: RoomScreen) -> set[str]:
         return {key.description for key in screen.query(FooterKey)}
 
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         await until(pilot, lambda: {"allow once", "deny"} < offered(screen))
         await pilot.press("r")
@@ -357,38 +367,38 @@ async def test_keys_that_are_typed_into_a_reason_are_not_offered(seat: ScriptedS
         await until(pilot, lambda: {"allow once", "deny"} < offered(screen))
 
 
-async def test_escape_in_the_reason_goes_back_to_the_card(seat: ScriptedSeat) -> None:
+async def test_escape_in_the_reason_goes_back_to_the_card(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    seat.ask()
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    joined.ask()
+    async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         await pilot.press("r")
         await until(pilot, lambda: screen.query_one(ReasonInput).has_focus)
         await pilot.press(*"abc", "escape")
         await until(pilot, lambda: card(screen).has_focus)
-        assert seat.answers == []
+        assert joined.answers == []
         assert not screen.query_one(ReasonInput).display
 
 
-async def test_a_reason_never_reaches_another_approval(seat: ScriptedSeat) -> None:
+async def test_a_reason_never_reaches_another_approval(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    first, second = seat.ask("one"), seat.ask("two")
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    first, second = joined.ask("one"), joined.ask("two")
+    async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         await pilot.press("r")
         await until(pilot, lambda: screen.query_one(ReasonInput).has_focus)
         await pilot.press(*"because")
-        settle(seat, first, approved=True)
+        settle(joined, first, approved=True)
         await until(pilot, lambda: shown_proposal(screen) == second)
         await pilot.press("enter")
         await pilot.pause()
-        assert seat.answers == []
+        assert joined.answers == []
 
 
-async def test_the_full_view_shows_all_and_answers_nothing(seat: ScriptedSeat) -> None:
+async def test_the_full_view_shows_all_and_answers_nothing(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    seat.ask(text="please", blob="x" * 50_000, name="\x1b[2J")
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    joined.ask(text="please", blob="x" * 50_000, name="\x1b[2J")
+    async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         await pilot.press("v")
         await until(pilot, lambda: isinstance(pilot.app.screen, FullViewScreen))
@@ -399,67 +409,67 @@ async def test_the_full_view_shows_all_and_answers_nothing(seat: ScriptedSeat) -
         await pilot.press("a", "d", "escape", "a")
         await until(pilot, lambda: pilot.app.screen is screen)
         await pilot.press("a")
-        assert seat.answers == []
+        assert joined.answers == []
 
 
-async def test_a_parked_one_is_marked_and_can_be_answered(seat: ScriptedSeat) -> None:
+async def test_a_parked_one_is_marked_and_can_be_answered(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    approval = seat.ask()
-    seat.feed(ApprovalResolved(seat.state.proposals[approval].message, approval, "parked"))
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    approval = joined.ask()
+    joined.feed(ApprovalResolved(joined.state.proposals[approval].message, approval, "parked"))
+    async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         assert "from before" in str(card(screen).border_title)
         await pilot.press("a")
-        await until(pilot, lambda: seat.answers)
+        await until(pilot, lambda: joined.answers)
 
 
-async def test_the_card_shows_who_what_and_where(seat: ScriptedSeat) -> None:
-    message = seat.say_here("find the list", author="bob")
-    seat.feed(
+async def test_the_card_shows_who_what_and_where(joined: ScriptedJoinedRoom) -> None:
+    message = joined.say_here("find the list", author="bob")
+    joined.feed(
         DecisionMade(message, "delegate"),
         ApprovalRequested(message, "p", "genie › finder", "search", {"q": "list"}, "in ~/garden"),
     )
-    async with in_room(seat) as (screen, _):
+    async with in_room(joined) as (screen, _):
         text = text_of(screen, "#card-call")
         for part in ("bob", "find the list", "genie › finder", "search", "in ~/garden"):
             assert part in text
         assert "list" in text_of(screen, "#card-arguments")
 
 
-async def test_approvals_of_others_are_not_shown(seat: ScriptedSeat) -> None:
-    message = seat.feed(MessagePosted("b", "hi", handler="bob"), by="bob")[0].seq
-    seat.feed(
+async def test_approvals_of_others_are_not_shown(joined: ScriptedJoinedRoom) -> None:
+    message = joined.feed(MessagePosted("b", "hi", handler="bob"), by="bob")[0].seq
+    joined.feed(
         DecisionMade(message, "delegate"),
         ApprovalRequested(message, "p", "genie", "search", {}),
         by="bob",
     )
-    async with in_room(seat) as (screen, _):
+    async with in_room(joined) as (screen, _):
         assert screen.query_one(ApprovalPanel).waiting == 0
 
 
-async def test_what_waits_is_said_in_three_places(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_what_waits_is_said_in_three_places(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
         bar, hints = screen.query_one(StatusBar), screen.query_one(HintLine)
         assert not bar.has_class("-waiting")
-        approval = seat.ask()
+        approval = joined.ask()
         await until(pilot, lambda: bar.has_class("-waiting"))
         assert "1 approval" in bar.render().plain
         assert "ctrl+g" in hints.render().plain
         label = screen.query_one(SidePanel).label(Tab.APPROVALS)
         assert "1" in str(label.render())
-        settle(seat, approval, approved=True)
+        settle(joined, approval, approved=True)
         await until(pilot, lambda: not bar.has_class("-waiting"))
         assert "ctrl+g" not in hints.render().plain
 
 
 async def test_what_is_answered_waits_no_more_though_the_room_has_not_heard_of_it(
-    seat: ScriptedSeat,
+    joined: ScriptedJoinedRoom,
 ) -> None:
     clock = HandClock()
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    async with in_room(joined, clock=clock) as (screen, pilot):
         bar, hints = screen.query_one(StatusBar), screen.query_one(HintLine)
-        seat.ask("one")
-        seat.ask("two")
+        joined.ask("one")
+        joined.ask("two")
         await until(pilot, lambda: "2 approvals" in bar.render().plain)
         await pilot.press("ctrl+g")
         clock.rest()
@@ -480,20 +490,20 @@ HOSTILE = ("[/red]", "[bold]x[/]", "\x1b[2J\x1b]0;x\x07", "\u202edesrever", "\x9
 @pytest.mark.parametrize("hostile", HOSTILE)
 async def test_hostile_text_is_shown_and_breaks_nothing(hostile: str) -> None:
     clock = HandClock()
-    seat = ScriptedSeat()
-    seat.open_room(f"room {hostile}")
-    message = seat.say_here(f"message {hostile}", author=f"eve{hostile}")
-    seat.feed(DecisionMade(message, "delegate", query=hostile, reason=hostile, receiver=hostile))
-    seat.feed(AnswerPosted(message, f"answer {hostile}", receiver=hostile))
-    again = seat.say_here(hostile)
-    seat.feed(DecisionMade(again, "delegate"))
-    seat.feed(
+    joined = ScriptedJoinedRoom()
+    joined.open_room(f"room {hostile}")
+    message = joined.say_here(f"message {hostile}", author=f"eve{hostile}")
+    joined.feed(DecisionMade(message, "delegate", query=hostile, reason=hostile, receiver=hostile))
+    joined.feed(AnswerPosted(message, f"answer {hostile}", receiver=hostile))
+    again = joined.say_here(hostile)
+    joined.feed(DecisionMade(again, "delegate"))
+    joined.feed(
         ApprovalRequested(again, "p", hostile, hostile, {hostile: {hostile: [hostile]}}, hostile)
     )
-    async with in_room(seat, clock=clock) as (screen, pilot):
-        seat.emit(MemberTyping(hostile))
-        seat.emit(Notice(Severity.ERROR, hostile))
-        seat.emit(ConnectionStatus(ConnectionState.RETRYING, hostile, 3))
+    async with in_room(joined, clock=clock) as (screen, pilot):
+        joined.emit(MemberTyping(hostile))
+        joined.emit(Notice(Severity.ERROR, hostile))
+        joined.emit(ConnectionStatus(ConnectionState.RETRYING, hostile, 3))
         await pilot.press("f2", "up", "enter")
         await go_to_card(screen, pilot, clock)
         picture = pilot.app.export_screenshot()
@@ -509,20 +519,20 @@ async def test_hostile_text_is_shown_and_breaks_nothing(hostile: str) -> None:
 
 
 @pytest.mark.parametrize(("command", "expected"), [("/who", "bob"), ("/stop", None)])
-async def test_commands_run(seat: ScriptedSeat, command: str, expected: str | None) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_commands_run(joined: ScriptedJoinedRoom, command: str, expected: str | None) -> None:
+    async with in_room(joined) as (screen, pilot):
         screen.query_one(Composer).post_message(Composer.Submitted(command))
         if expected is None:
-            await until(pilot, lambda: seat.stops == [None])
+            await until(pilot, lambda: joined.stops == [None])
         else:
             await until(
                 pilot, lambda: any(expected in note.message for note in pilot.app._notifications)
             )
 
 
-async def test_stopping_nothing_says_so(seat: ScriptedSeat) -> None:
-    seat.running = 0
-    async with in_room(seat) as (screen, pilot):
+async def test_stopping_nothing_says_so(joined: ScriptedJoinedRoom) -> None:
+    joined.running = 0
+    async with in_room(joined) as (screen, pilot):
         screen.query_one(Composer).post_message(Composer.Submitted("/stop"))
         await until(pilot, lambda: list(pilot.app._notifications))
 
@@ -530,36 +540,36 @@ async def test_stopping_nothing_says_so(seat: ScriptedSeat) -> None:
 # The rest of the screen
 
 
-async def test_the_roster_shows_people_and_their_agents(seat: ScriptedSeat) -> None:
-    seat.ask()
-    async with in_room(seat) as (screen, pilot):
+async def test_the_roster_shows_people_and_their_agents(joined: ScriptedJoinedRoom) -> None:
+    joined.ask()
+    async with in_room(joined) as (screen, pilot):
         text = str(screen.query_one(Roster).render())
         assert "waits for approval" in text
         assert "bob" in text
         assert "idle" in text
-        seat.emit(MemberTyping("bob"))
+        joined.emit(MemberTyping("bob"))
         await until(pilot, lambda: "typing" in str(screen.query_one(Roster).render()))
         assert "bob is typing" in screen.query_one(HintLine).render().plain
-        seat.feed(MessagePosted("b", "there"), by="bob")
+        joined.feed(MessagePosted("b", "there"), by="bob")
         await until(pilot, lambda: not screen.query_one(HintLine).typing)
 
 
-async def test_the_status_bar_names_room_address_and_engine(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_the_status_bar_names_room_address_and_engine(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
         bar = screen.query_one(StatusBar)
         text = bar.render().plain
         for part in ("Garden", "127.0.0.1:7654", "online", "offline helper"):
             assert part in text
         ready = EngineStatus(EngineState.READY, "openai:some-model")
-        seat.emit(ready)
+        joined.emit(ready)
         await until(pilot, lambda: "openai:some-model" in bar.render().plain)
 
 
-async def test_the_ledger_is_reached_filtered_and_left_by_keys(seat: ScriptedSeat) -> None:
-    message = seat.say_here("hello")
-    seat.feed(DecisionMade(message, "ignore", reason="small talk"))
-    seat.ask("search")
-    async with in_room(seat) as (screen, pilot):
+async def test_the_ledger_is_reached_filtered_and_left_by_keys(joined: ScriptedJoinedRoom) -> None:
+    message = joined.say_here("hello")
+    joined.feed(DecisionMade(message, "ignore", reason="small talk"))
+    joined.ask("search")
+    async with in_room(joined) as (screen, pilot):
         ledger = screen.query_one(Ledger)
         await pilot.press("f2")
         await until(pilot, lambda: ledger.has_focus)
@@ -577,10 +587,10 @@ async def test_the_ledger_is_reached_filtered_and_left_by_keys(seat: ScriptedSea
         assert ledger.row_count == 3
 
 
-async def test_narrow_terminals_show_one_thing_at_a_time(seat: ScriptedSeat) -> None:
+async def test_narrow_terminals_show_one_thing_at_a_time(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    seat.ask()
-    async with in_room(seat, NARROW, clock) as (screen, pilot):
+    joined.ask()
+    async with in_room(joined, NARROW, clock) as (screen, pilot):
         side, timeline = screen.query_one(SidePanel), screen.query_one(Timeline)
         assert (side.display, timeline.is_on_screen) == (False, True)
         await go_to_card(screen, pilot, clock)
@@ -592,10 +602,12 @@ async def test_narrow_terminals_show_one_thing_at_a_time(seat: ScriptedSeat) -> 
 
 
 @pytest.mark.parametrize("size", [NARROW, (120, 40), (200, 50)])
-async def test_everything_that_matters_fits(seat: ScriptedSeat, size: tuple[int, int]) -> None:
+async def test_everything_that_matters_fits(
+    joined: ScriptedJoinedRoom, size: tuple[int, int]
+) -> None:
     clock = HandClock()
-    seat.ask(**{f"argument{number}": "value " * 20 for number in range(20)})
-    async with in_room(seat, size, clock) as (screen, pilot):
+    joined.ask(**{f"argument{number}": "value " * 20 for number in range(20)})
+    async with in_room(joined, size, clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         await until(pilot, lambda: "allow once" in text_of(screen, "#card-keys"))
         await pilot.pause()
@@ -605,8 +617,8 @@ async def test_everything_that_matters_fits(seat: ScriptedSeat, size: tuple[int,
             assert screen.region.contains_region(region)
 
 
-async def test_a_tiny_terminal_gets_one_clear_line(seat: ScriptedSeat) -> None:
-    async with in_room(seat, (50, 12)) as (screen, pilot):
+async def test_a_tiny_terminal_gets_one_clear_line(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined, (50, 12)) as (screen, pilot):
         await pilot.pause()
         assert screen.query_one("TooSmall").display
         assert not screen.query_one("#middle").display
@@ -618,32 +630,32 @@ async def test_a_tiny_terminal_gets_one_clear_line(seat: ScriptedSeat) -> None:
 # Where keys, notes and closed doors go
 
 
-async def test_an_answer_that_is_not_taken_leaves_its_card(seat: ScriptedSeat) -> None:
+async def test_an_answer_that_is_not_taken_leaves_its_card(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    async with in_room(seat, clock=clock) as (screen, pilot):
-        approval = seat.ask("one")
+    async with in_room(joined, clock=clock) as (screen, pilot):
+        approval = joined.ask("one")
         await until_shown(screen, pilot, approval)
-        seat.takes_answers = False
+        joined.takes_answers = False
         await go_to_card(screen, pilot, clock)
         await pilot.press("a")
         await pilot.pause()
         assert shown_proposal(screen) == approval
-        seat.takes_answers = True
+        joined.takes_answers = True
         clock.rest(5)
         await pilot.press("a")
-        await until(pilot, lambda: seat.answers)
+        await until(pilot, lambda: joined.answers)
 
 
 async def test_a_reason_in_the_making_never_becomes_an_answer_to_the_next_call(
-    seat: ScriptedSeat,
+    joined: ScriptedJoinedRoom,
 ) -> None:
     clock = HandClock()
-    async with in_room(seat, clock=clock) as (screen, pilot):
-        first, second = seat.ask("one"), seat.ask("two")
+    async with in_room(joined, clock=clock) as (screen, pilot):
+        first, second = joined.ask("one"), joined.ask("two")
         await until_shown(screen, pilot, first)
         await go_to_card(screen, pilot, clock)
         await pilot.press("r", *"not ")
-        seat.feed(RunCancelled(seat.state.proposals[first].message, "stopped by bob"))
+        joined.feed(RunCancelled(joined.state.proposals[first].message, "stopped by bob"))
         await until_shown(screen, pilot, second)
         for character in "a sad day":
             clock.rest(0.12)
@@ -651,16 +663,16 @@ async def test_a_reason_in_the_making_never_becomes_an_answer_to_the_next_call(
         clock.rest(5)
         await pilot.press("enter")
         await pilot.pause()
-        assert seat.answers == []
+        assert joined.answers == []
         assert shown_proposal(screen) == second
 
 
 async def test_no_character_of_a_reason_is_lost_however_fast_it_is_typed(
-    seat: ScriptedSeat,
+    joined: ScriptedJoinedRoom,
 ) -> None:
     clock = HandClock()
-    async with in_room(seat, clock=clock) as (screen, pilot):
-        approval = seat.ask("one")
+    async with in_room(joined, clock=clock) as (screen, pilot):
+        approval = joined.ask("one")
         await until_shown(screen, pilot, approval)
         await go_to_card(screen, pilot, clock)
         reason = screen.query_one(ReasonInput)
@@ -668,13 +680,13 @@ async def test_no_character_of_a_reason_is_lost_however_fast_it_is_typed(
             pilot.app.post_message(events.Key(key, key))
         await until(pilot, lambda: reason.value == "not" and reason.has_focus)
         await pilot.press("space", *"today", "enter")
-        await until(pilot, lambda: seat.answers)
-        assert seat.answers == [(approval, Answer(allow=False, reason="not today"))]
+        await until(pilot, lambda: joined.answers)
+        assert joined.answers == [(approval, Answer(allow=False, reason="not today"))]
 
 
-async def test_the_keys_for_reading_are_not_typed(seat: ScriptedSeat) -> None:
-    seat.say_here("to be copied")
-    async with in_room(seat) as (screen, pilot):
+async def test_the_keys_for_reading_are_not_typed(joined: ScriptedJoinedRoom) -> None:
+    joined.say_here("to be copied")
+    async with in_room(joined) as (screen, pilot):
         await pilot.press("f5", "k", "y")
         await pilot.pause()
         assert screen.app.clipboard == "to be copied"
@@ -683,11 +695,11 @@ async def test_the_keys_for_reading_are_not_typed(seat: ScriptedSeat) -> None:
         assert screen.draft == "ok"
 
 
-async def test_a_long_room_is_read_back_from_its_log(seat: ScriptedSeat) -> None:
-    seat.feed(
+async def test_a_long_room_is_read_back_from_its_log(joined: ScriptedJoinedRoom) -> None:
+    joined.feed(
         *(MessagePosted(str(number), f"number {number};") for number in range(2_500)), by="bob"
     )
-    async with in_room(seat) as (screen, pilot):
+    async with in_room(joined) as (screen, pilot):
         timeline = screen.query_one(Timeline)
 
         def shows(text: str) -> bool:
@@ -701,7 +713,7 @@ async def test_a_long_room_is_read_back_from_its_log(seat: ScriptedSeat) -> None
         await until(pilot, lambda: shows("number 2499;"))
 
 
-async def test_a_new_title_is_announced(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (_, pilot):
-        seat.emit(RoomRenamed("[b]Kitchen"))
+async def test_a_new_title_is_announced(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (_, pilot):
+        joined.emit(RoomRenamed("[b]Kitchen"))
         await until(pilot, lambda: "The room is called [b]Kitchen now." in notes(pilot))

@@ -2,9 +2,9 @@
 
 import pytest
 from tests.genie_tui.room_parts import card, editor, notes
-from tests.genie_tui.scripted_seat import (
+from tests.genie_tui.scripted_room import (
     HandClock,
-    ScriptedSeat,
+    ScriptedJoinedRoom,
     in_room,
     until,
 )
@@ -19,9 +19,9 @@ from genie_tui.widgets.side_panel import SidePanel
 from genie_tui.widgets.timeline.timeline import Timeline
 
 
-async def test_the_same_key_leads_there_and_back(seat: ScriptedSeat) -> None:
-    seat.ask()
-    async with in_room(seat) as (screen, pilot):
+async def test_the_same_key_leads_there_and_back(joined: ScriptedJoinedRoom) -> None:
+    joined.ask()
+    async with in_room(joined) as (screen, pilot):
         timeline = screen.query_one(Timeline)
         timeline.focus()
         await pilot.press("ctrl+g")
@@ -30,19 +30,19 @@ async def test_the_same_key_leads_there_and_back(seat: ScriptedSeat) -> None:
         await until(pilot, lambda: timeline.has_focus)
 
 
-async def test_without_approvals_the_key_leaves_the_focus(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_without_approvals_the_key_leaves_the_focus(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
         await pilot.press("ctrl+g")
         await pilot.pause()
         assert editor(screen).has_focus
 
 
 async def test_escape_in_the_conversation_goes_back_and_stops_no_agent(
-    seat: ScriptedSeat,
+    joined: ScriptedJoinedRoom,
 ) -> None:
-    async with in_room(seat) as (screen, pilot):
+    async with in_room(joined) as (screen, pilot):
         for number in range(40):
-            seat.say_here(f"message {number}")
+            joined.say_here(f"message {number}")
         timeline = screen.query_one(Timeline)
         await pilot.press("f5")
         await until(pilot, lambda: timeline.has_focus)
@@ -51,35 +51,35 @@ async def test_escape_in_the_conversation_goes_back_and_stops_no_agent(
         await pilot.press("escape")
         await until(pilot, lambda: editor(screen).has_focus)
         assert timeline.reading is None
-        assert seat.stops == []
+        assert joined.stops == []
         assert "/stop stops them" in notes(pilot)
 
 
 @pytest.mark.parametrize(("key", "stops"), [("escape", False), ("enter", True)])
 async def test_an_agent_is_stopped_from_its_message_after_a_question(
-    seat: ScriptedSeat, key: str, *, stops: bool
+    joined: ScriptedJoinedRoom, key: str, *, stops: bool
 ) -> None:
     clock = HandClock()
-    asked = seat.say_here("@genie work on this")
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    asked = joined.say_here("@genie work on this")
+    async with in_room(joined, clock=clock) as (screen, pilot):
         await pilot.press("f5")
         await until(pilot, lambda: screen.query_one(Timeline).has_focus)
         await pilot.press("up", "escape")
         await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
         question = str(pilot.app.screen.query_one("#confirm-text", Static).render())
         assert "@genie work on this" in question
-        assert seat.stops == []
+        assert joined.stops == []
         clock.rest()
         await pilot.press(key)
         await until(pilot, lambda: pilot.app.screen is screen)
         await pilot.pause()
-        assert seat.stops == ([asked] if stops else [])
+        assert joined.stops == ([asked] if stops else [])
 
 
-async def test_the_conversation_is_read_from_the_composer(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_the_conversation_is_read_from_the_composer(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
         for number in range(80):
-            seat.say_here(f"message {number}")
+            joined.say_here(f"message {number}")
         timeline = screen.query_one(Timeline)
         await pilot.pause()
         end = timeline.scroll_offset.y
@@ -92,12 +92,12 @@ async def test_the_conversation_is_read_from_the_composer(seat: ScriptedSeat) ->
         await pilot.press("pageup", "escape")
         await until(pilot, lambda: timeline.reading is None)
         assert screen.draft == "half"
-        assert seat.stops == []
+        assert joined.stops == []
 
 
-async def test_the_way_back_leads_to_where_the_first_way_began(seat: ScriptedSeat) -> None:
-    seat.ask()
-    async with in_room(seat) as (screen, pilot):
+async def test_the_way_back_leads_to_where_the_first_way_began(joined: ScriptedJoinedRoom) -> None:
+    joined.ask()
+    async with in_room(joined) as (screen, pilot):
         await pilot.press(*"half", "f2")
         await until(pilot, lambda: screen.query_one(Ledger).has_focus)
         await pilot.press("f5")
@@ -109,12 +109,14 @@ async def test_the_way_back_leads_to_where_the_first_way_began(seat: ScriptedSea
         assert screen.draft == "half"
 
 
-async def test_the_way_to_the_door_is_open_while_somebody_stands_there(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_the_way_to_the_door_is_open_while_somebody_stands_there(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    async with in_room(joined) as (screen, pilot):
         await pilot.press("f7")
         await until(pilot, lambda: "There are no requests to join or to host." in notes(pilot))
         assert editor(screen).has_focus
-        seat.emit(JoinRequested(7, "carol", "", "10.0.0.7"))
+        joined.emit(JoinRequested(7, "carol", "", "10.0.0.7"))
         await until(pilot, lambda: screen.query_one(JoinRequests).callers)
         await pilot.press("f7")
         await until(pilot, lambda: screen.query_one(JoinRequests).has_focus)
@@ -124,13 +126,13 @@ async def test_the_way_to_the_door_is_open_while_somebody_stands_there(seat: Scr
 
 @pytest.mark.parametrize("size", [(80, 24), (140, 42)])
 async def test_a_row_of_the_activity_leads_to_its_message_and_back(
-    seat: ScriptedSeat, size: tuple[int, int]
+    joined: ScriptedJoinedRoom, size: tuple[int, int]
 ) -> None:
-    asked = seat.say_here("what is 17*23?")
-    seat.feed(DecisionMade(asked, "ignore", "nobody was asked"))
+    asked = joined.say_here("what is 17*23?")
+    joined.feed(DecisionMade(asked, "ignore", "nobody was asked"))
     for number in range(60):
-        seat.feed(MessagePosted(f"i{number}", f"message {number}"), by="bob")
-    async with in_room(seat, size=size) as (screen, pilot):
+        joined.feed(MessagePosted(f"i{number}", f"message {number}"), by="bob")
+    async with in_room(joined, size=size) as (screen, pilot):
         timeline, ledger = screen.query_one(Timeline), screen.query_one(Ledger)
         await pilot.press("f2")
         await until(pilot, lambda: ledger.has_focus)
@@ -144,8 +146,10 @@ async def test_a_row_of_the_activity_leads_to_its_message_and_back(
         await until(pilot, lambda: editor(screen).has_focus)
 
 
-async def test_who_hides_the_panel_they_are_in_is_back_in_the_composer(seat: ScriptedSeat) -> None:
-    async with in_room(seat, (80, 24)) as (screen, pilot):
+async def test_who_hides_the_panel_they_are_in_is_back_in_the_composer(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    async with in_room(joined, (80, 24)) as (screen, pilot):
         side = screen.query_one(SidePanel)
         await pilot.press("f2")
         await until(pilot, lambda: screen.query_one(Ledger).has_focus and side.is_on_screen)
@@ -153,8 +157,10 @@ async def test_who_hides_the_panel_they_are_in_is_back_in_the_composer(seat: Scr
         await until(pilot, lambda: editor(screen).has_focus and not side.is_on_screen)
 
 
-async def test_who_reads_goes_on_reading_when_they_hide_the_panel(seat: ScriptedSeat) -> None:
-    async with in_room(seat, (140, 42)) as (screen, pilot):
+async def test_who_reads_goes_on_reading_when_they_hide_the_panel(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    async with in_room(joined, (140, 42)) as (screen, pilot):
         side, timeline = screen.query_one(SidePanel), screen.query_one(Timeline)
         await until(pilot, lambda: side.is_on_screen)
         await pilot.press("f5")
@@ -165,9 +171,9 @@ async def test_who_reads_goes_on_reading_when_they_hide_the_panel(seat: Scripted
 
 
 async def test_who_clicked_into_the_panel_and_hides_it_is_in_the_composer(
-    seat: ScriptedSeat,
+    joined: ScriptedJoinedRoom,
 ) -> None:
-    async with in_room(seat, (140, 42)) as (screen, pilot):
+    async with in_room(joined, (140, 42)) as (screen, pilot):
         side, ledger = screen.query_one(SidePanel), screen.query_one(Ledger)
         await until(pilot, lambda: side.is_on_screen)
         await pilot.click(Ledger)

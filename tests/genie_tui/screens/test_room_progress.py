@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from tests.genie_tui.scripted_seat import (
+from tests.genie_tui.scripted_room import (
     HandClock,
-    ScriptedSeat,
+    ScriptedJoinedRoom,
     in_room,
     until,
 )
@@ -33,12 +33,12 @@ def spending(agent: str, cost: float | None) -> Spending:
 
 
 async def test_what_agents_are_at_is_shown_while_they_work() -> None:
-    seat, clock = ScriptedSeat(), HandClock()
-    seat.open_room()
-    asked = seat.say_here("what is it?")
-    seat.feed(DecisionMade(asked, "delegate", query="q"))
-    async with in_room(seat, clock=clock) as (screen, pilot):
-        emit = seat.emit
+    joined, clock = ScriptedJoinedRoom(), HandClock()
+    joined.open_room()
+    asked = joined.say_here("what is it?")
+    joined.feed(DecisionMade(asked, "delegate", query="q"))
+    async with in_room(joined, clock=clock) as (screen, pilot):
+        emit = joined.emit
         timeline, ledger = screen.query_one(Timeline), screen.query_one(Ledger)
 
         async def shown(text: str) -> None:
@@ -49,12 +49,12 @@ async def test_what_agents_are_at_is_shown_while_they_work() -> None:
         emit(AgentProgress(asked, "system", "writing", "a tool call"))
         await shown("writing a tool call…")
         clock.rest(20)
-        seat.feed(ApprovalRequested(asked, "p", "coder:1a2b3c4d", "rm", {}))
+        joined.feed(ApprovalRequested(asked, "p", "coder:1a2b3c4d", "rm", {}))
         await until(pilot, lambda: "waits for ann" in lines(timeline))
         await until(pilot, lambda: "asks for rm" in lines(ledger))
         assert "no word" not in lines(timeline) + lines(ledger)
         assert "writing a tool call" not in lines(timeline) + lines(ledger)
-        seat.feed(ApprovalResolved(asked, "p", "approved"))
+        joined.feed(ApprovalResolved(asked, "p", "approved"))
         await shown("writing a tool call…")
         emit(AgentProgress(asked, "system", "note", "older turns were left out"))
         emit(AgentProgress(asked, "system", "asking", ""))
@@ -66,7 +66,7 @@ async def test_what_agents_are_at_is_shown_while_they_work() -> None:
         assert "It is" in lines(timeline)
         emit(AgentProgress(asked, "system", "calling", "look"))
         await shown("calling look")
-        seat.feed(AnswerPosted(asked, "It is that.", spent=(spending("system", 0.004),)))
+        joined.feed(AnswerPosted(asked, "It is that.", spent=(spending("system", 0.004),)))
         await until(pilot, lambda: "$0.004" in lines(ledger))
         assert "! older turns were left out" in lines(ledger)
         assert "calling" not in lines(timeline) + lines(ledger)
@@ -79,11 +79,11 @@ async def test_what_agents_are_at_is_shown_while_they_work() -> None:
         await until(pilot, lambda: "older turns were left out" in str(details.content))
 
 
-async def test_who_stops_writing_is_not_shown_for_long(seat: ScriptedSeat) -> None:
+async def test_who_stops_writing_is_not_shown_for_long(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    async with in_room(joined, clock=clock) as (screen, pilot):
         roster, hints = screen.query_one(Roster), screen.query_one(HintLine)
-        seat.emit(MemberTyping("bob"))
+        joined.emit(MemberTyping("bob"))
         await until(pilot, lambda: "typing" in str(roster.render()))
         assert "bob is typing" in hints.render().plain
         clock.rest(10)

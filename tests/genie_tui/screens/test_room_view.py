@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.genie_tui.scripted_seat import (
+from tests.genie_tui.scripted_room import (
     ScriptedDoorman,
     ScriptedInvites,
-    ScriptedSeat,
+    ScriptedJoinedRoom,
     in_room,
     until,
 )
@@ -39,8 +39,8 @@ def chips(screen: RoomScreen) -> str:
 
 
 @pytest.fixture
-def seat() -> ScriptedSeat:
-    made = ScriptedSeat(invites=ScriptedInvites())
+def joined() -> ScriptedJoinedRoom:
+    made = ScriptedJoinedRoom(invites=ScriptedInvites())
     made.open_room()
     for number in range(60):
         made.feed(MessagePosted(f"i{number}", f"message {number}\nwith two lines"), by="bob")
@@ -49,26 +49,26 @@ def seat() -> ScriptedSeat:
 
 @asynccontextmanager
 async def back(
-    seat: ScriptedSeat, view: View | None = None
+    joined: ScriptedJoinedRoom, view: View | None = None
 ) -> AsyncIterator[tuple[RoomScreen, ScriptedDoorman, Pilot[Any]]]:
     """The room's screen after a view was kept."""
-    doorman = ScriptedDoorman(seat)
+    doorman = ScriptedDoorman(joined)
     if view is not None:
-        doorman.views[seat.saved] = view
-    async with in_room(seat, doorman=doorman) as (screen, pilot):
+        doorman.views[joined.saved] = view
+    async with in_room(joined, doorman=doorman) as (screen, pilot):
         yield screen, doorman, pilot
 
 
 async def kept(
-    pilot: Pilot[Any], screen: RoomScreen, doorman: ScriptedDoorman, seat: ScriptedSeat
+    pilot: Pilot[Any], screen: RoomScreen, doorman: ScriptedDoorman, joined: ScriptedJoinedRoom
 ) -> View:
     """What is written down of the screen as it is now."""
     assert await screen.views.keep()
     await pilot.pause()
-    return doorman.views[seat.saved]
+    return doorman.views[joined.saved]
 
 
-async def test_everything_is_brought_back(seat: ScriptedSeat) -> None:
+async def test_everything_is_brought_back(joined: ScriptedJoinedRoom) -> None:
     view = View(
         draft="what I was about to say",
         at=20,
@@ -80,7 +80,7 @@ async def test_everything_is_brought_back(seat: ScriptedSeat) -> None:
         reasons=True,
         seen=30,
     )
-    async with back(seat, view) as (screen, doorman, pilot):
+    async with back(joined, view) as (screen, doorman, pilot):
         timeline = screen.query_one(Timeline)
         await until(pilot, lambda: timeline.reading == (20, -1))
         assert screen.draft == view.draft
@@ -89,83 +89,87 @@ async def test_everything_is_brought_back(seat: ScriptedSeat) -> None:
         assert screen.query_one(ActivityPanel).filter_shown is RowFilter.FAILURES
         assert screen.query_one(ActivityPanel).text_found == "disk"
         assert timeline.reasons
-        assert await kept(pilot, screen, doorman, seat) == view
-        seat.feed(MessagePosted("new", "while I read back"), by="bob")
+        assert await kept(pilot, screen, doorman, joined) == view
+        joined.feed(MessagePosted("new", "while I read back"), by="bob")
         await pilot.pause()
         assert timeline.reading == (20, -1)
 
 
-async def test_who_followed_follows_again_and_has_seen_all(seat: ScriptedSeat) -> None:
-    async with back(seat, View(draft="x", seen=3)) as (screen, doorman, pilot):
+async def test_who_followed_follows_again_and_has_seen_all(joined: ScriptedJoinedRoom) -> None:
+    async with back(joined, View(draft="x", seen=3)) as (screen, doorman, pilot):
         await until(pilot, lambda: screen.draft == "x")
         assert screen.query_one(Timeline).reading is None
-        view = await kept(pilot, screen, doorman, seat)
-        assert view == View(draft="x", tab="ACTIVITY", shown="ALL", seen=seat.state.head)
-        assert seat.seen == seat.state.head
+        view = await kept(pilot, screen, doorman, joined)
+        assert view == View(draft="x", tab="ACTIVITY", shown="ALL", seen=joined.state.head)
+        assert joined.seen == joined.state.head
 
 
-async def test_a_draft_is_written_down_while_one_types(seat: ScriptedSeat) -> None:
-    async with back(seat) as (screen, doorman, pilot):
+async def test_a_draft_is_written_down_while_one_types(joined: ScriptedJoinedRoom) -> None:
+    async with back(joined) as (screen, doorman, pilot):
         await pilot.press(*"hello")
         await until(
-            pilot, lambda: doorman.views.get(seat.saved, View()).draft == "hello"
+            pilot, lambda: doorman.views.get(joined.saved, View()).draft == "hello"
         )  # nobody asked for it
         screen.draft = ""
-        await until(pilot, lambda: not doorman.views[seat.saved].draft)
+        await until(pilot, lambda: not doorman.views[joined.saved].draft)
 
 
-async def test_what_is_typed_before_the_draft_comes_back_is_not_lost(seat: ScriptedSeat) -> None:
-    doorman = ScriptedDoorman(seat, views={seat.saved: View(draft="from before")})
-    async with in_room(seat, doorman=doorman) as (screen, pilot):
+async def test_what_is_typed_before_the_draft_comes_back_is_not_lost(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    doorman = ScriptedDoorman(joined, views={joined.saved: View(draft="from before")})
+    async with in_room(joined, doorman=doorman) as (screen, pilot):
         await until(pilot, lambda: screen.draft == "from before")
         screen.draft = "typed"
-        screen.views.begin(seat)
+        screen.views.begin(joined)
         await until(pilot, lambda: screen.draft == "from before\ntyped")
-        doorman.views[seat.saved] = View(draft="from before")
-        screen.views.begin(seat)  # as when one goes on in the room under another host
+        doorman.views[joined.saved] = View(draft="from before")
+        screen.views.begin(joined)  # as when one goes on in the room under another host
         await pilot.pause()
         await until(pilot, lambda: screen.draft == "from before\ntyped")
 
 
-async def test_unsent_messages_are_kept(seat: ScriptedSeat) -> None:
-    async with back(seat) as (screen, doorman, pilot):
-        await until(pilot, lambda: seat.saved in doorman.views)
-        seat.pending = (PendingMessage("a", "not yet", emote=False, at=1.0),)
-        assert (await kept(pilot, screen, doorman, seat)).unsent == seat.messages.pending
+async def test_unsent_messages_are_kept(joined: ScriptedJoinedRoom) -> None:
+    async with back(joined) as (screen, doorman, pilot):
+        await until(pilot, lambda: joined.saved in doorman.views)
+        joined.pending = (PendingMessage("a", "not yet", emote=False, at=1.0),)
+        assert (await kept(pilot, screen, doorman, joined)).unsent == joined.messages.pending
 
 
-async def test_what_the_room_has_not_heard_of_the_engine_is_kept(seat: ScriptedSeat) -> None:
-    async with back(seat) as (screen, doorman, pilot):
-        await until(pilot, lambda: seat.saved in doorman.views)
-        seat.reports = (PendingReport("a", RunCancelled(4, "bob left")),)
-        assert (await kept(pilot, screen, doorman, seat)).unrecorded == seat.reports
+async def test_what_the_room_has_not_heard_of_the_engine_is_kept(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    async with back(joined) as (screen, doorman, pilot):
+        await until(pilot, lambda: joined.saved in doorman.views)
+        joined.reports = (PendingReport("a", RunCancelled(4, "bob left")),)
+        assert (await kept(pilot, screen, doorman, joined)).unrecorded == joined.reports
 
 
 async def test_what_goes_with_the_draft_comes_back_with_it(
-    seat: ScriptedSeat, tmp_path: Path
+    joined: ScriptedJoinedRoom, tmp_path: Path
 ) -> None:
     view = View(draft="look", files=(PLAN,), quotes=(QUOTE,))
-    seat.places[PLAN.digest] = tmp_path
-    async with back(seat, view) as (screen, doorman, pilot):
+    joined.places[PLAN.digest] = tmp_path
+    async with back(joined, view) as (screen, doorman, pilot):
         await until(pilot, lambda: screen.draft == "look")
-        assert seat.brought == [PLAN]
+        assert joined.brought == [PLAN]
         shown = chips(screen)
         assert "plan.pdf" in shown
         assert "Garden" in shown
         assert not pilot.app._notifications
-        again = await kept(pilot, screen, doorman, seat)
+        again = await kept(pilot, screen, doorman, joined)
         assert (again.draft, again.files, again.quotes) == ("look", (PLAN,), (QUOTE,))
-        screen.views.begin(seat)  # as when one goes on in the room under another host
-        await until(pilot, lambda: len(seat.brought) == 2)
+        screen.views.begin(joined)  # as when one goes on in the room under another host
+        await until(pilot, lambda: len(joined.brought) == 2)
         assert chips(screen) == shown
 
 
 async def test_of_a_file_that_is_gone_one_line_is_told_and_the_rest_stays(
-    seat: ScriptedSeat, tmp_path: Path
+    joined: ScriptedJoinedRoom, tmp_path: Path
 ) -> None:
     notes = FileRef("cd" * 32, "[b]notes\x1b.txt", 5)
-    seat.places[PLAN.digest] = tmp_path
-    async with back(seat, View(draft="look", files=(notes, PLAN))) as (screen, doorman, pilot):
+    joined.places[PLAN.digest] = tmp_path
+    async with back(joined, View(draft="look", files=(notes, PLAN))) as (screen, doorman, pilot):
         await until(pilot, lambda: screen.draft == "look")
         (told,) = [note.message for note in pilot.app._notifications]
         assert told == (
@@ -173,53 +177,53 @@ async def test_of_a_file_that_is_gone_one_line_is_told_and_the_rest_stays(
         )
         assert "plan.pdf" in chips(screen)
         assert "notes" not in chips(screen)
-        assert (await kept(pilot, screen, doorman, seat)).files == (PLAN,)
+        assert (await kept(pilot, screen, doorman, joined)).files == (PLAN,)
 
 
 async def test_a_message_that_is_asked_about_is_still_a_draft(
-    seat: ScriptedSeat, tmp_path: Path
+    joined: ScriptedJoinedRoom, tmp_path: Path
 ) -> None:
-    seat.places[PLAN.digest] = tmp_path
-    async with back(seat, View(draft="/me looks", files=(PLAN,))) as (screen, doorman, pilot):
+    joined.places[PLAN.digest] = tmp_path
+    async with back(joined, View(draft="/me looks", files=(PLAN,))) as (screen, doorman, pilot):
         await until(pilot, lambda: screen.draft)
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
-        view = await kept(pilot, screen, doorman, seat)
+        view = await kept(pilot, screen, doorman, joined)
         assert (view.draft, view.files) == ("/me looks", (PLAN,))
 
 
 async def test_a_secret_in_a_draft_is_not_written_down(
-    seat: ScriptedSeat, monkeypatch: pytest.MonkeyPatch
+    joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(redaction, "_KNOWN", KnownSecrets())
     redaction.know(["correct-horse-battery"])
-    async with back(seat) as (screen, doorman, pilot):
-        await until(pilot, lambda: seat.saved in doorman.views)
+    async with back(joined) as (screen, doorman, pilot):
+        await until(pilot, lambda: joined.saved in doorman.views)
         screen.draft = "it is correct-horse-battery"
-        view = await kept(pilot, screen, doorman, seat)
+        view = await kept(pilot, screen, doorman, joined)
         assert view.draft.startswith("it is ")
         assert "horse" not in view.draft
 
 
 async def test_a_draft_that_comes_along_to_another_seat_is_not_doubled_for_a_secret_in_it(
-    seat: ScriptedSeat, monkeypatch: pytest.MonkeyPatch
+    joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(redaction, "_KNOWN", KnownSecrets())
     redaction.know(["correct-horse-battery"])
     draft = "it is correct-horse-battery"
     masked = View(draft=redaction.mask_known(draft))
-    async with back(seat, masked) as (screen, doorman, pilot):
+    async with back(joined, masked) as (screen, doorman, pilot):
         await until(pilot, lambda: screen.draft == masked.draft)
         screen.draft = draft
-        doorman.views[seat.saved] = View(draft=masked.draft, reasons=True)
-        screen.views.begin(seat)
+        doorman.views[joined.saved] = View(draft=masked.draft, reasons=True)
+        screen.views.begin(joined)
         await until(pilot, lambda: screen.query_one(Timeline).reasons)
         assert screen.draft == draft
 
 
-async def test_a_disk_that_takes_no_draft_is_told_of_once(seat: ScriptedSeat) -> None:
-    async with back(seat) as (screen, doorman, pilot):
-        await until(pilot, lambda: seat.saved in doorman.views)
+async def test_a_disk_that_takes_no_draft_is_told_of_once(joined: ScriptedJoinedRoom) -> None:
+    async with back(joined) as (screen, doorman, pilot):
+        await until(pilot, lambda: joined.saved in doorman.views)
         doorman.view_error = GenieError("your draft can't be kept: [b]no space")
         screen.draft = "one"
         assert not await screen.views.keep()
@@ -228,14 +232,14 @@ async def test_a_disk_that_takes_no_draft_is_told_of_once(seat: ScriptedSeat) ->
         told = [n for n in pilot.app._notifications if "no space" in n.message]
         assert len(told) == 1
         doorman.view_error = None
-        assert (await kept(pilot, screen, doorman, seat)).draft == "two"
+        assert (await kept(pilot, screen, doorman, joined)).draft == "two"
 
 
 async def test_a_view_from_another_version_is_shown_as_far_as_it_is_known(
-    seat: ScriptedSeat,
+    joined: ScriptedJoinedRoom,
 ) -> None:
     view = View(draft="x", tab="GAMES", shown="COLOURFUL", at=10**9)
-    async with back(seat, view) as (screen, _, pilot):
+    async with back(joined, view) as (screen, _, pilot):
         await until(pilot, lambda: screen.draft == "x")
         assert screen.query_one(SidePanel).tab is Tab.ACTIVITY
         assert screen.query_one(ActivityPanel).filter_shown is RowFilter.ALL

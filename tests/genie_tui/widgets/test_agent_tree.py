@@ -1,5 +1,5 @@
 import pytest
-from tests.genie_tui.scripted_seat import ScriptedSeat
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom
 
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -18,16 +18,16 @@ from genie_tui.widgets.agent_tree import (
 )
 
 
-def working(seat: ScriptedSeat) -> int:
+def working(joined: ScriptedJoinedRoom) -> int:
     """A message that an agent works on; its number."""
-    seat.open_room()
-    seq = seat.say_here("what is it?")
-    seat.feed(DecisionMade(seq, "delegate", query="?", receiver="ann"), by="ann")
+    joined.open_room()
+    seq = joined.say_here("what is it?")
+    joined.feed(DecisionMade(seq, "delegate", query="?", receiver="ann"), by="ann")
     return seq
 
 
-def shown(work: RunningAgents, seat: ScriptedSeat) -> list[tuple[str, str]]:
-    return [(each.label, each.doing) for each in work.rows(seat.state, "ann")]
+def shown(work: RunningAgents, joined: ScriptedJoinedRoom) -> list[tuple[str, str]]:
+    return [(each.label, each.doing) for each in work.rows(joined.state, "ann")]
 
 
 def test_each_agent_stands_below_the_one_that_directs_it() -> None:
@@ -45,52 +45,52 @@ def test_each_agent_stands_below_the_one_that_directs_it() -> None:
 
 
 def test_an_agent_alone_is_no_tree() -> None:
-    seat, work = ScriptedSeat(), RunningAgents()
-    work.report(working(seat), "system", "asking", "")
-    assert shown(work, seat) == []
+    joined, work = ScriptedJoinedRoom(), RunningAgents()
+    work.report(working(joined), "system", "asking", "")
+    assert shown(work, joined) == []
 
 
 def test_it_is_told_what_each_is_at_and_whose_approval_it_waits_for() -> None:
-    seat, work = ScriptedSeat(), RunningAgents()
-    seq = working(seat)
+    joined, work = ScriptedJoinedRoom(), RunningAgents()
+    seq = working(joined)
     work.report(seq, "system", "asking", "")
     work.report(seq, "system", "calling", "run_subagent")
     work.report(seq, "researcher:1a", "thinking", "")
     work.report(seq, "coder:2b", "calling", "read_file")
-    seat.feed(ApprovalRequested(seq, "x", "coder:2b", "run_command", {}), by="ann")
-    assert shown(work, seat) == [
+    joined.feed(ApprovalRequested(seq, "x", "coder:2b", "run_command", {}), by="ann")
+    assert shown(work, joined) == [
         ("genie", "◐ calls run_subagent"),
         ("researcher:1a", "◐ thinks"),
         ("coder:2b", "▲ asks ann for run_command"),
     ]
-    seat.feed(ApprovalResolved(seq, "x", "approved"), by="ann")
+    joined.feed(ApprovalResolved(seq, "x", "approved"), by="ann")
     work.report(seq, "system", "writing", "")
-    assert shown(work, seat) == [
+    assert shown(work, joined) == [
         ("genie", "◐ writes"),
         ("researcher:1a", "✓ done"),
         ("coder:2b", "✓ done"),
     ]
-    assert work.rows(seat.state, "bob") == []
+    assert work.rows(joined.state, "bob") == []
 
 
 def test_what_ended_is_forgotten() -> None:
-    seat, work = ScriptedSeat(), RunningAgents()
-    seq = working(seat)
+    joined, work = ScriptedJoinedRoom(), RunningAgents()
+    seq = working(joined)
     work.report(seq, "coder:2b", "thinking", "")
-    assert shown(work, seat)
-    seat.feed(AnswerPosted(seq, "done"), by="ann")
-    work.forget_ended(seat.state)
-    assert shown(work, seat) == []
+    assert shown(work, joined)
+    joined.feed(AnswerPosted(seq, "done"), by="ann")
+    work.forget_ended(joined.state)
+    assert shown(work, joined) == []
     assert work == RunningAgents(_number=1)
 
 
 def test_claims_beyond_all_measure_are_no_tree() -> None:
-    seat, work = ScriptedSeat(), RunningAgents()
-    seq = working(seat)
+    joined, work = ScriptedJoinedRoom(), RunningAgents()
+    seq = working(joined)
     for number in range(100):
         work.report(seq, f"a:{number}", "thinking", "")
     work.report(seq, "/".join(["a:1"] * LONGEST), "thinking", "")
-    assert len(work.rows(seat.state, "ann")) <= MOST + 1
+    assert len(work.rows(joined.state, "ann")) <= MOST + 1
     assert in_order(["/".join(["a:1"] * LONGEST)]) == ["system"]
 
 

@@ -1,5 +1,5 @@
 import pytest
-from tests.genie_tui.scripted_seat import ScriptedSeat
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom
 
 from genie_core.room.engine.controls import Allowance
 from genie_core.room.protocol.events import AnswerPosted, DecisionMade, Spending
@@ -92,14 +92,14 @@ def test_each_agent_stands_below_the_one_that_asked_it() -> None:
 
 
 def test_the_details_of_a_row_have_the_tree() -> None:
-    seat, log = ScriptedSeat(), LedgerRows()
-    seat.open_room()
-    seq = seat.say_here("what is it?")
+    joined, log = ScriptedJoinedRoom(), LedgerRows()
+    joined.open_room()
+    seq = joined.say_here("what is it?")
     decided = Spending("reasoner", "small", 1, 3, seconds=1.0)
-    seat.feed(DecisionMade(seq, "delegate", query="?", spent=(decided,)), by="ann")
+    joined.feed(DecisionMade(seq, "delegate", query="?", spent=(decided,)), by="ann")
     agents = Spending("system", "large\x1b", 1, 9, seconds=1.0)
-    seat.feed(AnswerPosted(seq, "it is", spent=(agents,)), by="ann")
-    for event in seat.events:
+    joined.feed(AnswerPosted(seq, "it is", spent=(agents,)), by="ann")
+    for event in joined.events:
         log.apply(event)
     deciding, answering = (dict(details(row)) for row in log.rows)
     assert deciding["agents"] == "reasoner: small, 1 request, 3 tokens, 1.0 s"

@@ -1,5 +1,5 @@
 import pytest
-from tests.genie_tui.scripted_seat import HandClock
+from tests.genie_tui.scripted_room import HandClock
 from textual.app import App, ComposeResult
 
 from genie_core.room.protocol.events import Event, MemberLeft, MessagePosted

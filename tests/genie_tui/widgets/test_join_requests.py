@@ -2,7 +2,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from tests.genie_tui.scripted_seat import HandClock, until
+from tests.genie_tui.scripted_room import HandClock, until
 from textual import events, on
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot

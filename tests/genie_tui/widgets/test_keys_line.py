@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from tests.genie_tui.scripted_seat import HandClock, until
+from tests.genie_tui.scripted_room import HandClock, until
 from textual import events
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot

@@ -1,7 +1,7 @@
 """Reading on by single keys."""
 
 import pytest
-from tests.genie_tui.scripted_seat import until
+from tests.genie_tui.scripted_room import until
 from textual.app import App, ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Static

@@ -1,4 +1,4 @@
-from tests.genie_tui.scripted_seat import ScriptedSeat
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom
 from textual.app import App, ComposeResult
 
 from genie_core.room.protocol.events import (
@@ -23,14 +23,14 @@ def lines(roster: Roster) -> list[str]:
 
 
 async def test_shows_who_is_here_before_who_left() -> None:
-    seat = ScriptedSeat()
-    seat.open_room()
-    seat.feed(MemberJoined("guest"), by="cleo")
-    seat.feed(MemberLeft("bob"))
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    joined.feed(MemberJoined("guest"), by="cleo")
+    joined.feed(MemberLeft("bob"))
     app = Host()
     async with app.run_test():
         roster = app.query_one(Roster)
-        roster.bind_state(seat.state, "ann")
+        roster.bind_state(joined.state, "ann")
         ann, cleo, bob = lines(roster)
         assert "ann" in ann
         assert "host" in ann
@@ -40,48 +40,48 @@ async def test_shows_who_is_here_before_who_left() -> None:
 
 
 async def test_an_agent_that_works_is_seen_to() -> None:
-    seat = ScriptedSeat()
-    seat.open_room()
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
     app = Host()
     async with app.run_test():
         roster = app.query_one(Roster)
-        roster.bind_state(seat.state, "ann")
+        roster.bind_state(joined.state, "ann")
         assert "idle" in lines(roster)[0]
-        seat.say_here("hello")
+        joined.say_here("hello")
         roster.refresh_people()
         assert "thinking" in lines(roster)[0]
-        seat.ask()
+        joined.ask()
         roster.refresh_people()
         assert "waits for approval" in lines(roster)[0]
 
 
 async def test_names_are_cut_to_their_column_and_never_markup() -> None:
-    seat = ScriptedSeat()
-    seat.open_room()
-    seat.feed(MemberJoined("member"), by="[/red]\x1b")
-    seat.feed(MemberJoined("member"), by="n" * 32)
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    joined.feed(MemberJoined("member"), by="[/red]\x1b")
+    joined.feed(MemberJoined("member"), by="n" * 32)
     app = Host()
     async with app.run_test(size=(48, 20)):
         roster = app.query_one(Roster)
-        roster.bind_state(seat.state, "ann")
+        roster.bind_state(joined.state, "ann")
         text = str(roster.render())
         assert "[/red]␛" in text
         assert all(len(line) <= 48 for line in lines(roster))
 
 
 async def test_roles_agents_and_terminals_are_told() -> None:
-    seat = ScriptedSeat()
-    seat.feed(RoomCreated("r1", "Garden"), HostStarted("ann"))
-    seat.feed(MemberJoined("host", engine=True, agent="openai:big", device="one"))
+    joined = ScriptedJoinedRoom()
+    joined.feed(RoomCreated("r1", "Garden"), HostStarted("ann"))
+    joined.feed(MemberJoined("host", engine=True, agent="openai:big", device="one"))
     for device in ("two", "three"):
-        seat.feed(MemberJoined("member", engine=True, agent="small", device=device), by="bob")
-    seat.feed(MemberJoined("guest"), by="cleo")
-    seat.feed(MemberJoined("observer"), by="dan")
-    seat.feed(MemberModerated("mute", "cleo"))
+        joined.feed(MemberJoined("member", engine=True, agent="small", device=device), by="bob")
+    joined.feed(MemberJoined("guest"), by="cleo")
+    joined.feed(MemberJoined("observer"), by="dan")
+    joined.feed(MemberModerated("mute", "cleo"))
     app = Host()
     async with app.run_test(size=(70, 20)):
         roster = app.query_one(Roster)
-        roster.bind_state(seat.state, "ann")
+        roster.bind_state(joined.state, "ann")
         ann, bob, cleo, dan = lines(roster)
         assert "host" in ann
         assert "openai:big" in ann
@@ -99,54 +99,54 @@ async def test_roles_agents_and_terminals_are_told() -> None:
 
 
 async def test_without_a_hosts_agent_nobody_answers_guests() -> None:
-    seat = ScriptedSeat()
-    seat.feed(RoomCreated("r1", "Garden"), HostStarted("ann"), MemberJoined("host"))
-    seat.feed(MemberJoined("guest"), by="cleo")
-    seat.feed(MemberModerated("ban", "cleo"))
+    joined = ScriptedJoinedRoom()
+    joined.feed(RoomCreated("r1", "Garden"), HostStarted("ann"), MemberJoined("host"))
+    joined.feed(MemberJoined("guest"), by="cleo")
+    joined.feed(MemberModerated("ban", "cleo"))
     app = Host()
     async with app.run_test(size=(70, 20)):
         roster = app.query_one(Roster)
-        roster.bind_state(seat.state, "ann")
+        roster.bind_state(joined.state, "ann")
         assert "no agent" in lines(roster)[1]
         assert "banned" in roster.about("cleo")
         assert "(guest, banned), here\n" in roster.about("cleo")
 
 
 async def test_long_labels_fit_the_narrowest_panel() -> None:
-    seat = ScriptedSeat()
-    seat.open_room()
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
     for device in ("two", "three"):
-        seat.feed(MemberJoined("member", engine=True, agent="m" * 80, device=device), by="b" * 32)
+        joined.feed(MemberJoined("member", engine=True, agent="m" * 80, device=device), by="b" * 32)
     app = Host()
     async with app.run_test(size=(44, 20)):
         roster = app.query_one(Roster)
-        roster.bind_state(seat.state, "ann")
+        roster.bind_state(joined.state, "ann")
         assert all(len(line) <= 44 for line in lines(roster))
         assert lines(roster)[2].rstrip().endswith("×2")
 
 
 async def test_a_model_is_told_without_its_provider_where_space_is_short() -> None:
-    seat = ScriptedSeat()
-    seat.feed(RoomCreated("r1", "Garden"), HostStarted("ann"))
-    seat.feed(MemberJoined("host", engine=True, agent="anthropic:claude"))
+    joined = ScriptedJoinedRoom()
+    joined.feed(RoomCreated("r1", "Garden"), HostStarted("ann"))
+    joined.feed(MemberJoined("host", engine=True, agent="anthropic:claude"))
     for width, label in ((46, "claude"), (80, "anthropic:claude")):
         app = Host()
         async with app.run_test(size=(width, 20)):
             roster = app.query_one(Roster)
-            roster.bind_state(seat.state, "ann")
+            roster.bind_state(joined.state, "ann")
             assert lines(roster)[0].split()[-1] == label
 
 
 async def test_agents_that_are_directed_stand_below_their_person() -> None:
-    seat = ScriptedSeat()
-    seat.open_room()
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
     app = Host()
     async with app.run_test(size=(60, 20)):
         roster = app.query_one(Roster)
-        roster.bind_state(seat.state, "ann")
-        seq = seat.say_here("hello")
+        roster.bind_state(joined.state, "ann")
+        seq = joined.say_here("hello")
         roster.show_progress(seq, "system", "calling", "run_subagent")
-        assert len(lines(roster)) == len(seat.state.people)
+        assert len(lines(roster)) == len(joined.state.people)
         roster.show_progress(seq, "[red]:1\x1b", "thinking", "")
         tree = lines(roster)[1:3]
         assert tree == ["  genie ◐ calls run_subagent", "  └ [red]:1␛ ◐ thinks"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from tests.genie_core.sessions.replay.recorded import a_day
-from tests.genie_tui.scripted_seat import until
+from tests.genie_tui.scripted_room import until
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 

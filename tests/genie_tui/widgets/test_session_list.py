@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from rich.style import Style
-from tests.genie_tui.scripted_seat import until
+from tests.genie_tui.scripted_room import until
 from textual import on
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot

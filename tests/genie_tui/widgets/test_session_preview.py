@@ -3,7 +3,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-from tests.genie_tui.scripted_seat import until
+from tests.genie_tui.scripted_room import until
 from textual.app import App, ComposeResult
 from textual.containers import VerticalScroll
 from textual.pilot import Pilot

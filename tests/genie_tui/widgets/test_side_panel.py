@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from tests.genie_tui.scripted_seat import (
-    ScriptedSeat,
+from tests.genie_tui.scripted_room import (
+    ScriptedJoinedRoom,
     in_room,
     until,
 )
@@ -15,8 +15,8 @@ from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.timeline.timeline import Timeline
 
 
-async def test_beside_the_conversation_it_hides_nothing(seat: ScriptedSeat) -> None:
-    async with in_room(seat, (140, 40)) as (screen, pilot):
+async def test_beside_the_conversation_it_hides_nothing(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined, (140, 40)) as (screen, pilot):
         side = screen.query_one(SidePanel)
         assert side.is_on_screen
         assert not side.toggle()
@@ -31,8 +31,8 @@ async def test_beside_the_conversation_it_hides_nothing(seat: ScriptedSeat) -> N
         assert side.is_on_screen
 
 
-async def test_where_space_is_short_it_covers_the_conversation(seat: ScriptedSeat) -> None:
-    async with in_room(seat, (80, 24)) as (screen, pilot):
+async def test_where_space_is_short_it_covers_the_conversation(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined, (80, 24)) as (screen, pilot):
         side, timeline = screen.query_one(SidePanel), screen.query_one(Timeline)
         assert not side.is_on_screen
         side.open(Tab.ACTIVITY)
@@ -50,11 +50,11 @@ def lines(widget: Any) -> str:
     return "\n".join(widget.render_line(y).text.rstrip() for y in range(widget.size.height))
 
 
-async def test_ledger_and_people_show_one_room(seat: ScriptedSeat) -> None:
-    other = ScriptedSeat()
+async def test_ledger_and_people_show_one_room(joined: ScriptedJoinedRoom) -> None:
+    other = ScriptedJoinedRoom()
     other.open_room()
     other.say_here("somewhere else")
-    async with in_room(seat) as (screen, _):
+    async with in_room(joined) as (screen, _):
         side, ledger = screen.query_one(SidePanel), screen.query_one(Ledger)
         side.bind_state(other.state, "ann")
         side.apply_many(other.events)

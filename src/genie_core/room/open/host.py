@@ -253,7 +253,7 @@ async def join_as_host(
     identity = await person.identity()
     place: asyncio.Future[SavedSession] = asyncio.get_running_loop().create_future()
     place.set_result(saved)
-    seat: JoinedRoom
+    joined: JoinedRoom
 
     async def connector() -> ClientConnection:
         return server.connect_local()
@@ -262,7 +262,7 @@ async def join_as_host(
     plan = room_config(
         person,
         connector,
-        engine_for(person, place, lambda: seat.state),
+        engine_for(person, place, lambda: joined.state),
         {
             "identity": identity,
             "token": server.host_token,
@@ -281,15 +281,15 @@ async def join_as_host(
         ),
         saved=lambda: saved.id,
         past=opened.log,
-        reload=lambda model: engine_for(person.answering_with(model), place, lambda: seat.state),
+        reload=lambda model: engine_for(person.answering_with(model), place, lambda: joined.state),
     )
     doors.presence.tell(lambda severity, text: on_event(Notice(severity, text)))
-    seat = JoinedRoom(person.name, on_event, plan)
-    seat.replay(opened.events, opened.base.room())
+    joined = JoinedRoom(person.name, on_event, plan)
+    joined.replay(opened.events, opened.base.room())
     kept = await asyncio.to_thread(read_view, saved.folder)
-    seat.restore_messages(together(unsent, kept.unsent))
-    seat.restore_reports(kept.unrecorded, opened.events)
-    await seat.start()
+    joined.restore_messages(together(unsent, kept.unsent))
+    joined.restore_reports(kept.unrecorded, opened.events)
+    await joined.start()
     loop = asyncio.get_running_loop()
 
     def restored(told: str) -> None:
@@ -297,13 +297,13 @@ async def join_as_host(
             loop.call_soon_threadsafe(on_event, Notice(Severity.ERROR, told))
 
     opened.log.on_restored.append(restored)
-    async with leaving_unless_done(seat):
+    async with leaving_unless_done(joined):
         await asyncio.to_thread(_note_hosting, person, doors)
         if not person.settings.local:
             await resources.enter_async_context(_rivals_watched(server, on_event))
     if doors.opened.problems:  # all at once, and for as long as it takes to read them
         on_event(Notice(Severity.ERROR, "\n".join([*doors.opened.problems, MORE])))
-    return seat
+    return joined
 
 
 @asynccontextmanager
@@ -314,13 +314,13 @@ async def _rivals_watched(server: RoomServer, on_event: OnEvent) -> AsyncIterato
 
 
 @asynccontextmanager
-async def leaving_unless_done(seat: JoinedRoom) -> AsyncIterator[None]:
+async def leaving_unless_done(joined: JoinedRoom) -> AsyncIterator[None]:
     """Give a seat back that was taken already when what follows fails or is cancelled."""
     try:
         yield
     except BaseException:
         with suppress(GenieError):
-            await seat.leave()
+            await joined.leave()
         raise
 
 

@@ -316,15 +316,15 @@ class RoomJoiner:
         lent = blobs_of(luggage.lent) if luggage.lent is not None else None
         files = FileSync(lent, read_only=second)
         identity, certificate = await asyncio.gather(person.identity(), person.certificate())
-        seat: JoinedRoom
-        rivals = HostConflicts(lambda: seat.state, on_event, answers_deed)
+        joined: JoinedRoom
+        rivals = HostConflicts(lambda: joined.state, on_event, answers_deed)
         finder = await finder_for(way, luggage.room, resources, rivals.note)
         seeker = Dialer(
             way.whereabouts,
             tls_connect,
             room=luggage.room,
             finder=finder,
-            trusts=lambda deed: can_host(seat.state, deed),
+            trusts=lambda deed: can_host(joined.state, deed),
         )
         allegiance: KnownHosts
 
@@ -359,42 +359,42 @@ class RoomJoiner:
             past=copy,
             put_away=resources.aclose,
             library=files,
-            deed=None if second else lambda: self._deed(identity, certificate, seat),
+            deed=None if second else lambda: self._deed(identity, certificate, joined),
             learn=seeker.learn,
             note_seen=lambda seq: place.result().note_seen(seq) if place.done() else None,
             saved=lambda: place.result().id if place.done() else "",
             reload=None if guest else lambda model: engine_for(person.answering_with(model), place),
         )
-        seat = JoinedRoom(person.name, on_event, plan)
+        joined = JoinedRoom(person.name, on_event, plan)
         if opened is not None:
-            seat.replay(opened.events, opened.base.room())
-            seat.restore_reports(luggage.unrecorded, opened.events)
-        allegiance = await self._allegiance(luggage, lambda: seat.state)
-        seat.recover(luggage.bequest)
-        seat.restore_messages(luggage.unsent)
+            joined.replay(opened.events, opened.base.room())
+            joined.restore_reports(luggage.unrecorded, opened.events)
+        allegiance = await self._allegiance(luggage, lambda: joined.state)
+        joined.recover(luggage.bequest)
+        joined.restore_messages(luggage.unsent)
         try:
-            await seat.start()
+            await joined.start()
         except OtherHost:
             known = luggage.saved or luggage.lent
             if known is None:
                 raise
             raise other_host(known) from None
-        seeker.room = seat.id
+        seeker.room = joined.id
         if finder is not None:
-            found = partial(finder.found, seat.id)
+            found = partial(finder.found, joined.id)
             await resources.enter_async_context(rivals.watched(found))
         if second:
-            return seat
-        async with leaving_unless_done(seat):
-            saved = await self._settle_in(seat, luggage, allegiance, resources)
+            return joined
+        async with leaving_unless_done(joined):
+            saved = await self._settle_in(joined, luggage, allegiance, resources)
             if luggage.opened is not None:
                 copy.attach(luggage.opened.log)
             resources.push_async_callback(copy.aclose)
-            files.open(await open_store(saved, _files_to_keep(luggage, seat)))
-            resources.push_async_callback(_note_visit, saved, seat, seeker)
-            await _note_visit(saved, seat, seeker)
+            files.open(await open_store(saved, _files_to_keep(luggage, joined)))
+            resources.push_async_callback(_note_visit, saved, joined, seeker)
+            await _note_visit(saved, joined, seeker)
             place.set_result(saved)
-        return seat
+        return joined
 
     async def _allegiance(self, luggage: JoinContext, live: Callable[[], RoomState]) -> KnownHosts:
         """Decide with which hosts to go on: with those that the copy knows, and what it learns."""
@@ -407,7 +407,7 @@ class RoomJoiner:
 
     async def _settle_in(
         self,
-        seat: JoinedRoom,
+        joined: JoinedRoom,
         luggage: JoinContext,
         met: KnownHosts,
         resources: AsyncExitStack,
@@ -424,20 +424,20 @@ class RoomJoiner:
                 pin=met.pin,
                 apart=apart_by(met.pin) if luggage.apart else "",
             )
-            saved = await asyncio.to_thread(make, seat.id, seat.title, seat.name, time.time())
+            saved = await asyncio.to_thread(make, joined.id, joined.title, joined.name, time.time())
             if saved.metadata.pin != met.pin:
-                raise KnownRoom(seat.id, met.pin, met.key)
+                raise KnownRoom(joined.id, met.pin, met.key)
             await _open_copy(saved, luggage, resources)
             return saved
         return luggage.saved
 
-    def _deed(self, identity: Identity, certificate: Certificate, seat: JoinedRoom) -> HostRecord:
+    def _deed(self, identity: Identity, certificate: Certificate, joined: JoinedRoom) -> HostRecord:
         """Where this person would host the room."""
         port = first_free_port(self._person)
         return sign_host_record(
             identity,
-            room=seat.id,
-            host=seat.name,
+            room=joined.id,
+            host=joined.name,
             pin=certificate.pin,
             addresses=tuple(str(Address(host, port)) for host in reachable_hosts()),
             at=time.time(),
@@ -464,27 +464,27 @@ async def _open_copy(saved: SavedSession, luggage: JoinContext, resources: Async
     luggage.drafted, luggage.unrecorded = kept.files, kept.unrecorded
 
 
-async def _note_visit(saved: SavedSession, seat: JoinedRoom, seeker: Dialer) -> None:
+async def _note_visit(saved: SavedSession, joined: JoinedRoom, seeker: Dialer) -> None:
     """Remember where the room is, for the next time."""
     current = seeker.current
     known = [str(each.address) for each in seeker.known if current and each.pin == current.pin]
     await asyncio.to_thread(
         saved.update,
         kind="joined",
-        name=seat.name,
-        device=seat.device,
+        name=joined.name,
+        device=joined.device,
         address=str(current.address) if current else "",
         addresses=tuple(known),
         pin=current.pin if current else "",
     )
-    summary = saved.summary(seat.state, time.time())
+    summary = saved.summary(joined.state, time.time())
     await asyncio.to_thread(partial(saved.update, **summary))
 
 
-def _files_to_keep(luggage: JoinContext, seat: JoinedRoom) -> Iterator[FileRef]:
+def _files_to_keep(luggage: JoinContext, joined: JoinedRoom) -> Iterator[FileRef]:
     """The files of all messages that there are, whether the room has them yet or not, and drafts."""
     yield from files_of(luggage.bequest)
     yield from luggage.drafted
-    yield from list(seat.state.files.values())
-    for unsent in seat.messages.pending:
+    yield from list(joined.state.files.values())
+    for unsent in joined.messages.pending:
         yield from unsent.files

@@ -139,19 +139,19 @@ def after_parting(parting: SessionEnded) -> OpenRequest | None:
     return RejoinRoom(parting.saved, unsent=parting.unsent, patient=True)
 
 
-def after_handover(seat: "JoinedRoom") -> OpenRequest:
+def after_handover(joined: "JoinedRoom") -> OpenRequest:
     """How a host goes on after the handover: join the room at its new host."""
-    deed = seat.hosting.successor
+    deed = joined.hosting.successor
     if deed is None:
-        return RejoinRoom(seat.saved, unsent=seat.messages.pending, patient=True)
+        return RejoinRoom(joined.saved, unsent=joined.messages.pending, patient=True)
     return RejoinRoom(
-        seat.saved, deed.addresses, deed.pin, unsent=seat.messages.pending, patient=True
+        joined.saved, deed.addresses, deed.pin, unsent=joined.messages.pending, patient=True
     )
 
 
-def to_take_over(seat: "JoinedRoom") -> OpenRequest | None:
+def to_take_over(joined: "JoinedRoom") -> OpenRequest | None:
     """How a member hosts the room from their copy; None if there is none."""
-    return ResumeRoom(seat.saved, seat.messages.pending) if seat.saved else None
+    return ResumeRoom(joined.saved, joined.messages.pending) if joined.saved else None
 
 
 def question_after(error: GenieError, opening: OpenRequest) -> Question | None:

@@ -52,62 +52,64 @@ _NOT_TAKEN: Final = {
 
 def model(context: RoomContext, name: str = "") -> None:
     """Use another model, or tell which ones are in use."""
-    seat = context.seat
+    joined = context.joined
     if name:
-        context.start(_use_model(context, seat, name), "model", exclusive=True)
-    elif seat.engine.controls is None:
-        context.warn(_no_workbench(seat))
+        context.start(_use_model(context, joined, name), "model", exclusive=True)
+    elif joined.engine.controls is None:
+        context.warn(_no_workbench(joined))
     else:
         context.screen.notify(
-            models_in_use(seat.engine.controls), title="Models in use", timeout=12
+            models_in_use(joined.engine.controls), title="Models in use", timeout=12
         )
 
 
 def cost(context: RoomContext) -> None:
     """Show what the agents took."""
-    _ = context.screen.app.push_screen(CostScreen(context.seat))
+    _ = context.screen.app.push_screen(CostScreen(context.joined))
 
 
 def budget(context: RoomContext, more: BudgetRaise) -> None:
     """Tell how much of the budget is used, or raise it."""
-    context.screen.notify(_budget_text(context.seat, more), title="Budget", timeout=8)
+    context.screen.notify(_budget_text(context.joined, more), title="Budget", timeout=8)
 
 
 def tools(context: RoomContext) -> None:
     """Show what this person's agents can do."""
 
     def bench() -> EngineControls | None:
-        return context.open_seat.engine.controls if context.open_seat is not None else None
+        return context.open_room.engine.controls if context.open_room is not None else None
 
     _ = context.screen.app.push_screen(ToolsScreen(bench))
 
 
 def grants(context: RoomContext) -> None:
     """Show what the person allowed beyond single calls."""
-    _ = context.screen.app.push_screen(GrantsScreen(context.seat))
+    _ = context.screen.app.push_screen(GrantsScreen(context.joined))
 
 
 def auto(context: RoomContext, on: bool) -> None:  # noqa: FBT001 - the command's one argument
     """Turn auto mode off, or on if the person confirms it."""
-    seat = context.seat
-    if seat.engine.status.state is not EngineState.READY:
+    joined = context.joined
+    if joined.engine.status.state is not EngineState.READY:
         context.warn(NO_ENGINE)
-    elif on == seat.engine.status.auto:
+    elif on == joined.engine.status.auto:
         context.screen.notify(f"Auto mode is {'on' if on else 'off'} already.")
     elif on:
-        context.start(_turn_auto_on(context, seat), "auto")
+        context.start(_turn_auto_on(context, joined), "auto")
     else:
-        seat.engine.set_auto(on=False)
+        joined.engine.set_auto(on=False)
         context.screen.notify("Auto mode is off: tool calls are asked about again.")
 
 
 def backlog(context: RoomContext, choice: BacklogChoice) -> None:
     """Answer messages from before the room was resumed, or not, and tell what becomes of them."""
-    seat = context.seat
-    answered = seat.engine.choose(choice)
+    joined = context.joined
+    answered = joined.engine.choose(choice)
     if answered is None:
         context.warn(
-            _NOT_TAKEN.get(seat.engine.status.state, "No messages from before wait to be answered.")
+            _NOT_TAKEN.get(
+                joined.engine.status.state, "No messages from before wait to be answered."
+            )
         )
     elif answered:
         messages = counted(answered, "message")
@@ -118,14 +120,14 @@ def backlog(context: RoomContext, choice: BacklogChoice) -> None:
 
 def stop(context: RoomContext, message: int | None = None) -> None:
     """Stop the agent that works on a message, or all that run for this person."""
-    seat = context.open_seat
-    if seat is None or not seat.engine.stop(message):
+    joined = context.open_room
+    if joined is None or not joined.engine.stop(message):
         context.screen.notify("No agent runs that you could stop.")
 
 
 def edit_call(context: RoomContext, proposal: ToolApproval) -> None:
     """Let the person change what a tool is called with, and allow it."""
-    seat = context.seat
+    joined = context.joined
     if proposal.withheld and not proposal.arguments:
         context.warn(UNSEEN)
         return
@@ -135,7 +137,7 @@ def edit_call(context: RoomContext, proposal: ToolApproval) -> None:
 
     dialog = EditCallScreen(
         proposal,
-        seat.approvals.schema(proposal.id),
+        joined.approvals.schema(proposal.id),
         lambda: context.approvals.waits(proposal.id),
         allow,
         context.clock,
@@ -145,8 +147,8 @@ def edit_call(context: RoomContext, proposal: ToolApproval) -> None:
 
 def explain_not_taken(context: RoomContext) -> None:
     """Tell why an answer to a tool call changed nothing."""
-    seat = context.open_seat
-    state = seat.engine.status.state if seat is not None else EngineState.ABSENT
+    joined = context.open_room
+    state = joined.engine.status.state if joined is not None else EngineState.ABSENT
     context.warn(_NOT_TAKEN.get(state, "That tool call does not wait any more."))
 
 
@@ -160,18 +162,18 @@ def _agent_line(info: AgentSummary) -> str:
     return f"{name}: {visible_line(info.model)} ({info.runtime})"
 
 
-def _no_workbench(seat: "JoinedRoom") -> str:
-    match seat.engine.status.state:
+def _no_workbench(joined: "JoinedRoom") -> str:
+    match joined.engine.status.state:
         case EngineState.LOADING:
             return LOADING
         case EngineState.FAILED:
-            return f"Your engine failed: {visible_line(seat.engine.status.detail)}\n{AGAIN}"
+            return f"Your engine failed: {visible_line(joined.engine.status.detail)}\n{AGAIN}"
         case _:
             return NO_AGENT
 
 
-def _budget_text(seat: "JoinedRoom", more: BudgetRaise) -> str:
-    workbench = seat.engine.controls
+def _budget_text(joined: "JoinedRoom", more: BudgetRaise) -> str:
+    workbench = joined.engine.controls
     if workbench is None:
         return budget_line(None)
     if more.money and not workbench.allowance.money_limit:
@@ -183,16 +185,16 @@ def _budget_text(seat: "JoinedRoom", more: BudgetRaise) -> str:
     return budget_line(workbench.allowance)
 
 
-async def _use_model(context: RoomContext, seat: "JoinedRoom", name: str) -> None:
+async def _use_model(context: RoomContext, joined: "JoinedRoom", name: str) -> None:
     try:
-        label = await seat.engine.use_model(name)
+        label = await joined.engine.use_model(name)
     except GenieError as error:
         context.screen.notify(visible_line(str(error)), severity="error", timeout=12)
     else:
         context.screen.notify(f"Your agent is {visible_line(label)} now.")
 
 
-async def _turn_auto_on(context: RoomContext, seat: "JoinedRoom") -> None:
+async def _turn_auto_on(context: RoomContext, joined: "JoinedRoom") -> None:
     agreed = await context.confirm("Allow all calls without asking you?", ASK_AUTO, "turn it on")
-    if agreed and not seat.engine.set_auto(on=True):
+    if agreed and not joined.engine.set_auto(on=True):
         context.warn(NO_ENGINE)

@@ -57,7 +57,7 @@ class NotOpened(GenieError):
 
 def attach(context: RoomContext, text: str) -> None:
     """Attach the files that a text names to the next message."""
-    context.attachments.attach(context.seat, text)
+    context.attachments.attach(context.joined, text)
 
 
 def detach(context: RoomContext, name: str) -> None:
@@ -67,7 +67,7 @@ def detach(context: RoomContext, name: str) -> None:
 
 def thread(context: RoomContext, request: QuoteRequest) -> None:
     """Quote messages of another saved room in the next message."""
-    context.attachments.quote(context.seat, request)
+    context.attachments.quote(context.joined, request)
 
 
 def save(context: RoomContext, request: SaveRequest) -> None:
@@ -112,7 +112,7 @@ def _messages(context: RoomContext) -> Iterator[tuple[FileRef, ...]]:
     chosen = context.timeline.chosen
     if chosen is not None and chosen.said.files:
         yield chosen.said.files
-    for exchange in reversed(context.seat.state.exchanges.values()):
+    for exchange in reversed(context.joined.state.exchanges.values()):
         if exchange.said.files and exchange is not chosen:
             yield exchange.said.files
 
@@ -124,7 +124,7 @@ def _local_file(context: RoomContext, wanted: str) -> tuple[FileRef, Path] | Non
         named = f"called {visible_line(wanted)}" if wanted else "here"
         context.warn(f"There is no file {named}.")
         return None
-    place = context.seat.files.path(file.digest)
+    place = context.joined.files.path(file.digest)
     if place is None:
         context.warn(f"{visible_line(file.name)} has not arrived yet.")
         return None

@@ -26,10 +26,10 @@ SHOWN: Final = InviteOptions()
 
 def invite(context: RoomContext, options: InviteOptions = SHOWN) -> None:
     """Show the invite, or make another one."""
-    seat = context.seat
-    hosting = seat.hosting.invites
+    joined = context.joined
+    hosting = joined.hosting.invites
     if hosting is None:
-        context.warn(only_host(seat) or "This terminal does not host the room.")
+        context.warn(only_host(joined) or "This terminal does not host the room.")
         return
     try:
         if options.makes_one:
@@ -43,7 +43,7 @@ def invite(context: RoomContext, options: InviteOptions = SHOWN) -> None:
     def remember(terms: Terms | None) -> None:
         context.invite_terms = terms or context.invite_terms
 
-    dialog = InviteScreen(hosting, seat.state.title, context.invite_terms, context.clock)
+    dialog = InviteScreen(hosting, joined.state.title, context.invite_terms, context.clock)
     _ = context.screen.app.push_screen(dialog, remember)
 
 
@@ -59,11 +59,11 @@ def refuse(context: RoomContext, name: str) -> None:
 
 def answer(context: RoomContext, caller: Caller, *, allow: bool) -> None:
     """Answer a person who wants to join, or the host who offers to hand over."""
-    seat = context.seat
+    joined = context.joined
     if isinstance(caller, JoinRequested):
-        taken = seat.hosting.admit(caller.knock, allow)
+        taken = joined.hosting.admit(caller.knock, allow)
     else:
-        taken = not allow or seat.hosting.accept()
+        taken = not allow or joined.hosting.accept()
     if taken:
         context.door.remove_caller(caller)
     else:
@@ -74,10 +74,10 @@ def answer(context: RoomContext, caller: Caller, *, allow: bool) -> None:
 
 def moderate(context: RoomContext, request: ModerationRequest) -> None:
     """Kick, ban, pardon, mute or unmute a person, or change their role."""
-    seat = context.seat
-    if objection := only_host(seat):
+    joined = context.joined
+    if objection := only_host(joined):
         context.warn(objection)
-    elif not seat.hosting.moderate(
+    elif not joined.hosting.moderate(
         request.measure, request.name, role=request.role, reason=request.reason
     ):
         context.warn(UNCONNECTED)
@@ -85,26 +85,26 @@ def moderate(context: RoomContext, request: ModerationRequest) -> None:
 
 def share(context: RoomContext, on: bool) -> None:  # noqa: FBT001 - the command's one argument
     """Show guests what the host's tools are called with, or no longer."""
-    seat = context.seat
-    if objection := only_host(seat):
+    joined = context.joined
+    if objection := only_host(joined):
         context.warn(objection)
-    elif not seat.hosting.share(on):
+    elif not joined.hosting.share(on):
         context.warn(UNCONNECTED)
 
 
 def host(context: RoomContext, name: str) -> None:
     """Ask a member to host; without a name, host the room while its host is away."""
-    seat = context.seat
+    joined = context.joined
     if not name:
-        if objection := cannot_take_over(seat):
+        if objection := cannot_take_over(joined):
             context.warn(objection)
         else:
             context.take_over()
-    elif objection := only_host(seat):
+    elif objection := only_host(joined):
         context.warn(objection)
-    elif fold_name(name) == fold_name(seat.name):
+    elif fold_name(name) == fold_name(joined.name):
         context.warn("You are the host already.")
-    elif seat.hosting.offer(name):
+    elif joined.hosting.offer(name):
         context.screen.notify(f"Asking {visible_line(name)} whether they would host…")
     else:
         context.warn(UNCONNECTED)
@@ -116,11 +116,11 @@ def take_over(context: RoomContext) -> None:
     The person is asked first while the host has been away for less than a minute: a host who comes
     back soon would find another one.
     """
-    seat = context.seat
-    if objection := cannot_take_over(seat):
+    joined = context.joined
+    if objection := cannot_take_over(joined):
         context.warn(objection)
-    elif _may_be_back_soon(context, seat):
-        context.start(_ask_to_take_over(context, seat), "take over")
+    elif _may_be_back_soon(context, joined):
+        context.start(_ask_to_take_over(context, joined), "take over")
     else:
         context.take_over()
 
@@ -131,24 +131,24 @@ def is_long_away(context: RoomContext) -> bool:
     return since is not None and context.clock() - since >= HOST_TIMEOUT
 
 
-def only_host(seat: "JoinedRoom") -> str:
+def only_host(joined: "JoinedRoom") -> str:
     """Why this person has no authority; empty if they have."""
-    host = seat.state.host
-    if not host or fold_name(seat.name) == fold_name(host):
+    host = joined.state.host
+    if not host or fold_name(joined.name) == fold_name(host):
         return ""
     return f"Only the host may do that, and {host} is hosting."
 
 
-def cannot_take_over(seat: "JoinedRoom") -> str:
+def cannot_take_over(joined: "JoinedRoom") -> str:
     """Why this person can't host the room from their own copy now; empty if they can."""
-    state = seat.state
-    if fold_name(seat.name) == fold_name(state.host):
+    state = joined.state
+    if fold_name(joined.name) == fold_name(state.host):
         return "You are the host. /host NAME asks a member to host."
-    person = state.people.get(seat.name)
-    if person is None or person.role not in ("host", "member") or _is_banned(state, seat.name):
+    person = state.people.get(joined.name)
+    if person is None or person.role not in ("host", "member") or _is_banned(state, joined.name):
         return "Only members of the room can host it from their copy."
-    if seat.connection.state is ConnectionState.RETRYING or (
-        seat.connection.state is ConnectionState.CLOSED and not state.hosting
+    if joined.connection.state is ConnectionState.RETRYING or (
+        joined.connection.state is ConnectionState.CLOSED and not state.hosting
     ):
         return ""
     return f"{state.host} is hosting. You can take over while they are away."
@@ -158,26 +158,26 @@ def _is_banned(state: RoomState, name: str) -> bool:
     return fold_name(name) in state.banned
 
 
-def _may_be_back_soon(context: RoomContext, seat: "JoinedRoom") -> bool:
-    return seat.connection.state is ConnectionState.RETRYING and not is_long_away(context)
+def _may_be_back_soon(context: RoomContext, joined: "JoinedRoom") -> bool:
+    return joined.connection.state is ConnectionState.RETRYING and not is_long_away(context)
 
 
-async def _ask_to_take_over(context: RoomContext, seat: "JoinedRoom") -> None:
-    host = visible_line(seat.state.host)
+async def _ask_to_take_over(context: RoomContext, joined: "JoinedRoom") -> None:
+    host = visible_line(joined.state.host)
     text = (
         f"{host} has not been away for a minute yet. If they come back, there are two rooms "
         "until one of you joins the other; nothing is lost by that, but others may follow "
         "either."
     )
     agreed = await context.confirm("Host the room from your copy?", text, "host it")
-    if agreed and not cannot_take_over(seat):
+    if agreed and not cannot_take_over(joined):
         context.take_over()
 
 
 def _answer_named(context: RoomContext, name: str, *, allow: bool) -> None:
-    seat = context.seat
+    joined = context.joined
     knocks = context.door.knocks_by(name)
-    if objection := only_host(seat):
+    if objection := only_host(joined):
         context.warn(objection)
     elif not knocks:
         context.warn(f"There is no join request from {visible_line(name)}.")

@@ -27,10 +27,10 @@ def who(context: RoomContext, name: str = "") -> None:
 
 def prefs(context: RoomContext, name: str) -> None:
     """Edit the own preferences, or show those of another person."""
-    seat = context.seat
+    joined = context.joined
     if not name:
-        context.start(_edit_preferences(context, seat), "preferences", exclusive=True)
-    elif text := seat.state.preferences.get(fold_name(name), ""):
+        context.start(_edit_preferences(context, joined), "preferences", exclusive=True)
+    elif text := joined.state.preferences.get(fold_name(name), ""):
         title = f"How {visible_line(name)} likes to be answered"
         _ = context.screen.app.push_screen(FullViewScreen(title, visible(text)))
     else:
@@ -43,20 +43,20 @@ def reasons(context: RoomContext) -> None:
     context.timeline.show_reasons(not context.timeline.reasons)
 
 
-async def _edit_preferences(context: RoomContext, seat: "JoinedRoom") -> None:
+async def _edit_preferences(context: RoomContext, joined: "JoinedRoom") -> None:
     before = ""
     try:
-        before = await asyncio.to_thread(context.doorman.preferences, seat.name)
+        before = await asyncio.to_thread(context.doorman.preferences, joined.name)
     except GenieError as error:
         _complain(context, error)
     text = await context.screen.app.push_screen_wait(PreferencesScreen(before))
     if text is None:
         return
     try:
-        await asyncio.to_thread(context.doorman.keep_preferences, seat.name, text)
+        await asyncio.to_thread(context.doorman.keep_preferences, joined.name, text)
     except GenieError as error:
         _complain(context, error)
-    if seat.prefer(text):
+    if joined.prefer(text):
         context.screen.notify("Agents here know now how you like to be answered.")
     else:
         context.screen.notify("The room is told when you are connected again.")

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 class CostTable(Widget):
     """The table, laid out for the width there is."""
 
-    def __init__(self, seat: "JoinedRoom") -> None:
+    def __init__(self, joined: "JoinedRoom") -> None:
         super().__init__()
-        self._seat = seat
+        self._joined = joined
 
     def render(self) -> Content:
         """Draw it as things are now."""
-        rows = cost_rows(self._seat.state.costs)
+        rows = cost_rows(self._joined.state.costs)
         return cost_table(rows, self.content_size.width) if rows else Content(NOTHING)
 
 
@@ -44,16 +44,16 @@ class CostScreen(Dialog[None]):
     CSS_PATH = "costs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "back", priority=True)]
 
-    def __init__(self, seat: "JoinedRoom") -> None:
+    def __init__(self, joined: "JoinedRoom") -> None:
         super().__init__()
-        self._seat = seat
+        self._joined = joined
 
     def compose(self) -> ComposeResult:
         """The table, and the budget below it."""
         with Vertical(id="costs"):
             yield Static("What it took", id="costs-title", markup=False)
             with VerticalScroll(id="costs-scroll"):
-                yield CostTable(self._seat)
+                yield CostTable(self._joined)
             yield Static(id="costs-budget", markup=False)
             yield DialogKeys(
                 "↑ ↓ scroll · /budget +5 or +100k allows more · esc back", id="costs-keys"
@@ -65,7 +65,7 @@ class CostScreen(Dialog[None]):
         self.set_interval(1.0, self._look)
 
     def _look(self) -> None:
-        workbench = self._seat.engine.controls
+        workbench = self._joined.engine.controls
         allowance = workbench.allowance if workbench is not None else None
         self.query_one("#costs-budget", Static).update(budget_line(allowance))
         self.query_one(CostTable).refresh(layout=True)

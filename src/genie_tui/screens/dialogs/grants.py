@@ -35,9 +35,9 @@ class GrantsScreen(Dialog[None]):
     BINDINGS = bindings(Scope.GRANTS)
     FREE = frozenset({"j", "k"})
 
-    def __init__(self, seat: "JoinedRoom", clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, joined: "JoinedRoom", clock: Callable[[], float] = time.time) -> None:
         super().__init__()
-        self._seat = seat
+        self._joined = joined
         self._clock = clock
         self._shown: list[int] = []
 
@@ -61,7 +61,7 @@ class GrantsScreen(Dialog[None]):
         place = self._list.highlighted
         if place is None or not 0 <= place < len(self._shown):
             return
-        if not self._seat.approvals.grants.revoke(self._shown[place]):
+        if not self._joined.approvals.grants.revoke(self._shown[place]):
             self.notify("That one had ended already.")
         self._show()
 
@@ -82,9 +82,9 @@ class GrantsScreen(Dialog[None]):
         return self.query_one(OptionList)
 
     def _show(self) -> None:
-        grants, now = list(self._seat.approvals.grants.active), self._clock()
+        grants, now = list(self._joined.approvals.grants.active), self._clock()
         self.set_class(not grants, "-none")
-        self.set_class(self._seat.engine.status.auto, "-auto")
+        self.set_class(self._joined.engine.status.auto, "-auto")
         place = self._list.highlighted
         if [grant.id for grant in grants] != self._shown:
             selected = self._shown[place] if place is not None and self._shown else None

@@ -111,10 +111,10 @@ async def test_the_conversation_is_that_of_the_live_engine(tmp_path: Path) -> No
         return Response(Decision.IGNORE, reason="no question")
 
     async with opened() as house:
-        ann, heard = await house.seat("ann", loader(tmp_path / "ann", decide))
-        bob, _ = await house.seat("bob", loader(tmp_path / "bob", decide))
-        guest, _ = await house.seat("cleo", None)
-        for seat, text in (
+        ann, heard = await house.joined("ann", loader(tmp_path / "ann", decide))
+        bob, _ = await house.joined("bob", loader(tmp_path / "bob", decide))
+        guest, _ = await house.joined("cleo", None)
+        for joined, text in (
             (ann, "good morning"),
             (guest, "who is there?"),
             (bob, "nice weather"),
@@ -122,7 +122,7 @@ async def test_the_conversation_is_that_of_the_live_engine(tmp_path: Path) -> No
             (ann, "is it?"),
             (bob, "yes"),
         ):
-            seat.messages.send(text)
+            joined.messages.send(text)
             await heard.until(partial(ended, heard, text))
         past = RecordedDecisions()
         for event in heard.events:

@@ -65,10 +65,10 @@ async def test_what_is_said_at_a_terminal_without_an_engine_runs_where_there_is_
 ) -> None:
     async with opened() as house:
         connector = await by_socket(house)
-        desk, _ = await house.seat(
+        desk, _ = await house.joined(
             "ben", loader(tmp_path / "desk"), connector=connector, device="desk"
         )
-        couch, ear = await house.seat("ben", None, connector=connector, device="couch")
+        couch, ear = await house.joined("ben", None, connector=connector, device="couch")
         couch.messages.send("hello")
         await ear.until(lambda: answers(couch))
         (exchange,) = couch.state.exchanges.values()
@@ -224,9 +224,9 @@ async def a_guests_call(
     """A guest's message makes the host's agent ask; the host sits at two terminals."""
     async with opened() as house:
         connector = await by_socket(house)
-        ann, ear = await house.seat("ann", loader(folder, run=tool_user), device="desk")
-        away, away_ear = await house.seat("ann", None, connector=connector, device="couch")
-        cleo, _ = await house.seat("cleo", None, connector=connector)
+        ann, ear = await house.joined("ann", loader(folder, run=tool_user), device="desk")
+        away, away_ear = await house.joined("ann", None, connector=connector, device="couch")
+        cleo, _ = await house.joined("cleo", None, connector=connector)
         if share:
             assert ann.hosting.share(True)
             await ear.until(lambda: ann.state.sharing)
@@ -271,14 +271,14 @@ async def test_a_host_who_shares_shows_it_to_all(tmp_path: Path) -> None:
 
 async def test_a_call_is_not_allowed_blind_after_what_it_does_was_forgotten(tmp_path: Path) -> None:
     async with opened() as house:
-        ann, ear = await house.seat("ann", loader(tmp_path, run=tool_user))
-        cleo, _ = await house.seat("cleo", None)
+        ann, ear = await house.joined("ann", loader(tmp_path, run=tool_user))
+        cleo, _ = await house.joined("cleo", None)
         cleo.messages.send("secrets.txt")
         await ear.until(lambda: ann.state.pending_for("ann"))
         await ann.leave()
         events = house.sink.events
     async with opened(events) as house:  # the file of what was withheld is gone
-        ann, ear = await house.seat("ann", loader(tmp_path, run=tool_user))
+        ann, ear = await house.joined("ann", loader(tmp_path, run=tool_user))
         await ear.until(lambda: ann.engine.status.state is EngineState.READY)
         (request,) = ann.state.parked_for("ann")
         assert not ann.approvals.answer(request.id, Answer(allow=True))
@@ -301,8 +301,8 @@ async def test_an_engine_gets_files_by_their_place_and_quotes_as_threads(tmp_pat
     async with opened(files=Store(FILE)) as house:
         shelf = Shelf(tmp_path / "blobs")
         shelf.sent.add(DIGEST)
-        _, ear = await house.seat("ann", loader(tmp_path / "a", decide), library=shelf)
-        cleo, _ = await house.seat("cleo", None, connector=await by_socket(house))
+        _, ear = await house.joined("ann", loader(tmp_path / "a", decide), library=shelf)
+        cleo, _ = await house.joined("cleo", None, connector=await by_socket(house))
         cleo.messages.send("look at this", files=[FILE], quotes=[quote])
         cleo.messages.send("", files=[FILE])
         await ear.until(lambda: len(seen) == 2)
@@ -324,9 +324,9 @@ async def test_an_engine_gets_a_file_of_others_when_it_is_there(tmp_path: Path) 
 
     async with opened(files=Store(FILE)) as house:
         shelf = Shelf(tmp_path)
-        ben, ear = await house.seat("ben", loader(tmp_path / "b", decide), library=shelf)
+        ben, ear = await house.joined("ben", loader(tmp_path / "b", decide), library=shelf)
         await ear.until(lambda: ben.engine.status.state is EngineState.READY)
-        cleo, _ = await house.seat("cleo", None, connector=await by_socket(house))
+        cleo, _ = await house.joined("cleo", None, connector=await by_socket(house))
         cleo.messages.send("look at this", files=[FILE])
         await ear.until(lambda: len(ben.state.exchanges) == 1)
         shelf.sent.add(DIGEST)
@@ -365,7 +365,7 @@ async def test_a_person_edits_a_call_without_seeing_the_secret_that_it_is_made_w
     tmp_path: Path, secret: str
 ) -> None:
     async with opened() as house:
-        ann, ear = await house.seat("ann", loader(tmp_path, run=sender))
+        ann, ear = await house.joined("ann", loader(tmp_path, run=sender))
         ann.messages.send("send it")
         await ear.until(lambda: ann.state.pending_for("ann"))
         (request,) = ann.state.pending_for("ann")
@@ -382,12 +382,12 @@ async def test_a_call_with_a_secret_that_was_parked_is_known_again(
     tmp_path: Path, secret: str
 ) -> None:
     async with opened() as house:
-        ann, ear = await house.seat("ann", loader(tmp_path, run=sender))
+        ann, ear = await house.joined("ann", loader(tmp_path, run=sender))
         ann.messages.send("send it")
         await ear.until(lambda: ann.state.pending_for("ann"))
         await ann.leave()
     async with opened(house.sink.events) as resumed:
-        ann, ear = await resumed.seat("ann", loader(tmp_path, run=sender))
+        ann, ear = await resumed.joined("ann", loader(tmp_path, run=sender))
         await ear.until(lambda: ann.engine.status.state is EngineState.READY)
         (request,) = ann.state.parked_for("ann")
         assert ann.approvals.answer(request.id, Answer(allow=True))
@@ -401,7 +401,7 @@ async def test_an_engine_that_breaks_tells_no_secret(tmp_path: Path, secret: str
         raise GenieError(f"the key {secret} is wrong")
 
     async with opened() as house:
-        ann, ear = await house.seat("ann", broken)
+        ann, ear = await house.joined("ann", broken)
         await ear.until(lambda: ann.engine.status.state is EngineState.FAILED)
         ann.messages.send("anybody there?")
         await ear.until(lambda: any(isinstance(e.body, RunFailed) for e in ear.events))

@@ -17,11 +17,11 @@ from genie_core.room.client.model import Answer, EngineState
 async def test_a_call_that_waits_at_one_terminal_is_answered_at_another(tmp_path: Path) -> None:
     async with opened() as house:
         connector = await by_socket(house)
-        ann, ear = await house.seat("ann", None)
-        desk, desk_ear = await house.seat(
+        ann, ear = await house.joined("ann", None)
+        desk, desk_ear = await house.joined(
             "ben", loader(tmp_path / "desk", run=tool_user), connector=connector, device="desk"
         )
-        couch, couch_ear = await house.seat("ben", None, connector=connector, device="couch")
+        couch, couch_ear = await house.joined("ben", None, connector=connector, device="couch")
         desk.messages.send("old.txt")
         await couch_ear.until(lambda: couch.state.pending_for("ben"))
         (request,) = couch.state.pending_for("ben")
@@ -41,8 +41,8 @@ async def test_a_call_that_waits_at_one_terminal_is_answered_at_another(tmp_path
 async def test_each_terminal_runs_its_own_messages_and_either_can_stop_them(tmp_path: Path) -> None:
     async with opened() as house:
         connector = await by_socket(house)
-        seats = {
-            device: await house.seat(
+        joined_rooms = {
+            device: await house.joined(
                 "ben",
                 loader(tmp_path / device, run=tool_user),
                 connector=connector,
@@ -50,9 +50,9 @@ async def test_each_terminal_runs_its_own_messages_and_either_can_stop_them(tmp_
             )
             for device in ("desk", "couch")
         }
-        for seat, ear in seats.values():
-            await ear.until(lambda seat=seat: seat.engine.status.state is EngineState.READY)  # type: ignore[misc] # mypy can't infer a lambda with a default
-        (desk, desk_ear), (couch, couch_ear) = seats.values()
+        for joined, ear in joined_rooms.values():
+            await ear.until(lambda joined=joined: joined.engine.status.state is EngineState.READY)  # type: ignore[misc] # mypy can't infer a lambda with a default
+        (desk, desk_ear), (couch, couch_ear) = joined_rooms.values()
         desk.messages.send("from the desk")
         couch.messages.send("from the couch")
         await desk_ear.until(lambda: len(desk.state.pending_for("ben")) == 2)
@@ -66,8 +66,8 @@ async def test_a_person_decides_about_no_one_elses_calls_nor_about_what_is_over(
     tmp_path: Path,
 ) -> None:
     async with opened() as house:
-        ann, ear = await house.seat("ann", loader(tmp_path, run=tool_user))
-        ben, _ = await house.seat("ben", None)
+        ann, ear = await house.joined("ann", loader(tmp_path, run=tool_user))
+        ben, _ = await house.joined("ben", None)
         ann.messages.send("old.txt")
         await ear.until(lambda: ann.state.pending_for("ann") and ben.state.pending_for("ann"))
         (request,) = ben.state.pending_for("ann")

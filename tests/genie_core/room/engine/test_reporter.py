@@ -34,7 +34,7 @@ async def two() -> AsyncIterator[tuple[Guest, Guest, EngineReporter, Ear]]:
     server = room_server()
     await server.start()
     try:
-        async with seats(server) as (hana, bob):
+        async with joined_rooms(server) as (hana, bob):
             ear = Ear()
             reporter = EngineReporter(hana.client, hana.seen.state, ear, "small")
             yield hana, bob, reporter, ear
@@ -43,7 +43,7 @@ async def two() -> AsyncIterator[tuple[Guest, Guest, EngineReporter, Ear]]:
 
 
 @asynccontextmanager
-async def seats(server: RoomServer) -> AsyncIterator[tuple[Guest, Guest]]:
+async def joined_rooms(server: RoomServer) -> AsyncIterator[tuple[Guest, Guest]]:
     connector = local_connector(server)
     async with participant(connector, "hana", engine=True, token=server.host_token) as hana:
         await hana.seen.online()

@@ -148,7 +148,7 @@ async def desk(
 ) -> AsyncIterator[tuple[Desk, House]]:
     async with opened(events) as house:
         runner = runner or Runner(schema)
-        person, ear = await house.seat("ann", loader(folder, run=runner, policy=policy))
+        person, ear = await house.joined("ann", loader(folder, run=runner, policy=policy))
         await ear.until(lambda: person.engine.status.state is EngineState.READY)
         yield Desk(person, ear, runner), house
 
@@ -271,7 +271,7 @@ async def test_grants_are_counted_listed_and_revoked(tmp_path: Path) -> None:
 
 async def test_auto_mode_is_for_the_own_messages_and_shows_until_the_end(tmp_path: Path) -> None:
     async with desk(tmp_path, Rules()) as (ann, house):
-        cleo, _ = await house.seat("cleo", None)
+        cleo, _ = await house.joined("cleo", None)
         assert ann.person.engine.set_auto(on=True)
         assert is_auto(ann)
         await ann.run("edit a")
@@ -288,7 +288,7 @@ async def test_auto_mode_is_for_the_own_messages_and_shows_until_the_end(tmp_pat
 
 async def test_auto_mode_without_an_engine_is_none(tmp_path: Path) -> None:
     async with desk(tmp_path) as (_, house):
-        cleo, _ = await house.seat("cleo", None)
+        cleo, _ = await house.joined("cleo", None)
         assert not cleo.engine.set_auto(on=True)
         assert not cleo.engine.status.auto
 
@@ -312,10 +312,10 @@ async def test_a_run_is_stopped_from_another_terminal(tmp_path: Path) -> None:
     async with opened() as house:
         runner = Runner()
         connector = await _by_socket(house)
-        _, _ = await house.seat(
+        _, _ = await house.joined(
             "ben", loader(tmp_path, run=runner), connector=connector, device="desk"
         )
-        couch, ear = await house.seat("ben", None, connector=connector, device="couch")
+        couch, ear = await house.joined("ben", None, connector=connector, device="couch")
         couch.messages.send("edit a;edit b")
         await ear.until(lambda: couch.state.pending_for("ben"))
         (first,) = couch.state.pending_for("ben")
@@ -359,7 +359,7 @@ async def test_what_a_person_makes_of_a_call_is_run_and_recorded(tmp_path: Path)
 
 async def test_what_is_made_of_a_guests_call_stays_here(tmp_path: Path) -> None:
     async with desk(tmp_path, Rules()) as (ann, house):
-        cleo, _ = await house.seat("cleo", None)
+        cleo, _ = await house.joined("cleo", None)
         cleo.messages.send("edit a")
         answer = Answer(allow=True, arguments={"path": "z"})
         assert ann.person.approvals.answer(await ann.waiting(), answer)
@@ -496,7 +496,7 @@ async def test_what_each_step_took_is_recorded_with_it(tmp_path: Path) -> None:
         return "done"
 
     async with opened() as house:
-        ann, ear = await house.seat("ann", loader(tmp_path, decide, run))
+        ann, ear = await house.joined("ann", loader(tmp_path, decide, run))
         for text in ("answer", "fail", "wait"):
             ann.messages.send(text)
         await ear.until(lambda: ann.state.pending_for("ann"))
@@ -665,7 +665,7 @@ async def test_many_undecided_messages_wait_for_the_hosts_word(
     tmp_path: Path, choice: BacklogChoice, answered: list[int]
 ) -> None:
     async with opened(from_before(20)) as house:
-        ann, ear = await house.seat("ann", loader(tmp_path, run=echo))
+        ann, ear = await house.joined("ann", loader(tmp_path, run=echo))
         await ear.until(
             lambda: any("20 messages from before the restart" in each for each in ear.notices)
         )
@@ -692,7 +692,7 @@ def answers_in(person: JoinedRoom) -> list[str]:
 
 async def test_a_few_undecided_messages_are_lost_as_after_any_crash(tmp_path: Path) -> None:
     async with opened(from_before(HANDFUL)) as house:
-        ann, ear = await house.seat("ann", loader(tmp_path, run=echo))
+        ann, ear = await house.joined("ann", loader(tmp_path, run=echo))
         await ear.until(
             lambda: not ann.state.running and ann.engine.status.state is EngineState.READY
         )
@@ -704,7 +704,7 @@ async def test_a_few_undecided_messages_are_lost_as_after_any_crash(tmp_path: Pa
 async def test_a_backlog_delays_nothing_and_floods_nothing(tmp_path: Path) -> None:
     count = 11_000  # more than may wait to be reported
     async with opened(from_before(count)) as house:
-        ann, ear = await house.seat("ann", loader(tmp_path, run=echo))
+        ann, ear = await house.joined("ann", loader(tmp_path, run=echo))
         await ear.until(lambda: len(ear.notices) == 1)
         assert ann.engine.choose("none") == 0
         assert len(ann.reports) <= IN_FLIGHT

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.genie_core.room.house import Ear
 from tests.genie_core.room.open.test_join import _pin, copy_of
-from tests.genie_core.room.open.test_opener import said, seat
+from tests.genie_core.room.open.test_opener import joined, said
 
 from genie_core.room.open.files import blobs_of, open_store, take_over
 from genie_core.room.open.requests import JoinRoom, NewRoom, RejoinRoom, ResumeRoom
@@ -31,10 +31,10 @@ async def show(speaker: JoinedRoom, ear: Ear, folder: Path, data: bytes = DATA) 
     return file
 
 
-async def has(seat: JoinedRoom, ear: Ear, file: FileRef) -> Path:
+async def has(joined: JoinedRoom, ear: Ear, file: FileRef) -> Path:
     """Wait until a file is here; returns where."""
-    await ear.until(lambda: seat.files.path(file.digest))
-    path = seat.files.path(file.digest)
+    await ear.until(lambda: joined.files.path(file.digest))
+    path = joined.files.path(file.digest)
     assert path is not None
     assert path.read_bytes() == DATA
     return path
@@ -51,10 +51,10 @@ async def room_of_three(tmp_path: Path, *, carol_is_there: bool) -> FileRef:
     All that was long ago.
     """
     a, b, c = tmp_path / "a", tmp_path / "b", tmp_path / "c"
-    async with seat("alice", NewRoom("One"), a) as (alice, heard):
+    async with joined("alice", NewRoom("One"), a) as (alice, heard):
         join = JoinRoom(alice.hosting.address, guest=True)
-        async with seat("bob", join, b) as (bob, ear):
-            async with seat("carol", join, c) as (carol, hers):
+        async with joined("bob", join, b) as (bob, ear):
+            async with joined("carol", join, c) as (carol, hers):
                 await said(alice, carol, hers, "hello")
                 if carol_is_there:
                     file = await show(alice, heard, tmp_path)
@@ -74,8 +74,8 @@ async def test_who_lacks_a_file_gets_it_from_whoever_hosts_the_room_anew(
     b, c = tmp_path / "b", tmp_path / "c"
     file = await room_of_three(tmp_path, carol_is_there=carol_is_there)
     async with (
-        seat("bob", ResumeRoom(copy_of(b, "bob").id), b) as (bob, _),
-        seat("carol", back(c, "carol", bob, b), c) as (carol, hers),
+        joined("bob", ResumeRoom(copy_of(b, "bob").id), b) as (bob, _),
+        joined("carol", back(c, "carol", bob, b), c) as (carol, hers),
     ):
         await has(carol, hers, file)
 
@@ -86,10 +86,10 @@ async def test_a_host_who_lacks_a_file_gets_it_from_whoever_has_it(
 ) -> None:
     b, c, d = tmp_path / "b", tmp_path / "c", tmp_path / "d"
     file = await room_of_three(tmp_path, carol_is_there=carol_is_there)
-    async with seat("carol", ResumeRoom(copy_of(c, "carol").id), c) as (carol, hers):
+    async with joined("carol", ResumeRoom(copy_of(c, "carol").id), c) as (carol, hers):
         async with (
-            seat("dave", JoinRoom(carol.hosting.address, guest=True), d) as (dave, ear),
-            seat("bob", back(b, "bob", carol, c), b) as (bob, his),
+            joined("dave", JoinRoom(carol.hosting.address, guest=True), d) as (dave, ear),
+            joined("bob", back(b, "bob", carol, c), b) as (bob, his),
         ):
             await has(carol, hers, file)
             await has(dave, ear, file)
@@ -101,13 +101,13 @@ async def test_a_host_who_lacks_a_file_gets_it_from_whoever_has_it(
 
 async def test_files_that_never_arrived_are_fetched_at_the_next_visit(tmp_path: Path) -> None:
     a, b = tmp_path / "a", tmp_path / "b"
-    async with seat("alice", NewRoom("One"), a) as (alice, heard):
+    async with joined("alice", NewRoom("One"), a) as (alice, heard):
         join = JoinRoom(alice.hosting.address, guest=True)
-        async with seat("bob", join, b) as (bob, ear):
+        async with joined("bob", join, b) as (bob, ear):
             file = await show(alice, heard, tmp_path)
             await has(bob, ear, file)
         blobs_of(copy_of(b, "bob")).remove(file.digest)
-        async with seat("bob", join, b) as (bob, ear):
+        async with joined("bob", join, b) as (bob, ear):
             await has(bob, ear, file)
 
 
@@ -115,9 +115,12 @@ async def test_a_second_terminal_opens_what_the_first_one_has_and_attaches_nothi
     tmp_path: Path,
 ) -> None:
     a, b = tmp_path / "a", tmp_path / "b"
-    async with seat("alice", NewRoom("One"), a) as (alice, heard):
+    async with joined("alice", NewRoom("One"), a) as (alice, heard):
         join = JoinRoom(alice.hosting.address, guest=True)
-        async with seat("bob", join, b) as (first, ear), seat("bob", join, b) as (second, other):
+        async with (
+            joined("bob", join, b) as (first, ear),
+            joined("bob", join, b) as (second, other),
+        ):
             file = await show(alice, heard, tmp_path)
             path = await has(first, ear, file)
             await other.until(lambda: any(e.said.files for e in second.state.exchanges.values()))
@@ -192,7 +195,7 @@ def test_a_copy_without_files_is_taken_over_just_so(tmp_path: Path) -> None:
 
 
 async def test_what_a_message_waits_for_is_sent_though_it_is_taken_back(tmp_path: Path) -> None:
-    async with seat("alice", NewRoom("One"), tmp_path / "a") as (alice, heard):
+    async with joined("alice", NewRoom("One"), tmp_path / "a") as (alice, heard):
         (tmp_path / "plan.bin").write_bytes(DATA)
         file = await alice.files.attach(tmp_path / "plan.bin")
         alice.messages.send("see", files=[file])

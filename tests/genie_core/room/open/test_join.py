@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.genie_core.room.house import Ear
-from tests.genie_core.room.open.test_opener import LOCAL, places, said, saved, seat
+from tests.genie_core.room.open.test_opener import LOCAL, joined, places, said, saved
 from tests.genie_tui.impostor import Frame, Impostor, Script
 from websockets.asyncio.client import connect
 
@@ -48,8 +48,8 @@ def copy_of(home: Path, name: str) -> SavedSession:
 
 
 async def test_a_room_is_left_and_joined_again_by_its_copy(tmp_path: Path) -> None:
-    async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, heard):
-        async with seat("ben", JoinRoom(ann.hosting.address, guest=True), tmp_path / "b") as (
+    async with joined("ann", NewRoom("One"), tmp_path / "a") as (ann, heard):
+        async with joined("ben", JoinRoom(ann.hosting.address, guest=True), tmp_path / "b") as (
             ben,
             _,
         ):
@@ -58,43 +58,46 @@ async def test_a_room_is_left_and_joined_again_by_its_copy(tmp_path: Path) -> No
         assert copy.metadata.address == ann.hosting.address
         assert copy.metadata.pin
         again = RejoinRoom(copy.id, guest=True)
-        async with seat("ben", again, tmp_path / "b") as (ben, ear):
+        async with joined("ben", again, tmp_path / "b") as (ben, ear):
             await said(ann, ben, ear, "second")
             assert [e.said.text for e in ben.state.exchanges.values()] == ["first", "second"]
         named = JoinRoom(copy.id, guest=True)
-        async with seat("somebody", named, tmp_path / "b") as (ben, _):
+        async with joined("somebody", named, tmp_path / "b") as (ben, _):
             assert ben.name == "ben"  # the copy is his
 
 
 async def test_whoever_has_the_copy_is_the_same_terminal_at_each_visit(tmp_path: Path) -> None:
     home = tmp_path / "b"
-    async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, heard):
+    async with joined("ann", NewRoom("One"), tmp_path / "a") as (ann, heard):
         join = JoinRoom(ann.hosting.address, guest=True)
-        async with seat("ben", join, home) as (ben, _):
+        async with joined("ben", join, home) as (ben, _):
             await heard.until(lambda: "ben" in ann.state.people)
             first = set(ann.state.people["ben"].terminals)
             assert first == {ben.device}
-            async with seat("ben", join, home) as (other, _):  # who has it only lent
+            async with joined("ben", join, home) as (other, _):  # who has it only lent
                 assert other.device != ben.device
         copy = copy_of(home, "ben")
         assert {copy.metadata.device} == first
-        async with seat("ben", RejoinRoom(copy.id, guest=True), home) as (again, _):
+        async with joined("ben", RejoinRoom(copy.id, guest=True), home) as (again, _):
             assert {again.device} == first
-            async with seat("ben", RejoinRoom(copy.id, guest=True), home) as (other, _):
+            async with joined("ben", RejoinRoom(copy.id, guest=True), home) as (other, _):
                 assert other.device != again.device
 
 
 async def test_the_same_key_joins_at_a_second_terminal(tmp_path: Path) -> None:
     home = tmp_path / "b"
-    async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, heard):
+    async with joined("ann", NewRoom("One"), tmp_path / "a") as (ann, heard):
         join = JoinRoom(ann.hosting.address)
-        async with seat("ben", join, home) as (ben, _), seat("ben", join, home) as (second, ear):
+        async with (
+            joined("ben", join, home) as (ben, _),
+            joined("ben", join, home) as (second, ear),
+        ):
             await ear.until(lambda: any("another terminal" in line for line in ear.notices))
             assert ConnectionState.CLOSED not in [status.state for status in ear.links]
             await said(ben, second, ear, "from the first")
             await said(second, ann, heard, "from the second")
             assert len(ann.state.people["ben"].terminals) == 2
-        async with seat("ann", join, tmp_path / "a") as (other, ear):
+        async with joined("ann", join, tmp_path / "a") as (other, ear):
             await ear.until(lambda: "ann" in other.state.people)
             assert other.state.people["ann"].role == "host"
             await said(ann, other, ear, "from the host")
@@ -103,7 +106,7 @@ async def test_the_same_key_joins_at_a_second_terminal(tmp_path: Path) -> None:
 async def test_two_terminals_that_come_in_at_once_share_one_copy(tmp_path: Path) -> None:
     home = tmp_path / "b"
     ears = Ear(), Ear()
-    async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, heard):
+    async with joined("ann", NewRoom("One"), tmp_path / "a") as (ann, heard):
         way = JoinRoom(ann.hosting.address, guest=True)
         entering = (RoomOpener("ben", LOCAL, places(home)).enter(way, ear) for ear in ears)
         first, second = await asyncio.gather(*entering)
@@ -115,9 +118,9 @@ async def test_two_terminals_that_come_in_at_once_share_one_copy(tmp_path: Path)
 
 
 async def test_a_name_is_bound_to_the_key_that_used_it_first(tmp_path: Path) -> None:
-    async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
+    async with joined("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
         join = JoinRoom(ann.hosting.address, guest=True)
-        async with seat("ben", join, tmp_path / "b"):
+        async with joined("ben", join, tmp_path / "b"):
             pass
         with pytest.raises(RoomRefused, match="another with --name") as caught:
             await RoomOpener("ben", LOCAL, places(tmp_path / "c")).enter(join, Ear())
@@ -125,8 +128,8 @@ async def test_a_name_is_bound_to_the_key_that_used_it_first(tmp_path: Path) -> 
 
 
 async def test_another_certificate_than_the_one_known_is_refused_loudly(tmp_path: Path) -> None:
-    async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
-        async with seat("ben", JoinRoom(ann.hosting.address, guest=True), tmp_path / "b"):
+    async with joined("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
+        async with joined("ben", JoinRoom(ann.hosting.address, guest=True), tmp_path / "b"):
             pass
         copy = copy_of(tmp_path / "b", "ben")
         found = copy.metadata.pin
@@ -140,8 +143,8 @@ async def test_another_certificate_than_the_one_known_is_refused_loudly(tmp_path
 
 
 async def test_a_wrong_secret_is_refused_on_the_hosts_own_machine_too(tmp_path: Path) -> None:
-    async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
-        async with seat("ben", JoinRoom(ann.hosting.address, guest=True), tmp_path / "b"):
+    async with joined("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
+        async with joined("ben", JoinRoom(ann.hosting.address, guest=True), tmp_path / "b"):
             pass
         pin = copy_of(tmp_path / "b", "ben").metadata.pin
         address = parse_address(ann.hosting.address)
@@ -154,9 +157,9 @@ async def test_a_wrong_secret_is_refused_on_the_hosts_own_machine_too(tmp_path: 
 async def test_a_member_hosts_the_room_from_their_copy(tmp_path: Path) -> None:
     """The host's folder is as a crash left it: what both had is one log, the rest is brought back."""
     a, b = tmp_path / "a", tmp_path / "b"
-    async with seat("ann", NewRoom("One"), a) as (ann, heard):
+    async with joined("ann", NewRoom("One"), a) as (ann, heard):
         room = ann.id
-        async with seat("ben", JoinRoom(ann.hosting.address, guest=True), b) as (ben, _):
+        async with joined("ben", JoinRoom(ann.hosting.address, guest=True), b) as (ben, _):
             await said(ben, ann, heard, "both know")
         copy = copy_of(b, "ben")
         assert await host_of(copy, ben.state, network=False)
@@ -165,12 +168,12 @@ async def test_a_member_hosts_the_room_from_their_copy(tmp_path: Path) -> None:
         ann.messages.send("only ann knows")
         await heard.until(lambda: not ann.messages.pending)
     assert not await host_of(copy, ben.state, network=False)
-    async with seat("ben", ResumeRoom(copy.id), b) as (ben, ear):
+    async with joined("ben", ResumeRoom(copy.id), b) as (ben, ear):
         assert (ben.id, ben.title) == (room, "One")
         await ear.until(lambda: ben.state.host == "ben")
         assert ben.state.people["ann"].role == "host"  # as she was; she is away
         mine = RejoinRoom(saved(a).name, (ben.hosting.address,), _pin(b), guest=True)
-        async with seat("ann", mine, a) as (ann, heard):
+        async with joined("ann", mine, a) as (ann, heard):
             await ear.until(lambda: _recovered(ben))
             await heard.until(lambda: _recovered(ann))
             assert any("brought back" in line for line in heard.notices)
@@ -181,15 +184,15 @@ async def test_a_member_hosts_the_room_from_their_copy(tmp_path: Path) -> None:
             await said(ann, ben, ear, "and on")
         kinds = {each.id: each.kind for each in Catalog(a / "data" / "sessions").all()}
         assert len(kinds) == 2  # the copy as it was stays beside the new one
-        async with seat("ann", JoinRoom(ben.hosting.address, guest=True), a) as (ann, heard):
+        async with joined("ann", JoinRoom(ben.hosting.address, guest=True), a) as (ann, heard):
             await heard.until(lambda: _recovered(ann))
             assert _recovered(ann) == ["only ann knows"]  # once, whoever comes how often
 
 
 async def test_a_room_is_handed_over(tmp_path: Path) -> None:
     a, b = tmp_path / "a", tmp_path / "b"
-    async with seat("ann", NewRoom("One"), a) as (ann, heard):
-        async with seat("ben", JoinRoom(ann.hosting.address), b) as (ben, ear):
+    async with joined("ann", NewRoom("One"), a) as (ann, heard):
+        async with joined("ben", JoinRoom(ann.hosting.address), b) as (ben, ear):
             await said(ben, ann, heard, "hello")
             ann.hosting.offer("ben")
             await ear.until(lambda: ear.offers)
@@ -202,10 +205,10 @@ async def test_a_room_is_handed_over(tmp_path: Path) -> None:
             assert ben.ended.next_step is NextStep.HOST
             parting = ben.ended
         handed = ResumeRoom(parting.saved, parting.unsent, handed=True)
-        async with seat("ben", handed, b) as (ben, ear):
+        async with joined("ben", handed, b) as (ben, ear):
             await ear.until(lambda: ben.state.host == "ben")
             back = RejoinRoom(saved(a).name, (ben.hosting.address,), _pin(b), guest=True)
-            async with seat("ann", back, a) as (ann, heard):
+            async with joined("ann", back, a) as (ann, heard):
                 await said(ben, ann, heard, "mine now")
                 assert ann.state.people["ann"].role == "guest"
             # Nothing was known to one of them only, so that nothing was put aside.
@@ -215,7 +218,7 @@ async def test_a_room_is_handed_over(tmp_path: Path) -> None:
 async def test_what_was_not_sent_is_taken_along(tmp_path: Path) -> None:
     a, b = tmp_path / "a", tmp_path / "b"
     ear = Ear()
-    async with seat("ann", NewRoom("One"), a) as (ann, _):
+    async with joined("ann", NewRoom("One"), a) as (ann, _):
         join = JoinRoom(ann.hosting.address, guest=True)
         ben = await RoomOpener("ben", LOCAL, places(b)).enter(join, ear)
     await ear.until(lambda: ben.connection.state is not ConnectionState.ONLINE)
@@ -223,9 +226,9 @@ async def test_what_was_not_sent_is_taken_along(tmp_path: Path) -> None:
     ben.messages.send("and more")
     receipt = await ben.leave()
     assert (receipt.unsent, receipt.problems) == (2, ())
-    async with seat("ann", ResumeRoom(""), a) as (ann, heard):
+    async with joined("ann", ResumeRoom(""), a) as (ann, heard):
         again = RejoinRoom(ben.saved, guest=True, unsent=ben.messages.pending)
-        async with seat("ben", again, b) as (ben_again, ear):
+        async with joined("ben", again, b) as (ben_again, ear):
             await heard.until(lambda: len(ann.state.exchanges) == 2)
             texts = [e.said.text for e in ann.state.exchanges.values()]
             assert texts == ["typed in the dark", "and more"]
@@ -238,7 +241,7 @@ async def test_what_an_engine_did_while_the_host_was_away_is_known_to_the_room_a
 ) -> None:
     a, b = tmp_path / "a", tmp_path / "b"
     ear = Ear()
-    async with seat("ann", NewRoom("One"), a) as (ann, _):
+    async with joined("ann", NewRoom("One"), a) as (ann, _):
         ben = await RoomOpener("ben", LOCAL, places(b)).enter(JoinRoom(ann.hosting.address), ear)
         ben.messages.send("@genie fetch https://example.org")  # which is denied
         await ear.until(lambda: ben.state.pending_for("ben"))
@@ -254,9 +257,9 @@ async def test_what_an_engine_did_while_the_host_was_away_is_known_to_the_room_a
     async with AsyncExitStack() as rooms:
         way: OpenRequest = ResumeRoom(ben.saved)
         if then == "joins again":
-            await rooms.enter_async_context(seat("ann", ResumeRoom(""), a))
+            await rooms.enter_async_context(joined("ann", ResumeRoom(""), a))
             way = RejoinRoom(ben.saved)
-        again, ear = await rooms.enter_async_context(seat("ben", way, b))
+        again, ear = await rooms.enter_async_context(joined("ben", way, b))
         await ear.until(lambda: not again.state.running)
         (exchange,) = again.state.exchanges.values()
         assert exchange.phase is Phase.ANSWERED
@@ -269,8 +272,8 @@ async def test_what_an_engine_did_while_the_host_was_away_is_known_to_the_room_a
 async def test_an_approval_is_answered_at_another_terminal(tmp_path: Path) -> None:
     a = tmp_path / "a"
     async with (
-        seat("ann", NewRoom("One"), a) as (ann, heard),
-        seat("ann", JoinRoom(ann.hosting.address), a) as (other, ear),
+        joined("ann", NewRoom("One"), a) as (ann, heard),
+        joined("ann", JoinRoom(ann.hosting.address), a) as (other, ear),
     ):
         ann.messages.send("@genie fetch https://example.org")  # which is denied
         await ear.until(lambda: other.state.pending_for("ann"))
@@ -286,8 +289,8 @@ def _pin(home: Path) -> str:
     return load_certificate(places(home).certificate, datetime.now(UTC)).pin
 
 
-def _recovered(seat: object) -> list[str]:
-    state = seat.state  # type: ignore[attr-defined]
+def _recovered(joined: object) -> list[str]:
+    state = joined.state  # type: ignore[attr-defined]
     return [e.said.text for e in state.exchanges.values() if e.voucher]
 
 
@@ -342,8 +345,8 @@ async def bens_copy(tmp_path: Path) -> AsyncIterator[tuple[JoinedRoom, SavedSess
     keep_preferences(preferences_file(places(b).preferences, "ben"), "briefly, please")
     note = tmp_path / "secret-plan.txt"
     note.write_text("the secret plan", encoding="utf-8")
-    async with seat("ann", NewRoom("Team"), a) as (ann, heard):
-        async with seat("ben", JoinRoom(ann.hosting.address), b) as (ben, ear):
+    async with joined("ann", NewRoom("Team"), a) as (ann, heard):
+        async with joined("ben", JoinRoom(ann.hosting.address), b) as (ben, ear):
             file = await ben.files.attach(note)
             ben.messages.send("the plan", files=[file])
             await heard.until(lambda: file.digest in ann.state.files and not ben.messages.pending)
@@ -382,7 +385,7 @@ async def test_a_host_that_claims_the_id_of_a_room_gets_nothing_of_the_copy(
             assert "--separate" in str(refused.value)
         assert _files_in(copy.folder) == before
         assert len(Catalog(tmp_path / "b" / "data" / "sessions").all()) == 1
-        async with seat("ben", RejoinRoom(copy.id), tmp_path / "b") as (ben, ear):
+        async with joined("ben", RejoinRoom(copy.id), tmp_path / "b") as (ben, ear):
             await ear.until(lambda: ben.state.messages == 3)  # the real host gets what waited
 
 
@@ -431,14 +434,14 @@ async def test_a_room_of_the_same_id_at_another_host_is_kept_apart(tmp_path: Pat
             id=ann.id, title="Lunch", kind="hosted", created=0, name="zoe", host="zoe"
         )
         Catalog(z / "data" / "sessions").enter(folder, record)
-        async with seat("zoe", ResumeRoom(folder.name), z) as (zoe, heard):
+        async with joined("zoe", ResumeRoom(folder.name), z) as (zoe, heard):
             join = JoinRoom(zoe.hosting.address, separate=True)
             with pytest.raises(OtherHost):
                 await RoomOpener("ben", LOCAL, places(b)).enter(
                     JoinRoom(zoe.hosting.address), Ear()
                 )
             for visit in ("first", "second"):  # which goes on from the copy of its own
-                async with seat("ben", join, b) as (ben, ear):
+                async with joined("ben", join, b) as (ben, ear):
                     await said(ben, zoe, heard, f"{visit} lunch")
                     assert ben.saved != copy.id
                     assert not zoe.state.files
@@ -448,7 +451,7 @@ async def test_a_room_of_the_same_id_at_another_host_is_kept_apart(tmp_path: Pat
                 "second lunch",
             ]
         assert _files_in(copy.folder) == before
-        async with seat("ben", JoinRoom(ann.hosting.address), b) as (ben, ear):
+        async with joined("ben", JoinRoom(ann.hosting.address), b) as (ben, ear):
             assert ben.saved == copy.id
             await ear.until(lambda: ben.state.messages == 3)
 
@@ -474,8 +477,8 @@ async def test_what_a_host_makes_up_of_preferences_reaches_no_member_s_engine(
     b = tmp_path / "b"
     keep_preferences(preferences_file(places(b).preferences, "ben"), "briefly, please")
     async with (
-        seat("ann", NewRoom("Team"), tmp_path / "a") as (ann, _),
-        seat("ben", JoinRoom(ann.hosting.address), b) as (ben, ear),
+        joined("ann", NewRoom("Team"), tmp_path / "a") as (ann, _),
+        joined("ben", JoinRoom(ann.hosting.address), b) as (ben, ear),
     ):
         log = servers[0].room.log
         for name in ("ben", "cleo"):

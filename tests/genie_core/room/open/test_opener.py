@@ -49,7 +49,7 @@ def places(home: Path) -> Locations:
 
 
 @asynccontextmanager
-async def seat(
+async def joined(
     name: str, opening: OpenRequest, home: Path, settings: Settings | None = None
 ) -> AsyncIterator[tuple[JoinedRoom, Ear]]:
     ear = Ear()
@@ -92,8 +92,8 @@ async def said(speaker: JoinedRoom, hearer: JoinedRoom, ear: Ear, text: str) -> 
 
 
 async def test_a_guest_keeps_a_copy_of_the_hosts_log(tmp_path: Path) -> None:
-    async with seat("ann", NewRoom("Standup"), tmp_path) as (ann, _):
-        async with seat("ben", JoinRoom(ann.hosting.address, guest=True), tmp_path) as (ben, ear):
+    async with joined("ann", NewRoom("Standup"), tmp_path) as (ann, _):
+        async with joined("ben", JoinRoom(ann.hosting.address, guest=True), tmp_path) as (ben, ear):
             await said(ann, ben, ear, "hello")
             shared = ben.state.head
         assert log_of(tmp_path, "ben") == log_of(tmp_path)[:shared]
@@ -110,18 +110,18 @@ async def test_a_host_misses_nothing_that_is_on_disk_before_they_are_seated(
         return doors
 
     monkeypatch.setattr("genie_core.room.open.opener.serve_room", written)
-    async with seat("ann", NewRoom("Standup"), tmp_path) as (ann, ear):
+    async with joined("ann", NewRoom("Standup"), tmp_path) as (ann, ear):
         await said(ann, ann, ear, "hello")
-    async with seat("ann", ResumeRoom(saved(tmp_path).name), tmp_path) as (ann, ear):
+    async with joined("ann", ResumeRoom(saved(tmp_path).name), tmp_path) as (ann, ear):
         await said(ann, ann, ear, "again")
         assert [event.seq for event in ear.events] == list(range(1, ann.state.head + 1))
 
 
 async def session_of_ann(home: Path) -> SavedSession:
     """A session of ann's with bob in it, as it is when both are gone."""
-    async with seat("ann", NewRoom("Standup"), home / "a") as (ann, _):
+    async with joined("ann", NewRoom("Standup"), home / "a") as (ann, _):
         join = JoinRoom(ann.hosting.address, guest=True)
-        async with seat("bob", join, home / "b") as (bob, ear):
+        async with joined("bob", join, home / "b") as (bob, ear):
             await said(ann, bob, ear, "hello")
     return SavedSession.load(saved(home / "a"))
 
@@ -139,7 +139,7 @@ async def test_an_imported_session_becomes_that_of_its_new_host(tmp_path: Path, 
     source = await session_of_ann(tmp_path)
     room = taken_in(source, tmp_path / "z")
     key = identity_of_person(name, places(tmp_path / "z")).key
-    async with seat(name, ResumeRoom(room.id), tmp_path / "z") as (host, ear):
+    async with joined(name, ResumeRoom(room.id), tmp_path / "z") as (host, ear):
         await said(host, host, ear, "going on")
         state = host.state
         assert (state.host, state.host_key, state.keys[name]) == (name, key, key)
@@ -151,7 +151,7 @@ async def test_an_imported_session_becomes_that_of_its_new_host(tmp_path: Path, 
         )
     assert state.room not in ("", source.id)
     assert SavedSession.load(room.folder).metadata.id == state.room
-    async with seat(name, ResumeRoom(room.id), tmp_path / "z") as (host, ear):
+    async with joined(name, ResumeRoom(room.id), tmp_path / "z") as (host, ear):
         assert host.state.room == state.room
         assert (
             len([e for e in ear.events if isinstance(e.body, HostStarted) and e.body.copied]) == 1
@@ -164,7 +164,7 @@ async def test_no_member_follows_who_hosts_an_import_of_their_room(tmp_path: Pat
     (copy,) = places(tmp_path / "b").sessions.iterdir()
     with SavedSession.load(copy).reader() as log:
         known = log.state()
-    async with seat("ann", ResumeRoom(room.id), tmp_path / "z") as (host, _):
+    async with joined("ann", ResumeRoom(room.id), tmp_path / "z") as (host, _):
         assert isinstance(host.hosting.invites, HostPresence)
         deed = host.hosting.invites.deed
         assert deed is not None
@@ -177,7 +177,7 @@ async def test_who_restores_their_own_session_goes_on_with_it(tmp_path: Path) ->
     source = await session_of_ann(tmp_path)
     shutil.copytree(places(tmp_path / "a").keys, places(tmp_path / "z").keys)
     room = taken_in(source, tmp_path / "z")
-    async with seat("pia", ResumeRoom(room.id), tmp_path / "z") as (host, _):
+    async with joined("pia", ResumeRoom(room.id), tmp_path / "z") as (host, _):
         assert (host.state.room, host.state.host) == (source.id, "ann")
 
 
@@ -186,13 +186,13 @@ async def test_a_fork_of_an_import_can_be_hosted(tmp_path: Path, name: str) -> N
     room = taken_in(await session_of_ann(tmp_path), tmp_path / "z")
     catalog = Catalog(places(tmp_path / "z").sessions)
     made = fork(catalog, room, time.time()).saved
-    async with seat(name, ResumeRoom(made.id), tmp_path / "z") as (host, ear):
+    async with joined(name, ResumeRoom(made.id), tmp_path / "z") as (host, ear):
         await said(host, host, ear, "going on")
         assert (host.state.room, host.state.host) == (made.id, name)
 
 
 async def test_a_log_that_is_deleted_while_the_room_is_open_comes_back(tmp_path: Path) -> None:
-    async with seat("ann", NewRoom("Standup"), tmp_path) as (ann, ear):
+    async with joined("ann", NewRoom("Standup"), tmp_path) as (ann, ear):
         await said(ann, ann, ear, "before")
         # The program writes there meanwhile.
         shutil.rmtree(saved(tmp_path), ignore_errors=True)
@@ -216,12 +216,12 @@ async def test_the_name_that_was_chosen_wins(tmp_path: Path) -> None:
 
 
 async def test_coming_back_goes_on_from_the_copy(tmp_path: Path) -> None:
-    async with seat("ann", NewRoom("Standup"), tmp_path) as (ann, own):
+    async with joined("ann", NewRoom("Standup"), tmp_path) as (ann, own):
         join = JoinRoom(ann.hosting.address, guest=True)
-        async with seat("ben", join, tmp_path) as (ben, ear):
+        async with joined("ben", join, tmp_path) as (ben, ear):
             await said(ann, ben, ear, "one")
         await said(ann, ann, own, "two")
-        async with seat("ben", join, tmp_path) as (ben, ear):
+        async with joined("ben", join, tmp_path) as (ben, ear):
             await said(ann, ben, ear, "three")
             assert [event.seq for event in ear.events] == list(range(1, ben.state.head + 1))
             head = ben.state.head
@@ -229,27 +229,27 @@ async def test_coming_back_goes_on_from_the_copy(tmp_path: Path) -> None:
 
 
 async def test_another_room_at_a_known_address_is_simply_another_room(tmp_path: Path) -> None:
-    async with seat("ann", NewRoom("First"), tmp_path / "a") as (ann, _):
+    async with joined("ann", NewRoom("First"), tmp_path / "a") as (ann, _):
         address = ann.hosting.address
-        async with seat("ben", JoinRoom(address, guest=True), tmp_path / "b"):
+        async with joined("ben", JoinRoom(address, guest=True), tmp_path / "b"):
             pass
     port = Settings(local=True, port=parse_address(address).port)
     async with (
-        seat("ann", NewRoom("Second"), tmp_path / "c", port),
-        seat("ben", JoinRoom(address, guest=True), tmp_path / "b") as (ben, _),
+        joined("ann", NewRoom("Second"), tmp_path / "c", port),
+        joined("ben", JoinRoom(address, guest=True), tmp_path / "b") as (ben, _),
     ):
         assert ben.title == "Second"
 
 
 async def test_nothing_of_another_room_is_heard(tmp_path: Path) -> None:
-    async with seat("ann", NewRoom("First"), tmp_path / "a") as (ann, _):
+    async with joined("ann", NewRoom("First"), tmp_path / "a") as (ann, _):
         address = ann.hosting.address
-        async with seat("ben", JoinRoom(address, guest=True), tmp_path / "b") as (ben, ear):
+        async with joined("ben", JoinRoom(address, guest=True), tmp_path / "b") as (ben, ear):
             await said(ann, ben, ear, "secret of room one")
     port = Settings(local=True, port=parse_address(address).port)
     async with (
-        seat("ann", NewRoom("Second"), tmp_path / "c", port) as (ann, _),
-        seat("ben", JoinRoom(address, guest=True), tmp_path / "b") as (ben, ear),
+        joined("ann", NewRoom("Second"), tmp_path / "c", port) as (ann, _),
+        joined("ben", JoinRoom(address, guest=True), tmp_path / "b") as (ben, ear),
     ):
         await said(ann, ben, ear, "of room two")
         assert [event.seq for event in ear.events] == list(range(1, ben.state.head + 1))
@@ -263,7 +263,7 @@ async def test_who_is_let_in_and_then_fails_does_not_stay_as_a_ghost(
     def refuse(*_: object, **__: object) -> SavedSession:
         raise DiskFailure("make the folder", tmp_path, OSError(errno.ENOSPC, "full"))
 
-    async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, own):
+    async with joined("ann", NewRoom("One"), tmp_path / "a") as (ann, own):
         with monkeypatch.context() as patch:
             patch.setattr(Catalog, "copy_of", refuse)
             with pytest.raises(DiskFailure):
@@ -274,19 +274,19 @@ async def test_who_is_let_in_and_then_fails_does_not_stay_as_a_ghost(
 
 
 async def test_what_only_a_copy_knows_is_brought_back_and_the_copy_kept(tmp_path: Path) -> None:
-    async with seat("ann", NewRoom("Standup"), tmp_path / "a") as (ann, _):
+    async with joined("ann", NewRoom("Standup"), tmp_path / "a") as (ann, _):
         address = ann.hosting.address
     shutil.copytree(tmp_path / "a", tmp_path / "old")
     settings = Settings(local=True, port=parse_address(address).port)
     async with (
-        seat("ann", ResumeRoom(""), tmp_path / "a", settings) as (ann, _),
-        seat("ben", JoinRoom(address, guest=True), tmp_path / "b") as (ben, ear),
+        joined("ann", ResumeRoom(""), tmp_path / "a", settings) as (ann, _),
+        joined("ben", JoinRoom(address, guest=True), tmp_path / "b") as (ben, ear),
     ):
         for number in range(10):
             await said(ann, ben, ear, f"lost {number}")
     async with (
-        seat("ann", ResumeRoom(""), tmp_path / "old", settings) as (ann, _),
-        seat("ben", JoinRoom(address, guest=True), tmp_path / "b") as (ben, ear),
+        joined("ann", ResumeRoom(""), tmp_path / "old", settings) as (ann, _),
+        joined("ben", JoinRoom(address, guest=True), tmp_path / "b") as (ben, ear),
     ):
         await said(ann, ben, ear, "from here")
         await ear.until(lambda: len(ben.state.exchanges) == 11)
@@ -307,26 +307,26 @@ async def test_a_taken_port_leaves_no_room_behind(tmp_path: Path) -> None:
 
 async def test_without_a_chosen_port_a_second_room_finds_one(tmp_path: Path) -> None:
     async with (
-        seat("ann", NewRoom("One"), tmp_path / "a") as (one, _),
-        seat("ben", NewRoom("Two"), tmp_path / "b") as (two, _),
+        joined("ann", NewRoom("One"), tmp_path / "a") as (one, _),
+        joined("ben", NewRoom("Two"), tmp_path / "b") as (two, _),
     ):
         assert one.hosting.address != two.hosting.address
 
 
 async def test_a_room_is_open_in_one_process_at_a_time(tmp_path: Path) -> None:
-    async with seat("ann", NewRoom("One"), tmp_path):
+    async with joined("ann", NewRoom("One"), tmp_path):
         room = saved(tmp_path).name
         with pytest.raises(SessionInUse):
             await RoomOpener("ann", LOCAL, places(tmp_path)).enter(ResumeRoom(room), Ear())
 
 
 async def test_what_is_damaged_is_told_at_once_to_who_resumes(tmp_path: Path) -> None:
-    async with seat("ann", NewRoom("Standup"), tmp_path) as (ann, ear):
+    async with joined("ann", NewRoom("Standup"), tmp_path) as (ann, ear):
         for text in ("one", "two"):
             await said(ann, ann, ear, text)
     log = saved(tmp_path) / "events.jsonl"
     log.write_bytes(log.read_bytes().replace(b'"one"', b'"won"') + b"torn")
-    async with seat("ann", ResumeRoom(saved(tmp_path).name), tmp_path) as (_, ear):
+    async with joined("ann", ResumeRoom(saved(tmp_path).name), tmp_path) as (_, ear):
         await ear.until(lambda: bool(ear.notices))
         (notice,) = ear.notices
     for part in ("is damaged", "unfinished", "genie-tui sessions check"):
@@ -339,22 +339,22 @@ async def test_what_can_not_be_resumed_says_so(tmp_path: Path) -> None:
         await entrance.enter(ResumeRoom(""), Ear())
     with pytest.raises(UnknownSession):
         await entrance.enter(ResumeRoom("nothing"), Ear())
-    async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
-        async with seat("ben", JoinRoom(ann.hosting.address, guest=True), tmp_path / "b"):
+    async with joined("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
+        async with joined("ben", JoinRoom(ann.hosting.address, guest=True), tmp_path / "b"):
             pass
         with pytest.raises(StillHosted, match="genie-tui join") as hosted:
             await entrance.enter(ResumeRoom(saved(tmp_path / "b").name), Ear())
         question = hosted.value.question
         assert "ann hosts “One” right now" in question.text
-        async with seat("ben", question.opening, tmp_path / "b") as (ben, _):
+        async with joined("ben", question.opening, tmp_path / "b") as (ben, _):
             assert ben.state.host == "ann"
         forced = ResumeRoom(saved(tmp_path / "b").name, force=True)
-        async with seat("ben", forced, tmp_path / "b") as (ben, ear):
+        async with joined("ben", forced, tmp_path / "b") as (ben, ear):
             await ear.until(lambda: ben.state.host == "ben")
 
 
 async def test_a_former_host_who_joins_is_told_if_nobody_hosts_it(tmp_path: Path) -> None:
-    async with seat("ann", NewRoom("One"), tmp_path):
+    async with joined("ann", NewRoom("One"), tmp_path):
         pass
     join = JoinRoom(saved(tmp_path).name)
     with pytest.raises(NowhereHosted, match=r"no host of 'One' was found.*resume"):
@@ -362,12 +362,12 @@ async def test_a_former_host_who_joins_is_told_if_nobody_hosts_it(tmp_path: Path
 
 
 async def test_a_refused_visit_leaves_no_copy_and_can_be_tried_again(tmp_path: Path) -> None:
-    async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
+    async with joined("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
         join = JoinRoom(ann.hosting.address, guest=True)
         with pytest.raises(RoomRefused):
             await RoomOpener("ann", LOCAL, places(tmp_path / "b")).enter(join, Ear())
         assert Catalog(tmp_path / "b" / "data" / "sessions").all() == []
-        async with seat("ben", join, tmp_path / "b") as (ben, _):
+        async with joined("ben", join, tmp_path / "b") as (ben, _):
             assert ben.title == "One"
 
 
@@ -404,7 +404,7 @@ print(",".join(sorted(vendors & set(sys.modules))))
 
 
 async def test_a_member_is_back_when_the_host_is(tmp_path: Path) -> None:
-    async with seat("ann", NewRoom("Standup"), tmp_path / "a") as (ann, _):
+    async with joined("ann", NewRoom("Standup"), tmp_path / "a") as (ann, _):
         address = ann.hosting.address
         ear = Ear()
         ben = await RoomOpener("ben", LOCAL, places(tmp_path / "b")).enter(
@@ -413,7 +413,7 @@ async def test_a_member_is_back_when_the_host_is(tmp_path: Path) -> None:
         await said(ann, ben, ear, "before")
     await ear.until(lambda: ben.connection.state is ConnectionState.RETRYING)
     ben.messages.send("meanwhile")
-    async with seat("ann", ResumeRoom(""), tmp_path / "a") as (ann, own):
+    async with joined("ann", ResumeRoom(""), tmp_path / "a") as (ann, own):
         assert ann.hosting.address == address
         await own.until(
             lambda: [e.said.text for e in ann.state.exchanges.values()] == ["before", "meanwhile"]
@@ -430,9 +430,9 @@ async def test_what_was_not_sent_when_one_left_is_sent_when_one_is_back(
     late = [
         PendingMessage(f"id-{text}", text, emote=False, at=at) for at, text in enumerate("bc", 2)
     ]
-    async with seat("ann", NewRoom("Standup"), tmp_path / "a") as (ann, own):
+    async with joined("ann", NewRoom("Standup"), tmp_path / "a") as (ann, own):
         join = JoinRoom(ann.hosting.address, guest=True)
-        async with seat("ben", join, tmp_path / "b") as (ben, ear):
+        async with joined("ben", join, tmp_path / "b") as (ben, ear):
             leaver = ann if who == "host" else ben
             await said(leaver, ann, own, "a")
             (first,) = [e.said.id for e in ann.state.exchanges.values()]
@@ -441,11 +441,11 @@ async def test_what_was_not_sent_when_one_left_is_sent_when_one_is_back(
             )  # nobody wrote down that it has
             view = View(unsent=(arrived, *late))
             write_view(home / "data" / "sessions" / leaver.saved, view)
-    async with seat("ann", ResumeRoom(""), tmp_path / "a") as (ann, own):
+    async with joined("ann", ResumeRoom(""), tmp_path / "a") as (ann, own):
         again = RejoinRoom(ben.saved, unsent=())
         if who == "member":
             again = RejoinRoom(ben.saved, unsent=tuple(late[:1]))  # known from elsewhere, too
-        async with seat("ben", again, tmp_path / "b") as (ben, ear):
+        async with joined("ben", again, tmp_path / "b") as (ben, ear):
             await own.until(lambda: len(ann.state.exchanges) == 3)
             assert [e.said.text for e in ann.state.exchanges.values()] == ["a", "b", "c"]
             await ear.until(lambda: not ben.messages.pending)
@@ -458,20 +458,20 @@ async def test_a_file_of_a_draft_or_of_an_unsent_message_is_still_there_days_lat
 ) -> None:
     home = tmp_path / ("a" if who == "host" else "b")
     async with (
-        seat("ann", NewRoom("Standup"), tmp_path / "a") as (ann, _),
-        seat("ben", JoinRoom(ann.hosting.address, guest=True), tmp_path / "b") as (ben, _),
+        joined("ann", NewRoom("Standup"), tmp_path / "a") as (ann, _),
+        joined("ben", JoinRoom(ann.hosting.address, guest=True), tmp_path / "b") as (ben, _),
     ):
         folder = home / "data" / "sessions" / (ann if who == "host" else ben).saved
     drafted, unsent, forgotten = (old_file(folder, text) for text in ("drafted", "sent", "no"))
     late = PendingMessage("late", "here", emote=False, at=1.0, files=(unsent,))
     write_view(folder, View(files=(drafted,), unsent=(late,)))
-    async with seat("ann", ResumeRoom(""), tmp_path / "a") as (ann, own):
+    async with joined("ann", ResumeRoom(""), tmp_path / "a") as (ann, own):
         again = RejoinRoom(ben.saved)
-        async with seat("ben", again, tmp_path / "b") as (ben, _):
-            seat_ = ann if who == "host" else ben
-            assert seat_.files.bring(drafted)
-            assert not seat_.files.bring(forgotten)
-            seat_.messages.send("and this", files=(drafted,))
+        async with joined("ben", again, tmp_path / "b") as (ben, _):
+            joined_ = ann if who == "host" else ben
+            assert joined_.files.bring(drafted)
+            assert not joined_.files.bring(forgotten)
+            joined_.messages.send("and this", files=(drafted,))
             await own.until(lambda: len(ann.state.exchanges) == 2)
             files = [e.said.files for e in ann.state.exchanges.values()]
             assert [file.name for (file,) in files] == ["sent.txt", "drafted.txt"]
@@ -479,9 +479,9 @@ async def test_a_file_of_a_draft_or_of_an_unsent_message_is_still_there_days_lat
 
 async def test_a_resumed_room_has_its_workspace_and_template(tmp_path: Path) -> None:
     settings = Settings(local=True, template="mention_only", workspace=str(tmp_path))
-    async with seat("ann", NewRoom("Standup"), tmp_path / "a", settings):
+    async with joined("ann", NewRoom("Standup"), tmp_path / "a", settings):
         pass
-    async with seat("ann", ResumeRoom(""), tmp_path / "a"):
+    async with joined("ann", ResumeRoom(""), tmp_path / "a"):
         record = Catalog(tmp_path / "a" / "data" / "sessions").find(saved(tmp_path / "a").name)
         assert (record.metadata.template, record.metadata.workspace) == (
             "mention_only",
@@ -490,7 +490,7 @@ async def test_a_resumed_room_has_its_workspace_and_template(tmp_path: Path) -> 
 
 
 async def test_a_guest_never_loads_a_vendor_sdk(tmp_path: Path) -> None:
-    async with seat("ann", NewRoom("Standup"), tmp_path / "a") as (ann, _):
+    async with joined("ann", NewRoom("Standup"), tmp_path / "a") as (ann, _):
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-c", GUEST, str(tmp_path / "b"), ann.hosting.address),
             stdout=asyncio.subprocess.PIPE,

@@ -113,8 +113,8 @@ async def test_a_host_whose_log_went_another_way_ends_the_seat_with_what_is_unse
     async with opened() as house:
         await house.server.listen(port=port)
         connector = ws_connector(f"127.0.0.1:{port}")
-        await house.seat("ann", None)
-        ben, ear = await house.seat("ben", None, connector=connector, saved=lambda: "copy-7")
+        await house.joined("ann", None)
+        ben, ear = await house.joined("ben", None, connector=connector, saved=lambda: "copy-7")
         ben.messages.send("only the first host ever knew this")
         await ear.until(lambda: ben.state.exchanges)
         await house.server.close()

@@ -144,8 +144,8 @@ async def test_no_more_may_wait_than_the_room_would_ever_take(tmp_path: Path) ->
 async def test_what_an_earlier_seat_could_not_send_is_sent_by_the_next_in_order() -> None:
     async with opened() as house:
         address = str(await house.server.listen(port=0))
-        ann, heard = await house.seat("ann", None)
-        ben, ear = await house.seat("ben", None, connector=ws_connector(address))
+        ann, heard = await house.joined("ann", None)
+        ben, ear = await house.joined("ben", None, connector=ws_connector(address))
         await house.server.close()
         await ear.until(lambda: ben.connection.state is ConnectionState.RETRYING)
         for number in range(5):
@@ -156,8 +156,10 @@ async def test_what_an_earlier_seat_could_not_send_is_sent_by_the_next_in_order(
             await ben.leave()
         events = house.sink.events
     async with opened(events) as house:
-        ann, heard = await house.seat("ann", None)
-        ben, ear = await house.seat("ben", None, prepare=lambda seat: seat.restore_messages(left))
+        ann, heard = await house.joined("ann", None)
+        ben, ear = await house.joined(
+            "ben", None, prepare=lambda joined: joined.restore_messages(left)
+        )
         ben.messages.send("and one more")
         await heard.until(lambda: len(ann.state.exchanges) == 6)
         await ear.until(lambda: not ben.messages.pending)
@@ -170,8 +172,8 @@ async def test_messages_wait_for_their_files_and_keep_their_order(tmp_path: Path
     first, second = files(2)
     async with opened(files=Store(first, second)) as house:
         shelf = Shelf(tmp_path)
-        ann, ear = await house.seat("ann", None)
-        cleo, other = await house.seat(
+        ann, ear = await house.joined("ann", None)
+        cleo, other = await house.joined(
             "cleo",
             None,
             connector=ws_connector(str(await house.server.listen(port=0))),
@@ -203,11 +205,11 @@ async def test_a_kept_message_is_measured_by_what_this_room_takes(most: int, tak
     """Before the welcome nothing is known of that, and too long a message comes back."""
     kept = PendingMessage("m1", "x" * 20_000, emote=False, at=1.0)
     async with opened(limits=Limits(text_chars=most)) as house:
-        ann, heard = await house.seat("ann", None)
-        ben, ear = await house.seat(
+        ann, heard = await house.joined("ann", None)
+        ben, ear = await house.joined(
             "ben",
             None,
-            prepare=lambda seat: seat.restore_messages([kept]),
+            prepare=lambda joined: joined.restore_messages([kept]),
             connector=await by_socket(house),
         )
         if taken:

@@ -55,7 +55,7 @@ async def test_leaving_does_not_wait_for_an_agent_that_will_not_end(
         return "at last"
 
     async with opened() as house:
-        ann, ear = await house.seat("ann", loader(tmp_path, run=stubborn))
+        ann, ear = await house.joined("ann", loader(tmp_path, run=stubborn))
         ann.messages.send("go")
         await ear.until(lambda: any(e.phase is Phase.WORKING for e in ann.state.exchanges.values()))
         assert ann.state.presence("ann") is Presence.THINKING
@@ -83,9 +83,9 @@ async def test_the_receipt_tells_finished_cancelled_parked_and_left_behind(tmp_p
         return "done"
 
     async with opened() as house:
-        ann, ear = await house.seat("ann", loader(tmp_path, run=run))
+        ann, ear = await house.joined("ann", loader(tmp_path, run=run))
         for guest in ("bob", "cleo", "dan"):
-            person, _ = await house.seat(guest, None)
+            person, _ = await house.joined(guest, None)
             person.messages.send({"bob": "quick", "cleo": "slow", "dan": "stubborn"}[guest])
         ann.messages.send("ask")
         await ear.until(lambda: ann.state.pending_for("ann") and len(working(ann)) == 3)
@@ -120,7 +120,7 @@ async def test_leaving_leaves_a_thread_behind_that_an_agent_waits_for(tmp_path: 
         return "at last"
 
     async with opened() as house:
-        ann, ear = await house.seat("ann", loader(tmp_path, run=blocked))
+        ann, ear = await house.joined("ann", loader(tmp_path, run=blocked))
         ann.messages.send("wait for it")
         await ear.until(lambda: working(ann))
         receipt = await ann.leave(grace=0)
@@ -141,10 +141,10 @@ async def test_what_is_said_while_the_host_suspends_is_answered_when_the_room_is
     port = free_port()
     async with opened() as house:
         connector = ws_connector(str(await house.server.listen(port=port)))
-        ann, ear = await house.seat(
+        ann, ear = await house.joined(
             "ann", loader(tmp_path, run=run), begin_closing=house.server.begin_suspending
         )
-        ben, other = await house.seat("ben", None, connector=connector)
+        ben, other = await house.joined("ben", None, connector=connector)
         ann.messages.send("long")
         await ear.until(lambda: working(ann))
         leaving = asyncio.create_task(ann.leave(grace=DEADLINE))
@@ -161,7 +161,7 @@ async def test_what_is_said_while_the_host_suspends_is_answered_when_the_room_is
         await house.server.close()
         async with opened(house.sink.events) as again:
             await again.server.listen(port=port)
-            await again.seat("ann", loader(tmp_path, run=run))
+            await again.joined("ann", loader(tmp_path, run=run))
             await other.until(
                 lambda: (
                     [e.answer.text for e in ben.state.exchanges.values() if e.answer]
@@ -194,9 +194,9 @@ async def told(person: JoinedRoom, kind: type[RunBody]) -> None:
 def back_with(events: list[Event], left: Sequence[PendingReport]) -> Callable[[JoinedRoom], None]:
     """How a seat is prepared for somebody who comes back with a copy and what it lacks."""
 
-    def prepare(seat: JoinedRoom) -> None:
-        seat.replay(events)
-        seat.restore_reports(left, events)
+    def prepare(joined: JoinedRoom) -> None:
+        joined.replay(events)
+        joined.restore_reports(left, events)
 
     return prepare
 
@@ -207,8 +207,8 @@ async def stranded(
 ) -> AsyncIterator[tuple[list[Event], JoinedRoom, str]]:
     """A room as its host left it while a call of ben's waited, ben at his screen, and the call."""
     async with opened() as house:
-        ann, _ = await house.seat("ann", None)
-        ben, ear = await house.seat(
+        ann, _ = await house.joined("ann", None)
+        ben, ear = await house.joined(
             "ben", loader(folder, run=deleter.run), connector=await by_socket(house)
         )
         ben.messages.send("old.txt")
@@ -234,8 +234,8 @@ async def test_what_was_allowed_while_the_host_was_away_is_not_asked_again(
     assert [type(each.body) for each in left] == [ApprovalResolved, AnswerPosted]
 
     async with opened(events) as house:
-        await house.seat("ann", None)
-        ben, ear = await house.seat(
+        await house.joined("ann", None)
+        ben, ear = await house.joined(
             "ben", loader(tmp_path, run=deleter.run), prepare=back_with(events, left)
         )
         await ear.until(lambda: answers(ben))
@@ -261,8 +261,8 @@ async def test_a_call_that_nobody_answered_before_the_host_was_gone_waits_for_th
     assert [type(each.body) for each in left] == [ApprovalResolved, RunCancelled]
 
     async with opened(events) as house:
-        await house.seat("ann", None)
-        ben, ear = await house.seat(
+        await house.joined("ann", None)
+        ben, ear = await house.joined(
             "ben", loader(tmp_path, run=deleter.run), prepare=back_with(events, left)
         )
         await ear.until(lambda: ben.engine.status.state is EngineState.READY)
@@ -284,8 +284,8 @@ async def test_a_program_that_ended_in_the_middle_leaves_what_it_could_tell(tmp_
         left = ben.reports[:1]
 
     async with opened(events) as house:
-        await house.seat("ann", None)
-        ben, ear = await house.seat(
+        await house.joined("ann", None)
+        ben, ear = await house.joined(
             "ben", loader(tmp_path, run=deleter.run), prepare=back_with(events, left)
         )
         await ear.until(lambda: not ben.state.running)
@@ -316,8 +316,8 @@ async def stranded_again(
         left = ben.reports
 
     async with opened(events) as house:
-        ann, _ = await house.seat("ann", None)
-        ben, ear = await house.seat(
+        ann, _ = await house.joined("ann", None)
+        ben, ear = await house.joined(
             "ben",
             loader(folder, run=deleter.run),
             prepare=back_with(events, left),
@@ -346,8 +346,8 @@ async def test_a_call_is_made_once_however_often_its_run_is_cut_off(tmp_path: Pa
     assert [each.detail for each in receipt.unheard] == ["cancelled"]
 
     async with opened(events) as house:
-        await house.seat("ann", None)
-        ben, ear = await house.seat(
+        await house.joined("ann", None)
+        ben, ear = await house.joined(
             "ben", loader(tmp_path, run=slow.run), prepare=back_with(events, left)
         )
         await ear.until(lambda: ben.engine.status.state is EngineState.READY)
@@ -383,8 +383,8 @@ async def test_a_step_too_large_for_the_host_that_is_there_now_keeps_nobody_out(
         left = ben.reports
 
     async with opened(events, limits=Limits(frame_bytes=16 * 1024)) as house:
-        await house.seat("ann", None)
-        ben, ear = await house.seat(
+        await house.joined("ann", None)
+        ben, ear = await house.joined(
             "ben",
             loader(tmp_path, run=talker.run),
             prepare=back_with(events, left),
@@ -400,12 +400,12 @@ async def test_a_step_too_large_for_the_host_that_is_there_now_keeps_nobody_out(
 async def test_what_became_of_a_message_that_this_log_does_not_have_is_left_out(
     tmp_path: Path,
 ) -> None:
-    def prepare(seat: JoinedRoom) -> None:
-        seat.restore_reports([PendingReport("a", RunCancelled(99, "ben left"))], ())
+    def prepare(joined: JoinedRoom) -> None:
+        joined.restore_reports([PendingReport("a", RunCancelled(99, "ben left"))], ())
 
     async with opened() as house:
-        await house.seat("ann", None)
-        ben, _ = await house.seat("ben", loader(tmp_path), prepare=prepare)
+        await house.joined("ann", None)
+        ben, _ = await house.joined("ben", loader(tmp_path), prepare=prepare)
         assert ben.reports == ()
 
 
@@ -415,8 +415,8 @@ async def test_who_is_back_before_the_host_knows_that_they_were_gone_takes_their
     """The connection from before seems to last; whoever has the copy is the same terminal."""
     deleter = Deleter()
     async with opened() as house:
-        await house.seat("ann", None)
-        ghost, ear = await house.seat(
+        await house.joined("ann", None)
+        ghost, ear = await house.joined(
             "ben", loader(tmp_path / "ghost", run=deleter.run), device="laptop"
         )
         ghost.messages.send("old.txt")
@@ -430,7 +430,7 @@ async def test_who_is_back_before_the_host_knows_that_they_were_gone_takes_their
             ),
         ]
 
-        ben, ear = await house.seat(
+        ben, ear = await house.joined(
             "ben",
             loader(tmp_path / "ben", run=deleter.run),
             prepare=back_with(events, left),

@@ -41,9 +41,9 @@ async def test_a_member_handles_their_own_messages_and_the_host_those_of_guests(
     tmp_path: Path,
 ) -> None:
     async with opened() as house:
-        ann, ear = await house.seat("ann", loader(tmp_path / "ann"))
-        ben, _ = await house.seat("ben", loader(tmp_path / "ben"))
-        cleo, _ = await house.seat("cleo", None)
+        ann, ear = await house.joined("ann", loader(tmp_path / "ann"))
+        ben, _ = await house.joined("ben", loader(tmp_path / "ben"))
+        cleo, _ = await house.joined("cleo", None)
         for person in (ann, ben, cleo):
             person.messages.send(f"from {person.name}")
         await ear.until(
@@ -61,8 +61,8 @@ async def test_a_member_handles_their_own_messages_and_the_host_those_of_guests(
 
 async def test_the_reason_for_silence_reaches_everybody(tmp_path: Path) -> None:
     async with opened() as house:
-        ann, _ = await house.seat("ann", loader(tmp_path / "a", ignore_all))
-        cleo, ear = await house.seat("cleo", None)
+        ann, _ = await house.joined("ann", loader(tmp_path / "a", ignore_all))
+        cleo, ear = await house.joined("cleo", None)
         ann.messages.send("nice weather")
         await ear.until(
             lambda: any(e.phase is Phase.IGNORED for e in cleo.state.exchanges.values())
@@ -74,8 +74,8 @@ async def test_the_reason_for_silence_reaches_everybody(tmp_path: Path) -> None:
 
 async def test_only_the_handler_can_answer_and_the_first_answer_counts(tmp_path: Path) -> None:
     async with opened() as house:
-        ann, ear = await house.seat("ann", loader(tmp_path / "a", run=tool_user))
-        cleo, _ = await house.seat("cleo", None)
+        ann, ear = await house.joined("ann", loader(tmp_path / "a", run=tool_user))
+        cleo, _ = await house.joined("cleo", None)
         cleo.messages.send("old.txt")
         await ear.until(lambda: ann.state.pending_for("ann"))
         (proposal,) = ann.state.pending_for("ann")
@@ -101,8 +101,8 @@ async def test_a_grant_for_the_session_covers_that_tool_for_that_person_only(
     tmp_path: Path,
 ) -> None:
     async with opened() as house:
-        ann, ear = await house.seat("ann", loader(tmp_path / "a", run=tool_user))
-        cleo, _ = await house.seat("cleo", None)
+        ann, ear = await house.joined("ann", loader(tmp_path / "a", run=tool_user))
+        cleo, _ = await house.joined("cleo", None)
         ann.messages.send("one")
         await ear.until(lambda: ann.state.pending_for("ann"))
         ann.approvals.answer(
@@ -131,8 +131,8 @@ async def test_text_in_the_making_reaches_the_others_and_comes_once(tmp_path: Pa
 
     gate = asyncio.Event()
     async with opened() as house:
-        ann, ear = await house.seat("ann", loader(tmp_path / "a", run=slow))
-        _, other = await house.seat("cleo", None)
+        ann, ear = await house.joined("ann", loader(tmp_path / "a", run=slow))
+        _, other = await house.joined("cleo", None)
         ann.messages.send("go")
         await other.until(lambda: other.deltas)
         gate.set()
@@ -143,9 +143,9 @@ async def test_text_in_the_making_reaches_the_others_and_comes_once(tmp_path: Pa
 
 async def test_author_and_handler_may_stop_a_run_and_others_may_not(tmp_path: Path) -> None:
     async with opened() as house:
-        ann, ear = await house.seat("ann", loader(tmp_path / "a", run=tool_user))
-        cleo, _ = await house.seat("cleo", None)
-        dora, _ = await house.seat("dora", None)
+        ann, ear = await house.joined("ann", loader(tmp_path / "a", run=tool_user))
+        cleo, _ = await house.joined("cleo", None)
+        dora, _ = await house.joined("dora", None)
         cleo.messages.send("old.txt")
         await ear.until(lambda: ann.state.pending_for("ann"))
         await ear.until(lambda: dora.state.running and cleo.state.running)
@@ -161,7 +161,7 @@ async def test_an_engine_that_can_not_be_loaded_fails_loudly(tmp_path: Path) -> 
         raise GenieError("the model has no key")
 
     async with opened() as house:
-        ann, ear = await house.seat("ann", broken)
+        ann, ear = await house.joined("ann", broken)
         await ear.until(lambda: ann.engine.status.state is EngineState.FAILED)
         assert "the model has no key" in ear.notices
         ann.messages.send("anybody there?")
@@ -182,7 +182,7 @@ async def test_an_engine_that_could_not_be_loaded_is_loaded_again_with_another_m
         return loader(tmp_path) if model == "other" else broken
 
     async with opened() as house:
-        ann, ear = await house.seat("ann", broken, reload=reload)
+        ann, ear = await house.joined("ann", broken, reload=reload)
         await ear.until(lambda: ann.engine.status.state is EngineState.FAILED)
         with pytest.raises(NoEngine, match="the model has no key"):
             await ann.engine.use_model("nonsense")
@@ -196,7 +196,7 @@ async def test_an_engine_that_could_not_be_loaded_is_loaded_again_with_another_m
 
 async def suspended_with_a_question_open(folder: Path) -> list[Event]:
     async with opened() as house:
-        ann, ear = await house.seat("ann", loader(folder, run=tool_user))
+        ann, ear = await house.joined("ann", loader(folder, run=tool_user))
         ann.messages.send("old.txt")
         await ear.until(lambda: ann.state.pending_for("ann"))
         await ann.leave("enough for today")
@@ -215,7 +215,7 @@ async def test_a_parked_call_that_is_allowed_is_made_once_without_asking_again(
 ) -> None:
     events = await suspended_with_a_question_open(tmp_path)
     async with opened(events) as house:
-        ann, ear = await house.seat("ann", loader(tmp_path, run=tool_user))
+        ann, ear = await house.joined("ann", loader(tmp_path, run=tool_user))
         await ear.until(lambda: ann.engine.status.state is EngineState.READY)
         (proposal,) = ann.state.parked_for("ann")
         assert ann.approvals.answer(proposal.id, Answer(allow=True))
@@ -235,7 +235,7 @@ async def test_without_an_engine_no_answer_is_taken(tmp_path: Path) -> None:
 
     events = await suspended_with_a_question_open(tmp_path)
     async with opened(events) as house:
-        ann, ear = await house.seat("ann", never)
+        ann, ear = await house.joined("ann", never)
         await ear.until(lambda: ann.state.parked_for("ann"))
         (proposal,) = ann.state.parked_for("ann")
         assert not ann.approvals.answer(proposal.id, Answer(allow=True))
@@ -248,7 +248,7 @@ async def test_consent_for_a_parked_call_covers_no_other_call(tmp_path: Path) ->
 
     events = await suspended_with_a_question_open(tmp_path)
     async with opened(events) as house:
-        ann, ear = await house.seat("ann", loader(tmp_path, run=changed_mind))
+        ann, ear = await house.joined("ann", loader(tmp_path, run=changed_mind))
         await ear.until(lambda: ann.engine.status.state is EngineState.READY)
         ann.approvals.answer(ann.state.parked_for("ann")[0].id, Answer(allow=True))
         await ear.until(lambda: ann.state.pending_for("ann"))
@@ -263,12 +263,12 @@ async def test_a_run_that_died_with_its_process_is_reported_and_its_question_par
     tmp_path: Path,
 ) -> None:
     async with opened() as house:
-        ann, ear = await house.seat("ann", loader(tmp_path, run=tool_user))
+        ann, ear = await house.joined("ann", loader(tmp_path, run=tool_user))
         ann.messages.send("old.txt")
         await ear.until(lambda: ann.state.pending_for("ann"))
         crashed = list(house.sink.events)
     async with opened(crashed) as house:
-        ann, ear = await house.seat("ann", loader(tmp_path / "other", run=tool_user))
+        ann, ear = await house.joined("ann", loader(tmp_path / "other", run=tool_user))
         await ear.until(lambda: any(isinstance(e.body, RunFailed) for e in ear.events))
         (exchange,) = ann.state.exchanges.values()
         assert exchange.phase is Phase.FAILED
@@ -285,10 +285,10 @@ async def test_an_engine_that_comes_late_knows_what_was_said_before(tmp_path: Pa
         return Response(Decision.IGNORE, reason="listening")
 
     async with opened() as house:
-        ann, ear = await house.seat("ann", loader(tmp_path / "a"))
+        ann, ear = await house.joined("ann", loader(tmp_path / "a"))
         ann.messages.send("first")
         await ear.until(lambda: any(e.answer for e in ann.state.exchanges.values()))
-        ben, other = await house.seat("ben", loader(tmp_path / "b", decide))
+        ben, other = await house.joined("ben", loader(tmp_path / "b", decide))
         await other.until(lambda: ben.engine.status.state is EngineState.READY)
         ben.messages.send("second")
         await other.until(lambda: seen)
@@ -305,7 +305,7 @@ async def test_after_a_restart_nothing_is_remembered_twice(tmp_path: Path) -> No
     events: list[Event] = []
     for text in ("one", "two", "three"):
         async with opened(events) as house:
-            ann, ear = await house.seat("ann", loader(tmp_path, decide))
+            ann, ear = await house.joined("ann", loader(tmp_path, decide))
             answered = len([e for e in events if isinstance(e.body, MessagePosted)]) + 1
             ann.messages.send(text)
             await ear.until(
@@ -322,8 +322,8 @@ async def test_a_blank_answer_harms_nobody(tmp_path: Path, text: str) -> None:
         return text
 
     async with opened() as house:
-        ann, ear = await house.seat("ann", loader(tmp_path / "a"))
-        ben, other = await house.seat("ben", loader(tmp_path / "b", run=blank))
+        ann, ear = await house.joined("ann", loader(tmp_path / "a"))
+        ben, other = await house.joined("ben", loader(tmp_path / "b", run=blank))
         await other.until(lambda: ben.engine.status.state is EngineState.READY)
         ben.messages.send("say nothing")
         await ear.until(lambda: any(e.phase is Phase.FAILED for e in ann.state.exchanges.values()))
@@ -342,9 +342,9 @@ async def test_every_message_that_came_while_the_engine_was_loading_is_handled(
         return await loader(tmp_path, ignore_all)()
 
     async with opened() as house:
-        ann, ear = await house.seat("ann", late)
+        ann, ear = await house.joined("ann", late)
         # More than are told as context, by several so that nobody is too fast.
-        guests = [(await house.seat(f"guest{number}", None))[0] for number in range(15)]
+        guests = [(await house.joined(f"guest{number}", None))[0] for number in range(15)]
         for guest in guests:
             for number in range(15):
                 guest.messages.send(f"{guest.name} {number}")
@@ -364,7 +364,7 @@ async def test_a_call_that_nobody_can_see_is_denied_and_the_agent_goes_on(tmp_pa
         return f"{bool(verdict)}: {verdict.reason}"
 
     async with opened() as house:
-        ann, ear = await house.seat("ann", loader(tmp_path, run=shy))
+        ann, ear = await house.joined("ann", loader(tmp_path, run=shy))
         ann.messages.send("go")
         await ear.until(lambda: any(e.answer for e in ann.state.exchanges.values()))
         (exchange,) = ann.state.exchanges.values()
@@ -381,8 +381,8 @@ async def test_leaving_before_the_engine_came_ends_what_waited_for_it(tmp_path: 
         raise AssertionError("nobody sets it")
 
     async with opened() as house:
-        ann, ear = await house.seat("ann", loader(tmp_path))
-        ben, other = await house.seat("ben", never)
+        ann, ear = await house.joined("ann", loader(tmp_path))
+        ben, other = await house.joined("ben", never)
         ben.messages.send("hello?")
         await other.until(lambda: ben.state.running)
         await ben.leave()
@@ -403,7 +403,7 @@ async def test_a_step_of_leaving_that_fails_does_not_keep_the_others_from_being_
         return replace(engine, aclose=fail)
 
     async with opened() as house:
-        ann, ear = await house.seat("ann", broken_store)
+        ann, ear = await house.joined("ann", broken_store)
         await ear.until(lambda: ann.engine.status.state is EngineState.READY)
         with suppress(LeftInDisorder):
             await ann.leave()
@@ -413,8 +413,8 @@ async def test_a_step_of_leaving_that_fails_does_not_keep_the_others_from_being_
 
 async def test_messages_that_never_arrived_are_not_passed_over_in_silence(tmp_path: Path) -> None:
     async with opened() as house:
-        await house.seat("ann", loader(tmp_path))
-        ben, ear = await house.seat("ben", None)
+        await house.joined("ann", loader(tmp_path))
+        ben, ear = await house.joined("ben", None)
         await house.server.close()
         await ear.until(lambda: ben.connection.state is ConnectionState.RETRYING)
         ben.messages.send("is anybody there?")
@@ -428,7 +428,7 @@ async def test_whoever_is_kept_out_leaves_nothing_behind_that_runs(tmp_path: Pat
         files = FileSync(BlobStore(tmp_path / "blobs"))
         nowhere = ws_connector(f"127.0.0.1:{free_port()}")
         with pytest.raises(Unreachable):
-            await house.seat("ben", None, connector=nowhere, library=files)
+            await house.joined("ben", None, connector=nowhere, library=files)
         assert running() == before
 
 
@@ -438,8 +438,8 @@ def running() -> set[asyncio.Task[object]]:
 
 async def test_a_grant_ends_when_whoever_it_is_for_leaves(tmp_path: Path) -> None:
     async with opened() as house:
-        ann, ear = await house.seat("ann", loader(tmp_path, run=tool_user))
-        ben, _ = await house.seat("ben", None)
+        ann, ear = await house.joined("ann", loader(tmp_path, run=tool_user))
+        ben, _ = await house.joined("ben", None)
         ben.messages.send("one")
         await ear.until(lambda: ann.state.pending_for("ann"))
         ann.approvals.answer(
@@ -447,6 +447,6 @@ async def test_a_grant_ends_when_whoever_it_is_for_leaves(tmp_path: Path) -> Non
         )
         await ear.until(lambda: ann.state.exchanges and not ann.state.running)
         await ben.leave()
-        again, _ = await house.seat("ben", None)
+        again, _ = await house.joined("ben", None)
         again.messages.send("two")
         await ear.until(lambda: ann.state.pending_for("ann"))

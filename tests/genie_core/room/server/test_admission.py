@@ -188,7 +188,7 @@ def test_the_hosts_key_opens_the_hosts_seat_at_another_terminal() -> None:
 
 def test_a_name_belongs_to_the_first_key_also_in_the_next_process() -> None:
     first = Bench()
-    first.lose(first.seat("alice"))
+    first.lose(first.joined("alice"))
     again = Bench(first.written)
     for name in ("alice", "ALICE", "Álice"):
         for bench in (first, again):
@@ -196,13 +196,13 @@ def test_a_name_belongs_to_the_first_key_also_in_the_next_process() -> None:
             refusal = only_refusal(answers)
             assert (refusal.code, refusal.final) == ("name_taken", True)
             assert "key" in refusal.text
-    again.seat("alice")
+    again.joined("alice")
     assert again.room.state.people["alice"].present
 
 
 def test_a_key_goes_by_one_name() -> None:
     bench = Bench()
-    bench.lose(bench.seat("alice"))
+    bench.lose(bench.joined("alice"))
     _, answers = bench.meet("zoe", by=identity("alice"))
     refusal = only_refusal(answers)
     assert refusal.code == "name_taken"
@@ -211,7 +211,7 @@ def test_a_key_goes_by_one_name() -> None:
 
 def test_the_room_keeps_to_the_first_spelling() -> None:
     bench = Bench()
-    bench.lose(bench.seat("Zoë", by=identity("zoe")))
+    bench.lose(bench.joined("Zoë", by=identity("zoe")))
     _, (welcome, *_) = bench.meet("zoe")
     assert isinstance(welcome, Welcome)
     assert welcome.name == "Zoë"
@@ -223,7 +223,7 @@ def test_the_room_keeps_to_the_first_spelling() -> None:
 
 def test_two_terminals_of_one_person_both_get_everything() -> None:
     bench = Bench()
-    one, two = bench.seat("alice"), bench.seat("alice", device="d2")
+    one, two = bench.joined("alice"), bench.joined("alice", device="d2")
     bench.pull(one)
     bench.send(one, PostMessage("1", "from here"))
     bench.send(two, PostMessage("2", "from there"))
@@ -239,9 +239,9 @@ def test_two_terminals_of_one_person_both_get_everything() -> None:
 
 def test_the_same_device_replaces_its_connection_and_no_other() -> None:
     bench = Bench()
-    one, two = bench.seat("alice"), bench.seat("alice", device="d2")
+    one, two = bench.joined("alice"), bench.joined("alice", device="d2")
     head = bench.room.state.head
-    bench.seat("alice", since=head)
+    bench.joined("alice", since=head)
     assert only_refusal(bench.pull(one)).code == "replaced"
     assert refusals(bench.pull(two)) == []
     bench.send(one, PostMessage("1", "from a connection that is over"))
@@ -252,7 +252,7 @@ def test_the_same_device_replaces_its_connection_and_no_other() -> None:
 
 def test_terminals_without_a_device_leave_without_the_others() -> None:
     bench = Bench()
-    plain, other = bench.seat("alice", device=""), bench.seat("alice", device="d2", engine=True)
+    plain, other = bench.joined("alice", device=""), bench.joined("alice", device="d2", engine=True)
     bench.lose(plain)
     assert list(bench.room.state.people["alice"].terminals) == ["d2"]
     bench.say(other)
@@ -261,17 +261,17 @@ def test_terminals_without_a_device_leave_without_the_others() -> None:
 
 def test_a_person_has_so_many_terminals_and_no_more() -> None:
     bench = Bench(limits=Limits(terminals=2))
-    bench.seat("alice")
-    bench.seat("alice", device="d2")
+    bench.joined("alice")
+    bench.joined("alice", device="d2")
     _, answers = bench.meet("alice", device="d3")
     assert only_refusal(answers).code == "room_full"
-    bench.seat("alice", device="d2")
+    bench.joined("alice", device="d2")
 
 
 def test_a_second_terminal_without_an_engine_makes_nobody_a_guest() -> None:
     bench = Bench()
     bench.join_host()
-    first = bench.seat("alice", engine=True)
+    first = bench.joined("alice", engine=True)
     second, (welcome, *_) = bench.meet("alice", device="d2")
     assert isinstance(welcome, Welcome)
     assert welcome.role == "member"
@@ -317,11 +317,11 @@ def test_whoever_was_here_needs_no_invite_even_from_elsewhere() -> None:
     passes = InviteTokens()
     open_ = passes.issue(0.0)
     first = Bench(passes=passes)
-    first.lose(first.seat("alice", source=LAN, ticket=ticket_of(open_)))
+    first.lose(first.joined("alice", source=LAN, ticket=ticket_of(open_)))
     passes.renew(0.0)
     again = Bench(first.written, passes=passes)
-    again.lose(again.seat("alice", source="198.51.100.1"))
-    again.seat("alice", source=LAN, ticket=ticket_of(open_))  # the old invite does no harm
+    again.lose(again.joined("alice", source="198.51.100.1"))
+    again.joined("alice", source=LAN, ticket=ticket_of(open_))  # the old invite does no harm
     assert again.room.admission.passes_used == 0
 
 
@@ -358,23 +358,23 @@ def test_a_single_use_invite_lets_one_person_in() -> None:
     passes = InviteTokens()
     ticket = ticket_of(passes.issue(0.0, uses=1))
     bench = Bench(passes=passes)
-    alice = bench.seat("alice", source=LAN, ticket=ticket)
+    alice = bench.joined("alice", source=LAN, ticket=ticket)
     _, answers = bench.meet("bob", source=LAN, ticket=ticket)
     assert only_refusal(answers).code == "no_invite"
     bench.lose(alice)
-    bench.seat("alice", source=LAN, ticket=ticket)
+    bench.joined("alice", source=LAN, ticket=ticket)
 
 
 def test_an_invite_is_not_used_up_by_who_is_turned_away() -> None:
     passes = InviteTokens()
     ticket = ticket_of(passes.issue(0.0, uses=1))
     bench = Bench(passes=passes)
-    bench.seat("alice")
+    bench.joined("alice")
     _, answers = bench.meet("alice", by=identity("bob"), source=LAN, ticket=ticket)
     assert only_refusal(answers).code == "name_taken"
     _, answers = bench.meet("carol", source=LAN, ticket=ticket, since=99)
     assert only_refusal(answers).code == "diverged"
-    bench.seat("bob", source=LAN, ticket=ticket)
+    bench.joined("bob", source=LAN, ticket=ticket)
 
 
 # -- knocking
@@ -440,8 +440,8 @@ def test_known_people_and_the_host_do_not_knock() -> None:
     peer, _ = bench.meet("alice")
     bench.send(host, AnswerJoinRequest(peer.id, allow=True))
     bench.lose(peer)
-    bench.seat("alice", device="d2")
-    bench.seat("hana", source=LAN)
+    bench.joined("alice", device="d2")
+    bench.joined("hana", source=LAN)
 
 
 def test_nobody_else_answers_a_knock() -> None:
@@ -601,7 +601,7 @@ def test_with_ask_an_invite_is_still_needed() -> None:
 def test_who_is_banned_stays_out_under_any_name_and_after_a_restart() -> None:
     bench = Bench(key=HANA)
     host = bench.join_host()
-    bench.seat("alice")
+    bench.joined("alice")
     bench.send(host, Moderate("ban", "alice"))
     for each in (bench, Bench(bench.written, key=HANA)):
         for name, by in (("alice", "alice"), ("zoe", "alice"), ("ALICE", "mallory")):
@@ -611,8 +611,8 @@ def test_who_is_banned_stays_out_under_any_name_and_after_a_restart() -> None:
 
 def test_a_full_room_is_full_for_people_not_for_terminals() -> None:
     bench = Bench(limits=Limits(members=1, joins=ROOMY.joins))
-    bench.seat("alice")
-    bench.seat("alice", device="d2")
+    bench.joined("alice")
+    bench.joined("alice", device="d2")
     _, answers = bench.meet("bob")
     assert only_refusal(answers).code == "room_full"
 
@@ -634,7 +634,7 @@ def test_who_may_not_come_in_uses_up_nothing_and_members_have_a_share_of_their_o
         peer, _ = bench.meet("stranger", ticket=ticket, source=f"fd00::bad:{n:x}")
         bench.send(peer, Bye())
     for name in names:  # 46 who were here before, all at once and from anywhere
-        bench.seat(name, source="fd00::bad:0")
+        bench.joined(name, source="fd00::bad:0")
 
 
 @pytest.mark.parametrize(
@@ -642,7 +642,7 @@ def test_who_may_not_come_in_uses_up_nothing_and_members_have_a_share_of_their_o
 )
 def test_nobody_new_takes_a_name_that_reads_like_that_of_another(name: str) -> None:
     bench = Bench()
-    bench.lose(bench.seat("alice"))
+    bench.lose(bench.joined("alice"))
     refusal = only_refusal(bench.meet(name)[1])
     assert refusal.code == "name_taken"
     assert "looks like" in refusal.text
@@ -657,10 +657,10 @@ def test_two_who_have_such_names_already_both_come_back_and_open_the_room(
         before.setattr("genie_core.room.server.admission.skeletons", lambda name: frozenset({name}))
         bench = Bench()
         for name in ("bob", "b0b", "\u0251nn", "ann"):
-            bench.seat(name)
+            bench.joined(name)
     again = Bench(bench.written)
     for name in ("b0b", "bob", "ann", "\u0251nn"):
-        again.seat(name)
+        again.joined(name)
     assert only_refusal(again.meet("B0b", by=identity("stranger"))[1]).code == "name_taken"
     b0b = Bench(bench.written, host="b0b", key=identity("b0b").key)
-    b0b.seat("bob")
+    b0b.joined("bob")

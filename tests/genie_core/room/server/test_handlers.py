@@ -61,9 +61,9 @@ class Desk(Bench):
     def __init__(self, limits: Limits = ROOMY) -> None:
         super().__init__(limits=limits, files={FILE.digest: FILE})
         self.host = self.join_host()  # type: ignore[assignment]
-        self.one = self.seat("alice", engine=True)
-        self.two = self.seat("alice", engine=True, device="d2")
-        self.bob = self.seat("bob")
+        self.one = self.joined("alice", engine=True)
+        self.two = self.joined("alice", engine=True, device="d2")
+        self.bob = self.joined("bob")
 
     def question(self, peer: Peer, id_: str = "1") -> int:
         seq = self.say(peer, "do something", id_)
@@ -139,7 +139,7 @@ def test_a_quoted_moment_that_no_calendar_shows_is_left_out(desk: Desk, at: floa
 
 
 def test_the_terminal_where_it_was_said_answers_or_else_another_with_an_engine(desk: Desk) -> None:
-    plain = desk.seat("alice", device="d3")
+    plain = desk.joined("alice", device="d3")
     for n, peer in enumerate((desk.one, desk.two, plain)):
         desk.question(peer, str(n))
     assert [body.device for body in desk.bodies(MessagePosted)] == ["d1", "d2", "d1"]
@@ -337,7 +337,7 @@ def test_what_changes_nothing_is_charged_and_who_insists_is_dropped_for_a_while(
     desk.say(desk.bob, "the others go on", "b1")
     assert desk.bodies(MessagePosted)[-1].text == "the others go on"
     desk.now += 3
-    desk.seat("alice", engine=True)
+    desk.joined("alice", engine=True)
 
 
 @pytest.mark.parametrize("text", ["\u200b\u200d", "\u2060 \ufeff", "\u0301", "\u3164"])

@@ -51,8 +51,8 @@ class Meeting(Bench):
     def __init__(self) -> None:
         super().__init__(key=HANA)
         self.hana = self.join_host()
-        self.alice = self.seat("alice", engine=True)
-        self.bob = self.seat("bob")
+        self.alice = self.joined("alice", engine=True)
+        self.bob = self.joined("bob")
         for peer in (self.hana, self.alice, self.bob):
             self.pull(peer)
 
@@ -102,7 +102,7 @@ def test_only_the_host_has_authority(meeting: Meeting, frame: ClientFrame) -> No
 
 
 def test_the_hosts_other_terminal_has_it_too(meeting: Meeting) -> None:
-    other = meeting.seat("hana", device="d2", source=LAN)
+    other = meeting.joined("hana", device="d2", source=LAN)
     assert refusals(meeting.tell(other, Moderate("mute", "bob"))) == []
     assert meeting.room.state.people["bob"].muted
 
@@ -152,7 +152,7 @@ def test_the_host_has_a_pace_too() -> None:
 
 
 def test_who_is_kicked_gets_the_log_up_to_that_and_a_farewell(meeting: Meeting) -> None:
-    second = meeting.seat("bob", device="d2")
+    second = meeting.joined("bob", device="d2")
     meeting.send(meeting.hana, Moderate("kick", "BOB", reason="be\ud800 nice" + "!" * 999))
     meeting.say(meeting.alice, "he is gone")
     for peer in (meeting.bob, second):
@@ -187,7 +187,7 @@ def test_who_is_put_out_is_gone_at_once_whether_they_read_it_or_not(meeting: Mee
 
 def test_the_kicked_may_return(meeting: Meeting) -> None:
     meeting.act("kick", "bob")
-    meeting.seat("bob")
+    meeting.joined("bob")
     assert only_refusal(meeting.pull(meeting.bob)).code == "kicked"
     assert meeting.room.state.people["bob"].present
 
@@ -200,7 +200,7 @@ def test_the_banned_may_not_until_they_are_pardoned(meeting: Meeting) -> None:
     host = again.join_host()
     assert "banned already" in only_refusal(again.tell(host, Moderate("ban", "bob"))).text
     again.send(host, Moderate("pardon", "bob"))
-    again.seat("bob")
+    again.joined("bob")
 
 
 def test_who_is_away_can_be_banned(meeting: Meeting) -> None:
@@ -215,7 +215,7 @@ def test_a_name_without_a_key_can_be_banned() -> None:
     bench.join("bob")
     bench.send(host, Moderate("ban", "bob"))
     assert only_refusal(bench.meet("bob")[1]).code == "banned"
-    bench.seat("carol")
+    bench.joined("carol")
 
 
 # -- silence and roles
@@ -228,7 +228,7 @@ def test_the_muted_say_nothing_until_they_may_again(meeting: Meeting) -> None:
     meeting.send(meeting.bob, Typing())
     assert meeting.pull(meeting.alice) == []
     again = meeting.reopened()
-    bob = again.seat("bob")
+    bob = again.joined("bob")
     assert again.room.state.people["bob"].muted
     refusal = only_refusal(again.tell(bob, PostMessage("1", "hi")))
     assert (refusal.code, refusal.ref) == ("muted", "1")
@@ -253,7 +253,7 @@ def test_observers_read_and_do_no_more(meeting: Meeting) -> None:
     seen = [event.body for event in events_in(meeting.pull(meeting.alice))]
     assert isinstance(seen[-1], MessagePosted)
     again = meeting.reopened()
-    alice = again.seat("alice", engine=True)
+    alice = again.joined("alice", engine=True)
     assert again.bodies(MemberJoined)[-1].role == "observer"
     assert only_refusal(again.tell(alice, PostMessage("1", "hi"))).code == "not_allowed"
 
@@ -291,7 +291,7 @@ def test_sharing_is_recorded_when_it_changes(meeting: Meeting) -> None:
 
 
 def test_a_room_is_handed_over_to_whoever_is_willing(meeting: Meeting) -> None:
-    second = meeting.seat("alice", device="d2")
+    second = meeting.joined("alice", device="d2")
     meeting.pull(second)
     meeting.send(meeting.hana, OfferHosting("Alice"))
     for peer in (meeting.alice, second):
@@ -317,9 +317,9 @@ def test_a_room_is_not_handed_over_without_a_word(meeting: Meeting) -> None:
 @pytest.mark.parametrize("name", ["hana", "bob", "carol", "dora", "eric"])
 def test_some_can_not_be_asked_to_host(meeting: Meeting, name: str) -> None:
     """The host, a guest, somebody who is gone, and whom nobody would follow."""
-    meeting.lose(meeting.seat("carol", engine=True))
-    meeting.seat("dora", engine=True)
-    meeting.seat("eric", engine=True)
+    meeting.lose(meeting.joined("carol", engine=True))
+    meeting.joined("dora", engine=True)
+    meeting.joined("eric", engine=True)
     meeting.act("mute", "dora")
     meeting.act("role", "eric", "observer")
     meeting.pull(meeting.hana)
@@ -418,7 +418,7 @@ def test_who_was_muted_can_speak_in_a_room_of_their_own(meeting: Meeting) -> Non
     alice = own.join_host()
     own.say(alice, "I host now")
     assert own.bodies()[-1].text == "I host now"
-    old = own.seat("hana", source=LAN)
+    old = own.joined("hana", source=LAN)
     assert only_refusal(own.tell(old, Moderate("kick", "alice"))).code == "not_allowed"
 
 
@@ -484,14 +484,14 @@ def test_who_may_not_write_does_not_do_it_by_label_preferences_or_reasons_to_lea
     for frame in (SetEngine("READ THIS"), SetPreferences("READ THIS")):
         assert only_refusal(meeting.tell(meeting.alice, frame)).code == "not_allowed"
     meeting.send(meeting.alice, Bye("READ THIS"))
-    again = meeting.seat("alice", engine=True, agent="READ THIS", preferences="READ THIS")
+    again = meeting.joined("alice", engine=True, agent="READ THIS", preferences="READ THIS")
     meeting.room.reject(again, "malformed", "READ THIS", meeting.now)
-    once_more = meeting.seat("alice", engine=True)
+    once_more = meeting.joined("alice", engine=True)
     meeting.room.disconnect(once_more, "READ THIS", meeting.now)
     meeting.commit()
     assert "READ THIS" not in repr(meeting.written)
     meeting.send(meeting.hana, Moderate("unmute" if how == "mute" else "role", "alice", "member"))
-    alice = meeting.seat("alice", engine=True, agent="small", preferences="in short")
+    alice = meeting.joined("alice", engine=True, agent="small", preferences="in short")
     meeting.send(alice, Bye("lunch"))
     assert meeting.bodies(MemberJoined)[-1].agent == "small"
     assert meeting.bodies(MemberLeft)[-1].reason == "lunch"
@@ -500,5 +500,5 @@ def test_who_may_not_write_does_not_do_it_by_label_preferences_or_reasons_to_lea
 def test_what_somebody_prefers_stays_when_they_are_muted_and_come_back(meeting: Meeting) -> None:
     meeting.send(meeting.alice, SetPreferences("in short"), Bye())
     meeting.act("mute", "alice")
-    meeting.seat("alice", engine=True, preferences="at length")
+    meeting.joined("alice", engine=True, preferences="at length")
     assert meeting.room.state.preferences["alice"] == "in short"

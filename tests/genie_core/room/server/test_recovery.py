@@ -47,7 +47,7 @@ class Estate:
     def __init__(self, limits: Limits = ROOMY) -> None:
         first = Bench(key=identity("hana").key)
         hana = first.join_host(engine=False)
-        bob = first.seat("bob")
+        bob = first.joined("bob")
         self.early = first.say(hana, "early", "h1")
         common = list(first.written)
         self.late = first.say(bob, "late", "b1")
@@ -55,7 +55,7 @@ class Estate:
         self.lost = first.written[len(common) :]
         self.bench = Bench(common, host="alice", key=identity("alice").key, limits=limits)
         self.alice = self.bench.join_host()
-        self.bob = self.bench.seat("bob")
+        self.bob = self.bench.joined("bob")
 
     @property
     def state(self) -> RoomState:
@@ -88,13 +88,13 @@ def test_what_the_new_host_lacks_is_appended_as_their_word(estate: Estate) -> No
 
 
 def test_each_event_is_recovered_once_whoever_brings_it(estate: Estate) -> None:
-    carol = estate.bench.seat("carol")
+    carol = estate.bench.joined("carol")
     lost = [*estate.lost, estate.event(AnswerPosted(estate.late, "here"))]
     for peer in (estate.bob, estate.bob, carol):
         assert estate.bequeath(*lost, by=peer) == [EventsRecovered(90)]
     assert estate.recovered() == lost
     again = Bench(estate.bench.written, host="alice", key=identity("alice").key)
-    answers = answers_in(again.tell(again.seat("carol"), RecoverEvents(tuple(lost))))
+    answers = answers_in(again.tell(again.joined("carol"), RecoverEvents(tuple(lost))))
     assert answers == [EventsRecovered(90)]
     assert again.bodies(RecoveredEvent) == estate.bench.bodies(RecoveredEvent)
 
@@ -103,7 +103,7 @@ def test_two_copies_may_differ_and_both_are_kept(estate: Estate) -> None:
     seq = estate.lost[0].seq
     other = Event(seq, 5.0, "carol", MessagePosted("c1", "in my copy this was said"))
     estate.bequeath(estate.lost[0])
-    estate.bequeath(other, by=estate.bench.seat("carol"))
+    estate.bequeath(other, by=estate.bench.joined("carol"))
     assert estate.recovered() == [estate.lost[0], other]
 
 
@@ -123,12 +123,12 @@ def test_a_message_that_was_sent_again_meanwhile_is_not_recovered_as_well(estate
 
 
 def test_a_message_that_was_recovered_is_not_said_again(estate: Estate) -> None:
-    estate.bequeath(*estate.lost, by=estate.bench.seat("carol"))
+    estate.bequeath(*estate.lost, by=estate.bench.joined("carol"))
     head = estate.state.head
     assert refusals(estate.bench.tell(estate.bob, PostMessage("b1", "late"))) == []
     assert estate.state.head == head
     again = Bench(estate.bench.written, host="alice", key=identity("alice").key)
-    bob = again.seat("bob", since=again.room.state.head)
+    bob = again.joined("bob", since=again.room.state.head)
     head = again.room.state.head
     again.send(bob, PostMessage("b1", "late"))
     assert again.room.state.head == head
@@ -136,7 +136,7 @@ def test_a_message_that_was_recovered_is_not_said_again(estate: Estate) -> None:
 
 def test_there_is_nothing_to_recover_where_the_host_never_changed() -> None:
     bench = Bench(key=identity("hana").key)
-    bob = bench.seat("bob")
+    bob = bench.joined("bob")
     events = (Event(9, 1.0, "hana", MessagePosted("x", "words in her mouth")),)
     refusal = only_refusal(bench.tell(bob, RecoverEvents(events)))
     assert (refusal.code, refusal.ref) == ("malformed", BEQUEST_REF)
@@ -205,8 +205,8 @@ def test_numbers_without_end_do_no_harm(estate: Estate) -> None:
 def test_observers_the_muted_and_who_has_no_key_add_nothing(estate: Estate) -> None:
     bench = estate.bench
     nobody = bench.join("dave")
-    carol = bench.seat("carol")
-    zoe = bench.seat("Zoe")
+    carol = bench.joined("carol")
+    zoe = bench.joined("Zoe")
     bench.send(estate.alice, Moderate("role", "carol", "observer"), Moderate("mute", "bob"))
     bench.send(estate.alice, Moderate("mute", "zoe"))
     for peer in (nobody, carol, zoe, estate.bob):
@@ -264,7 +264,7 @@ def test_what_the_log_has_on_disk_only_is_not_recovered(estate: Estate) -> None:
         base.apply(event)
     shelf = Shelf(written)
     bench = Bench([], host="alice", key=identity("alice").key, base=base, disk=shelf)
-    bob = bench.seat("bob")
+    bob = bench.joined("bob")
     shelf.broken = True
     refusal = only_refusal(answers_in(bench.tell(bob, RecoverEvents(tuple(known)))))
     assert (refusal.code, refusal.ref) == ("disk", BEQUEST_REF)
@@ -300,7 +300,7 @@ def test_a_recovered_answer_to_what_both_logs_have_says_who_vouches(estate: Esta
 
 
 def test_a_number_of_the_other_log_means_nothing_here(estate: Estate) -> None:
-    new = estate.bench.say(estate.bench.seat("carol"), "new", "c1")
+    new = estate.bench.say(estate.bench.joined("carol"), "new", "c1")
     estate.bequeath(estate.event(AnswerPosted(new, "to something else"), seq=new + 1))
     assert estate.state.exchanges[new].answer is None
     assert len(estate.recovered()) == 1
@@ -311,7 +311,7 @@ def test_a_run_that_goes_on_is_not_answered_by_the_past(estate: Estate) -> None:
     seq = bench.say(estate.alice, "q", "a1")
     assert seq in estate.state.running
     again = Bench(bench.written, host="alice", key=identity("alice").key)
-    bob = again.seat("bob")
+    bob = again.joined("bob")
     again.send(bob, RecoverEvents((Event(99, 1.0, "hana", AnswerPosted(seq, "from nowhere")),)))
     assert again.room.state.exchanges[seq].answer is None
 
@@ -327,11 +327,11 @@ def test_nobody_has_to_work_on_what_was_recovered(estate: Estate) -> None:
 
 
 def test_whom_a_former_host_has_banned_stays_banned_if_they_bring_that(estate: Estate) -> None:
-    estate.bench.seat("cleo")
+    estate.bench.joined("cleo")
     ban = estate.event(MemberModerated("ban", "cleo"), by="hana")
     estate.bequeath(ban)  # bob says that hana did
     assert "cleo" not in estate.state.banned
-    hana = estate.bench.seat("hana")
+    hana = estate.bench.joined("hana")
     own = estate.event(MemberModerated("ban", "cleo"), by="hana", seq=91)
     others = [
         MemberModerated("ban", "alice"),
@@ -346,7 +346,7 @@ def test_whom_a_former_host_has_banned_stays_banned_if_they_bring_that(estate: E
 
 
 def test_a_former_host_makes_nobody_a_host(estate: Estate) -> None:
-    hana = estate.bench.seat("hana")
+    hana = estate.bench.joined("hana")
     own = estate.event(MemberModerated("role", "bob", "host"), by="hana")
     assert only_refusal(estate.bequeath(own, by=hana)).code == "malformed"
     assert "bob" not in estate.state.roles
@@ -360,9 +360,9 @@ def test_whoever_runs_a_message_may_end_it_with_the_answer_it_had() -> None:
     again = Bench(common, host="alice", key=identity("alice").key)
     assert seq in again.room.state.running
     answered = Event(seq + 1, 1.0, "hana", AnswerPosted(seq, "it was this"))
-    again.send(again.seat("bob"), RecoverEvents((answered,)))
+    again.send(again.joined("bob"), RecoverEvents((answered,)))
     assert seq in again.room.state.running  # bob's word does not end what hana runs
-    again.send(again.seat("hana", engine=True), RecoverEvents((replace(answered, at=2.0),)))
+    again.send(again.joined("hana", engine=True), RecoverEvents((replace(answered, at=2.0),)))
     exchange = again.room.state.exchanges[seq]
     assert exchange.answer == answered.body
     assert seq not in again.room.state.running

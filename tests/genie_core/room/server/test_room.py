@@ -182,17 +182,17 @@ def test_a_version_refusal_names_both() -> None:
 
 def test_a_full_room_refuses_newcomers_but_not_the_return_of_its_members() -> None:
     bench = Bench(limits=Limits(members=2))
-    bench.seat("alice")
+    bench.joined("alice")
     bench.join("bob")
     late = bench.connect(Hello("carol"))
     assert only_refusal(bench.pull(late)).code == "room_full"
-    bench.seat("alice")
-    bench.seat("alice", device="d2")
+    bench.joined("alice")
+    bench.joined("alice", device="d2")
 
 
 def test_the_same_key_and_device_replace_a_connection_without_leaving() -> None:
     bench = Bench()
-    old = bench.seat("alice")
+    old = bench.joined("alice")
     head = bench.room.state.head
     _, (second,) = bench.meet("Alice", by=identity("alice"), since=head)
     refusal = only_refusal(bench.pull(old))

@@ -1,7 +1,7 @@
 from collections.abc import Sequence
 
 from tests.genie_tui.room_parts import notes
-from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room, until
 
 from genie_core.errors import GenieError
 from genie_core.room.client.model import EngineState, EngineStatus
@@ -45,20 +45,20 @@ def test_each_agent_stands_with_its_model_in_plain_text() -> None:
 
 
 async def test_models_are_shown_and_exchanged_by_command() -> None:
-    seat = ScriptedSeat(engine_status=EngineStatus(EngineState.LOADING))
-    seat.open_room()
-    async with in_room(seat) as (screen, pilot):
+    joined = ScriptedJoinedRoom(engine_status=EngineStatus(EngineState.LOADING))
+    joined.open_room()
+    async with in_room(joined) as (screen, pilot):
         order(screen, "/model")
         await until(pilot, lambda: LOADING in notes(pilot))
-        seat.workbench = Bench()
+        joined.workbench = Bench()
         await screen.run_action("screen.command('models')")
         await until(pilot, lambda: "genie: openai:[big]" in notes(pilot))
         order(screen, "/model openai:small")
         await until(pilot, lambda: "Your agent is openai:small now." in notes(pilot))
-        seat.model_error = GenieError("model 'x:y' names an unknown provider")
+        joined.model_error = GenieError("model 'x:y' names an unknown provider")
         order(screen, "/model x:y")
         await until(pilot, lambda: "unknown provider" in notes(pilot))
-        assert seat.models == ["openai:small", "x:y"]
+        assert joined.models == ["openai:small", "x:y"]
         order(screen, "/model two words")
         await until(pilot, lambda: "no spaces" in notes(pilot))
-        assert len(seat.models) == 2
+        assert len(joined.models) == 2

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.genie_tui.room_parts import notes
-from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room, until
 
 from genie_core.errors import FileNotSaved
 from genie_core.room.protocol.events import FileRef, MessagePosted
@@ -100,8 +100,8 @@ FIRST, SECOND = FileRef("first", "first.sh", 5), FileRef("second", "second.txt",
 
 
 @pytest.fixture
-def seat(tmp_path: Path) -> ScriptedSeat:
-    made = ScriptedSeat()
+def joined(tmp_path: Path) -> ScriptedJoinedRoom:
+    made = ScriptedJoinedRoom()
     made.open_room()
     made.feed(MessagePosted("1", "the old one", files=(OLD,)), by="bob")
     made.feed(MessagePosted("2", "two more", files=(FIRST, SECOND)), by="bob")
@@ -121,11 +121,11 @@ def order(screen: RoomScreen, text: str) -> None:
     [("", "first"), ("2", "second"), ("old.txt", "old"), ("SECOND.txt", "second")],
 )
 async def test_a_file_is_saved_by_number_or_name(
-    seat: ScriptedSeat, tmp_path: Path, text: str, saved: str
+    joined: ScriptedJoinedRoom, tmp_path: Path, text: str, saved: str
 ) -> None:
     target = tmp_path / "kept"
     target.mkdir()
-    async with in_room(seat) as (screen, pilot):
+    async with in_room(joined) as (screen, pilot):
         order(screen, f"/save {text} {target}")
         await until(pilot, lambda: "Saved as" in notes(pilot))
         (path,) = target.iterdir()
@@ -133,10 +133,10 @@ async def test_a_file_is_saved_by_number_or_name(
         assert str(path) in notes(pilot).replace("\n", "")
 
 
-async def test_the_selected_message_comes_first(seat: ScriptedSeat, tmp_path: Path) -> None:
+async def test_the_selected_message_comes_first(joined: ScriptedJoinedRoom, tmp_path: Path) -> None:
     target = tmp_path / "kept"
     target.mkdir()
-    async with in_room(seat) as (screen, pilot):
+    async with in_room(joined) as (screen, pilot):
         screen.query_one(Timeline).focus()
         await pilot.press("up", "up", "up")
         order(screen, f"/save {target}")
@@ -144,31 +144,31 @@ async def test_the_selected_message_comes_first(seat: ScriptedSeat, tmp_path: Pa
         assert (target / "old.txt").exists()
 
 
-async def test_what_is_not_here_is_told(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_what_is_not_here_is_told(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
         order(screen, "/save 3")
         await until(pilot, lambda: "no file called 3" in notes(pilot))
-        del seat.places["first"]
+        del joined.places["first"]
         order(screen, "/open 1")
         await until(pilot, lambda: "first.sh has not arrived yet" in notes(pilot))
 
 
 async def test_without_files_there_is_none() -> None:
-    seat = ScriptedSeat()
-    seat.open_room()
-    async with in_room(seat) as (screen, pilot):
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    async with in_room(joined) as (screen, pilot):
         order(screen, "/open")
         await until(pilot, lambda: "no file here" in notes(pilot))
 
 
-async def test_what_could_run_is_not_opened(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_what_could_run_is_not_opened(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
         order(screen, "/open first.sh")
         await until(pilot, lambda: "could run" in notes(pilot))
 
 
 async def test_a_file_is_opened_by_the_system(
-    seat: ScriptedSeat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    joined: ScriptedJoinedRoom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -177,14 +177,16 @@ async def test_a_file_is_opened_by_the_system(
     opener.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/shown\n')
     opener.chmod(0o700)
     monkeypatch.setenv("PATH", str(opener.parent))
-    async with in_room(seat) as (screen, pilot):
+    async with in_room(joined) as (screen, pilot):
         order(screen, "/open second.txt")
         shown = tmp_path / "shown"
         await until(pilot, lambda: shown.exists() and shown.read_text())
         assert Path(shown.read_text().strip()).name == "second.txt"
 
 
-async def test_a_folder_that_is_not_there_is_told(seat: ScriptedSeat, tmp_path: Path) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_a_folder_that_is_not_there_is_told(
+    joined: ScriptedJoinedRoom, tmp_path: Path
+) -> None:
+    async with in_room(joined) as (screen, pilot):
         order(screen, f"/save {tmp_path}/none/")
         await until(pilot, lambda: "no such folder" in notes(pilot))

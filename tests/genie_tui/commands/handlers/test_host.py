@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from tests.genie_tui.room_parts import notes
-from tests.genie_tui.scripted_seat import (
+from tests.genie_tui.scripted_room import (
     HandClock,
     ScriptedDoorman,
     ScriptedInvites,
-    ScriptedSeat,
+    ScriptedJoinedRoom,
     in_room,
     until,
 )
@@ -60,28 +60,30 @@ class Recorder(GenieApp):
 
 @asynccontextmanager
 async def recorded(
-    seat: ScriptedSeat, clock: HandClock | None = None
+    joined: ScriptedJoinedRoom, clock: HandClock | None = None
 ) -> AsyncIterator[tuple[Recorder, Pilot[Any]]]:
-    app = Recorder(ScriptedDoorman(seat), NewRoom("Garden"), seat.name, clock=clock or HandClock())
+    app = Recorder(
+        ScriptedDoorman(joined), NewRoom("Garden"), joined.name, clock=clock or HandClock()
+    )
     app.asked = []
     async with app.run_test(size=(120, 40)) as pilot:
         screen = app.screen
         assert isinstance(screen, RoomScreen)
-        await until(pilot, lambda: screen.seat is not None)
+        await until(pilot, lambda: screen.joined is not None)
         await pilot.pause()
         yield app, pilot
 
 
 @pytest.fixture
-def host() -> ScriptedSeat:
-    made = ScriptedSeat(invites=ScriptedInvites())
+def host() -> ScriptedJoinedRoom:
+    made = ScriptedJoinedRoom(invites=ScriptedInvites())
     made.open_room()
     return made
 
 
 @pytest.fixture
-def member() -> ScriptedSeat:
-    made = ScriptedSeat(name="bob", address="")
+def member() -> ScriptedJoinedRoom:
+    made = ScriptedJoinedRoom(name="bob", address="")
     made.feed(RoomCreated("r1", "Garden"), HostStarted("alice"))
     made.feed(MemberJoined("host", engine=True), by="alice")
     made.feed(MemberJoined("member", engine=True), by="bob")
@@ -104,7 +106,7 @@ def order(screen: RoomScreen, text: str) -> None:
     ],
 )
 async def test_the_hosts_word_reaches_the_room(
-    host: ScriptedSeat, text: str, asked: object
+    host: ScriptedJoinedRoom, text: str, asked: object
 ) -> None:
     async with in_room(host) as (screen, pilot):
         order(screen, text)
@@ -113,7 +115,7 @@ async def test_the_hosts_word_reaches_the_room(
         await until(pilot, lambda: host.shares == [True])
 
 
-async def test_others_have_no_authority(member: ScriptedSeat) -> None:
+async def test_others_have_no_authority(member: ScriptedJoinedRoom) -> None:
     async with in_room(member) as (screen, pilot):
         for text in ("/kick alice", "/share on", "/admit carol", "/host carol", "/invite"):
             pilot.app.clear_notifications()
@@ -122,7 +124,7 @@ async def test_others_have_no_authority(member: ScriptedSeat) -> None:
         assert (member.moderations, member.shares, member.offers) == ([], [], [])
 
 
-async def test_without_a_connection_nothing_is_changed(host: ScriptedSeat) -> None:
+async def test_without_a_connection_nothing_is_changed(host: ScriptedJoinedRoom) -> None:
     host.connected = False
     async with in_room(host) as (screen, pilot):
         for text in ("/mute bob", "/share on"):
@@ -131,7 +133,7 @@ async def test_without_a_connection_nothing_is_changed(host: ScriptedSeat) -> No
             await until(pilot, lambda: "nothing was changed" in notes(pilot))
 
 
-async def test_a_knock_is_answered_at_the_door(host: ScriptedSeat) -> None:
+async def test_a_knock_is_answered_at_the_door(host: ScriptedJoinedRoom) -> None:
     clock = HandClock()
     async with in_room(host, clock=clock) as (screen, pilot):
         door = screen.query_one(JoinRequests)
@@ -156,7 +158,7 @@ async def test_a_knock_is_answered_at_the_door(host: ScriptedSeat) -> None:
 async def test_two_hosts_are_shown_as_long_as_there_are_two(
     who: str, said: str, request: pytest.FixtureRequest
 ) -> None:
-    one: ScriptedSeat = request.getfixturevalue(who)
+    one: ScriptedJoinedRoom = request.getfixturevalue(who)
     async with in_room(one) as (screen, pilot):
         banner = screen.query_one(Banner)
         one.emit(OtherHostsChanged(("ben", "[b]eve")))
@@ -167,7 +169,7 @@ async def test_two_hosts_are_shown_as_long_as_there_are_two(
         await until(pilot, lambda: not banner.display)
 
 
-async def test_a_knock_is_answered_by_a_command(host: ScriptedSeat) -> None:
+async def test_a_knock_is_answered_by_a_command(host: ScriptedJoinedRoom) -> None:
     async with in_room(host) as (screen, pilot):
         host.emit(CAROL)
         await until(pilot, lambda: screen.query_one(JoinRequests).callers)
@@ -178,7 +180,7 @@ async def test_a_knock_is_answered_by_a_command(host: ScriptedSeat) -> None:
         assert screen.query_one(JoinRequests).callers == ()
 
 
-async def test_a_knock_that_could_not_be_answered_stays(host: ScriptedSeat) -> None:
+async def test_a_knock_that_could_not_be_answered_stays(host: ScriptedJoinedRoom) -> None:
     host.connected = False
     async with in_room(host) as (screen, pilot):
         host.emit(CAROL)
@@ -188,7 +190,7 @@ async def test_a_knock_that_could_not_be_answered_stays(host: ScriptedSeat) -> N
         assert screen.query_one(JoinRequests).callers == (CAROL,)
 
 
-async def test_the_same_name_twice_is_not_answered_blindly(host: ScriptedSeat) -> None:
+async def test_the_same_name_twice_is_not_answered_blindly(host: ScriptedJoinedRoom) -> None:
     async with in_room(host) as (screen, pilot):
         for knock in (CAROL, JoinRequested(8, "CAROL", "", "10.0.0.9")):
             host.emit(knock)
@@ -198,7 +200,7 @@ async def test_the_same_name_twice_is_not_answered_blindly(host: ScriptedSeat) -
         assert host.admissions == []
 
 
-async def test_somebody_is_asked_to_host(host: ScriptedSeat) -> None:
+async def test_somebody_is_asked_to_host(host: ScriptedJoinedRoom) -> None:
     async with in_room(host) as (screen, pilot):
         order(screen, "/host bob")
         await until(pilot, lambda: host.offers == ["bob"])
@@ -208,7 +210,7 @@ async def test_somebody_is_asked_to_host(host: ScriptedSeat) -> None:
         await until(pilot, lambda: "already" in notes(pilot))
 
 
-async def test_an_offer_is_accepted_or_not(member: ScriptedSeat) -> None:
+async def test_an_offer_is_accepted_or_not(member: ScriptedJoinedRoom) -> None:
     clock = HandClock()
     async with in_room(member, clock=clock) as (screen, pilot):
         door = screen.query_one(JoinRequests)
@@ -223,7 +225,9 @@ async def test_an_offer_is_accepted_or_not(member: ScriptedSeat) -> None:
             assert member.accepted == accepted
 
 
-async def test_the_app_is_asked_to_hand_over_when_somebody_is_willing(host: ScriptedSeat) -> None:
+async def test_the_app_is_asked_to_hand_over_when_somebody_is_willing(
+    host: ScriptedJoinedRoom,
+) -> None:
     async with recorded(host) as (app, pilot):
         host.emit(HostingAccepted("bob", HostRecord("r1", "bob", "", "")))
         await until(pilot, lambda: app.asked)
@@ -231,7 +235,7 @@ async def test_the_app_is_asked_to_hand_over_when_somebody_is_willing(host: Scri
         assert app.asked[0].name == "bob"
 
 
-async def test_a_host_away_for_a_minute_can_be_replaced(member: ScriptedSeat) -> None:
+async def test_a_host_away_for_a_minute_can_be_replaced(member: ScriptedJoinedRoom) -> None:
     clock = HandClock()
     async with recorded(member, clock) as (app, pilot):
         banner = app.screen.query_one(Banner)
@@ -252,7 +256,9 @@ async def test_a_host_away_for_a_minute_can_be_replaced(member: ScriptedSeat) ->
         assert "/host" not in str(banner.render())
 
 
-async def test_a_key_alone_takes_nothing_over_from_who_may_be_back(member: ScriptedSeat) -> None:
+async def test_a_key_alone_takes_nothing_over_from_who_may_be_back(
+    member: ScriptedJoinedRoom,
+) -> None:
     clock = HandClock()
     async with recorded(member, clock) as (app, pilot):
         member.set_link(ConnectionStatus(ConnectionState.RETRYING, "connection lost"))
@@ -268,7 +274,7 @@ async def test_a_key_alone_takes_nothing_over_from_who_may_be_back(member: Scrip
 
 
 async def test_a_key_is_asked_about_before_the_screen_was_told_of_the_cut(
-    member: ScriptedSeat,
+    member: ScriptedJoinedRoom,
 ) -> None:
     async with recorded(member) as (app, pilot):
         member.connection = ConnectionStatus(ConnectionState.RETRYING, "connection lost")
@@ -277,7 +283,7 @@ async def test_a_key_is_asked_about_before_the_screen_was_told_of_the_cut(
         assert app.asked == []
 
 
-async def test_host_takes_over_by_command(member: ScriptedSeat) -> None:
+async def test_host_takes_over_by_command(member: ScriptedJoinedRoom) -> None:
     async with recorded(member) as (app, pilot):
         member.set_link(ConnectionStatus(ConnectionState.RETRYING, "connection lost"))
         screen = app.screen
@@ -286,7 +292,7 @@ async def test_host_takes_over_by_command(member: ScriptedSeat) -> None:
         await until(pilot, lambda: app.asked)
 
 
-async def test_a_closed_room_is_taken_over_by_its_key(member: ScriptedSeat) -> None:
+async def test_a_closed_room_is_taken_over_by_its_key(member: ScriptedJoinedRoom) -> None:
     async with recorded(member) as (app, pilot):
         member.feed(RoomSuspended("bye"))
         member.set_link(ConnectionStatus(ConnectionState.CLOSED, "the host suspended the room"))
@@ -294,7 +300,7 @@ async def test_a_closed_room_is_taken_over_by_its_key(member: ScriptedSeat) -> N
         await until(pilot, lambda: app.asked)
 
 
-async def test_guests_can_not_take_over(member: ScriptedSeat) -> None:
+async def test_guests_can_not_take_over(member: ScriptedJoinedRoom) -> None:
     member.state.people["bob"].role = "guest"
     async with recorded(member) as (app, pilot):
         member.set_link(ConnectionStatus(ConnectionState.RETRYING, "connection lost"))
@@ -303,7 +309,7 @@ async def test_guests_can_not_take_over(member: ScriptedSeat) -> None:
         assert app.asked == []
 
 
-async def test_a_parting_is_reported_once(member: ScriptedSeat) -> None:
+async def test_a_parting_is_reported_once(member: ScriptedJoinedRoom) -> None:
     async with recorded(member) as (app, pilot):
         member.ended = SessionEnded(NextStep.HOST, "r1@bob", "handed over")
         for _ in range(2):
@@ -315,7 +321,7 @@ async def test_a_parting_is_reported_once(member: ScriptedSeat) -> None:
         assert message.parting is member.ended
 
 
-async def test_who_tells_the_words_of_a_key(host: ScriptedSeat) -> None:
+async def test_who_tells_the_words_of_a_key(host: ScriptedJoinedRoom) -> None:
     async with in_room(host) as (screen, pilot):
         order(screen, "/who Bob")
         await until(pilot, lambda: "key: no key" in notes(pilot))
@@ -323,44 +329,44 @@ async def test_who_tells_the_words_of_a_key(host: ScriptedSeat) -> None:
         await until(pilot, lambda: "zoe" in notes(pilot))
 
 
-def seat_of(name: str, role: Role = "member") -> ScriptedSeat:
-    seat = ScriptedSeat(name=name)
-    seat.feed(RoomCreated("r1", "Garden"), HostStarted("alice"))
-    seat.feed(MemberJoined("host"), by="alice")
+def joined_room_of(name: str, role: Role = "member") -> ScriptedJoinedRoom:
+    joined = ScriptedJoinedRoom(name=name)
+    joined.feed(RoomCreated("r1", "Garden"), HostStarted("alice"))
+    joined.feed(MemberJoined("host"), by="alice")
     if name != "alice":
-        seat.feed(MemberJoined(role), by=name)
-    return seat
+        joined.feed(MemberJoined(role), by=name)
+    return joined
 
 
 def test_only_the_host_has_authority() -> None:
-    assert only_host(seat_of("alice")) == ""
-    assert "alice" in only_host(seat_of("bob"))
+    assert only_host(joined_room_of("alice")) == ""
+    assert "alice" in only_host(joined_room_of("bob"))
 
 
 def test_members_take_over_while_the_host_is_away() -> None:
-    seat = seat_of("bob")
-    assert "alice is hosting" in cannot_take_over(seat)
-    seat.connection = ConnectionStatus(ConnectionState.RETRYING)
-    assert cannot_take_over(seat) == ""
-    seat.connection = ConnectionStatus(ConnectionState.CLOSED)
-    assert cannot_take_over(seat)
-    seat.feed(RoomSuspended())
-    assert cannot_take_over(seat) == ""
+    joined = joined_room_of("bob")
+    assert "alice is hosting" in cannot_take_over(joined)
+    joined.connection = ConnectionStatus(ConnectionState.RETRYING)
+    assert cannot_take_over(joined) == ""
+    joined.connection = ConnectionStatus(ConnectionState.CLOSED)
+    assert cannot_take_over(joined)
+    joined.feed(RoomSuspended())
+    assert cannot_take_over(joined) == ""
 
 
 @pytest.mark.parametrize("role", ["guest", "observer"])
 def test_others_do_not(role: Role) -> None:
-    seat = seat_of("bob", role)
-    seat.connection = ConnectionStatus(ConnectionState.RETRYING)
-    assert "members" in cannot_take_over(seat)
+    joined = joined_room_of("bob", role)
+    joined.connection = ConnectionStatus(ConnectionState.RETRYING)
+    assert "members" in cannot_take_over(joined)
 
 
 def test_those_who_are_banned_do_not() -> None:
-    seat = seat_of("bob")
-    seat.feed(MemberModerated("ban", "bob"), by="alice")
-    seat.connection = ConnectionStatus(ConnectionState.RETRYING)
-    assert "members" in cannot_take_over(seat)
+    joined = joined_room_of("bob")
+    joined.feed(MemberModerated("ban", "bob"), by="alice")
+    joined.connection = ConnectionStatus(ConnectionState.RETRYING)
+    assert "members" in cannot_take_over(joined)
 
 
 def test_the_host_is_told_how_to_hand_over() -> None:
-    assert "/host NAME" in cannot_take_over(seat_of("alice"))
+    assert "/host NAME" in cannot_take_over(joined_room_of("alice"))

@@ -2,7 +2,7 @@
 
 import pytest
 from tests.genie_tui.room_parts import notes
-from tests.genie_tui.scripted_seat import ScriptedDoorman, ScriptedSeat, in_room, until
+from tests.genie_tui.scripted_room import ScriptedDoorman, ScriptedJoinedRoom, in_room, until
 from textual.widgets import Static, TextArea
 
 from genie_core.errors import GenieError
@@ -23,9 +23,9 @@ def knowing(monkeypatch: pytest.MonkeyPatch) -> None:
     redaction.know({"A_KEY": VALUE})
 
 
-async def test_own_preferences_are_edited_kept_and_told(seat: ScriptedSeat) -> None:
-    doorman = ScriptedDoorman(seat, wishes={seat.name: "in rhymes"})
-    async with in_room(seat, doorman=doorman) as (screen, pilot):
+async def test_own_preferences_are_edited_kept_and_told(joined: ScriptedJoinedRoom) -> None:
+    doorman = ScriptedDoorman(joined, wishes={joined.name: "in rhymes"})
+    async with in_room(joined, doorman=doorman) as (screen, pilot):
 
         def state() -> str:
             return str(pilot.app.screen.query_one("#preferences-state", Static).render())
@@ -53,19 +53,19 @@ async def test_own_preferences_are_edited_kept_and_told(seat: ScriptedSeat) -> N
         await pilot.press("ctrl+s")
         await pilot.pause()
         assert isinstance(pilot.app.screen, PreferencesScreen)
-        assert doorman.wishes == {seat.name: "in rhymes"}
+        assert doorman.wishes == {joined.name: "in rhymes"}
         editor.text = " briefly\n"
         await until(pilot, lambda: "7 of 2,000" in state())
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: seat.preferences == ["briefly"])
-        assert doorman.wishes == {seat.name: "briefly"}
+        await until(pilot, lambda: joined.preferences == ["briefly"])
+        assert doorman.wishes == {joined.name: "briefly"}
 
         doorman.wishes_error = GenieError("the disk is full")
         editor = await opened()
         editor.text = "shortly"
         await pilot.press("ctrl+s")
         await until(
-            pilot, lambda: seat.preferences[1:] == ["shortly"]
+            pilot, lambda: joined.preferences[1:] == ["shortly"]
         )  # this room hears it all the same
         await until(pilot, lambda: "the disk is full" in _told(screen))
 
@@ -74,10 +74,12 @@ async def test_own_preferences_are_edited_kept_and_told(seat: ScriptedSeat) -> N
         await until(pilot, lambda: pilot.app.screen is screen)
 
 
-async def test_those_of_others_are_shown_and_a_secret_is_not_sent(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_those_of_others_are_shown_and_a_secret_is_not_sent(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    async with in_room(joined) as (screen, pilot):
         composer = screen.query_one(Composer)
-        seat.feed(PreferencesChanged("[red]in\x1b[31m prose"), by="bob")
+        joined.feed(PreferencesChanged("[red]in\x1b[31m prose"), by="bob")
         composer.draft = "/prefs @Bob"
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, FullViewScreen))
@@ -93,19 +95,19 @@ async def test_those_of_others_are_shown_and_a_secret_is_not_sent(seat: Scripted
         await pilot.press("enter")
         await until(pilot, lambda: "Not sent: it contains your secret A_KEY." in _told(screen))
         assert composer.draft == f"is {VALUE} right?"
-        assert seat.said == []
+        assert joined.said == []
         assert VALUE not in _told(screen)
         composer.draft = "is it right?"
         await pilot.press("enter")
-        await until(pilot, lambda: seat.said)
+        await until(pilot, lambda: joined.said)
 
 
 def _told(screen: RoomScreen) -> str:
     return "\n".join(notice.message for notice in screen.app._notifications)
 
 
-async def test_one_is_told_who_is_here_and_who_somebody_is(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
+async def test_one_is_told_who_is_here_and_who_somebody_is(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
         composer = screen.query_one(Composer)
         composer.post_message(Composer.Submitted("/who"))
         await until(pilot, lambda: "ann" in notes(pilot) and "bob" in notes(pilot))

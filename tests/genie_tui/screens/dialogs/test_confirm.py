@@ -1,4 +1,4 @@
-from tests.genie_tui.scripted_seat import HandClock, until
+from tests.genie_tui.scripted_room import HandClock, until
 from textual.app import App
 from textual.content import Content
 from textual.widgets import Static

@@ -1,7 +1,7 @@
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room, until
 from textual.widgets import Static
 
 from genie_core.room.engine.controls import Allowance, EngineControls
@@ -30,14 +30,14 @@ def lines(widget: Any) -> str:
 
 
 async def test_costs_are_shown_on_a_small_screen_and_the_budget_is_raised() -> None:
-    seat = ScriptedSeat(workbench=cast("EngineControls", Bench()))
-    seat.open_room()
-    asked = seat.say_here("what is it?")
-    seat.feed(
+    joined = ScriptedJoinedRoom(workbench=cast("EngineControls", Bench()))
+    joined.open_room()
+    asked = joined.say_here("what is it?")
+    joined.feed(
         DecisionMade(asked, "delegate", query="q", spent=(spending("reasoner", 0.01),)),
         AnswerPosted(asked, "that", spent=(spending("system", 0.25), spending("coder:1", None))),
     )
-    async with in_room(seat, size=(80, 24)) as (screen, pilot):
+    async with in_room(joined, size=(80, 24)) as (screen, pilot):
         await pilot.press(*"/cost", "enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, CostScreen))
         table = pilot.app.screen.query_one(CostTable)

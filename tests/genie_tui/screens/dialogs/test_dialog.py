@@ -1,7 +1,7 @@
 from typing import ClassVar
 
 import pytest
-from tests.genie_tui.scripted_seat import HandClock, until
+from tests.genie_tui.scripted_room import HandClock, until
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import Key

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from tests.genie_tui.scripted_seat import HandClock, ScriptedSeat, in_room, until
+from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, in_room, until
 from textual.pilot import Pilot
 from textual.widgets import OptionList, Static, TextArea
 
@@ -55,11 +55,11 @@ async def write(pilot: Pilot[Any], edit: EditCallScreen, text: str, says: str) -
     await until(pilot, lambda: says in state_of(edit))
 
 
-async def test_a_call_is_changed_shown_and_then_allowed(seat: ScriptedSeat) -> None:
+async def test_a_call_is_changed_shown_and_then_allowed(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    approval = seat.ask("run", command="rm -rf x")
-    seat.schemas[approval] = SCHEMA
-    async with in_room(seat, (80, 24), clock) as (screen, pilot):
+    approval = joined.ask("run", command="rm -rf x")
+    joined.schemas[approval] = SCHEMA
+    async with in_room(joined, (80, 24), clock) as (screen, pilot):
         edit = await begin_edit(screen, pilot, clock)
         text = edit.query_one(TextArea)
         assert json.loads(text.text) == {"command": "rm -rf x"}
@@ -79,7 +79,7 @@ async def test_a_call_is_changed_shown_and_then_allowed(seat: ScriptedSeat) -> N
         shown = str(edit.query_one("#edit-changes", Static).render())
         assert '-command: "rm -rf x"' in shown
         assert '+command: "ls x"' in shown
-        assert seat.answers == []
+        assert joined.answers == []
         clock.rest()
         await pilot.press("escape")
         await until(pilot, lambda: not edit.reviewing and text.has_focus)
@@ -89,27 +89,27 @@ async def test_a_call_is_changed_shown_and_then_allowed(seat: ScriptedSeat) -> N
         clock.rest()
         for key in ("a", "y", "space", "ctrl+s"):
             await pilot.press(key)
-        assert seat.answers == []
-        seat.takes_answers = False
+        assert joined.answers == []
+        joined.takes_answers = False
         clock.rest()
         await pilot.press("enter")
         await until(pilot, lambda: NOT_TAKEN in state_of(edit))
-        seat.takes_answers = True
+        joined.takes_answers = True
         await pilot.press("ctrl+s")
         await until(pilot, lambda: edit.reviewing)
         clock.rest()
         await pilot.press("enter")
         await until(pilot, lambda: pilot.app.screen is screen)
-        assert seat.answers == [(approval, Answer(allow=True, arguments={"command": "ls x"}))]
+        assert joined.answers == [(approval, Answer(allow=True, arguments={"command": "ls x"}))]
 
 
 async def test_after_an_edited_call_is_allowed_one_is_back_in_the_composer(
-    seat: ScriptedSeat,
+    joined: ScriptedJoinedRoom,
 ) -> None:
     clock = HandClock()
-    seat.ask("run", command="rm")
-    seat.ask("other")
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    joined.ask("run", command="rm")
+    joined.ask("other")
+    async with in_room(joined, clock=clock) as (screen, pilot):
         edit = await begin_edit(screen, pilot, clock)
         await write(pilot, edit, '{"command": "ls"}', "what the tool takes is not known")
         await pilot.press("ctrl+s")
@@ -119,20 +119,22 @@ async def test_after_an_edited_call_is_allowed_one_is_back_in_the_composer(
         await until(pilot, lambda: pilot.app.screen is screen)
         await until(pilot, lambda: screen.query_one(Composer).has_focus_within)
         await pilot.press("a")
-        assert len(seat.answers) == 1
+        assert len(joined.answers) == 1
         assert screen.query_one(Composer).draft == "a"
 
 
-async def test_a_call_that_is_gone_leaves_the_text_and_answers_nothing(seat: ScriptedSeat) -> None:
+async def test_a_call_that_is_gone_leaves_the_text_and_answers_nothing(
+    joined: ScriptedJoinedRoom,
+) -> None:
     clock = HandClock()
-    first = seat.ask("run", command="rm")
-    seat.ask("other")
-    async with in_room(seat, clock=clock) as (screen, pilot):
+    first = joined.ask("run", command="rm")
+    joined.ask("other")
+    async with in_room(joined, clock=clock) as (screen, pilot):
         edit = await begin_edit(screen, pilot, clock)
         await write(pilot, edit, '{"command": "ls"}', "what the tool takes is not known")
         await pilot.press("ctrl+s")
         await until(pilot, lambda: edit.reviewing)
-        seat.feed(RunCancelled(seat.state.proposals[first].message, "stopped by bob"))
+        joined.feed(RunCancelled(joined.state.proposals[first].message, "stopped by bob"))
         await until(pilot, lambda: GONE in state_of(edit) and not edit.reviewing)
         clock.rest(5)
         await pilot.press("ctrl+s", "enter")
@@ -145,55 +147,55 @@ async def test_a_call_that_is_gone_leaves_the_text_and_answers_nothing(seat: Scr
         await until(pilot, lambda: pilot.app.screen is screen)
         await pilot.press("a")
         await pilot.pause()
-        assert seat.answers == []
+        assert joined.answers == []
 
 
-async def test_a_tool_is_allowed_so_often_or_so_long(seat: ScriptedSeat) -> None:
+async def test_a_tool_is_allowed_so_often_or_so_long(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    first, second = seat.ask("one"), seat.ask("two")
-    async with in_room(seat, (80, 24), clock) as (screen, pilot):
+    first, second = joined.ask("one"), joined.ask("two")
+    async with in_room(joined, (80, 24), clock) as (screen, pilot):
         card = await go_to_card(screen, pilot, clock)
         line, keys = screen.query_one(ReasonInput), screen.query_one("#card-keys", Static)
         await pilot.press("t", *"soon", "enter")
         await until(pilot, lambda: "how often" in str(keys.render()))
         assert line.value == "soon"
-        assert seat.answers == []
+        assert joined.answers == []
         await pilot.press("escape")
         await until(pilot, lambda: card.has_focus and not line.value)
         clock.rest()
         await pilot.press("t", *"5", "enter")
-        await until(pilot, lambda: seat.answers)
-        assert seat.answers == [(first, Answer(allow=True, scope="times", count=5))]
+        await until(pilot, lambda: joined.answers)
+        assert joined.answers == [(first, Answer(allow=True, scope="times", count=5))]
         await until(pilot, lambda: card.view is not None and card.view.request.id == second)
         await go_to_card(screen, pilot, clock)
         await pilot.press("t", *"10m")
-        third = seat.ask("three")
-        seat.feed(RunCancelled(seat.state.proposals[second].message, "stopped by bob"))
+        third = joined.ask("three")
+        joined.feed(RunCancelled(joined.state.proposals[second].message, "stopped by bob"))
         await until(pilot, lambda: card.view is not None and card.view.request.id == third)
         await pilot.press("enter")
         await pilot.pause()
-        assert len(seat.answers) == 1  # it was typed about another call
+        assert len(joined.answers) == 1  # it was typed about another call
 
 
 async def test_what_was_allowed_is_listed_and_taken_back_and_auto_mode_is_marked(
-    seat: ScriptedSeat,
+    joined: ScriptedJoinedRoom,
 ) -> None:
     clock = HandClock()
-    seat.grants = (
+    joined.grants = (
         Grant(1, "ann", "system", "rm\x1b", "session", 0.0),
         Grant(2, "bob", "coder:1a2b3c4d", "mv", "times", 0.0, left=2, used=1, last_used=60.0),
     )
-    async with in_room(seat, (80, 24), clock) as (screen, pilot):
+    async with in_room(joined, (80, 24), clock) as (screen, pilot):
         composer, bar = screen.query_one(Composer), screen.query_one(StatusBar)
         composer.post_message(Composer.Submitted("/auto on"))
         await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
         await pilot.press("enter")  # typed on, not meant
         await pilot.pause()
-        assert seat.autos == []
+        assert joined.autos == []
         clock.rest()
         await pilot.press("enter")
         await until(pilot, lambda: "AUTO" in bar.render().plain)
-        assert seat.autos == [True]
+        assert joined.autos == [True]
         composer.post_message(Composer.Submitted("/grants"))
         await until(pilot, lambda: isinstance(pilot.app.screen, GrantsScreen))
         listed = pilot.app.screen.query_one(OptionList)
@@ -201,19 +203,19 @@ async def test_what_was_allowed_is_listed_and_taken_back_and_auto_mode_is_marked
         assert pilot.app.screen.has_class("-auto")
         await pilot.press("j", "d")  # still typed on
         clock.rest()
-        assert seat.revoked == []
+        assert joined.revoked == []
         await pilot.press("d")
         await until(pilot, lambda: listed.option_count == 1)
-        assert seat.revoked == [2]
+        assert joined.revoked == [2]
         clock.rest()
         await pilot.press("d")
         await until(pilot, lambda: listed.option_count == 0)
-        assert seat.revoked == [2, 1]
+        assert joined.revoked == [2, 1]
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is screen)
         composer.post_message(Composer.Submitted("/auto off"))
         await until(pilot, lambda: "AUTO" not in bar.render().plain)
-        assert seat.autos == [True, False]
+        assert joined.autos == [True, False]
 
 
 def test_a_grant_says_whose_it_is_how_far_it_goes_and_when_it_was_used() -> None:
@@ -228,8 +230,10 @@ def test_a_grant_says_whose_it_is_how_far_it_goes_and_when_it_was_used() -> None
     assert "from now" in grant_lines(minutes, 30.0).plain
 
 
-async def test_the_host_says_what_becomes_of_messages_from_before(seat: ScriptedSeat) -> None:
-    async with in_room(seat, (80, 24)) as (screen, pilot):
+async def test_the_host_says_what_becomes_of_messages_from_before(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    async with in_room(joined, (80, 24)) as (screen, pilot):
         composer = screen.query_one(Composer)
 
         async def told(command: str) -> str:
@@ -239,10 +243,10 @@ async def test_the_host_says_what_becomes_of_messages_from_before(seat: Scripted
             return next(each.message for each in pilot.app._notifications)
 
         assert "No messages from before wait" in await told("/backlog all")
-        seat.backlog = 1_200
+        joined.backlog = 1_200
         assert "all, latest or none" in await told("/backlog")
         assert "look at 1,200 messages" in await told("/backlog ALL")
-        seat.backlog = 1_200
+        joined.backlog = 1_200
         assert "stay unanswered" in await told("/backlog none")
-        seat.engine_status = replace(seat.engine.status, state=EngineState.LOADING)
+        joined.engine_status = replace(joined.engine.status, state=EngineState.LOADING)
         assert "still loading" in await told("/backlog none")

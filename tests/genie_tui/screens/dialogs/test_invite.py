@@ -1,10 +1,10 @@
 from typing import Any
 
 import pytest
-from tests.genie_tui.scripted_seat import (
+from tests.genie_tui.scripted_room import (
     HandClock,
     ScriptedInvites,
-    ScriptedSeat,
+    ScriptedJoinedRoom,
     in_room,
     until,
 )
@@ -31,8 +31,8 @@ TEXT = write_invite(
 
 
 @pytest.fixture
-def seat() -> ScriptedSeat:
-    made = ScriptedSeat(invites=ScriptedInvites(TEXT))
+def joined() -> ScriptedJoinedRoom:
+    made = ScriptedJoinedRoom(invites=ScriptedInvites(TEXT))
     made.open_room()
     return made
 
@@ -50,8 +50,8 @@ def shown(screen: InviteScreen, selector: str) -> str:
     return str(screen.query_one(selector, Static).render())
 
 
-async def test_it_shows_the_invite_and_has_it_copied(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (_, pilot):
+async def test_it_shows_the_invite_and_has_it_copied(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (_, pilot):
         screen = await to_invite(pilot)
         assert shown(screen, "#invite-string") == TEXT
         assert "Garden" in shown(screen, "#invite-title")
@@ -60,8 +60,8 @@ async def test_it_shows_the_invite_and_has_it_copied(seat: ScriptedSeat) -> None
         assert any("copied" in note.message for note in pilot.app._notifications)
 
 
-async def test_the_code_is_there_where_it_fits(seat: ScriptedSeat) -> None:
-    async with in_room(seat, (120, 50)) as (_, pilot):
+async def test_the_code_is_there_where_it_fits(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined, (120, 50)) as (_, pilot):
         screen = await to_invite(pilot)
         code = screen.query_one("#invite-code", Static)
         assert code.display
@@ -71,11 +71,11 @@ async def test_the_code_is_there_where_it_fits(seat: ScriptedSeat) -> None:
         assert shown(screen, "#invite-string") == TEXT
 
 
-async def test_a_new_one_is_made_after_a_question(seat: ScriptedSeat) -> None:
+async def test_a_new_one_is_made_after_a_question(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    async with in_room(seat, clock=clock) as (_, pilot):
+    async with in_room(joined, clock=clock) as (_, pilot):
         screen = await to_invite(pilot)
-        hosting = seat.invites
+        hosting = joined.invites
         assert hosting is not None
         for answer in ("escape", "enter"):
             assert hosting.renewals == []
@@ -91,17 +91,17 @@ async def test_a_new_one_is_made_after_a_question(seat: ScriptedSeat) -> None:
         await until(pilot, lambda: pilot.app.clipboard == "genie1-number1")
 
 
-async def test_a_command_makes_one_for_one_person_and_a_time(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (room, pilot):
+async def test_a_command_makes_one_for_one_person_and_a_time(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (room, pilot):
         command = Composer.Submitted("/invite --once --for 2h")
         room.query_one(Composer).post_message(command)
         await until(pilot, lambda: isinstance(pilot.app.screen, InviteScreen))
         await pilot.pause()
         screen = pilot.app.screen
         assert isinstance(screen, InviteScreen)
-        assert seat.invites is not None
-        assert seat.invites.issued == [(1, 7200.0)]
-        assert seat.invites.renewals == []
+        assert joined.invites is not None
+        assert joined.invites.issued == [(1, 7200.0)]
+        assert joined.invites.renewals == []
         assert shown(screen, "#invite-string") == pilot.app.clipboard == "genie1-another1"
         assert "One person can join as a member, once until" in shown(screen, "#invite-about")
         await pilot.press("escape")
@@ -112,9 +112,9 @@ async def test_a_command_makes_one_for_one_person_and_a_time(seat: ScriptedSeat)
 
 
 async def test_an_invite_with_limits_is_told_as_that_as_long_as_it_is_the_one(
-    seat: ScriptedSeat,
+    joined: ScriptedJoinedRoom,
 ) -> None:
-    async with in_room(seat) as (room, pilot):
+    async with in_room(joined) as (room, pilot):
         room.query_one(Composer).post_message(Composer.Submitted("/invite --new --once"))
         await until(pilot, lambda: isinstance(pilot.app.screen, InviteScreen))
         await pilot.press("escape")
@@ -124,18 +124,18 @@ async def test_an_invite_with_limits_is_told_as_that_as_long_as_it_is_the_one(
         assert "One person" in shown(again, "#invite-about")
 
 
-async def test_others_have_no_invite_to_show(seat: ScriptedSeat) -> None:
-    seat.hosting.invites, seat.name = None, "bob"
-    async with in_room(seat) as (room, pilot):
+async def test_others_have_no_invite_to_show(joined: ScriptedJoinedRoom) -> None:
+    joined.hosting.invites, joined.name = None, "bob"
+    async with in_room(joined) as (room, pilot):
         await pilot.press("f6")
         await until(pilot, lambda: list(pilot.app._notifications))
         assert pilot.app.screen is room
         assert any("ann is hosting" in note.message for note in pilot.app._notifications)
 
 
-async def test_without_an_open_invite_it_says_so(seat: ScriptedSeat) -> None:
-    seat.hosting.invites = ScriptedInvites("")
-    async with in_room(seat) as (_, pilot):
+async def test_without_an_open_invite_it_says_so(joined: ScriptedJoinedRoom) -> None:
+    joined.hosting.invites = ScriptedInvites("")
+    async with in_room(joined) as (_, pilot):
         screen = await to_invite(pilot)
         assert "No invite is open" in shown(screen, "#invite-string")
         assert pilot.app.clipboard == ""

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from tests.genie_tui.scripted_bench import SERVERS, ScriptedBench
-from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room, until
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
@@ -11,9 +11,9 @@ from genie_tui.widgets.composer.composer import Composer
 
 
 async def test_it_shows_the_workbench_as_it_changes_on_a_small_terminal() -> None:
-    seat = ScriptedSeat()
-    seat.open_room()
-    async with in_room(seat, (80, 24)) as (room, pilot):
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    async with in_room(joined, (80, 24)) as (room, pilot):
         await pilot.press("f9")
         await until(pilot, lambda: isinstance(pilot.app.screen, ToolsScreen))
         screen = pilot.app.screen
@@ -25,9 +25,9 @@ async def test_it_shows_the_workbench_as_it_changes_on_a_small_terminal() -> Non
         await until(pilot, lambda: text() == NO_ENGINE)
 
         many = tuple(ToolInfo("system", f"tool_{i}", "", "read", "ask", "why") for i in range(40))
-        seat.workbench = ScriptedBench(tools=many)
+        joined.workbench = ScriptedBench(tools=many)
         await until(pilot, lambda: "web  down · not tried again for 13 s" in text())
-        seat.workbench = ScriptedBench(tools=many, servers=(replace(SERVERS[1], retry_in=11.0),))
+        joined.workbench = ScriptedBench(tools=many, servers=(replace(SERVERS[1], retry_in=11.0),))
         screen.show_now()
         assert "not tried again for 11 s" in text()
         assert "tool_39" in text()

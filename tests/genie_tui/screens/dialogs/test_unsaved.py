@@ -1,5 +1,5 @@
 import pytest
-from tests.genie_tui.scripted_seat import HandClock, until
+from tests.genie_tui.scripted_room import HandClock, until
 from textual.widgets import Static
 
 from genie_tui.exit_report import UnsavedInput, UnsentText

@@ -3,7 +3,7 @@
 from typing import Any
 
 from rich.style import Style
-from tests.genie_tui.scripted_seat import ScriptedSeat, until
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom, until
 from textual import on
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
@@ -120,23 +120,23 @@ async def test_a_selected_row_that_goes_leaves_the_oldest_selected() -> None:
 async def test_what_a_state_holds_is_shown_until_the_log_tells_it_better() -> None:
     app = Host()
     async with app.run_test() as pilot:
-        seat = ScriptedSeat()
-        seat.open_room()
-        message = seat.say_here("first")
-        seat.feed(DecisionMade(message, "delegate", query="do it"))
-        again = seat.say_here("second")
-        seat.feed(RunFailed(again, "reasoner", "broke"))
+        joined = ScriptedJoinedRoom()
+        joined.open_room()
+        message = joined.say_here("first")
+        joined.feed(DecisionMade(message, "delegate", query="do it"))
+        again = joined.say_here("second")
+        joined.feed(RunFailed(again, "reasoner", "broke"))
         ledger = app.query_one(Ledger)
-        ledger.bind_state(seat.state, "ann")
+        ledger.bind_state(joined.state, "ann")
         await pilot.pause()
         told = lines(ledger)
         assert ledger.row_count == 2
         assert "do it" in "".join(told)
-        ledger.apply_many(seat.events[-3:])
+        ledger.apply_many(joined.events[-3:])
         assert lines(ledger) == told
-        ledger.apply_many(seat.feed(RunFailed(message, "agent", "too")))
+        ledger.apply_many(joined.feed(RunFailed(message, "agent", "too")))
         assert ledger.row_count == 3
-        ledger.bind_state(ScriptedSeat().state, "ann")
+        ledger.bind_state(ScriptedJoinedRoom().state, "ann")
         assert ledger.row_count == 0
 
 
@@ -165,14 +165,14 @@ async def test_a_decision_updates_its_row() -> None:
 async def test_a_row_that_comes_to_pass_the_filter_appears_in_its_place() -> None:
     app = Host()
     async with app.run_test() as pilot:
-        seat = ScriptedSeat()
-        seat.open_room()
-        first, second = seat.say_here("first"), seat.say_here("second")
-        ledger = await shown(app, pilot, seat.events)
+        joined = ScriptedJoinedRoom()
+        joined.open_room()
+        first, second = joined.say_here("first"), joined.say_here("second")
+        ledger = await shown(app, pilot, joined.events)
         ledger.show_only(RowFilter.FAILURES, "")
         assert ledger.row_count == 0
-        ledger.apply_many(seat.feed(RunFailed(second, "reasoner", "broke 2")))
-        ledger.apply_many(seat.feed(RunFailed(first, "reasoner", "broke 1")))
+        ledger.apply_many(joined.feed(RunFailed(second, "reasoner", "broke 2")))
+        ledger.apply_many(joined.feed(RunFailed(first, "reasoner", "broke 1")))
         assert ledger.row_count == 2
         text = "\n".join(lines(ledger))
         assert text.index("broke 1") < text.index("broke 2")

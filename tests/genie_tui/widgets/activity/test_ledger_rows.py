@@ -1,5 +1,5 @@
 import pytest
-from tests.genie_tui.scripted_seat import ScriptedSeat
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom
 
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -28,21 +28,21 @@ from genie_tui.widgets.approvals.text import WITHHELD
 
 def ledger(*bodies: RunBody, text: str = "hello", author: str = "ann") -> LedgerRows:
     """The log after one message and what was done about it; the message is number 5."""
-    seat = ScriptedSeat()
-    seat.open_room()
-    assert seat.say_here(text, author) == 5
-    seat.feed(*bodies)
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    assert joined.say_here(text, author) == 5
+    joined.feed(*bodies)
     log = LedgerRows()
-    for event in seat.events:
+    for event in joined.events:
         log.apply(event)
     return log
 
 
 def test_a_message_without_an_engine_has_no_row() -> None:
-    seat = ScriptedSeat()
-    seat.open_room()
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
     log = LedgerRows()
-    assert [log.apply(event) for event in seat.feed(MessagePosted("x", "hi"))] == [()]
+    assert [log.apply(event) for event in joined.feed(MessagePosted("x", "hi"))] == [()]
 
 
 def test_a_message_is_deciding_until_it_is_decided() -> None:
@@ -132,16 +132,16 @@ def test_what_still_asks_when_the_run_ends_has_expired() -> None:
 
 
 def test_tells_which_rows_an_event_changed() -> None:
-    seat = ScriptedSeat()
-    seat.open_room()
-    message = seat.say_here("hello")
-    seat.feed(
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    message = joined.say_here("hello")
+    joined.feed(
         DecisionMade(message, "delegate"),
         ApprovalRequested(message, "p", "genie", "rm", {}),
         RunFailed(message, "agent", "broke"),
     )
     log = LedgerRows()
-    assert [log.apply(event) for event in seat.events][4:] == [(0,), (0,), (1,), (1, 0, 2)]
+    assert [log.apply(event) for event in joined.events][4:] == [(0,), (0,), (1,), (1, 0, 2)]
 
 
 def test_filters() -> None:
@@ -292,64 +292,64 @@ def test_changes_are_told_with_whose_they_are_and_what_they_were() -> None:
 # -- when there are too many
 
 
-def crowded(log: LedgerRows, seat: ScriptedSeat) -> None:
+def crowded(log: LedgerRows, joined: ScriptedJoinedRoom) -> None:
     """Let so much happen that what was before goes."""
     for number in range(MOST_ROWS + 1):
-        for event in seat.feed(MessagePosted(f"m{number}", "and more", handler="ann")):
+        for event in joined.feed(MessagePosted(f"m{number}", "and more", handler="ann")):
             log.apply(event)
-        for event in seat.feed(DecisionMade(seat.state.head, "ignore")):
+        for event in joined.feed(DecisionMade(joined.state.head, "ignore")):
             log.apply(event)
     assert log.forget_old()
 
 
-def begun(*bodies: RunBody) -> tuple[LedgerRows, ScriptedSeat]:
-    seat = ScriptedSeat()
-    seat.open_room()
-    assert seat.say_here("hello") == 5
-    seat.feed(*bodies)
+def begun(*bodies: RunBody) -> tuple[LedgerRows, ScriptedJoinedRoom]:
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    assert joined.say_here("hello") == 5
+    joined.feed(*bodies)
     log = LedgerRows()
-    for event in seat.events:
+    for event in joined.events:
         log.apply(event)
-    return log, seat
+    return log, joined
 
 
 def test_old_rows_go_and_numbers_stay() -> None:
-    log, seat = begun(DecisionMade(5, "ignore"))
+    log, joined = begun(DecisionMade(5, "ignore"))
     assert not log.forget_old()
-    crowded(log, seat)
+    crowded(log, joined)
     assert len(log.rows) == KEPT_ROWS
     assert log.numbers == range(log.forgotten, log.forgotten + KEPT_ROWS)
     assert [log.row(number) for number in log.numbers] == log.rows
-    message = seat.say_here("next")
-    assert log.apply(seat.events[-1]) == (log.numbers[-1],)
+    message = joined.say_here("next")
+    assert log.apply(joined.events[-1]) == (log.numbers[-1],)
     assert log.row(log.numbers[-1]).said.seq == message
 
 
 def test_what_still_runs_is_told_of_after_its_row_is_gone() -> None:
-    log, seat = begun(DecisionMade(5, "delegate"), ApprovalRequested(5, "p", "genie", "rm", {}))
-    crowded(log, seat)
+    log, joined = begun(DecisionMade(5, "delegate"), ApprovalRequested(5, "p", "genie", "rm", {}))
+    crowded(log, joined)
     assert log.working(5) is None
-    (settled,) = seat.feed(ApprovalResolved(5, "p", "approved"))
+    (settled,) = joined.feed(ApprovalResolved(5, "p", "approved"))
     assert log.apply(settled) == ()
-    (answered,) = seat.feed(AnswerPosted(5, "at last"))
+    (answered,) = joined.feed(AnswerPosted(5, "at last"))
     assert log.apply(answered) == (log.numbers[-1],)
     assert log.rows[-1].kind is RowKind.ANSWER
 
 
 def test_a_parked_call_is_remembered_after_its_row_is_gone() -> None:
-    log, seat = begun(
+    log, joined = begun(
         DecisionMade(5, "delegate"),
         ApprovalRequested(5, "p", "genie", "rm", {}),
         ApprovalResolved(5, "p", "parked"),
         RunCancelled(5, "suspended"),
     )
-    crowded(log, seat)
-    (decided,) = seat.feed(DecisionMade(5, "delegate"))
+    crowded(log, joined)
+    (decided,) = joined.feed(DecisionMade(5, "delegate"))
     assert log.apply(decided) == (log.numbers[-1],)
 
 
 def test_nothing_is_known_of_what_is_over_and_gone() -> None:
-    log, seat = begun(DecisionMade(5, "ignore"))
-    crowded(log, seat)
-    (late,) = seat.feed(RunFailed(7, "lost", "late"))
+    log, joined = begun(DecisionMade(5, "ignore"))
+    crowded(log, joined)
+    (late,) = joined.feed(RunFailed(7, "lost", "late"))
     assert log.apply(late) == ()

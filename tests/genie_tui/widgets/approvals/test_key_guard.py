@@ -3,7 +3,7 @@ from functools import partial
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.genie_tui.scripted_seat import HandClock, until
+from tests.genie_tui.scripted_room import HandClock, until
 from textual import events
 from textual.app import App, ComposeResult
 from textual.widgets import Static

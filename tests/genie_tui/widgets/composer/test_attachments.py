@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from tests.genie_tui.scripted_seat import ScriptedSeat
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom
 from textual.app import App, ComposeResult
 
 from genie_core.room.files.transfer import Direction, Transfer
@@ -90,17 +90,17 @@ REPORT = FileRef("d", "a\x1b.pdf", 1_200_000)
 NOTES = Quote("r1", "[Garden]", (QuotedLine("carol", "hello\x1b", 1.0),))
 
 
-def crowd() -> ScriptedSeat:
-    seat = ScriptedSeat()
-    seat.open_room()
-    seat.feed(MemberJoined("guest"), by="cleo")
-    return seat
+def crowd() -> ScriptedJoinedRoom:
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    joined.feed(MemberJoined("guest"), by="cleo")
+    return joined
 
 
 def test_it_knows_who_and_whose_agents_are_here() -> None:
-    seat = crowd()
-    assert others_here(seat.state, "ann") == ["bob", "cleo"]
-    assert agents_here(seat.state) == ["ann", "bob"]
+    joined = crowd()
+    assert others_here(joined.state, "ann") == ["bob", "cleo"]
+    assert agents_here(joined.state) == ["ann", "bob"]
 
 
 def test_what_is_sent_is_listed_with_who_gets_it() -> None:
@@ -123,9 +123,9 @@ def test_a_preview_shows_all_of_it() -> None:
 
 
 def test_without_agents_none_is_named() -> None:
-    seat = ScriptedSeat()
-    seat.feed(MemberJoined("host"))
-    text = sending_question("", [REPORT], [], seat.state, "ann").plain
+    joined = ScriptedJoinedRoom()
+    joined.feed(MemberJoined("host"))
+    text = sending_question("", [REPORT], [], joined.state, "ann").plain
     assert "agent" not in text
     assert "Nobody else is here now" in text
 

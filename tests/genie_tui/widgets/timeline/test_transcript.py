@@ -4,7 +4,7 @@ from math import inf, nan
 
 import pytest
 from msgspec.structs import replace
-from tests.genie_tui.scripted_seat import ScriptedSeat
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom
 from tests.genie_tui.widgets.room_log import RoomLog
 
 from genie_core.room.protocol.events import (
@@ -333,12 +333,12 @@ def test_terminals_come_and_go() -> None:
 
 
 def test_changes_that_a_person_made_are_told_to_all() -> None:
-    seat = ScriptedSeat()
-    seat.open_room()
-    approval = seat.ask("rm\x1b", path="a")
-    message = seat.state.proposals[approval].message
-    transcript = LogEntries(seat.state)
-    for event in seat.feed(
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    approval = joined.ask("rm\x1b", path="a")
+    message = joined.state.proposals[approval].message
+    transcript = LogEntries(joined.state)
+    for event in joined.feed(
         ApprovalResolved(message, approval, "approved", arguments={"path": "b"}, how="edit"),
         by="bob\x07",
     ):

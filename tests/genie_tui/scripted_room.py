@@ -93,12 +93,12 @@ class ScriptedInvites:
 class ScriptedMessages(Messages):
     """Keeps what was sent."""
 
-    def __init__(self, seat: "ScriptedSeat") -> None:
-        self._seat = seat
+    def __init__(self, joined: "ScriptedJoinedRoom") -> None:
+        self._joined = joined
 
     @property
     def pending(self) -> tuple[PendingMessage, ...]:
-        return self._seat.pending
+        return self._joined.pending
 
     def send(
         self,
@@ -108,140 +108,140 @@ class ScriptedMessages(Messages):
         files: Sequence[FileRef] = (),
         quotes: Sequence[Quote] = (),
     ) -> str:
-        self._seat.said.append((text, emote))
-        self._seat.sent.append((tuple(files), tuple(quotes)))
-        return str(len(self._seat.said))
+        self._joined.said.append((text, emote))
+        self._joined.sent.append((tuple(files), tuple(quotes)))
+        return str(len(self._joined.said))
 
     def typing(self) -> None:
-        self._seat.typed += 1
+        self._joined.typed += 1
 
 
 class ScriptedFiles(RoomFiles):
     """Attaches real files, and has those in the `places` of the seat."""
 
-    def __init__(self, seat: "ScriptedSeat") -> None:
-        self._seat = seat
+    def __init__(self, joined: "ScriptedJoinedRoom") -> None:
+        self._joined = joined
 
     async def attach(self, path: Path) -> FileRef:
-        self._seat.attached.append(path)
-        await self._seat.attaching.wait()
-        if self._seat.attach_error is not None:
-            raise self._seat.attach_error
+        self._joined.attached.append(path)
+        await self._joined.attaching.wait()
+        if self._joined.attach_error is not None:
+            raise self._joined.attach_error
         content = path.read_bytes()
         return FileRef(sha256(content).hexdigest(), path.name, len(content))
 
     def bring(self, file: FileRef) -> bool:
-        self._seat.brought.append(file)
-        return file.digest in self._seat.places
+        self._joined.brought.append(file)
+        return file.digest in self._joined.places
 
     def detach(self, digest: str) -> None:
-        self._seat.detached.append(digest)
+        self._joined.detached.append(digest)
 
     def path(self, digest: str) -> Path | None:
-        return self._seat.places.get(digest)
+        return self._joined.places.get(digest)
 
 
 class ScriptedHosting(Hosting):
     """Keeps what was asked; the answer is whether the seat is `connected`."""
 
-    def __init__(self, seat: "ScriptedSeat") -> None:
-        self._seat = seat
-        self.address = seat.address
-        self.invites = seat.invites
+    def __init__(self, joined: "ScriptedJoinedRoom") -> None:
+        self._joined = joined
+        self.address = joined.address
+        self.invites = joined.invites
         self.successor = None
 
     def moderate(
         self, measure: Measure, name: str, *, role: Role | None = None, reason: str = ""
     ) -> bool:
-        self._seat.moderations.append((measure, name, role, reason))
-        return self._seat.connected
+        self._joined.moderations.append((measure, name, role, reason))
+        return self._joined.connected
 
     def share(self, on: bool) -> bool:
-        self._seat.shares.append(on)
-        return self._seat.connected
+        self._joined.shares.append(on)
+        return self._joined.connected
 
     def admit(self, knock: int, allow: bool) -> bool:
-        self._seat.admissions.append((knock, allow))
-        return self._seat.connected
+        self._joined.admissions.append((knock, allow))
+        return self._joined.connected
 
     def offer(self, name: str) -> bool:
-        self._seat.offers.append(name)
-        return self._seat.connected
+        self._joined.offers.append(name)
+        return self._joined.connected
 
     def accept(self) -> bool:
-        self._seat.accepted += 1
-        return self._seat.connected
+        self._joined.accepted += 1
+        return self._joined.connected
 
 
 class ScriptedEngine(EngineHost):
     """Has what the seat says, and keeps what was asked of it."""
 
-    def __init__(self, seat: "ScriptedSeat") -> None:
-        self._seat = seat
+    def __init__(self, joined: "ScriptedJoinedRoom") -> None:
+        self._joined = joined
 
     @property
     def status(self) -> EngineStatus:
-        return self._seat.engine_status
+        return self._joined.engine_status
 
     @property
     def controls(self) -> EngineControls | None:
-        return self._seat.workbench
+        return self._joined.workbench
 
     def choose(self, choice: BacklogChoice) -> int | None:
-        backlog, self._seat.backlog = self._seat.backlog, None
+        backlog, self._joined.backlog = self._joined.backlog, None
         return {"all": backlog, "latest": 1, "none": 0}[choice] if backlog else None
 
     def set_auto(self, *, on: bool) -> bool:
-        seat = self._seat
-        seat.autos.append(on)
-        seat.engine_status = replace(seat.engine_status, auto=on)
-        seat.emit(seat.engine_status)
-        return seat.engine_status.state is EngineState.READY
+        joined = self._joined
+        joined.autos.append(on)
+        joined.engine_status = replace(joined.engine_status, auto=on)
+        joined.emit(joined.engine_status)
+        return joined.engine_status.state is EngineState.READY
 
     def stop(self, message: int | None = None) -> int:
-        self._seat.stops.append(message)
-        return self._seat.running
+        self._joined.stops.append(message)
+        return self._joined.running
 
     async def use_model(self, name: str) -> str:
-        self._seat.models.append(name)
-        if self._seat.model_error is not None:
-            raise self._seat.model_error
+        self._joined.models.append(name)
+        if self._joined.model_error is not None:
+            raise self._joined.model_error
         return name
 
 
 class ScriptedGrants(Grants):
     """Has what the seat says."""
 
-    def __init__(self, seat: "ScriptedSeat") -> None:
-        self._seat = seat
+    def __init__(self, joined: "ScriptedJoinedRoom") -> None:
+        self._joined = joined
 
     @property
     def active(self) -> tuple[Grant, ...]:
-        return self._seat.grants
+        return self._joined.grants
 
     def revoke(self, grant: int) -> bool:
-        seat = self._seat
-        seat.revoked.append(grant)
-        kept = tuple(each for each in seat.grants if each.id != grant)
-        found, seat.grants = len(kept) < len(seat.grants), kept
+        joined = self._joined
+        joined.revoked.append(grant)
+        kept = tuple(each for each in joined.grants if each.id != grant)
+        found, joined.grants = len(kept) < len(joined.grants), kept
         return found
 
 
 class ScriptedApprovals(Approvals):
     """Keeps the answers."""
 
-    def __init__(self, seat: "ScriptedSeat") -> None:
-        self._seat = seat
-        self.grants = ScriptedGrants(seat)
+    def __init__(self, joined: "ScriptedJoinedRoom") -> None:
+        self._joined = joined
+        self.grants = ScriptedGrants(joined)
 
     def schema(self, approval: str) -> dict[str, Any] | None:
-        return self._seat.schemas.get(approval)
+        return self._joined.schemas.get(approval)
 
     def answer(self, approval: str, answer: Answer) -> bool:
-        if not self._seat.takes_answers:
+        if not self._joined.takes_answers:
             return False
-        self._seat.answers.append((approval, answer))
-        state = self._seat.state
+        self._joined.answers.append((approval, answer))
+        state = self._joined.state
         return approval in state.open or approval in state.parked
 
 
@@ -250,7 +250,7 @@ def _nothing(_event: RoomEvent) -> None:
 
 
 @dataclass
-class ScriptedSeat(JoinedRoom):
+class ScriptedJoinedRoom(JoinedRoom):
     """A room over a real `RoomState`, whose other members are the test."""
 
     name: str = "ann"
@@ -388,7 +388,7 @@ class ScriptedSeat(JoinedRoom):
 class ScriptedDoorman:
     """Hands out the scripted seat, or raises the error it is given."""
 
-    seat: ScriptedSeat
+    joined: ScriptedJoinedRoom
     error: Exception | None = None
     rooms: Sequence[SavedSummary] = ()
     openings: list[OpenRequest] = field(default_factory=list)
@@ -404,14 +404,14 @@ class ScriptedDoorman:
     views: dict[str, View] = field(default_factory=dict)
     view_error: GenieError | None = None
 
-    async def open(self, opening: OpenRequest, on_event: OnEvent) -> ScriptedSeat:
+    async def open(self, opening: OpenRequest, on_event: OnEvent) -> ScriptedJoinedRoom:
         self.openings.append(opening)
         if self.error is not None:
             raise self.error
-        self.seat.emit = on_event
-        if self.seat.events:
-            on_event(EventsRecorded(tuple(self.seat.events)))
-        return self.seat
+        self.joined.emit = on_event
+        if self.joined.events:
+            on_event(EventsRecorded(tuple(self.joined.events)))
+        return self.joined
 
     def saved(self) -> Sequence[SavedSummary]:
         return self.rooms
@@ -526,17 +526,17 @@ def too_late(
 
 @asynccontextmanager
 async def in_room(
-    seat: ScriptedSeat,
+    joined: ScriptedJoinedRoom,
     size: tuple[int, int] = (120, 40),
     clock: Callable[[], float] | None = None,
     doorman: ScriptedDoorman | None = None,
 ) -> AsyncIterator[tuple[RoomScreen, Pilot[Any]]]:
     """The app with this seat's room on screen and everything fed so far shown."""
-    doorman = doorman or ScriptedDoorman(seat)
-    app = GenieApp(doorman, NewRoom("Garden"), seat.name, clock=clock or HandClock())
+    doorman = doorman or ScriptedDoorman(joined)
+    app = GenieApp(doorman, NewRoom("Garden"), joined.name, clock=clock or HandClock())
     async with app.run_test(size=size) as pilot:
         screen = app.screen
         assert isinstance(screen, RoomScreen)
-        await until(pilot, lambda: screen.seat is not None)
+        await until(pilot, lambda: screen.joined is not None)
         await pilot.pause()
         yield screen, pilot
