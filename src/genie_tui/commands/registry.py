@@ -101,13 +101,13 @@ class Command:
         """The command as an action with keys."""
         run = self.run if isinstance(self.run, str) else f"screen.command('{self.name}')"
         return Action(
-            self.scope,
             self.keys,
             self.name,
             self.help,
             run,
             shown=self.shown,
             priority=self.priority,
+            scope=self.scope,
         )
 
 

@@ -108,12 +108,7 @@ class RoomConnection:
         self.queue = SendQueue(self._note_queue)
         self.messages = Messages(self.queue, self.signer, deliver, clock)
         self._receiver = Receiver(
-            deliver,
-            self.queue,
-            self._handshake,
-            last=since,
-            mark=mark,
-            report=self._report,
+            deliver, self.queue, self._handshake, last=since, mark=mark, report=self._report
         )
         self._status = ConnectionStatus(ConnectionState.CONNECTING)
         self._failures = 0

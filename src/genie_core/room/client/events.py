@@ -11,12 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from genie_core.privacy.redaction import mask_known
-from genie_core.room.client.model import (
-    ConnectionStatus,
-    EngineStatus,
-    PendingMessage,
-    Severity,
-)
+from genie_core.room.client.model import ConnectionStatus, EngineStatus, PendingMessage, Severity
 from genie_core.room.files.transfer import Transfer
 from genie_core.room.protocol.events import Event
 from genie_core.room.protocol.frames import (

@@ -164,10 +164,7 @@ def as_answer(exchange: MessageThread, owner: str) -> Message | None:
         return None
     mark = exchange.seq if exchange.handler == owner else exchange.answered_seq
     return Message(
-        exchange.answer.text,
-        SYSTEM,
-        receiver=exchange.answer.receiver,
-        request_id=str(mark),
+        exchange.answer.text, SYSTEM, receiver=exchange.answer.receiver, request_id=str(mark)
     )
 
 

@@ -150,11 +150,7 @@ class ApprovalPanel(Vertical):
             return None
         exchange = self._state.exchanges[request.message]
         return CardView(
-            request,
-            exchange.author,
-            exchange.said.text,
-            self._queue.position,
-            len(self._queue),
+            request, exchange.author, exchange.said.text, self._queue.position, len(self._queue)
         )
 
 

@@ -15,13 +15,7 @@ from textual.message import Message
 from textual.widgets import OptionList, TextArea
 
 from genie_core.text.safe import visible
-from genie_tui.widgets.composer.completion import (
-    Choice,
-    CompletionList,
-    Completions,
-    Offer,
-    offer,
-)
+from genie_tui.widgets.composer.completion import Choice, CompletionList, Completions, Offer, offer
 
 LIMIT: Final = 16_000
 """Characters that a message may have."""
