@@ -38,7 +38,7 @@ from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity, load_identity, words
 from genie_core.room.security.invite import Invite, write_invite
 from genie_core.room.security.invite_tokens import InviteToken, InviteTokens
-from genie_core.room.security.signing import sign_report, sign_ruling, sign_speech
+from genie_core.room.security.signing import sign_answer, sign_report, sign_speech
 from genie_core.room.state import snapshot as checkpoint
 from genie_core.room.state.members import Person
 from genie_core.room.state.room_state import RoomState
@@ -140,7 +140,7 @@ def constants() -> dict[str, Any]:
                 proof.HOST_CONTEXT,
                 authorship.SPEECH,
                 authorship.OLD_SPEECH,
-                authorship.RULING,
+                authorship.ANSWER,
                 authorship.REPORT,
             )
         ],
@@ -185,7 +185,7 @@ def files() -> dict[str, Any]:
 def withheld() -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / WITHHELD_NAME
-        PrivateArguments(path).note(sample(ApprovalRequested))
+        PrivateArguments(path).add(sample(ApprovalRequested))
         return path.read_text()
 
 
@@ -214,7 +214,7 @@ def signatures() -> dict[str, str]:
         "host": ANN.sign(meeting.encode_for_host()),
         "invite": meeting.prove(b"0" * 16),
         "say": sign_speech(ANN, "r1", sample(PostMessage)).signature,
-        "rule": sign_ruling(ANN, "r1", sample(AnswerApproval)).signature,
+        "rule": sign_answer(ANN, "r1", sample(AnswerApproval)).signature,
         **{tag(kind): sign_report(ANN, "r1", said, sample(kind)).signature for kind in SIGNED},
     }
     return {

@@ -31,14 +31,12 @@ class CommandCompletion:
         context.composer.candidates = self.all
 
     def all(self) -> Completions:
-        """Everything there is to offer now."""
         joined = self._context.open_room
         people = joined.state.present() if joined is not None else []
         names = (*AGENTS, *(person.name for person in people))
         return Completions(names, slash_completions(), self._argument)
 
     def forget_folders(self) -> None:
-        """Read folders anew from the next draft on."""
         self._folders.clear()
 
     def _argument(self, command: str, rest: str) -> tuple[str, Words] | None:
@@ -86,7 +84,6 @@ class CommandCompletion:
 
 
 def slash_completions() -> Words:
-    """The names of slash commands, with what they do."""
     return [
         (name, command.slash.help or command.help)
         for name, command in slash_commands().items()

@@ -61,33 +61,27 @@ class RoomContext:
 
     @property
     def joined(self) -> "JoinedRoom":
-        """The person's seat. Raises `RoomNotOpen` while there is none."""
         if self.open_room is None:
             raise RoomNotOpen
         return self.open_room
 
     @property
     def approvals(self) -> ApprovalPanel:
-        """The panel of tool calls that wait."""
         return self.screen.query_one(ApprovalPanel)
 
     @property
     def panel(self) -> SidePanel:
-        """The panel beside the conversation."""
         return self.screen.query_one(SidePanel)
 
     @property
     def roster(self) -> Roster:
-        """The people in the room."""
         return self.screen.query_one(Roster)
 
     @property
     def hints(self) -> HintLine:
-        """The line above the composer."""
         return self.screen.query_one(HintLine)
 
     def show_waiting(self) -> None:
-        """Show how many tool calls wait."""
         waiting = self.approvals.waiting
         self.screen.query_one(StatusBar).show_waiting(waiting)
         self.hints.show_waiting(waiting)

@@ -97,6 +97,5 @@ def _give_back(context: RoomContext, draft: str, why: str) -> None:
 
 
 def _names(unsent: PendingMessage) -> list[str]:
-    """What a message brings beside its text."""
     quotes = [f"messages of {visible_line(quote.title)}" for quote in unsent.quotes]
     return [*(visible_line(file.name) for file in unsent.files), *quotes]

@@ -60,12 +60,10 @@ class Action:
 
     @property
     def key_text(self) -> str:
-        """The keys as a person would say them."""
         return self.display or "  ".join(_spell(key, ctrl="ctrl+") for key in self.keys)
 
     @property
     def short_keys(self) -> str:
-        """The keys where space is short."""
         return self.display or " ".join(_spell(key, ctrl="^") for key in self.keys)
 
 
@@ -105,7 +103,6 @@ def bindings(scope: Scope) -> list[BindingType]:
 
 
 def bindings_of(listed: Iterable[Action]) -> list[BindingType]:
-    """Textual bindings for these actions."""
     return [
         Binding(
             ",".join(action.keys),

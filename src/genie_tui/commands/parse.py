@@ -63,7 +63,6 @@ class InviteOptions:
 
     @property
     def makes_one(self) -> bool:
-        """Whether an invite is made."""
         return self.new or self.once or self.lifetime is not None
 
 

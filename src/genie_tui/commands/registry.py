@@ -59,7 +59,6 @@ class Slash:
 
     @property
     def name(self) -> str:
-        """The name, without the slash."""
         return self.usage.split()[0].removeprefix("/")
 
     @classmethod
@@ -161,7 +160,6 @@ def _unknown(name: str) -> str:
 
 
 def command_named(name: str) -> Command:
-    """The command with a name. Raises `KeyError` without one."""
     return {command.name: command for command in COMMANDS}[name]
 
 
@@ -172,7 +170,6 @@ def slash_commands() -> dict[str, Command]:
 
 
 def slash_help() -> list[tuple[str, str]]:
-    """How each slash command is used, and what it does."""
     typed = [(each.slash, each.help) for each in slash_commands().values() if each.slash]
     return [(slash.usage, slash.help or text) for slash, text in typed]
 
@@ -189,7 +186,6 @@ class CommandProvider(Provider):
     scope: ClassVar[Scope]
 
     async def discover(self) -> Hits:
-        """List everything, in the table's order."""
         for action in self._offered():
             yield DiscoveryHit(_title(action), partial(self._run, action), help=action.help)
 

@@ -121,7 +121,6 @@ class RoomConnection:
 
     @property
     def name(self) -> str:
-        """The member's name, as the room spells it."""
         return self._handshake.name
 
     @property
@@ -131,12 +130,10 @@ class RoomConnection:
 
     @property
     def limits(self) -> Limits:
-        """Limits of the room, as far as known."""
         return self.messages.limits
 
     @property
     def status(self) -> ConnectionStatus:
-        """State of the connection."""
         return self._status
 
     async def run(self) -> None:
@@ -180,7 +177,6 @@ class RoomConnection:
         self.queue.publish(secrets.token_hex(8), body, self._receiver.last)
 
     def equip(self, label: str) -> None:
-        """Tell the room the label of the own engine, now and on each connection."""
         self._handshake.agent = label
         self.queue.equip(label)
 

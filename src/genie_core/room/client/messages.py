@@ -70,7 +70,6 @@ class Messages:
             self._signer.note(message.id)
 
     def release(self) -> None:
-        """Send messages whose files have arrived by now."""
         rejected = self._queue.release()
         for message in rejected:
             reason = str(TooLong(len(message.text), self.limits.text_chars))

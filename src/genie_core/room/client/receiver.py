@@ -90,7 +90,6 @@ class Receiver:
 
     @property
     def last(self) -> int:
-        """Number of the last event."""
         return self._last
 
     @property
@@ -100,12 +99,10 @@ class Receiver:
 
     @property
     def welcomed(self) -> bool:
-        """Whether the room has ever let the member in."""
         return self._welcomed
 
     @property
     def suspended(self) -> str:
-        """The reason that a suspended room gave, until it lets the member in again."""
         return self._suspended
 
     @property
@@ -114,7 +111,6 @@ class Receiver:
         return self._head is None or self._last >= self._head
 
     def welcome(self, welcome: Welcome) -> None:
-        """Note that the room has let the member in."""
         self._welcomed = True
         self._suspended = ""
         self._head = welcome.head
@@ -254,7 +250,6 @@ class Notices:
         self._timer: asyncio.TimerHandle | None = None
 
     def tell(self, severity: Severity, text: str) -> None:
-        """Pass a notice on, now or later."""
         loop = asyncio.get_running_loop()
         text = text if len(text) <= NOTICE_CHARS else f"{text[:NOTICE_CHARS]}…"
         if self._timer is None and self._pace.take(loop.time()):
@@ -265,7 +260,6 @@ class Notices:
             self._timer = loop.call_later(self._pace.wait(loop.time()), self._catch_up)
 
     def flush(self) -> None:
-        """Pass on now what still waits."""
         if self._timer is not None:
             self._timer.cancel()
             self._catch_up()

@@ -137,7 +137,6 @@ class SendQueue:
             self.changed()
 
     def restore(self, messages: Iterable[PendingMessage]) -> None:
-        """Add messages of an earlier session, which wait until `release`."""
         self._waiting.update((each.id, each) for each in messages)
 
     def release(self) -> list[PendingMessage]:
@@ -228,7 +227,6 @@ class SendQueue:
             self.changed()
 
     def stop(self, message: int) -> None:
-        """Ask for a run to be stopped."""
         if self.online and message not in self._stops:
             self._stops.append(message)
             self.changed()
@@ -327,7 +325,6 @@ class SendQueue:
         self._typing = False  # it would be told after the message that it was about
 
     def _unfit_says(self) -> list[PendingMessage]:
-        """Remove messages that are too large for this host."""
         chars, most = self._limits.text_chars, self._limits.frame_bytes - ENVELOPE
         says = self._says.values()
         unfit = [each for each in says if len(each.text) > chars or size_of(_say(each)) > most]
@@ -348,7 +345,6 @@ class SendQueue:
         return unfit
 
     def _put_back(self, id_: str) -> None:
-        """Queue something again, in its original place."""
         if id_ in self._says and id_ not in self._to_say:
             waiting = {id_, *self._to_say}
             self._to_say = deque(each for each in self._says if each in waiting)
@@ -376,7 +372,6 @@ class SendQueue:
         return frames
 
     def _take_lacking(self, now: float) -> list[ClientFrame]:
-        """Take the next events of an earlier host, once those before are acknowledged."""
         if self._recovering or not self._lacking or not self._work.take(now):
             return []
         chosen: list[Event] = []
@@ -416,7 +411,6 @@ class SendQueue:
         return frames
 
     def _take_progress(self, message: int | None = None) -> list[ReportProgress]:
-        """Take the progress of all runs, or of that for one message."""
         keys = [key for key in self._progress if message is None or key[0] == message]
         return [self._progress.pop(key) for key in keys]
 

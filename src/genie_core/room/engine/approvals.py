@@ -117,7 +117,6 @@ class Approvals:
         self._engine = _Engine(owner, policy, verifier, resume, stop)
 
     def end(self) -> None:
-        """Forget the engine, its requests and its grants."""
         self._reset()
 
     # -- requests of the engine
@@ -159,7 +158,6 @@ class Approvals:
         )
 
     def forget(self, execution: Execution) -> None:
-        """Drop what is left of a run that has ended."""
         for each in self._of(execution):
             del self._open[each.call.id]
 
@@ -231,7 +229,7 @@ class Approvals:
             binding=binding,
             unasked=unasked,
         )
-        self._private.note(asked)
+        self._private.add(asked)
         return msgspec.structs.replace(asked, arguments={}) if withheld else asked
 
     def _refuse(
@@ -251,7 +249,7 @@ class Approvals:
             because=why,
             unasked=True,
         )
-        self._private.note(row)
+        self._private.add(row)
         if self._reporter.publish(row):
             self._reporter.publish(ApprovalResolved(exchange.seq, call.id, "expired", why))
         self._reporter.warn(f"{tool} was not run: {why}")
@@ -386,7 +384,6 @@ class Approvals:
         return True
 
     def _is_answered(self, parked: ToolApproval) -> bool:
-        """Whether it was answered, here or at an earlier visit, even if the room has yet to hear."""
         return parked.id in self._answered or any(
             isinstance(body, ApprovalResolved)
             and body.approval == parked.id

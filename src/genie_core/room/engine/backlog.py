@@ -43,12 +43,10 @@ class Backlog:
         self.owed: deque[RunBody] = deque()
 
     def hold(self, undecided: Iterable[MessageThread]) -> None:
-        """Let these wait for the owner's word."""
         self.waiting.update((exchange.seq, exchange) for exchange in undecided)
 
     @property
     def question(self) -> str:
-        """Return the question for the owner; empty if nothing waits."""
         return ASK.format(len(self.waiting)) if self.waiting else ""
 
     def choose(self, choice: BacklogChoice) -> list[MessageThread]:

@@ -13,10 +13,10 @@ from genie_core.session import GroupSession
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A loaded engine: the session, what it remembers, and the label of its model.
+    """A loaded engine: the session, its saved messages, and the label of its model.
 
-    `aclose` ends what the session leaves to its owner, its data store above all. `notices` are
-    lines to show the owner once. `policy` decides which tool calls a person is asked about.
+    `aclose` closes resources that the session does not own, such as its data store. `notices` are
+    lines to show the owner once. `policy` decides which tool calls a person has to approve.
     """
 
     session: GroupSession
@@ -30,15 +30,15 @@ class Engine:
 
 
 EngineLoader: TypeAlias = Callable[[], Awaitable[Engine]]
-"""Loads the engine without blocking the event loop; a `GenieError` says why it can't."""
+"""Loads the engine without blocking the event loop. Raises a `GenieError` with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineConfig:
-    """How an engine is loaded and described; there is none without a `loader`.
+    """How to load and describe an engine; without a `loader` there is none.
 
-    `label` is the model, `offline` means no language model, `where` the machine, for people.
-    `reload` prepares loading the engine with another model after it failed. `withheld` keeps the
+    `label` is the model and `where` the machine, for people; `offline` means no language model.
+    `reload` returns a loader for another model, for use after a failure. `private` holds the
     arguments of guests' tool calls.
     """
 
@@ -47,4 +47,4 @@ class EngineConfig:
     offline: bool = False
     where: str = ""
     reload: Callable[[str], EngineLoader] | None = None
-    withheld: PrivateArguments = field(default_factory=PrivateArguments)
+    private: PrivateArguments = field(default_factory=PrivateArguments)

@@ -67,17 +67,14 @@ class ContextSync:
             self.await_files(exchange)
 
     def on_said(self, exchange: MessageThread) -> None:
-        """Add a message that this engine does not answer."""
         self.catch_up(MissingMessage(exchange, self.message(exchange), said=True))
 
     def on_answered(self, exchange: MessageThread) -> None:
-        """Add an answer of another engine."""
         answer = as_answer(exchange, self._owner)
         if answer is not None and not self._verifier.doubts_answer(exchange):
             self._append(answer)
 
     def await_files(self, exchange: MessageThread) -> None:
-        """Remember the files of a message that are not here yet."""
         for file in exchange.said.files:
             if self._place is not None and self._place(file.digest) is None:
                 self._awaited[file.digest] = exchange.author, file

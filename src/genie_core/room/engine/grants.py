@@ -62,7 +62,6 @@ class Grants:
 
     @property
     def active(self) -> tuple[Grant, ...]:
-        """The grants that still count, oldest first."""
         self._drop_ended()
         return tuple(self._grants.values())
 

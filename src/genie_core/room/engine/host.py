@@ -9,6 +9,7 @@ from typing import Final
 from genie_core.errors import GenieError
 from genie_core.privacy.redaction import mask_known
 from genie_core.room.client.model import EngineState, EngineStatus
+from genie_core.room.client.signer import Signer
 from genie_core.room.engine.approvals import Approvals
 from genie_core.room.engine.backlog import BacklogChoice
 from genie_core.room.engine.config import Engine, EngineConfig, EngineLoader
@@ -20,7 +21,6 @@ from genie_core.room.engine.reporter import EngineReporter
 from genie_core.room.engine.runs import RunManager
 from genie_core.room.protocol.errors import NoEngine
 from genie_core.room.protocol.events import Event, MessagePosted, RunFailed
-from genie_core.room.security.signing import Author
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
 from genie_core.runtime.grace import Grace
@@ -54,7 +54,7 @@ class EngineHost:
         *,
         device: str = "",
         place: Place | None = None,
-        author: Author | None = None,
+        author: Signer | None = None,
         serves: bool = False,
     ) -> None:
         self._config = config
@@ -78,11 +78,9 @@ class EngineHost:
 
     @property
     def status(self) -> EngineStatus:
-        """The engine's current status."""
         return self._status
 
     def open(self, name: str) -> None:
-        """Begin to load the engine of the person with this name in the room."""
         self._name = name
         if self._config.loader is not None:
             self._serving = start_task(self._serve(self._config.loader), name="engine")
@@ -101,7 +99,6 @@ class EngineHost:
 
     @property
     def controls(self) -> EngineControls | None:
-        """What the owner can see and change of the engine; None until it is loaded."""
         return self._controls
 
     def choose(self, choice: BacklogChoice) -> int | None:
@@ -132,7 +129,6 @@ class EngineHost:
         return label
 
     def file_arrived(self, digest: str) -> None:
-        """Let the engine read a file of the room that has arrived."""
         if self._runs is not None:
             self._runs.file_arrived(digest)
 
@@ -148,7 +144,6 @@ class EngineHost:
         return self._remote.stop(exchange)
 
     def stop_here(self, message: int, by: str) -> bool:
-        """Stop a run in a person's name; False if it is not running at this terminal."""
         return self._runs is not None and self._runs.stop(message, by)
 
     @property
@@ -159,7 +154,6 @@ class EngineHost:
         return [each for each in running if each.seq not in waiting and self.has(each)]
 
     def has(self, exchange: MessageThread) -> bool:
-        """Whether this terminal runs the engine for a message."""
         mine = exchange.handler == self._name
         return mine and not self._state.is_elsewhere(exchange, self._device)
 
@@ -216,7 +210,6 @@ class EngineHost:
         return engine.label
 
     async def _serve(self, load: EngineLoader) -> None:
-        """Load the engine, and run it until it is closed."""
         self._show(replace(self._status, state=EngineState.LOADING))
         try:
             engine = await load()
@@ -238,7 +231,7 @@ class EngineHost:
             self._name,
             self._reporter,
             self._approvals,
-            self._config.withheld,
+            self._config.private,
             engine.policy,
             device=self._device,
             place=self._place,
@@ -269,7 +262,6 @@ class EngineHost:
             self._refuse_work(exchange)
 
     def _unfinished(self) -> list[MessageThread]:
-        """Runs on this device with no reported end."""
         runs = unfinished(self._state, self._reporter.unrecorded)
         return [one for one in map(self._state.exchanges.__getitem__, runs) if self.has(one)]
 
@@ -280,5 +272,5 @@ class EngineHost:
     def _refuse_work(self, exchange: MessageThread) -> None:
         if self.has(exchange):
             failed = RunFailed(exchange.seq, "factory", NOT_READY.format(self._name))
-            self._config.withheld.note_failure(failed, self._status.detail)
+            self._config.private.add_failure(failed, self._status.detail)
             self._reporter.publish(failed)

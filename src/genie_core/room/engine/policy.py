@@ -51,5 +51,4 @@ class AskAlways:
     """Puts every call before a person."""
 
     def evaluate(self, call: ToolCall) -> PolicyResult:
-        """Ask."""
         return PolicyResult("ask", "")

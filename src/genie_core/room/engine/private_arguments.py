@@ -1,11 +1,11 @@
-"""Data that stays on an engine's machine: arguments of calls, and a provider's messages.
+"""Data that stays on an engine's machine: arguments of tool calls, and details of failures.
 
 The host's engine answers guests with the host's files and keys. The log records the call and its
-resolution; the arguments stay here. The owner must see what this machine will do before allowing it,
-not what a host claims.
+resolution, but not the arguments. Approval cards show the arguments from here, never those that a
+host claims.
 
-The provider's own words about a failure are for the owner of the engine, too. They are kept in
-memory only; the room gets a sentence without them.
+A provider's error message is for the engine's owner only. It stays in memory, and the room gets a
+general sentence instead.
 """
 
 import logging
@@ -33,19 +33,19 @@ class _Entry(msgspec.Struct, frozen=True):
 
 
 class PrivateArguments:
-    """Keeps this engine's requests in full, and in a private file what the log must not tell.
+    """Keeps this engine's requests in full, and the arguments that the log omits in a private file.
 
-    If the file can't be read or written, parked requests are lost and will be made again.
+    If the file can't be read or written, parked requests lose their arguments and can only be denied.
     """
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
-        self._own: dict[str, ApprovalRequested] = {}
-        self._kept: dict[str, dict[str, Any]] = {}
+        self._requests: dict[str, ApprovalRequested] = {}
+        self._arguments: dict[str, dict[str, Any]] = {}
         self._failures: dict[tuple[int, str], str] = {}
 
     def load(self) -> None:
-        """Read the file; damaged lines are skipped. Blocks."""
+        """Read the file and skip damaged lines. Blocks."""
         if self._path is None:
             return
         try:
@@ -53,36 +53,36 @@ class PrivateArguments:
         except FileNotFoundError:
             return
         except OSError:
-            logger.warning("withheld arguments can't be read", exc_info=True)
+            logger.warning("can't read private arguments from %s", self._path, exc_info=True)
             return
         for line in lines:
             try:
                 entry = msgspec.json.decode(line, type=_Entry)
             except (ValueError, RecursionError):
-                logger.warning("a line of %s is damaged", self._path)
+                logger.warning("skipping a damaged line of %s", self._path)
             else:
-                self._kept[entry.approval] = entry.arguments
+                self._arguments[entry.approval] = entry.arguments
 
     def keep_only(self, approvals: Collection[str]) -> None:
-        """Forget all requests but these, on disk too. Blocks."""
-        dropped = self._kept.keys() - set(approvals)
+        """Forget the arguments of all other requests, on disk too. Blocks."""
+        dropped = self._arguments.keys() - set(approvals)
         for approval in dropped:
-            del self._kept[approval]
+            del self._arguments[approval]
         if dropped and self._path is not None:
-            lines = [_encode(_Entry(*item)) + b"\n" for item in self._kept.items()]
+            lines = [_encode(_Entry(*item)) + b"\n" for item in self._arguments.items()]
             try:
                 replace_file(self._path, b"".join(lines))
             except OSError:
-                logger.warning("withheld arguments can't be forgotten on disk", exc_info=True)
+                logger.warning("can't remove arguments from %s", self._path, exc_info=True)
 
-    def note(self, asked: ApprovalRequested) -> None:
-        """Remember a request before the room is told of it."""
-        self._own[asked.approval] = asked
-        if asked.withheld:
-            self._kept[asked.approval] = asked.arguments
-            self._write(_Entry(asked.approval, asked.arguments))
+    def add(self, request: ApprovalRequested) -> None:
+        """Remember a request; call it before publishing the request to the room."""
+        self._requests[request.approval] = request
+        if request.withheld:
+            self._arguments[request.approval] = request.arguments
+            self._write(_Entry(request.approval, request.arguments))
 
-    def note_failure(self, failed: RunFailed, details: str) -> None:
+    def add_failure(self, failed: RunFailed, details: str) -> None:
         """Remember the details of a failure while this program runs."""
         self._failures.pop((failed.message, failed.error), None)
         self._failures[failed.message, failed.error] = details
@@ -90,40 +90,40 @@ class PrivateArguments:
             del self._failures[next(iter(self._failures))]
 
     def hides(self, approval: str) -> bool:
-        """Whether only this machine can show a request."""
-        return approval in self._kept
+        """Whether only this machine can show the arguments of a request."""
+        return approval in self._arguments
 
-    def uncover(self, event: Event) -> Event:
-        """Return the event with the details that this machine may show."""
+    def reveal(self, event: Event) -> Event:
+        """Return an event with the arguments or details that are kept here."""
         body = event.body
         if isinstance(body, RunFailed):
             details = self._failures.get((body.message, body.error), body.error)
-            whole = msgspec.structs.replace(body, error=details)
-            return msgspec.structs.replace(event, body=whole)
+            detailed = msgspec.structs.replace(body, error=details)
+            return msgspec.structs.replace(event, body=detailed)
         if not isinstance(body, ApprovalRequested):
             return event
-        if body.approval in self._own:
-            own = msgspec.structs.replace(self._own[body.approval], signature=body.signature)
+        if body.approval in self._requests:
+            own = msgspec.structs.replace(self._requests[body.approval], signature=body.signature)
             return msgspec.structs.replace(event, body=own)
-        if body.withheld and body.approval in self._kept:
-            shown = msgspec.structs.replace(body, arguments=self._kept[body.approval])
-            return msgspec.structs.replace(event, body=shown)
+        if body.withheld and body.approval in self._arguments:
+            complete = msgspec.structs.replace(body, arguments=self._arguments[body.approval])
+            return msgspec.structs.replace(event, body=complete)
         return event
 
-    def uncover_all(self, requests: Iterable[ToolApproval]) -> None:
-        """Put the arguments back into requests that were restored from the log."""
+    def reveal_all(self, requests: Iterable[ToolApproval]) -> None:
+        """Put the arguments back into requests restored from the log."""
         for each in requests:
-            if each.withheld and each.id in self._kept:
-                each.arguments = self._kept[each.id]
+            if each.withheld and each.id in self._arguments:
+                each.arguments = self._arguments[each.id]
 
-    def settle(self, settled: ApprovalResolved) -> None:
-        """Forget the arguments of a resolved request on disk.
+    def forget(self, resolved: ApprovalResolved) -> None:
+        """Forget the arguments of a resolved request; the next `keep_only` removes them from disk.
 
-        The request itself stays in memory while the program runs: it is the host who says that it
-        is resolved, and a host could otherwise present another call as this one.
+        The request stays in memory while the program runs. Otherwise a host that claims it is
+        resolved could present another call under its id.
         """
-        if settled.outcome != "parked":
-            self._kept.pop(settled.approval, None)
+        if resolved.outcome != "parked":
+            self._arguments.pop(resolved.approval, None)
 
     def _write(self, entry: _Entry) -> None:
         if self._path is None:
@@ -134,4 +134,4 @@ class PrivateArguments:
             with os.fdopen(descriptor, "ab") as file:
                 file.write(_encode(entry) + b"\n")
         except (OSError, ValueError, TypeError, RecursionError):
-            logger.warning("withheld arguments can't be kept on disk", exc_info=True)
+            logger.warning("can't write private arguments to %s", self._path, exc_info=True)

@@ -49,7 +49,7 @@ class RemoteControl:
 
         It must be the owner's, and about the call that waits here.
         """
-        if not self._client.signer.ruled(answered):
+        if not self._client.signer.answered(answered):
             self._emit(
                 warning("the host says that you answered a tool call elsewhere, but you did not")
             )

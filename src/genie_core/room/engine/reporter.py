@@ -57,7 +57,6 @@ class EngineReporter:
 
     @property
     def largest(self) -> int:
-        """How many bytes a step may have, so that the room can hold it with its signature."""
         return self._client.limits.frame_bytes - 2 * ENVELOPE
 
     @property
@@ -101,7 +100,6 @@ class EngineReporter:
         self._emit(status)
 
     def warn(self, text: str) -> None:
-        """Warn the owner, and no other member."""
         self._emit(warning(mask_known(text)))
 
     def _is_own(self, message: int) -> bool:

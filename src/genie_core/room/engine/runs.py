@@ -19,6 +19,7 @@ from genie_core.errors import GenieError, public_summary, summary
 from genie_core.execution import Execution
 from genie_core.message import Message
 from genie_core.privacy.redaction import mask_known
+from genie_core.room.client.signer import Signer
 from genie_core.room.engine.approvals import Approvals
 from genie_core.room.engine.backlog import (
     AT_ONCE,
@@ -46,7 +47,6 @@ from genie_core.room.protocol.events import (
     Spending,
 )
 from genie_core.room.protocol.names import is_blank
-from genie_core.room.security.signing import Author
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Phase, ToolApproval
 from genie_core.runtime.grace import Grace
@@ -77,7 +77,6 @@ class MessageRun:
     bill: dict[tuple[str, str, bool], Usage] = field(default_factory=dict)
 
     def charge(self, agent: str, usage: Usage) -> None:
-        """Note what an agent took."""
         key = agent, usage.model, usage.cost is None
         known = self.bill.get(key)
         self.bill[key] = usage if known is None else known + usage
@@ -109,7 +108,7 @@ class RunManager:
         *,
         device: str = "",
         place: Place | None = None,
-        author: Author | None = None,
+        author: Signer | None = None,
         serves: bool = True,
     ) -> None:
         self._session = session
@@ -184,7 +183,6 @@ class RunManager:
             self._reporter.warn(self._backlog.question)
 
     def _hold_back(self, unfinished_: Iterable[int]) -> None:
-        """Let undecided messages of others wait for the owner, if they are many."""
         begun = {body.message for body in self._reporter.unrecorded}
         runs = [self._state.exchanges[seq] for seq in unfinished_ if seq not in begun]
         undecided = [
@@ -244,12 +242,10 @@ class RunManager:
                 pass
 
     def _is_here(self, exchange: MessageThread) -> bool:
-        """Whether this terminal of the owner runs the engine for a message."""
         mine = exchange.handler == self._owner
         return mine and not self._state.is_elsewhere(exchange, self._device)
 
     def _take(self, exchange: MessageThread) -> None:
-        """Handle a message if it passes verification."""
         objection = self._verifier.objection(exchange)
         if objection:
             self._reporter.warn(objection)
@@ -309,7 +305,6 @@ class RunManager:
         )
 
     def file_arrived(self, digest: str) -> None:
-        """Add a file to the context that has arrived after its message."""
         if not self._closing:
             self._context.on_file(digest)
 
@@ -397,7 +392,7 @@ class RunManager:
         if details != failed.error:
             told = f"{failed.error}; {self._owner} sees the details"
             failed = msgspec.structs.replace(failed, error=told)
-            self._private.note_failure(failed, mask_known(details))
+            self._private.add_failure(failed, mask_known(details))
         self._end(failed)
 
     def _end(self, end: RunFailed | RunCancelled) -> None:

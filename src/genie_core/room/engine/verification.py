@@ -4,7 +4,7 @@ A host that is not the engine's owner could otherwise make the engine do what th
 for.
 """
 
-from genie_core.room.security.signing import Author
+from genie_core.room.client.signer import Signer
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, ToolApproval
 
@@ -17,7 +17,7 @@ class Verifier:
     """
 
     def __init__(
-        self, state: RoomState, owner: str, author: Author | None, *, serves: bool
+        self, state: RoomState, owner: str, author: Signer | None, *, serves: bool
     ) -> None:
         self._state = state
         self._owner = owner
@@ -57,7 +57,6 @@ class Verifier:
         return told_by_others and not self._author.wrote(exchange.said)
 
     def doubts_answer(self, exchange: MessageThread) -> bool:
-        """Whether another member claims that the owner's agent gave this answer."""
         if exchange.handler != self._owner or exchange.answer is None:
             return False
         if self._serves or self._author is None:

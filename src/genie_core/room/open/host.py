@@ -18,7 +18,7 @@ from genie_core.room.files.sync import FileSync
 from genie_core.room.open.conflicts import HostConflicts
 from genie_core.room.open.files import blobs_of
 from genie_core.room.open.presence import PASSES_NAME, HostPresence, InviteTokenFile
-from genie_core.room.open.profile import Profile, engine_for, room_config, withheld_in
+from genie_core.room.open.profile import Profile, engine_for, private_arguments_in, room_config
 from genie_core.room.open.route import answers_deed
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import (
@@ -276,8 +276,8 @@ async def join_as_host(
         put_away=resources.aclose,
         invites=doors.presence,
         library=FileSync(doors.blobs, reseed=False),
-        withheld=await asyncio.to_thread(
-            withheld_in, saved, {*server.state.open, *server.state.parked}
+        private=await asyncio.to_thread(
+            private_arguments_in, saved, {*server.state.open, *server.state.parked}
         ),
         saved=lambda: saved.id,
         past=opened.log,

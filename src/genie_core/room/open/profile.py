@@ -119,7 +119,7 @@ def room_config(
     client: dict[str, Any],
     *,
     reload: Callable[[str], EngineLoader] | None = None,
-    withheld: PrivateArguments | None = None,
+    private: PrivateArguments | None = None,
     **rest: Any,
 ) -> RoomConfig:
     """The config of a room: `client` goes to the `RoomConnection`, the `rest` to the config."""
@@ -141,14 +141,14 @@ def room_config(
         offline=loader is not None and person.config.model is None,
         where=f"{person.name}'s machine ({platform.node()})",
         reload=reload,
-        withheld=withheld or PrivateArguments(),
+        private=private or PrivateArguments(),
     )
     return RoomConfig(connect, engine=engine, grace=person.settings.grace, **rest)
 
 
-def withheld_in(saved: SavedSession, waiting: Collection[str]) -> PrivateArguments:
-    """What the guests' tool calls that wait are made with, as this machine has kept it. Blocks."""
-    withheld = PrivateArguments(saved.folder / WITHHELD_NAME)
-    withheld.load()
-    withheld.keep_only(waiting)
-    return withheld
+def private_arguments_in(saved: SavedSession, waiting: Collection[str]) -> PrivateArguments:
+    """Load the private arguments of the guests' waiting tool calls. Blocks."""
+    private = PrivateArguments(saved.folder / WITHHELD_NAME)
+    private.load()
+    private.keep_only(waiting)
+    return private

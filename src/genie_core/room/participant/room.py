@@ -90,7 +90,7 @@ class JoinedRoom:
         reporter = EngineReporter(client, state, on_event, config.engine.label)
         remote = RemoteControl(state, client, on_event)
         self.approvals = Approvals(
-            state, reporter, config.engine.withheld, remote, config.engine.where
+            state, reporter, config.engine.private, remote, config.engine.where
         )
         sync = config.library
         self.files = RoomFiles(
@@ -161,12 +161,12 @@ class JoinedRoom:
         `base` is the state before the first event, and must not be used any more. The events are
         reported once the room has agreed that its log begins with them.
         """
-        withheld = self._config.engine.withheld
+        private = self._config.engine.private
         if base is not None:
-            withheld.uncover_all(base.proposals.values())
+            private.reveal_all(base.proposals.values())
             self.state.become(base)
         for event in events:
-            shown = withheld.uncover(event)
+            shown = private.reveal(event)
             if self.state.apply(shown):
                 self._unheard.append(shown)
         self.files.sync.expect(self.state.files.values())
@@ -298,15 +298,15 @@ class JoinedRoom:
 
         """
         self._refuse_other_room(event)
-        withheld = self._config.engine.withheld
-        shown, host, title = withheld.uncover(event), self.state.host, self.state.title
+        private = self._config.engine.private
+        shown, host, title = private.reveal(event), self.state.host, self.state.title
         if not self.state.apply(shown):
             return
         if self._config.keep is not None:
             self._config.keep(event)
         self.files.sync.on_event(shown)
         if isinstance(shown.body, ApprovalResolved):
-            withheld.settle(shown.body)
+            private.forget(shown.body)
         is_live = self._live_after is not None and event.seq > self._live_after
         if is_live:
             self.hosting.on_event(shown, host)

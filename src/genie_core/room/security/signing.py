@@ -8,7 +8,7 @@ visit, which no signature from before its start can do. So old words are no new 
 clocks say. Engines sign what they may have to go on from, too.
 """
 
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -29,24 +29,11 @@ SPEECH: Final = b"genie-tui room speech 2"
 OLD_SPEECH: Final = b"genie-tui room speech 1"
 """With the author's time in place of visits and names of files."""
 
-RULING: Final = b"genie-tui room ruling 2"
+ANSWER: Final = b"genie-tui room ruling 2"
 REPORT: Final = b"genie-tui room report 2"
 
 Signed: TypeAlias = DecisionMade | ApprovalRequested | AnswerPosted | RunFailed | RunCancelled
 """Reports that engines sign; the last two where they hold a part of an answer."""
-
-
-class Author(Protocol):
-    """Knows what one person has said and done in a room, whatever a host says of it."""
-
-    def wrote(self, said: MessagePosted) -> bool:
-        """Whether they said this, at any time."""
-
-    def is_current(self, said: MessagePosted) -> bool:
-        """Whether they said it since this program began, and to this terminal."""
-
-    def reported(self, said: MessagePosted, body: Signed) -> bool:
-        """Whether their engine did this about a message of theirs."""
 
 
 def sign_speech(identity: Identity, room: str, say: PostMessage) -> PostMessage:
@@ -63,14 +50,15 @@ def wrote(key: str, room: str, said: MessagePosted) -> bool:
     return verify(key, said.signature, statement)
 
 
-def sign_ruling(identity: Identity, room: str, rule: AnswerApproval) -> AnswerApproval:
+def sign_answer(identity: Identity, room: str, answer: AnswerApproval) -> AnswerApproval:
     """The answer to an approval with its owner's signature."""
-    return msgspec.structs.replace(rule, signature=identity.sign(_ruling(room, rule)))
+    signature = identity.sign(_answer_statement(room, answer))
+    return msgspec.structs.replace(answer, signature=signature)
 
 
-def ruled(key: str, room: str, ruling: ApprovalAnswered) -> bool:
+def answered(key: str, room: str, answer: ApprovalAnswered) -> bool:
     """Whether the owner of a key has answered an approval of this room like this."""
-    return verify(key, ruling.signature, _ruling(room, ruling))
+    return verify(key, answer.signature, _answer_statement(room, answer))
 
 
 def sign_report(identity: Identity, room: str, said: MessagePosted, body: Signed) -> Signed:
@@ -112,9 +100,9 @@ def _old_speech(room: str, said: MessagePosted) -> bytes:
     return _statement(OLD_SPEECH, room, *words, said.written)
 
 
-def _ruling(room: str, rule: AnswerApproval | ApprovalAnswered) -> bytes:
-    parts = rule.approval, rule.allow, rule.reason, rule.scope, rule.arguments, rule.call
-    return _statement(RULING, room, *parts, rule.count, rule.stop)
+def _answer_statement(room: str, answer: AnswerApproval | ApprovalAnswered) -> bytes:
+    parts = answer.approval, answer.allow, answer.reason, answer.scope, answer.arguments
+    return _statement(ANSWER, room, *parts, answer.call, answer.count, answer.stop)
 
 
 def _statement(context: bytes, *parts: object) -> bytes:

@@ -64,7 +64,6 @@ def model(context: RoomContext, name: str = "") -> None:
 
 
 def cost(context: RoomContext) -> None:
-    """Show what the agents took."""
     _ = context.screen.app.push_screen(CostScreen(context.joined))
 
 
@@ -74,8 +73,6 @@ def budget(context: RoomContext, more: BudgetRaise) -> None:
 
 
 def tools(context: RoomContext) -> None:
-    """Show what this person's agents can do."""
-
     def bench() -> EngineControls | None:
         return context.open_room.engine.controls if context.open_room is not None else None
 
@@ -83,7 +80,6 @@ def tools(context: RoomContext) -> None:
 
 
 def grants(context: RoomContext) -> None:
-    """Show what the person allowed beyond single calls."""
     _ = context.screen.app.push_screen(GrantsScreen(context.joined))
 
 

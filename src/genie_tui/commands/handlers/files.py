@@ -56,17 +56,14 @@ class NotOpened(GenieError):
 
 
 def attach(context: RoomContext, text: str) -> None:
-    """Attach the files that a text names to the next message."""
     context.attachments.attach(context.joined, text)
 
 
 def detach(context: RoomContext, name: str) -> None:
-    """Take one attachment off the next message; without a name, all."""
     context.attachments.detach(name)
 
 
 def thread(context: RoomContext, request: QuoteRequest) -> None:
-    """Quote messages of another saved room in the next message."""
     context.attachments.quote(context.joined, request)
 
 

@@ -48,12 +48,10 @@ def invite(context: RoomContext, options: InviteOptions = SHOWN) -> None:
 
 
 def admit(context: RoomContext, name: str) -> None:
-    """Let a person in who waits for the host."""
     _answer_named(context, name, allow=True)
 
 
 def refuse(context: RoomContext, name: str) -> None:
-    """Turn a person away who waits for the host."""
     _answer_named(context, name, allow=False)
 
 
@@ -84,7 +82,6 @@ def moderate(context: RoomContext, request: ModerationRequest) -> None:
 
 
 def share(context: RoomContext, on: bool) -> None:  # noqa: FBT001 - the command's one argument
-    """Show guests what the host's tools are called with, or no longer."""
     joined = context.joined
     if objection := only_host(joined):
         context.warn(objection)

@@ -39,7 +39,6 @@ def prefs(context: RoomContext, name: str) -> None:
 
 
 def reasons(context: RoomContext) -> None:
-    """Show or hide why agents stayed silent."""
     context.timeline.show_reasons(not context.timeline.reasons)
 
 

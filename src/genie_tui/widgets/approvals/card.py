@@ -126,7 +126,6 @@ class ApprovalCard(Vertical, can_focus=True):
         self._keys_shown = Content("")
 
     def compose(self) -> ComposeResult:
-        """The call, the reason, arguments that scroll, and the line of keys."""
         yield Static(id="card-call", markup=False)
         yield Static(id="card-why", markup=False)
         with VerticalScroll(id="card-scroll", can_focus=False):
@@ -139,13 +138,11 @@ class ApprovalCard(Vertical, can_focus=True):
         yield Static(id="card-keys", markup=False)
 
     def on_mount(self) -> None:
-        """Prepare the timer that shows the keys when the guard opens."""
         self._waiting = self.set_interval(0.1, self._show_keys, pause=True)
         self._show_keys()
 
     @property
     def view(self) -> CardView | None:
-        """What the card shows."""
         return self._view
 
     def show(self, view: CardView | None, now: float) -> None:
@@ -176,15 +173,12 @@ class ApprovalCard(Vertical, can_focus=True):
         self._show_keys()
 
     def on_focus(self) -> None:
-        """Arm the guard, however the focus came here."""
         self.arm()
 
     def on_resize(self) -> None:
-        """Lay out the keys again."""
         self._show_keys()
 
     def on_blur(self) -> None:
-        """Drop a key that has not been acted on, and show how to come back."""
         self.arm()
 
     def on_key(self, event: events.Key) -> None:
@@ -263,7 +257,6 @@ class ApprovalCard(Vertical, can_focus=True):
         self._show_keys()
 
     def _type_ahead(self, event: events.Key) -> None:
-        """Pass keys to the line that are typed before it has the focus."""
         line = self.query_one(ReasonInput)
         if event.key == "escape":
             self._end_writing()

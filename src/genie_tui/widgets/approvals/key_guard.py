@@ -39,7 +39,6 @@ class KeyGuard:
         self._held = None
 
     def admit_key(self, event: events.Key) -> bool:
-        """Tell whether a key counts; see `admit`."""
         return self.admit(age_of(event))
 
     def admit(self, age: float = 0.0) -> bool:
@@ -77,5 +76,4 @@ class KeyGuard:
 
 
 def age_of(event: events.Key) -> float:
-    """How many seconds ago a key was pressed."""
     return time.monotonic() - event.time

@@ -56,22 +56,18 @@ class ApprovalPanel(Vertical):
         self._room_closed = False
 
     def compose(self) -> ComposeResult:
-        """The card, or the sentence that stands in for it."""
         yield Static(NOTHING, id="no-approvals", markup=False)
         yield ApprovalCard(self._clock)
 
     def on_mount(self) -> None:
-        """Begin empty."""
         self._show()
 
     @property
     def card(self) -> ApprovalCard:
-        """The card; hidden while nothing waits."""
         return self.query_one(ApprovalCard)
 
     @property
     def waiting(self) -> int:
-        """How many wait for an answer here."""
         return len(self._queue)
 
     def bind(self, state: RoomState, me: str, answer: Callable[[str, Answer], bool]) -> None:
@@ -80,7 +76,6 @@ class ApprovalPanel(Vertical):
         self.refresh_queue()
 
     def close_room(self) -> None:
-        """Show nothing any more: no answer would arrive."""
         self._room_closed = True
         self.query_one("#no-approvals", Static).update(CLOSED)
         self._queue.update([])
@@ -95,7 +90,6 @@ class ApprovalPanel(Vertical):
         self._show()
 
     def refresh_ages(self) -> None:
-        """Update how long the current one waits."""
         if self._queue.current is not None:
             self.card.show(self._view(), time.time())
 
@@ -158,7 +152,6 @@ class PastApprovals(VerticalScroll, can_focus=False):
     """Shows the requests that waited at some moment of a room, for all owners, to be read only."""
 
     def compose(self) -> ComposeResult:
-        """One text that scrolls."""
         yield Static(NOTHING_THEN, id="past-approvals", markup=False)
 
     def show(self, state: RoomState) -> int:

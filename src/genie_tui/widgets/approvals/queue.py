@@ -18,7 +18,6 @@ class CardQueue:
 
     @property
     def current(self) -> ToolApproval | None:
-        """The request in view."""
         return self._waiting[self._index] if self._waiting else None
 
     @property
@@ -35,12 +34,10 @@ class CardQueue:
         self._replace([entry for entry in waiting if entry.id not in self._answered])
 
     def answered(self, approval: str) -> None:
-        """Take one out of view at once, before the room confirms its resolution."""
         self._answered.add(approval)
         self._replace([entry for entry in self._waiting if entry.id != approval])
 
     def oldest(self) -> None:
-        """View the one that waits longest."""
         self._index = 0
 
     def step(self, by: int) -> None:

@@ -49,11 +49,9 @@ class Attachments:
 
     @property
     def quoted(self) -> int:
-        """Characters of all quotes."""
         return sum(map(quoted_chars, self.quotes))
 
     def names(self) -> list[str]:
-        """Return the names by which `remove` knows them."""
         files = [file.name for file in self.files]
         return [*files, *(path.name for path in self.reading), *map(_title, self.quotes)]
 
@@ -103,7 +101,6 @@ class AttachmentLine(Static):
         self.show()
 
     def show(self) -> None:
-        """Draw the attachments as they are now."""
         lines = [line for line in (self._chips(), self._question()) if line]
         self.display = bool(lines)
         self.update(Content("\n").join(lines))
@@ -232,7 +229,6 @@ def files_named(text: str) -> tuple[Path, ...]:
 
 
 def _readings(text: str) -> Iterator[list[Path]]:
-    """Yield the paths that a text may mean, the plainest reading first."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     yield [path for path in map(_path, lines) if path is not None]
     try:
@@ -270,7 +266,6 @@ def _is_file(path: Path) -> bool:
 
 
 def quoted_chars(quote: Quote) -> int:
-    """Count the characters of a quote, names included."""
     return sum(len(line.text) + len(line.sender) for line in quote.lines)
 
 

@@ -55,7 +55,6 @@ class Offer:
     choices: tuple[Choice, ...]
 
     def is_complete(self, choice: Choice) -> bool:
-        """Whether the choice has been typed in full."""
         return choice.text.casefold() == self.typed.casefold()
 
 

@@ -99,12 +99,10 @@ class Composer(Vertical):
         self._offer: Offer | None = None
 
     def compose(self) -> ComposeResult:
-        """Lay the completions over what is above the editor."""
         yield self._choices
         yield self._editor
 
     def on_mount(self) -> None:
-        """Show the hint."""
         self._show_length()
 
     @property
@@ -119,7 +117,6 @@ class Composer(Vertical):
 
     @property
     def closed(self) -> bool:
-        """Whether the draft can only be read and copied."""
         return self._editor.read_only
 
     @closed.setter
@@ -136,7 +133,6 @@ class Composer(Vertical):
         self._editor.insert_pasted(text)
 
     def remember(self, text: str) -> None:
-        """Add a text to the history, as its latest."""
         self._history.keep(text)
 
     def offer_again(self) -> None:
@@ -145,7 +141,6 @@ class Composer(Vertical):
             self._show_offer()
 
     def focus(self, scroll_visible: bool = True) -> Self:  # noqa: FBT001, FBT002 - as Widget has it
-        """Give the editor the focus."""
         self._editor.focus(scroll_visible)
         return self
 
@@ -292,17 +287,14 @@ class Editor(TextArea, inherit_bindings=False):
 
     @property
     def before(self) -> str:
-        """The text before the cursor."""
         return self.get_text_range((0, 0), self.cursor_location)
 
     @property
     def at_top(self) -> bool:
-        """Whether the cursor is on the first line, as wrapped."""
         return self.navigator.is_first_wrapped_line(self.cursor_location)
 
     @property
     def at_bottom(self) -> bool:
-        """Whether the cursor is on the last line, as wrapped."""
         return self.navigator.is_last_wrapped_line(self.cursor_location)
 
     def put(self, text: str) -> None:
@@ -323,7 +315,6 @@ class Editor(TextArea, inherit_bindings=False):
         self.move_cursor(done.end_location)
 
     def edit(self, edit: Edit) -> EditResult:
-        """Carry out an edit and report it."""
         result = super().edit(edit)
         self._changed()
         return result
@@ -352,7 +343,6 @@ class Editor(TextArea, inherit_bindings=False):
             self.insert_pasted(event.text)
 
     def action_paste(self) -> None:
-        """Insert what was copied within the app."""
         self.insert_pasted(self.app.clipboard)
 
     def insert_pasted(self, text: str) -> None:

@@ -25,11 +25,9 @@ class PathCompletion:
         return [(folder + name, "") for name in self._names[folder] if hidden or name[0] != "."]
 
     def set_names(self, folder: str, names: list[str]) -> None:
-        """Keep the names in a folder."""
         self._names[folder] = names
 
     def clear(self) -> None:
-        """Read every folder again when it is next needed."""
         self._names.clear()
 
 

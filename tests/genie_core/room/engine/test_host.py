@@ -26,6 +26,7 @@ from genie_core.privacy.known_secrets import HIDDEN, KnownSecrets
 from genie_core.reasoner import Decision, Response
 from genie_core.room.client.events import RoomEvent
 from genie_core.room.client.model import Answer, EngineState, EngineStatus
+from genie_core.room.client.signer import Signer
 from genie_core.room.engine.config import Engine, EngineConfig, EngineLoader
 from genie_core.room.engine.host import EngineHost
 from genie_core.room.files.transfer import Direction, Transfer
@@ -48,7 +49,7 @@ from genie_core.room.protocol.events import (
     RunFailed,
 )
 from genie_core.room.protocol.frames import MemberTyping
-from genie_core.room.security.signing import Author, Signed
+from genie_core.room.security.signing import Signed
 from genie_core.room.state.room_state import RoomState
 from genie_core.runtime.grace import Grace
 from genie_core.testing import Emit
@@ -111,7 +112,7 @@ async def engine_of(
     ben: Ben,
     load: EngineLoader,
     reload: Callable[[str], EngineLoader] | None = None,
-    author: Author | None = None,
+    author: Signer | None = None,
 ) -> AsyncIterator[tuple[EngineHost, RoomState]]:
     """The engine of somebody who comes back to a room where a run of theirs is under way."""
     for by, body in (
@@ -122,7 +123,7 @@ async def engine_of(
         ("ben", DecisionMade(4, "delegate", "asked for", "tidy up", None, 0.5)),
     ):
         ben.add(by, body)
-    config = EngineConfig(load, "scripted", reload=reload, withheld=ben.private)
+    config = EngineConfig(load, "scripted", reload=reload, private=ben.private)
     engine = EngineHost(
         config,
         ben.state,
@@ -171,8 +172,11 @@ async def test_who_leaves_before_their_engine_is_there_ends_no_run_that_has_ende
     assert ben.published == [RunFailed(4, "lost", "ben left before it began")] * given_up
 
 
-class Credulous:
-    """An author who has signed all that there is."""
+class Credulous(Signer):
+    """A signer that accepts every signature."""
+
+    def __init__(self) -> None:
+        pass
 
     def wrote(self, said: MessagePosted) -> bool:
         return True

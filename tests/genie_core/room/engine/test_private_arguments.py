@@ -25,7 +25,7 @@ def asked(approval: str = "a", *, withheld: bool = True) -> Event:
 def note(
     own: PrivateArguments, approval: str, arguments: dict[str, Any], *, withheld: bool = True
 ) -> None:
-    own.note(ApprovalRequested(3, approval, "agent", "rm", arguments, withheld=withheld))
+    own.add(ApprovalRequested(3, approval, "agent", "rm", arguments, withheld=withheld))
 
 
 def shown(event: Event) -> dict[str, Any]:
@@ -38,31 +38,31 @@ def test_only_who_kept_the_arguments_sees_them() -> None:
     note(kept, "a", ARGUMENTS)
     assert kept.hides("a")
     assert not other.hides("a")
-    assert shown(kept.uncover(asked())) == ARGUMENTS
-    assert shown(other.uncover(asked())) == {}
+    assert shown(kept.reveal(asked())) == ARGUMENTS
+    assert shown(other.reveal(asked())) == {}
     said = Event(8, 1.0, "bob", MessagePosted("1", "hi"))
-    assert kept.uncover(said) is said
+    assert kept.reveal(said) is said
 
 
 def test_only_who_noted_the_details_of_a_failure_sees_them() -> None:
     own = PrivateArguments()
     told = RunFailed(3, "agent", "the model's provider refused the key; hana sees the details")
-    own.note_failure(told, "refused at gateway")
-    shown = own.uncover(Event(8, 1.0, "hana", told)).body
+    own.add_failure(told, "refused at gateway")
+    shown = own.reveal(Event(8, 1.0, "hana", told)).body
     assert shown == RunFailed(3, "agent", "refused at gateway")
     for other in (RunFailed(4, "agent", told.error), RunFailed(3, "lost", "it ended")):
-        assert own.uncover(Event(9, 1.0, "hana", other)).body == other
-    assert PrivateArguments().uncover(Event(8, 1.0, "hana", told)).body == told
+        assert own.reveal(Event(9, 1.0, "hana", other)).body == other
+    assert PrivateArguments().reveal(Event(8, 1.0, "hana", told)).body == told
     for message in range(1_000):
-        own.note_failure(RunFailed(message, "agent", "gone"), "gone for good")
-    assert own.uncover(Event(8, 1.0, "hana", told)).body == told
+        own.add_failure(RunFailed(message, "agent", "gone"), "gone for good")
+    assert own.reveal(Event(8, 1.0, "hana", told)).body == told
 
 
 def test_an_own_call_is_shown_as_it_is_whatever_the_host_says() -> None:
     own = PrivateArguments()
-    own.note(ApprovalRequested(3, "a", "agent", "rm", ARGUMENTS))
+    own.add(ApprovalRequested(3, "a", "agent", "rm", ARGUMENTS))
     lie = Event(7, 1.0, "hana", ApprovalRequested(3, "a", "agent", "list", {"path": "harmless"}))
-    told = own.uncover(lie).body
+    told = own.reveal(lie).body
     assert isinstance(told, ApprovalRequested)
     assert (told.tool, told.arguments) == ("rm", ARGUMENTS)
     assert not own.hides("a")
@@ -70,10 +70,10 @@ def test_an_own_call_is_shown_as_it_is_whatever_the_host_says() -> None:
 
 def test_a_call_that_is_said_to_be_settled_is_still_shown_as_it_is() -> None:
     own = PrivateArguments()
-    own.note(ApprovalRequested(3, "a", "agent", "rm", ARGUMENTS))
-    own.settle(ApprovalResolved(3, "a", "expired"))
+    own.add(ApprovalRequested(3, "a", "agent", "rm", ARGUMENTS))
+    own.forget(ApprovalResolved(3, "a", "expired"))
     lie = Event(9, 1.0, "hana", ApprovalRequested(3, "a", "agent", "list", {"path": "harmless"}))
-    told = own.uncover(lie).body
+    told = own.reveal(lie).body
     assert isinstance(told, ApprovalRequested)
     assert (told.tool, told.arguments) == ("rm", ARGUMENTS)
 
@@ -88,17 +88,17 @@ def test_they_outlive_the_process_in_a_private_file(tmp_path: Path) -> None:
     again = PrivateArguments(path)
     assert not again.hides("a")
     again.load()
-    assert shown(again.uncover(asked("a"))) == ARGUMENTS
-    assert shown(again.uncover(asked("b"))) == {"n": 1}
+    assert shown(again.reveal(asked("a"))) == ARGUMENTS
+    assert shown(again.reveal(asked("b"))) == {"n": 1}
 
 
 def test_what_is_decided_is_forgotten_and_what_is_parked_is_not() -> None:
     kept = PrivateArguments()
     for approval in ("a", "b"):
         note(kept, approval, ARGUMENTS)
-    kept.settle(ApprovalResolved(3, "a", "approved"))
-    kept.settle(ApprovalResolved(3, "b", "parked"))
-    kept.settle(ApprovalResolved(3, "never kept", "denied"))
+    kept.forget(ApprovalResolved(3, "a", "approved"))
+    kept.forget(ApprovalResolved(3, "b", "parked"))
+    kept.forget(ApprovalResolved(3, "never kept", "denied"))
     assert (kept.hides("a"), kept.hides("b")) == (False, True)
 
 
@@ -126,8 +126,8 @@ def test_a_disk_that_refuses_costs_nothing_now(
     kept = PrivateArguments(tmp_path / "file" / "withheld.jsonl")
     kept.load()
     note(kept, "a", ARGUMENTS)
-    assert shown(kept.uncover(asked())) == ARGUMENTS
-    assert "can't be kept" in caplog.text
+    assert shown(kept.reveal(asked())) == ARGUMENTS
+    assert "can't write private arguments" in caplog.text
     assert "secret" not in caplog.text
 
 

@@ -40,10 +40,10 @@ from genie_core.room.protocol.frames import (
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.signing import (
     Signed,
+    answered,
     reported,
-    ruled,
+    sign_answer,
     sign_report,
-    sign_ruling,
     sign_speech,
     wrote,
 )
@@ -78,7 +78,7 @@ def as_said(say: PostMessage) -> MessagePosted:
     )
 
 
-def as_ruled(rule: AnswerApproval) -> ApprovalAnswered:
+def as_answered(rule: AnswerApproval) -> ApprovalAnswered:
     return ApprovalAnswered(*msgspec.structs.astuple(rule))
 
 
@@ -158,11 +158,11 @@ def test_no_part_runs_into_the_next(id1: str, text1: str, id2: str, text2: str) 
     ],
 )
 def test_no_answer_to_an_approval_can_be_changed(change: dict[str, object]) -> None:
-    ruling = as_ruled(sign_ruling(ME, "r1", RULE))
-    over_the_wire = msgspec.json.decode(msgspec.json.encode(ruling), type=ApprovalAnswered)
-    assert ruled(ME.key, "r1", over_the_wire)
-    assert not ruled(ME.key, "r1", msgspec.structs.replace(ruling, **change))
-    assert not ruled(ME.key, "r2", ruling)
+    answer = as_answered(sign_answer(ME, "r1", RULE))
+    over_the_wire = msgspec.json.decode(msgspec.json.encode(answer), type=ApprovalAnswered)
+    assert answered(ME.key, "r1", over_the_wire)
+    assert not answered(ME.key, "r1", msgspec.structs.replace(answer, **change))
+    assert not answered(ME.key, "r2", answer)
 
 
 @pytest.mark.parametrize(
@@ -271,8 +271,8 @@ async def test_a_host_can_not_answer_for_somebody_else(tmp_path: Path) -> None:
         send(
             house, "ben", ApprovalAnswered(waiting.id, allow=True, arguments={"path": "everything"})
         )
-        stranger = sign_ruling(Identity.generate(), "r", AnswerApproval(waiting.id, allow=True))
-        send(house, "ben", as_ruled(stranger))
+        stranger = sign_answer(Identity.generate(), "r", AnswerApproval(waiting.id, allow=True))
+        send(house, "ben", as_answered(stranger))
         await ear.until(lambda: sum("you did not" in line for line in ear.notices) == 2)
         assert ben.state.pending_for("ben") == [waiting]
         assert ben.approvals.answer(waiting.id, Answer(allow=False))
@@ -482,4 +482,4 @@ def test_signatures_of_reports_stay_as_saved_sessions_have_them(
 
 def test_signatures_of_messages_and_answers_stay_as_saved_sessions_have_them() -> None:
     assert digest(SAID_BY_FIXED.signature) == "0bf014a879c026eb"
-    assert digest(sign_ruling(FIXED, "room", RULE).signature) == "cdc9288021ca883c"
+    assert digest(sign_answer(FIXED, "room", RULE).signature) == "cdc9288021ca883c"
