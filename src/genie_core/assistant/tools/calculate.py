@@ -1,4 +1,4 @@
-"""Arithmetic on text, by walking a parsed expression: nothing is ever executed as code."""
+"""Arithmetic on text. Walks a parsed expression; nothing is executed as code."""
 
 import ast
 import math
@@ -10,21 +10,21 @@ from typing import Final
 
 MAX_CHARS: Final = 200
 MAX_BITS: Final = 4_096
-"""Size limit for every whole number on the way, about 1,230 decimal digits."""
+"""Size limit for every integer, intermediate results included: about 1,230 decimal digits."""
 MAX_FACTORIAL: Final = 300
 
 Number = int | float
 
 
 class CalculationError(ValueError):
-    """The expression is not arithmetic, has no result, or is too large to work out."""
+    """The expression is not arithmetic, has no result, or is too large."""
 
 
 async def calculate(expression: str) -> str:
-    """Work out one arithmetic expression and return it with its result.
+    """Evaluate one arithmetic expression and return it with its result.
 
     Args:
-        expression: For example "(3 + 4) * 2 ** 10" or "15% of 80". Knows + - * / // % **,
+        expression: For example "(3 + 4) * 2 ** 10" or "15% of 80". Supports + - * / // % **,
             parentheses, percent, pi, e, tau, and sqrt, cbrt, abs, round, floor, ceil, log, log2,
             log10, exp, sin, cos, tan (radians), degrees, radians, min, max, gcd, hypot, factorial.
 
@@ -37,7 +37,7 @@ async def calculate(expression: str) -> str:
 
 
 def evaluate(expression: str) -> Number:
-    """Return the value of `expression`; raise `CalculationError` if it has none."""
+    """Return the value of `expression`. Raises `CalculationError` if it has none."""
     tree = parse(expression)
     try:
         return _value(tree.body)
@@ -48,13 +48,13 @@ def evaluate(expression: str) -> Number:
     except CalculationError:
         raise
     except ValueError:
-        raise CalculationError("it has no real result") from None
+        raise CalculationError("the result is not a real number") from None
     except TypeError:
-        raise CalculationError("a function got the wrong number or kind of values") from None
+        raise CalculationError("a function has the wrong number or type of arguments") from None
 
 
 def parse(expression: str) -> ast.Expression:
-    """Check that `expression` is arithmetic and return its tree, without working it out."""
+    """Check that `expression` is arithmetic and return its tree, without evaluating it."""
     if len(expression) > MAX_CHARS:
         raise CalculationError(f"it is longer than {MAX_CHARS} characters")
     text = _as_python(expression.strip())
@@ -68,7 +68,7 @@ def parse(expression: str) -> ast.Expression:
 
 
 def is_calculation(expression: str) -> bool:
-    """Tell whether `expression` is arithmetic with something to work out."""
+    """Return whether `expression` is arithmetic with at least one operation."""
     try:
         tree = parse(expression)
     except CalculationError:
@@ -99,7 +99,7 @@ def _factorial(value: Number) -> int:
 
 def _round(value: Number, digits: Number = 0) -> Number:
     if not isinstance(digits, int) or abs(digits) > MAX_CHARS:
-        raise CalculationError("round takes a small whole number of digits")
+        raise CalculationError("round needs a small whole number of digits")
     return round(value, digits) if digits else round(value)
 
 
@@ -138,14 +138,14 @@ def _check(node: ast.AST) -> None:
         case ast.Call(func=ast.Name(id=name), keywords=[]) if name in FUNCTIONS:
             return
         case ast.Call() | ast.Constant() | ast.Name():
-            raise CalculationError("it contains something that is not arithmetic")
+            raise CalculationError("it contains something other than arithmetic")
         case ast.Expression() | ast.BinOp() | ast.UnaryOp() | ast.expr_context():
             return
         case ast.operator() if type(node) in _OPERATORS or isinstance(node, ast.Pow):
             return
         case ast.unaryop() if type(node) in _SIGNS:
             return
-    raise CalculationError("it contains something that is not arithmetic")
+    raise CalculationError("it contains something other than arithmetic")
 
 
 def _value(node: ast.expr) -> Number:
@@ -162,11 +162,11 @@ def _value(node: ast.expr) -> Number:
             return _bounded(_OPERATORS[type(op)](_value(left), _value(right)))
         case ast.Call(func=ast.Name(id=name), args=arguments):
             return _bounded(_FUNCTIONS[name](*map(_value, arguments)))
-    raise CalculationError("it contains something that is not arithmetic")
+    raise CalculationError("it contains something other than arithmetic")
 
 
 def _power(base: Number, exponent: Number) -> Number:
-    """Raise to a power, refusing before the work what would be too large after it."""
+    """Raise to a power; refuse a result that would be too large before computing it."""
     if isinstance(base, int) and isinstance(exponent, int) and abs(base) > 1:
         if exponent < 0 and abs(exponent) > MAX_BITS:
             return 0.0
@@ -174,7 +174,7 @@ def _power(base: Number, exponent: Number) -> Number:
             raise CalculationError("the result is too large")
     result = base**exponent
     if isinstance(result, complex):
-        raise CalculationError("it has no real result")
+        raise CalculationError("the result is not a real number")
     return result
 
 
@@ -187,7 +187,7 @@ def _bounded(value: Number) -> Number:
 
 
 def _written(value: Number) -> str:
-    """Write a number as people do: 7 rather than 7.0, 0.3 rather than 0.30000000000000004."""
+    """Format a number as people write it: 7 rather than 7.0, 0.3 rather than 0.30000000000000004."""
     if isinstance(value, float) and not value.is_integer():
         return f"{value:.12g}"
     if isinstance(value, float) and abs(value) >= 10**15:
@@ -199,10 +199,10 @@ _TOKENS = re.compile(
     r"(?:(?:\d++\.?\d*+|\.\d++)(?:e[+-]?\d++)?+(?![\w.])|[a-z][a-z0-9]*+|\*\*|//|[-+*/%(),]|\s)++",
     re.IGNORECASE,
 )
-"""Everything that may occur; the rest never reaches Python's parser.
+"""All permitted tokens; nothing else reaches Python's parser.
 
-A token is never given back once it is read. A row of words could be cut into names in more ways
-than there is time to try.
+The quantifiers are possessive: without them a row of words could be split into names in
+exponentially many ways.
 """
 _AMBIGUOUS_PERCENT = re.compile(r"[\w)]\s*[+-]\s*\d+(?:\.\d+)?\s*%\s*(?:$|[-+)])")
 _PERCENT_OF = re.compile(r"(\d+(?:\.\d+)?)\s*%\s*of\b", re.IGNORECASE)
@@ -221,12 +221,10 @@ _TYPOGRAPHY: Final = str.maketrans(
 
 
 def _as_python(expression: str) -> str:
-    """Rewrite percent and typographic signs; "7 % 3" stays the remainder."""
+    """Rewrite percentages and typographic signs; "7 % 3" stays the remainder."""
     text = expression.translate(_TYPOGRAPHY)
     if _AMBIGUOUS_PERCENT.search(text):
-        raise CalculationError(
-            'adding a percentage can mean two things: write "110% of 50" or "50 + 0.1"'
-        )
+        raise CalculationError('adding a percentage is ambiguous: write "110% of 50" or "50 + 0.1"')
     text = _PERCENT.sub(r"(\1/100)", _PERCENT_OF.sub(r"(\1/100)*", text))
     if not _TOKENS.fullmatch(text):
         raise CalculationError("it is not an arithmetic expression")

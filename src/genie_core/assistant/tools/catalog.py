@@ -1,4 +1,4 @@
-"""Which tools the assistant has, and what each can do at worst."""
+"""The built-in tools of the assistant and their risks."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -30,7 +30,7 @@ TOOL_NAMES: Final = (
 )  # fmt: skip
 
 _ENGINE_TOOLS: Final = ("run_subagent", "get_group_chat_messages")
-"""What the engine itself hands to agents."""
+"""Tools that the engine provides to agents."""
 
 RISKS: Final[Mapping[str, Risk]] = {
     **dict.fromkeys((*TOOL_NAMES, *_ENGINE_TOOLS), "read"),
@@ -38,15 +38,15 @@ RISKS: Final[Mapping[str, Risk]] = {
     **dict.fromkeys(COMMAND_TOOLS, "execute"),
     **dict.fromkeys(WEB_TOOLS, "network"),
 }
-"""The risk of each built-in tool by its name."""
+"""The highest risk of each built-in tool, by name."""
 
 
 def available(
     workspace: Path | None, rooms: Path | None = None, names: Collection[str] | None = None
 ) -> tuple[str, ...]:
-    """Name the tools there are with this workspace and these saved rooms, or without.
+    """Return the names of the tools that work with this workspace and these saved rooms.
 
-    `names` are those wanted, None for all.
+    `names` limits the result; None means all.
     """
     lacking: set[str] = set()
     if workspace is None:
@@ -66,26 +66,26 @@ def build_tools(
     rooms: Path | None = None,
     names: Collection[str] | None = None,
 ) -> list[AsyncTool]:
-    """Make those of the tools called `names` that can work, in the order of `TOOL_NAMES`.
+    """Build the requested tools that can work, in the order of `TOOL_NAMES`.
 
-    Chat tools need messages, those for files and commands a workspace, `search_rooms` the folder
-    of saved rooms. None for `names` means all.
+    Chat tools need `fetch`, file and command tools a workspace, `search_rooms` the folder of saved
+    rooms. `names` None means all.
     """
     limits = limits or ToolLimits()
     dates = Dates()
-    made: list[AsyncTool] = [calculate, Web(limits).fetch_url]
-    made += [dates.current_time, dates.convert_time, dates.days_between]
-    made += [dates.weekday, dates.shift_date]
+    tools: list[AsyncTool] = [calculate, Web(limits).fetch_url]
+    tools += [dates.current_time, dates.convert_time, dates.days_between]
+    tools += [dates.weekday, dates.shift_date]
     if fetch is not None:
         chat = Chat(fetch)
-        made += [chat.search_chat, chat.summarise_chat]
+        tools += [chat.search_chat, chat.summarise_chat]
     if rooms is not None:
-        made.append(Rooms(rooms).search_rooms)
+        tools.append(Rooms(rooms).search_rooms)
     if workspace is not None:
         files, edits = Files(workspace), Edits(workspace)
-        made += [files.list_files, files.read_file, files.search_files]
-        made += [Grep(workspace).grep_files, edits.write_file, edits.edit_file]
-        made.append(Commands(workspace, limits).run_command)
-    by_name = {tool.__name__: tool for tool in made}
+        tools += [files.list_files, files.read_file, files.search_files]
+        tools += [Grep(workspace).grep_files, edits.write_file, edits.edit_file]
+        tools.append(Commands(workspace, limits).run_command)
+    by_name = {tool.__name__: tool for tool in tools}
     wanted = TOOL_NAMES if names is None else [name for name in TOOL_NAMES if name in names]
     return [by_name[name] for name in wanted if name in by_name]

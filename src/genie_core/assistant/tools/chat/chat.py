@@ -1,7 +1,7 @@
-"""Looking back in the chat: searching it and summarising its latest messages.
+"""Searching the chat and summarising its latest messages.
 
-The engine hands agents a tool that returns the whole chat as JSON; these two build on it, so that
-a model does not have to read all of it.
+The engine gives agents a tool that returns the whole chat as JSON. These tools build on it, so that
+a model need not read all of it.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from genie_core.assistant.reasoners.mention import mentioned
-from genie_core.assistant.tools.chat.summary import Sentence, most_telling, sentences
+from genie_core.assistant.tools.chat.summary import Sentence, key_sentences, sentences
 from genie_core.assistant.tools.output import (
     contains,
     counted,
@@ -38,7 +38,7 @@ _REQUEST = re.compile(
 
 
 class ChatLine(msgspec.Struct, frozen=True):
-    """The part of a message that matters here."""
+    """The fields of a message that the chat tools use."""
 
     content: str
     sender: str
@@ -49,7 +49,7 @@ _DECODER: Final = msgspec.json.Decoder(list[ChatLine])
 
 @dataclass(frozen=True)
 class Chat:
-    """The chat tools over one source of messages. A long chat is gone through in a thread."""
+    """The chat tools over one source of messages. Long chats are processed in a thread."""
 
     fetch: FetchMessages
 
@@ -59,26 +59,26 @@ class Chat:
         limit: int = 10,
         include_assistant: bool = False,  # noqa: FBT001, FBT002 — a model passes tool arguments by name
     ) -> str:
-        """Find messages of this group chat that contain all the given words.
+        """Search this group chat for messages that contain all the given words.
 
         Args:
-            words: What to look for, upper and lower case alike. Put "quotes" around a phrase
-                that must occur exactly so.
-            limit: How many of the latest hits to show, at most 50.
-            include_assistant: Also search what the assistant itself has said.
+            words: The words to search for; case does not matter. Put "quotes" around an exact
+                phrase.
+            limit: How many of the latest matches to show, at most 50.
+            include_assistant: Also search the assistant's own messages.
 
         """
         terms = terms_of(words)
         if not terms:
-            return "Cannot search: there are no words to look for."
+            return "Cannot search: no words are given."
         content = await self.fetch()
         return await asyncio.to_thread(_search, content, terms, limit, include_assistant)
 
     async def summarise_chat(self, count: int = 50) -> str:
-        """Summarise the latest messages by picking out their most telling sentences, verbatim.
+        """Summarise the latest messages of this group chat by quoting their key sentences verbatim.
 
         Args:
-            count: How many of the latest messages to look at, at most 500.
+            count: How many of the latest messages to read, at most 500.
 
         """
         return await asyncio.to_thread(_summarise, await self.fetch(), count)
@@ -100,20 +100,20 @@ def _search(content: str, terms: list[str], limit: int, include_assistant: bool)
 def _summarise(content: str, count: int) -> str:
     lines = _numbered(content, include_assistant=False)[-max(1, min(count, MAX_SUMMARISED)) :]
     pool = [Sentence(text, line.sender) for _, line in lines for text in sentences(line.content)]
-    picked = most_telling(pool, SUMMARY_SENTENCES)
+    picked = key_sentences(pool, SUMMARY_SENTENCES)
     if not picked:
-        return "There is nothing to summarise yet."
+        return "There are no messages to summarise yet."
     people = sorted({line.sender for _, line in lines})
     heading = (
         f"The last {counted(len(lines), 'message')} from {', '.join(people)}; "
-        f"{counted(len(picked), 'sentence')} picked out, word for word:"
+        f"{counted(len(picked), 'sentence')} quoted verbatim:"
     )
-    told = (f"- {sentence.speaker}: {shortened(sentence.text)}" for sentence in picked)
-    return "\n".join([heading, *told])
+    quotes = (f"- {sentence.speaker}: {shortened(sentence.text)}" for sentence in picked)
+    return "\n".join([heading, *quotes])
 
 
 def _numbered(content: str, *, include_assistant: bool) -> list[tuple[int, ChatLine]]:
-    """Return what people said, with its position, leaving out requests to the assistant."""
+    """Return members' messages with their positions, without requests to the assistant."""
     return [
         (number, line)
         for number, line in enumerate(_DECODER.decode(content), 1)

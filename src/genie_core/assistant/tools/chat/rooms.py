@@ -1,4 +1,4 @@
-"""Looking for what was said in a person's saved rooms."""
+"""Searching a person's saved rooms."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ class _Hit(NamedTuple):
 
 @dataclass
 class _Search:
-    """What has been found so far, and what could not be looked at."""
+    """The matches so far, and notes about rooms that could not be searched."""
 
     terms: list[str]
     hits: list[_Hit] = field(default_factory=list)
@@ -43,36 +43,38 @@ class _Search:
 
 @dataclass(frozen=True)
 class Rooms:
-    """The tool over the saved rooms below a folder; `seconds` is the time that one call takes."""
+    """The tool over the saved rooms in a folder; `seconds` limits one call."""
 
     folder: Path
     seconds: float = SEARCH_SECONDS
 
     async def search_rooms(self, words: str, room: str = "", limit: int = 10) -> str:
-        """Find messages with all the given words in the saved rooms of whom you work for.
+        """Search the user's saved rooms for messages that contain all the given words.
 
-        These are other conversations, with other people: what is found there may not be meant
-        for everybody here.
+        These are other conversations with other people; matches may not be meant for everyone in
+        this room.
 
         Args:
-            words: What to look for, upper and lower case alike. Put "quotes" around a phrase
-                that must occur exactly so.
-            room: Search only the rooms whose title or id contains this. Empty means all.
-            limit: How many of the latest hits to show, at most 50.
+            words: The words to search for; case does not matter. Put "quotes" around an exact
+                phrase.
+            room: Search only rooms whose title or id contains this text. Empty for all rooms.
+            limit: How many of the latest matches to show, at most 50.
 
         """
         if not terms_of(words):
-            return "Cannot search: there are no words to look for."
+            return "Cannot search: no words are given."
         folder = str(self.folder)
         try:
-            patience = self.seconds * 0.8  # so that what was found by then can still be told
-            return await isolated(self.seconds, found_in, folder, words, room, limit, patience)
+            patience = self.seconds * 0.8  # leaves time to report partial results
+            return await isolated(
+                self.seconds, search_saved_rooms, folder, words, room, limit, patience
+            )
         except (TookTooLong, WorkFailed):
-            return cannot("the saved rooms are too large to be searched; name one of them")
+            return cannot("the search of the saved rooms took too long; name one room")
 
 
-def found_in(folder: str, words: str, room: str, limit: int, seconds: float) -> str:
-    """Do the work of `search_rooms`, and stop after a room when so many seconds are over."""
+def search_saved_rooms(folder: str, words: str, room: str, limit: int, seconds: float) -> str:
+    """Do the work of `search_rooms`; start no further room after `seconds`."""
     until = monotonic() + seconds
     search = _Search(terms_of(words))
     try:
@@ -82,10 +84,12 @@ def found_in(folder: str, words: str, room: str, limit: int, seconds: float) -> 
     wanted = [each for each in listings if _fits(each, room)]
     for place, listing in enumerate(wanted):
         if monotonic() > until:
-            search.notes.append(f"{counted(len(wanted) - place, 'room')}: there was no time left")
+            search.notes.append(
+                f"{counted(len(wanted) - place, 'room')}: the time limit was reached"
+            )
             break
         _look_into(search, Path(folder) / listing.id, listing)
-    return _told(search, max(1, min(limit, MAX_ROOM_HITS)))
+    return _report(search, max(1, min(limit, MAX_ROOM_HITS)))
 
 
 def _fits(listing: Listing, room: str) -> bool:
@@ -111,7 +115,7 @@ def _look_into(search: _Search, folder: Path, listing: Listing) -> None:
 
 
 def _events(log: Path) -> list[Event]:
-    """What the log holds as far as it can be believed. Raises `OSError` or `StorageError`."""
+    """Return the readable events of a log. Raises `OSError` or `StorageError`."""
     if not log.exists():
         return []
     check_ordinary(log)
@@ -122,15 +126,15 @@ def _events(log: Path) -> list[Event]:
 
 def _lines(events: list[Event]) -> Iterator[tuple[float, str, str]]:
     for event in events:
-        told = event.told
-        match told.body:
+        original = event.told
+        match original.body:
             case MessagePosted(text=text):
-                yield told.at, told.by, text
+                yield original.at, original.by, text
             case AnswerPosted(text=text):
-                yield told.at, AGENT, text
+                yield original.at, AGENT, text
 
 
-def _told(search: _Search, limit: int) -> str:
+def _report(search: _Search, limit: int) -> str:
     among = f"({counted(search.rooms, 'room')} searched)"
     notes = search.notes[:MAX_NOTES]
     if len(search.notes) > MAX_NOTES:

@@ -1,9 +1,8 @@
-"""Picking the most telling sentences out of a text.
+"""Extracting the key sentences of a text.
 
 The method is H. P. Luhn's, "The Automatic Creation of Literature Abstracts", IBM Journal of
-Research and Development 2(2), 1958: words that recur but are not function words are significant,
-and a sentence scores by its densest cluster of significant words, the square of their number over
-the cluster's length.
+Research and Development 2(2), 1958. Recurring content words are significant. A sentence scores by
+its densest cluster of significant words: their number squared over the cluster's length.
 """
 
 import re
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 MAX_GAP: Final = 4
-"""How many insignificant words may lie between two significant ones of a cluster."""
+"""Insignificant words allowed between two significant ones of a cluster."""
 
 MAX_SENTENCE_WORDS: Final = 80
 
@@ -34,7 +33,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?\u3002])\s+|\n+")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence and the person who said it."""
+    """One sentence and its speaker."""
 
     text: str
     speaker: str
@@ -46,10 +45,10 @@ def sentences(text: str) -> list[str]:
     return [piece for piece in pieces if len(_words(piece)) >= 2]
 
 
-def most_telling(pool: Sequence[Sentence], count: int) -> list[Sentence]:
+def key_sentences(pool: Sequence[Sentence], count: int) -> list[Sentence]:
     """Return the `count` best sentences in their original order; the later one wins a tie.
 
-    A sentence that was said twice is taken once, one without any significant word not at all.
+    Drops repetitions and sentences without a significant word.
     """
     significant = _significant(pool)
     scored = [(_score(sentence.text, significant), n) for n, sentence in enumerate(pool)]
@@ -63,7 +62,7 @@ def most_telling(pool: Sequence[Sentence], count: int) -> list[Sentence]:
 
 
 def _significant(pool: Sequence[Sentence]) -> frozenset[str]:
-    """Return the words that recur; in a short text every word that carries meaning."""
+    """Return the words that recur, or all content words if none does."""
     counts = Counter(word for sentence in pool for word in _content_words(sentence.text))
     recurring = frozenset(word for word, times in counts.items() if times > 1)
     return recurring or frozenset(counts)

@@ -1,7 +1,7 @@
-"""Opening and replacing what lies below a folder, without following a link on the way.
+"""Opening and replacing files below a folder without following links.
 
-Every folder is opened from the one above it, so that a link which somebody puts in the place of one
-of them after a path was checked leads nowhere.
+Opens each folder relative to its parent, so that a link placed after a path was checked leads
+nowhere.
 """
 
 import errno
@@ -23,7 +23,7 @@ _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class FolderEntry(NamedTuple):
-    """Something in a folder; `size` is in bytes, None for what is no file."""
+    """An entry of a folder; `size` is in bytes, None unless it is a file."""
 
     name: str
     kind: Kind
@@ -32,9 +32,9 @@ class FolderEntry(NamedTuple):
 
 @contextmanager
 def folder_at(root: Path, parts: Sequence[str], *, create: bool = False) -> Iterator[int]:
-    """Open the folder that lies below `root` by way of `parts`, and close it after the block.
+    """Open the folder at `parts` below `root`; close it after the block.
 
-    Raises `OSError` if one of them is missing (unless it is to be created), a link, or no folder.
+    Raises `OSError` if a part is missing (unless created), a link, or not a folder.
     """
     descriptor = os.open(root, _FOLDER)
     try:
@@ -58,7 +58,7 @@ def entries_of(folder: int) -> list[FolderEntry]:
 
 
 def take_file(folder: int, name: str, limit: int) -> bytes:
-    """Read at most `limit` bytes of a regular file. `OSError` for anything else."""
+    """Read at most `limit` bytes of a regular file. Raises `OSError` for anything else."""
     descriptor = os.open(name, _READ, dir_fd=folder)
     try:
         _check_regular(os.fstat(descriptor).st_mode)
@@ -69,27 +69,27 @@ def take_file(folder: int, name: str, limit: int) -> bytes:
 
 
 def put_file(folder: int, name: str, content: bytes, *, replace: bool) -> None:
-    """Write a file so that whoever reads it sees the old content or the new one.
+    """Write a file atomically: readers see the old content or the new one.
 
-    Raises `OSError`, and then leaves things as they were: `FileExistsError` if there is one that is
-    not to be replaced, others for what is no regular file or is protected against writing.
+    Raises `OSError` and changes nothing if the target is not a regular file or is write-protected,
+    `FileExistsError` if it exists and `replace` is false.
     """
     old = _mode(folder, name)
     if old is not None and not replace:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
     mode = _reserve(folder, name) if old is None else old
-    fresh = f".{token_hex(8)}.new"
+    temporary = f".{token_hex(8)}.new"
     try:
-        descriptor = os.open(fresh, _NEW, 0o600, dir_fd=folder)
+        descriptor = os.open(temporary, _NEW, 0o600, dir_fd=folder)
         try:
             write_whole(descriptor, content)
             os.fchmod(descriptor, mode)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        os.replace(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
+        os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
-        for leftover in (fresh, *([name] if old is None else [])):
+        for leftover in (temporary, *([name] if old is None else [])):
             with suppress(OSError):
                 os.unlink(leftover, dir_fd=folder)
         raise
@@ -109,19 +109,19 @@ def _entry(found: "os.DirEntry[str]") -> FolderEntry:
 
 
 def _mode(folder: int, name: str) -> int | None:
-    """Permissions of a file that may be replaced, None if there is none."""
+    """Return the permissions of a file that may be replaced, None if there is none."""
     try:
         mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     except FileNotFoundError:
         return None
     _check_regular(mode)
     if not mode & 0o222:
-        raise PermissionError(errno.EACCES, "it is protected against writing", name)
+        raise PermissionError(errno.EACCES, "it is write-protected", name)
     return stat.S_IMODE(mode)
 
 
 def _reserve(folder: int, name: str) -> int:
-    """Take a name that is new in a folder; returns the permissions that new files have here."""
+    """Create an empty file and return the permissions that new files get here."""
     descriptor = os.open(name, _NEW, 0o666, dir_fd=folder)
     try:
         return stat.S_IMODE(os.fstat(descriptor).st_mode)

@@ -1,4 +1,4 @@
-"""The lines in which two texts differ, in the format of `diff -u`."""
+"""Unified diffs in the format of `diff -u`."""
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
@@ -9,7 +9,7 @@ MAX_DIFF_LINES: Final = 400
 MAX_LINE_CHARS: Final = 400
 CONTEXT: Final = 3
 _MAX_PAIRS: Final = 4_000_000
-"""Beyond so many pairs of lines no lines in common are looked for, which would take too long."""
+"""Above this many pairs of lines, common lines are not searched for: it would take too long."""
 
 _NO_END: Final = "\n\\ No newline at end of file"
 
@@ -17,9 +17,9 @@ _Opcode: TypeAlias = tuple[str, int, int, int, int]
 
 
 def unified_diff(before: str, after: str, name: str) -> str:
-    """Return how `after` differs from `before`, empty if it does not; cut where it is very long.
+    """Return the diff from `before` to `after`, empty if they are equal; long diffs are cut.
 
-    Takes time in proportion to the texts, however much of them differs.
+    Takes time proportional to the texts, however different they are.
     """
     old, new = _lines(before), _lines(after)
     head = sum(1 for _ in takewhile(_same, zip(old, new, strict=False)))
@@ -28,17 +28,17 @@ def unified_diff(before: str, after: str, name: str) -> str:
     rest = min(len(old), len(new)) - head
     ends = zip(reversed(old), reversed(new), strict=False)
     tail = sum(1 for _ in takewhile(_same, islice(ends, rest)))
-    told = [f"--- {name}", f"+++ {name}"]
+    diff = [f"--- {name}", f"+++ {name}"]
     for group in _groups(old, new, head, tail):
-        told += _hunk(group, old, new)
-        if len(told) > MAX_DIFF_LINES:
-            more = f"… the diff goes on; only its first {MAX_DIFF_LINES} lines are shown"
-            return "\n".join([*told[:MAX_DIFF_LINES], more])
-    return "\n".join(told)
+        diff += _hunk(group, old, new)
+        if len(diff) > MAX_DIFF_LINES:
+            more = f"… the diff continues; only its first {MAX_DIFF_LINES} lines are shown"
+            return "\n".join([*diff[:MAX_DIFF_LINES], more])
+    return "\n".join(diff)
 
 
 def _lines(text: str) -> list[str]:
-    """Split at line feeds alone; a last line that does not end is another one than if it did."""
+    """Split at line feeds only; a last line without one gets a marker."""
     lines = text.split("\n")
     if lines[-1]:
         lines[-1] += _NO_END
@@ -54,7 +54,7 @@ def _same(pair: tuple[str, str]) -> bool:
 def _groups(
     old: Sequence[str], new: Sequence[str], head: int, tail: int
 ) -> Iterator[list[_Opcode]]:
-    """Find what differs between the first and the last lines, which are known not to."""
+    """Yield the differences between the common first and last lines."""
     start = max(0, head - CONTEXT)
     ends = [min(len(each), len(each) - tail + CONTEXT) for each in (old, new)]
     ours, theirs = old[start : ends[0]], new[start : ends[1]]
@@ -68,14 +68,14 @@ def _groups(
 
 def _hunk(group: Sequence[_Opcode], old: Sequence[str], new: Sequence[str]) -> list[str]:
     first, last = group[0], group[-1]
-    told = [f"@@ -{_span(first[1], last[2])} +{_span(first[3], last[4])} @@"]
+    hunk = [f"@@ -{_span(first[1], last[2])} +{_span(first[3], last[4])} @@"]
     for tag, a, b, c, d in group:
         if tag == "equal":
-            told += (f" {_cut(line)}" for line in old[a:b])
+            hunk += (f" {_cut(line)}" for line in old[a:b])
             continue
-        told += (f"-{_cut(line)}" for line in old[a : min(b, a + MAX_DIFF_LINES)])
-        told += (f"+{_cut(line)}" for line in new[c : min(d, c + MAX_DIFF_LINES)])
-    return told
+        hunk += (f"-{_cut(line)}" for line in old[a : min(b, a + MAX_DIFF_LINES)])
+        hunk += (f"+{_cut(line)}" for line in new[c : min(d, c + MAX_DIFF_LINES)])
+    return hunk
 
 
 def _span(start: int, end: int) -> str:

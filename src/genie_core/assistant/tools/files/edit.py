@@ -1,4 +1,4 @@
-"""What an edit of a file would make of it, worked out before anything is written."""
+"""Writing and editing text files, planned before anything is written."""
 
 import threading
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _MARK: Final = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file's text before, None where there is no file, and after. `mark` is what goes before."""
+    """The text of a file before (None for a new file) and after. `mark` is its byte order mark."""
 
     file: Path
     before: str | None
@@ -29,24 +29,23 @@ class Change:
 
     @property
     def content(self) -> bytes:
-        """The bytes to write. Raises `AccessRefused` for what is no text or too long."""
+        """The bytes to write. Raises `AccessRefused` if they are too long or not valid text."""
         try:
             content = self.mark + self.after.encode()
         except UnicodeEncodeError:
-            raise AccessRefused("the text contains half a character, which no file can") from None
+            raise AccessRefused("the text contains an incomplete character") from None
         if len(content) > MAX_WRITTEN_BYTES:
             raise AccessRefused(
-                f"the file would have {len(content):,} bytes, more than {MAX_WRITTEN_BYTES:,}"
+                f"the file would have {len(content):,} bytes; the limit is {MAX_WRITTEN_BYTES:,}"
             )
         return content
 
     def diff(self, name: str) -> str:
-        """What changes, as a unified diff; empty if nothing does."""
         return unified_diff(self.before or "", self.after, name)
 
 
 def planned_write(workspace: Workspace, path: str, content: str, *, overwrite: bool) -> Change:
-    """Plan to give a file new content. Raises `AccessRefused`."""
+    """Plan to replace the whole content of a file. Raises `AccessRefused`."""
     file = workspace.place(path)
     if file.is_dir():
         raise AccessRefused(f"{path!r} is a folder")
@@ -54,7 +53,7 @@ def planned_write(workspace: Workspace, path: str, content: str, *, overwrite: b
         return Change(file, None, content)
     if not overwrite:
         raise AccessRefused(
-            f"{workspace.name(file)!r} exists already; edit it, or set overwrite to replace it"
+            f"{workspace.name(file)!r} already exists; edit it, or set overwrite to replace it"
         )
     return Change(file, as_text(workspace.read_bytes(file)) or "", content)
 
@@ -62,38 +61,38 @@ def planned_write(workspace: Workspace, path: str, content: str, *, overwrite: b
 def planned_edit(
     workspace: Workspace, path: str, old: str, new: str, *, everywhere: bool
 ) -> Change:
-    """Plan to put `new` in the place of `old` in a text file. Raises `AccessRefused`."""
+    """Plan to replace `old` by `new` in a text file. Raises `AccessRefused`."""
     file = workspace.resolve(path)
     name = workspace.name(file)
     if not old:
-        raise AccessRefused("there is no text to replace; write_file makes new files")
+        raise AccessRefused("old is empty; use write_file to create a file")
     if old == new:
-        raise AccessRefused("the new text is the same as the old one")
+        raise AccessRefused("old and new are the same")
     content = workspace.read_bytes(file, MAX_FILE_BYTES + 1)
     if len(content) > MAX_FILE_BYTES:
         raise AccessRefused(f"{name!r} has more than {MAX_FILE_BYTES:,} bytes")
     text = _whole_text(content)
     if text is None:
         raise AccessRefused(f"{name!r} is not a text file")
-    if "\r\n" in text and old not in text:  # a model sees lines, not how they end
+    if "\r\n" in text and old not in text:  # models don't see line endings
         old, new = _with_returns(old), _with_returns(new)
     found = text.count(old)
     if not found:
         raise AccessRefused(
-            f"{name!r} does not contain the old text; it has to match exactly, with its "
-            "indentation and without what read_file adds"
+            f"{name!r} does not contain the old text; it must match exactly, including "
+            "indentation, without the heading and fence that read_file adds"
         )
     if found > 1 and not everywhere:
         raise AccessRefused(
-            f"{name!r} contains the old text {found:,} times; include more of the lines around it "
-            "or set everywhere to replace them all"
+            f"{name!r} contains the old text {found:,} times; include more of the surrounding lines "
+            "or set everywhere to replace all"
         )
     mark = _MARK if content.startswith(_MARK) else b""
     return Change(file, text, text.replace(old, new), mark)
 
 
 def _whole_text(content: bytes) -> str | None:
-    """Decode text all of whose bytes are kept when it is encoded again."""
+    """Decode text if encoding it again gives back all bytes, else return None."""
     text = as_text(content)
     whole = text is not None and len(text.encode()) == len(content.removeprefix(_MARK))
     return text if whole else None
@@ -106,14 +105,14 @@ def _with_returns(text: str) -> str:
 EDIT_TOOLS: Final = ("write_file", "edit_file")
 
 _turn: Final = threading.Lock()
-"""Held from reading a file to writing it, so that of two edits at once none is lost."""
+"""Held from reading a file to writing it, so that concurrent edits don't overwrite each other."""
 
 
 @dataclass(frozen=True)
 class Edits:
-    """The tools that change files of one workspace. They answer what they refuse with a sentence.
+    """The tools that change files of one workspace. They answer refusals with a sentence.
 
-    A call that was cancelled may still do all of its work, never half of it.
+    A cancelled call may still complete, but never partially.
     """
 
     workspace: Workspace
@@ -124,12 +123,12 @@ class Edits:
         content: str,
         overwrite: bool = False,  # noqa: FBT001, FBT002 — a model passes tool arguments by name
     ) -> str:
-        """Create a text file in the workspace, or replace a whole one.
+        """Create a text file in the workspace, or replace an existing one.
 
         Args:
-            path: Path relative to the workspace. Missing folders are made.
-            content: The whole text of the file.
-            overwrite: Replace the file if there is one. Without this it is left as it is.
+            path: Path relative to the workspace. Missing folders are created.
+            content: The complete text of the file.
+            overwrite: Replace the file if it exists. Otherwise an existing file is left unchanged.
 
         """
         return await refusing(self._write, path, content, overwrite=overwrite)
@@ -141,14 +140,14 @@ class Edits:
         new: str,
         everywhere: bool = False,  # noqa: FBT001, FBT002 — a model passes tool arguments by name
     ) -> str:
-        """Replace one piece of a text file in the workspace; answers with the difference made.
+        """Replace text in a file of the workspace. Returns the diff.
 
         Args:
             path: Path relative to the workspace.
-            old: The text to replace, exactly as it is in the file. It must occur only once:
-                include some of the lines around it.
-            new: The text to put in its place. Empty takes the old one out.
-            everywhere: Replace the text wherever it occurs.
+            old: The text to replace, exactly as in the file. It must occur only once: include some of
+                the surrounding lines.
+            new: The replacement. Empty deletes the old text.
+            everywhere: Replace all occurrences.
 
         """
         return await refusing(self._edit, path, old, new, everywhere=everywhere)
@@ -156,14 +155,14 @@ class Edits:
     def _write(self, path: str, content: str, *, overwrite: bool) -> str:
         with _turn:
             change = planned_write(self.workspace, path, content, overwrite=overwrite)
-            return self._made(change, replace=overwrite)
+            return self._apply(change, replace=overwrite)
 
     def _edit(self, path: str, old: str, new: str, *, everywhere: bool) -> str:
         with _turn:
             change = planned_edit(self.workspace, path, old, new, everywhere=everywhere)
-            return self._made(change, replace=True)
+            return self._apply(change, replace=True)
 
-    def _made(self, change: Change, *, replace: bool) -> str:
+    def _apply(self, change: Change, *, replace: bool) -> str:
         content = change.content
         self.workspace.write_bytes(change.file, content, replace=replace)
         name = self.workspace.name(change.file)
@@ -172,5 +171,5 @@ class Edits:
             return f"Wrote the new file {name} ({lines}, {size(len(content))})."
         difference = change.diff(name)
         if not difference:
-            return f"{name} is as it was: that is what it contained."
+            return f"{name} is unchanged: it already had this content."
         return "\n".join([f"Changed {name} (now {lines}):", *fenced(difference.split("\n"))])

@@ -1,4 +1,4 @@
-"""Reading files of the workspace folder: listing, reading by lines, searching."""
+"""Listing, reading and searching files of the workspace."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,12 +24,12 @@ MAX_CHARS: Final = 20_000
 MAX_HITS: Final = 50
 MAX_HIT_CHARS: Final = 200
 SECONDS: Final = 15.0
-"""How long listing and searching may take."""
+"""Time limit for listing and searching."""
 
 
 @dataclass(frozen=True)
 class Files:
-    """The file tools over one workspace. They answer what they cannot do with a sentence."""
+    """The read-only file tools over one workspace. They answer refusals with a sentence."""
 
     workspace: Workspace
 
@@ -37,9 +37,8 @@ class Files:
         """List the files and folders in a folder of the workspace.
 
         Args:
-            folder: Path relative to the workspace, empty for the workspace itself. Hidden
-                files, and those that .gitignore excludes, are left out; name an excluded folder
-                to list it.
+            folder: Path relative to the workspace, empty for the workspace itself. Hidden files and
+                files excluded by .gitignore are left out; name an excluded folder to list it.
 
         """
         return await self._isolated(listed, folder)
@@ -56,13 +55,13 @@ class Files:
         return await refusing(self._read, path, first_line, last_line)
 
     async def search_files(self, text: str, folder: str = "") -> str:
-        """Find the lines of text files in the workspace that contain a text.
+        """Search text files in the workspace for lines that contain a text.
 
-        Hidden files, and those that .gitignore excludes, are left out; name an excluded file or
-        folder to search it. The answer says where a search stopped that became too long.
+        Hidden files and files excluded by .gitignore are left out; name an excluded file or folder
+        to search it. If the search reaches a limit, the result says where it stopped.
 
         Args:
-            text: What to look for, upper and lower case alike. No wildcards.
+            text: The text to search for; case does not matter. No wildcards.
             folder: Search only below this folder, or in this file, relative to the workspace.
 
         """
@@ -71,7 +70,7 @@ class Files:
     async def _isolated(
         self, work: Callable[[str, str, *Ts], str], folder: str, *named: *Ts
     ) -> str:
-        """Do work on a folder where it can be ended: .gitignore decides how long it takes."""
+        """Run work in a process that can be ended: .gitignore patterns decide how long it takes."""
         root = str(self.workspace.root)
         try:
             return noted(await isolated(SECONDS, work, root, folder, *named))
@@ -92,15 +91,17 @@ class Files:
         shown = _fitting(wanted[:MAX_LINES])
         if not shown:
             count = counted(len(lines), "line")
-            return f"{name} has {count}; there is nothing to show from line {first}."
+            return f"{name} has {count}; there are no lines to show from line {first}."
         last = first + len(shown) - 1
-        more = "; it goes on after what could be loaded" if len(content) > MAX_FILE_BYTES else ""
+        more = (
+            "; the rest of the file is too large to load" if len(content) > MAX_FILE_BYTES else ""
+        )
         heading = f"{name}, lines {first} to {last} of {len(lines)}{more}:"
         return "\n".join([heading, *fenced(shown)])
 
 
 def listed(root: str, folder: str) -> str:
-    """Do the work of `list_files`, for however long it takes."""
+    """Do the work of `list_files`, without a time limit."""
     workspace = Workspace(Path(root))
     try:
         place = workspace.resolve(folder)
@@ -122,15 +123,15 @@ def listed(root: str, folder: str) -> str:
     count = "1 entry" if len(entries) == 1 else f"{len(entries):,} entries"
     heading = f"{_titled(folder)} has {count}:" if entries else f"{_titled(folder)} is empty."
     if ignored and not entries:
-        heading = f"{_titled(folder)} has nothing to list."
+        heading = f"{_titled(folder)} has no entries to list."
     return "\n".join([heading, *lines, *(["", left_out(ignored)] if ignored else [])])
 
 
 def lines_with(root: str, folder: str, text: str) -> str:
-    """Do the work of `search_files`, for however long it takes."""
+    """Do the work of `search_files`, without a time limit."""
     workspace, needle = Workspace(Path(root)), text.strip().casefold()
     if not needle:
-        return cannot("there is no text to look for")
+        return cannot("the text to search for is empty")
     try:
         walk = Walk(workspace, workspace.resolve(folder))
     except AccessRefused as refusal:
@@ -149,14 +150,14 @@ def lines_with(root: str, folder: str, text: str) -> str:
 
 
 def _entry(workspace: Workspace, path: Path, entry: FolderEntry) -> str:
-    """Describe an entry, and what a link leads to only if that may be read itself."""
+    """Format an entry; describe a link's target only if it may be read."""
     name = workspace.name(path)
     if entry.kind == "link":
         try:
             real = workspace.resolve(path.relative_to(workspace.root).as_posix())
             return f"- {name}/" if real.is_dir() else f"- {name} ({size(real.stat().st_size)})"
         except (AccessRefused, OSError):
-            return f"- {name} (a link that is not followed)"
+            return f"- {name} (a link that can't be followed)"
     if entry.kind == "folder":
         return f"- {name}/"
     return f"- {name} ({'unreadable' if entry.size is None else size(entry.size)})"
@@ -172,7 +173,7 @@ def _found(text: str, hits: list[str], searched: int) -> list[str]:
 
 
 def _fitting(lines: list[str]) -> list[str]:
-    """Take lines from the start while they fit, and of a single huge line its beginning."""
+    """Take lines from the start while they fit; cut a single very long line."""
     shown: list[str] = []
     room = MAX_CHARS
     for line in lines:

@@ -1,7 +1,7 @@
-"""Finding lines of the workspace by a regular expression.
+"""Searching the workspace by regular expression.
 
-Some expressions would take years to fail on a short line, so the work is done where it can be
-ended.
+Some expressions would take years to fail on a short line, so the search runs in a process that can
+be ended.
 """
 
 import re
@@ -25,7 +25,7 @@ GREP_SECONDS: Final = 15.0
 
 @dataclass(frozen=True)
 class Grep:
-    """The tool over one workspace; `seconds` is the time that one call may take."""
+    """The tool over one workspace; `seconds` limits one call."""
 
     workspace: Workspace
     seconds: float = GREP_SECONDS
@@ -38,18 +38,18 @@ class Grep:
         ignore_case: bool = False,  # noqa: FBT001, FBT002 — a model passes tool arguments by name
         context: int = 0,
     ) -> str:
-        r"""Find the lines of text files in the workspace that match a regular expression.
+        r"""Search text files in the workspace for lines that match a regular expression.
 
-        Hidden files, and those that .gitignore excludes, are left out; name an excluded file or
-        folder to search it. The answer says where a search stopped that became too long.
+        Hidden files and files excluded by .gitignore are left out; name an excluded file or folder
+        to search it. If the search reaches a limit, the result says where it stopped.
 
         Args:
-            pattern: A regular expression of Python's kind, for example "def \w+_name\(". It is
-                matched line by line.
+            pattern: A Python regular expression, for example "def \w+_name\(". It is matched line by
+                line.
             folder: Search only below this folder, or in this file, relative to the workspace.
-            files: Search only files whose name or path fits this pattern, for example "*.py" or
-                "src/**/*.toml". Empty means all.
-            ignore_case: Treat upper and lower case alike.
+            files: Search only files whose name or path matches this pattern, for example "*.py" or
+                "src/**/*.toml". Empty for all files.
+            ignore_case: Ignore case.
             context: How many lines to show before and after each match, at most 5.
 
         """
@@ -57,7 +57,7 @@ class Grep:
             return cannot(f"the pattern has more than {MAX_PATTERN_CHARS:,} characters")
         root = str(self.workspace.root)
         try:
-            told = await isolated(
+            result = await isolated(
                 self.seconds, matching_lines, root, pattern, folder, files, ignore_case, context
             )
         except TookTooLong:
@@ -66,8 +66,10 @@ class Grep:
                 "pattern or search fewer files"
             )
         except WorkFailed:
-            return cannot(f"searching for {pattern!r} takes too much; use a simpler pattern")
-        return noted(told)
+            return cannot(
+                f"searching for {pattern!r} took too much memory or failed; use a simpler pattern"
+            )
+        return noted(result)
 
 
 def matching_lines(
@@ -78,20 +80,20 @@ def matching_lines(
     ignore_case: bool,  # noqa: FBT001 — passed on by position
     context: int,
 ) -> str:
-    """Do the work of `grep_files`, for however long it takes."""
+    """Do the work of `grep_files`, without a time limit."""
     workspace = Workspace(Path(root))
     try:
         expression = re.compile(pattern, re.IGNORECASE if ignore_case else 0)
         place = workspace.resolve(folder)
     except (re.error, RecursionError, OverflowError) as error:
-        return cannot(f"{pattern!r} is no regular expression: {error}")
+        return cannot(f"{pattern!r} is not a valid regular expression: {error}")
     except AccessRefused as refusal:
         return cannot(str(refusal))
     walk = Walk(workspace, place)
-    return _told(expression, walk, files, max(0, min(context, MAX_CONTEXT)))
+    return _report(expression, walk, files, max(0, min(context, MAX_CONTEXT)))
 
 
-def _told(expression: re.Pattern[str], walk: Walk, files: str, context: int) -> str:
+def _report(expression: re.Pattern[str], walk: Walk, files: str, context: int) -> str:
     groups: list[list[str]] = []
     matches = 0
     for name, text in walk.texts(lambda name: _fits(name, files)):
@@ -107,13 +109,13 @@ def _told(expression: re.Pattern[str], walk: Walk, files: str, context: int) -> 
         return "\n".join([f"No line matches {expression.pattern!r} {among}.", *walk.notes()])
     count = f"More than {MAX_MATCHES}" if matches > MAX_MATCHES else f"{matches}"
     verb = "line matches" if matches == 1 else "lines match"
-    told = [line for group in groups for line in ([*group, "--"] if context else group)]
-    shown = fenced(told[:-1] if context else told)
+    matched = [line for group in groups for line in ([*group, "--"] if context else group)]
+    shown = fenced(matched[:-1] if context else matched)
     return "\n".join([f"{count} {verb} {expression.pattern!r} {among}:", *shown, *walk.notes()])
 
 
 def _fits(name: str, files: str) -> bool:
-    """Whether a path fits a pattern in which ** may also stand for no folder at all."""
+    """Return whether a path matches a pattern; ** also matches no folder at all."""
     glob = files.strip().removeprefix("./").replace("**/", "*")
     return not glob or fnmatchcase(name, glob) or fnmatchcase(name.rpartition("/")[2], glob)
 
@@ -121,7 +123,7 @@ def _fits(name: str, files: str) -> bool:
 def _groups(
     name: str, lines: list[str], hits: list[int], context: int, expression: re.Pattern[str]
 ) -> Iterator[list[str]]:
-    """The hits with their surroundings, those of several hits together where they touch."""
+    """Yield the matches with their context; matches whose contexts touch share a group."""
     matching, group, upto = set(hits), list[str](), 0
     for hit in hits:
         first = max(hit - context, upto)
@@ -139,7 +141,7 @@ def _groups(
 
 
 def _around(expression: re.Pattern[str], line: str) -> str:
-    """A line, or the surroundings of the match in a long one."""
+    """Return a line, or the surroundings of the match in a long one."""
     found = expression.search(line)
     if found is None or len(line) <= MAX_SHOWN_CHARS:
         return line[:MAX_SHOWN_CHARS].rstrip()

@@ -1,4 +1,4 @@
-"""Going through the text files of a workspace, within limits, and saying what was left out."""
+"""Walking through the text files of a workspace, within limits and by .gitignore rules."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -21,13 +21,13 @@ MAX_RULES_BYTES: Final = 100_000
 
 
 class IgnoreRules:
-    """The rules that hold in one folder, those of the folders above it included."""
+    """The ignore rules of one folder, including those of its parents."""
 
     def __init__(self, levels: tuple[tuple[Path, GitIgnoreSpec], ...] = ()) -> None:
         self._levels = levels
 
     def extended(self, folder: Path, rules: bytes) -> "IgnoreRules":
-        """Add the rules that a file in `folder` contains; they win over those so far."""
+        """Add the rules of a file in `folder`; they take precedence."""
         lines = rules.decode("utf-8-sig", "replace").splitlines()
         patterns = [line for line in lines if line.strip() and not line.startswith("#")]
         if not patterns:
@@ -35,7 +35,7 @@ class IgnoreRules:
         return IgnoreRules((*self._levels, (folder, _compiled(patterns))))
 
     def ignore(self, path: Path, *, folder: bool) -> bool:
-        """Whether the rules exclude a file or folder; the last rule that fits decides."""
+        """Return whether the rules exclude a path; the last matching rule decides."""
         for base, spec in reversed(self._levels):
             name = path.relative_to(base).as_posix()
             excluded = spec.check_file(f"{name}/" if folder else name).include
@@ -45,10 +45,10 @@ class IgnoreRules:
 
 
 def rules_above(workspace: Workspace, folder: Path) -> IgnoreRules:
-    """Return the rules that the folders above a folder of the workspace have for its contents.
+    """Return the rules that the parents of a folder set for its contents.
 
-    Git's files count from the top of the repository, also above the workspace. Rules that exclude
-    the folder itself, or one above it, do not count, since the folder was asked for by name.
+    Git's rules start at the top of the repository, which may be above the workspace. Rules that
+    exclude the folder itself or one of its parents don't count, since the folder was named.
     """
     chain = [folder, *folder.parents]
     top = next((at for at, place in enumerate(chain) if os.path.lexists(place / ".git")), 0)
@@ -61,7 +61,7 @@ def rules_above(workspace: Workspace, folder: Path) -> IgnoreRules:
 
 
 def with_own_rules(rules: IgnoreRules, workspace: Workspace, folder: Path) -> IgnoreRules:
-    """Add the rules in the folder's own `.git/info/exclude` and `.gitignore`."""
+    """Add the rules of the folder's own `.git/info/exclude` and `.gitignore`."""
     root = workspace.root if folder.is_relative_to(workspace.root) else folder
     below = folder.relative_to(root).parts
     for parts, name in (((*below, ".git", "info"), "exclude"), (below, ".gitignore")):
@@ -71,7 +71,7 @@ def with_own_rules(rules: IgnoreRules, workspace: Workspace, folder: Path) -> Ig
 
 
 def _compiled(patterns: list[str]) -> GitIgnoreSpec:
-    """Compile the patterns that are valid; Git, too, passes over the others."""
+    """Compile the valid patterns; like Git, skip the others."""
     sound = []
     for pattern in patterns:
         with suppress(ValueError):
@@ -83,7 +83,7 @@ def _compiled(patterns: list[str]) -> GitIgnoreSpec:
 MAX_SEARCHED_FILES: Final = 2_000
 MAX_SEARCHED_BYTES: Final = 40_000_000
 MAX_VISITED: Final = 20_000
-"""Files and folders that one search looks at, whether it reads them or not."""
+"""Files and folders that one search visits, read or not."""
 
 _MAX_NAMED: Final = 3
 
@@ -91,8 +91,8 @@ _MAX_NAMED: Final = 3
 class Walk:
     """One pass through the visible files below `start`, or `start` itself if it is a file.
 
-    Files and folders that Git ignores are left out, unless they are `start` or lie below an ignored
-    `start`. Links are not followed. `notes` tells afterwards what was not read, and why.
+    Skips files and folders that Git ignores, unless they are `start` or below an ignored `start`.
+    Does not follow links. `notes` reports afterwards what was not read, and why.
     """
 
     def __init__(self, workspace: Workspace, start: Path) -> None:
@@ -106,7 +106,7 @@ class Walk:
         self.searched = 0
 
     def texts(self, wanted: Callable[[str], bool] = bool) -> Iterator[tuple[str, str]]:
-        """Names and contents of the text files with a wanted name, until a limit is reached."""
+        """Yield names and contents of the text files with a wanted name, up to the limits."""
         left = MAX_SEARCHED_BYTES
         for file in self._files():
             name = self._workspace.name(file)
@@ -128,22 +128,24 @@ class Walk:
             yield name, as_text(content[:MAX_FILE_BYTES]) or ""
 
     def stop(self, name: str, after: str) -> None:
-        """Remember that the search ended at a file, after how much."""
+        """Record that the search stopped at a file, and after how much."""
         self._stopped = f"{STOPPED}`{name}` after {after}; search a narrower folder."
 
     def notes(self) -> list[str]:
-        """Say what the search left out, a sentence each."""
-        told = [self._stopped] if self._stopped else []
+        """Return one sentence for each kind of omission."""
+        notes = [self._stopped] if self._stopped else []
         if self._shortened:
-            told.append(f"Only the first {size(MAX_FILE_BYTES)} of {_some(self._shortened)} count.")
+            notes.append(
+                f"Searched only the first {size(MAX_FILE_BYTES)} of {_some(self._shortened)}."
+            )
         if self._unread:
-            told.append(f"Not readable: {_some(self._unread)}.")
+            notes.append(f"Not readable: {_some(self._unread)}.")
         if self._ignored:
-            told.append(left_out(self._ignored))
-        return told
+            notes.append(left_out(self._ignored))
+        return notes
 
     def _files(self) -> Iterator[Path]:
-        """Yield a folder's files by name, then those of its folders."""
+        """Yield a folder's files by name, then those of its subfolders."""
         if self._start.is_file():
             yield self._start
             return
@@ -164,7 +166,7 @@ class Walk:
             pending.extend((path, rules) for path in reversed(below))
 
     def _entries(self, folder: Path, rules: IgnoreRules) -> Iterator[tuple[Path, bool]]:
-        """Yield the files and folders in a folder that are not ignored."""
+        """Yield the files and folders of a folder that are not ignored."""
         try:
             with self._workspace.folder(folder) as descriptor:
                 entries = entries_of(descriptor)
@@ -182,8 +184,8 @@ class Walk:
 
 
 def left_out(ignored: list[str]) -> str:
-    """Name what was left out because Git ignores it."""
-    return f"Left out, as .gitignore says: {_some(ignored)}. Name one as the folder to see into it."
+    """Name the paths that were left out because Git ignores them."""
+    return f"Excluded by .gitignore: {_some(ignored)}. Name one as the folder to look into it."
 
 
 def _some(names: list[str]) -> str:

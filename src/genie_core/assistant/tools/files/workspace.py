@@ -1,7 +1,7 @@
 """One folder that may be read and written, and nothing outside of it.
 
-A path is checked after every symbolic link in it has been followed. What is then opened is reached
-without following any, so that a link placed in between does not lead out either.
+Checks a path after resolving every symbolic link in it, then opens it without following any, so
+that a link placed in between can't lead out either.
 """
 
 import os
@@ -24,7 +24,7 @@ _SNIFFED_BYTES: Final = 8_192
 
 
 class AccessRefused(ValueError):
-    """The path leads nowhere that may be used so; the text says why."""
+    """The path may not be used in this way; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +45,18 @@ class Workspace:
         return cls(root)
 
     def resolve(self, path: str) -> Path:
-        """Return the real location of a path written relative to the workspace.
+        """Return the real location of a path relative to the workspace.
 
-        Raises `AccessRefused` for absolute paths, for hidden names, for what is not there, and for
-        anything that lies outside, directly or through a link.
+        Raises `AccessRefused` if the path is absolute, hidden, missing, or leads outside, directly
+        or through a link.
         """
         real = self.place(path)
         if not os.path.lexists(real):
-            raise AccessRefused(f"there is no {path!r} in the workspace")
+            raise AccessRefused(f"{path!r} does not exist in the workspace")
         return real
 
     def place(self, path: str) -> Path:
-        """Return what `resolve` does, also where nothing is yet."""
+        """Like `resolve`, but the path need not exist."""
         asked = Path(path.strip() or ".")
         if "\0" in path:
             raise AccessRefused("a path cannot contain a null character")
@@ -69,11 +69,11 @@ class Workspace:
         if not real.is_relative_to(self.root):
             raise AccessRefused(f"{path!r} lies outside the workspace folder")
         if any(part.startswith(".") for part in real.relative_to(self.root).parts):
-            raise AccessRefused(f"{path!r} is hidden, and hidden files are never used")
+            raise AccessRefused(f"{path!r} is hidden; hidden files can't be used")
         return real
 
     def read_bytes(self, file: Path, limit: int = MAX_FILE_BYTES) -> bytes:
-        """Read a regular file that `resolve` returned, at most `limit` bytes."""
+        """Read at most `limit` bytes of a regular file that `resolve` returned."""
         if file == self.root:
             raise AccessRefused("the workspace is not a file")
         try:
@@ -83,14 +83,14 @@ class Workspace:
             raise self._refusal(file, "read", error) from None
 
     def write_bytes(self, file: Path, content: bytes, *, replace: bool) -> None:
-        """Write a file where `place` said, with the folders on the way; all of it or nothing."""
+        """Write a file where `place` said, atomically; create missing folders."""
         if file == self.root or not file.name.isprintable():
-            raise AccessRefused(f"{self.name(file)!r} is no name for a file")
+            raise AccessRefused(f"{self.name(file)!r} is not a valid file name")
         try:
             with self.folder(file.parent, create=True) as folder:
                 put_file(folder, file.name, content, replace=replace)
         except FileExistsError:
-            raise AccessRefused(f"{self.name(file)!r} exists already") from None
+            raise AccessRefused(f"{self.name(file)!r} already exists") from None
         except OSError as error:
             raise self._refusal(file, "written", error) from None
 
@@ -107,7 +107,7 @@ class Workspace:
             return []
 
     def name(self, path: Path) -> str:
-        """Return a path as people see it: relative to the workspace, odd characters escaped."""
+        """Return a path for display: relative to the workspace, unprintable characters escaped."""
         relative = path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else "?"
         return relative if relative.isprintable() else ascii(relative)[1:-1]
 
@@ -117,7 +117,7 @@ class Workspace:
 
 
 def as_text(content: bytes) -> str | None:
-    """Decode UTF-8 text; None for what is not text."""
+    """Decode UTF-8 text; None if it is binary."""
     if b"\0" in content[:_SNIFFED_BYTES]:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Running a program in the workspace folder."""
+"""The tool that runs programs in the workspace folder."""
 
 import os
 import re
@@ -21,7 +21,7 @@ _OPERATORS: Final = "|&;<>"
 
 @dataclass(frozen=True)
 class Commands:
-    """The tool over one workspace, where programs start; they can reach all that its owner can."""
+    """The command tool. Programs start in the workspace, with all of the owner's access rights."""
 
     workspace: Workspace
     limits: ToolLimits = field(default_factory=ToolLimits)
@@ -33,16 +33,17 @@ class Commands:
         shell: bool = False,  # noqa: FBT001, FBT002 — a model passes tool arguments by name
         seconds: float | None = None,
     ) -> str:
-        """Run a program in the workspace and return its exit code and what it printed.
+        """Run a program in the workspace and return its exit code and output.
 
-        It gets no input, and nothing that it started goes on running afterwards.
+        The program gets no input. All processes that it started are ended when it ends.
 
         Args:
-            command: The program with its arguments, for example "pytest -q tests". Quote what
-                contains spaces. No pipes, redirections, wildcards or variables: no shell reads it.
+            command: The program with its arguments, for example "pytest -q tests". Quote arguments
+                that contain spaces. No pipes, redirections, wildcards or variables: no shell reads it.
             folder: The folder to run it in, relative to the workspace. Empty for the workspace.
-            shell: Have a shell read the command, with pipes and all. Not everybody allows that.
-            seconds: End it after so many seconds. Empty for the longest time that is allowed.
+            shell: Run the command in a shell, with pipes and redirections. The owner may have
+                disabled this.
+            seconds: End the program after this many seconds. Empty for the longest permitted time.
 
         """
         longest = self.limits.command_seconds
@@ -57,11 +58,11 @@ class Commands:
         except NotADirectoryError:
             return cannot(f"{folder!r} is not a folder")
         except OSError as error:
-            return cannot(f"the system cannot start it: {reason(error)}")
-        return _told(words[0], outcome, allowed)
+            return cannot(f"the system cannot start the command: {reason(error)}")
+        return _report(words[0], outcome, allowed)
 
     def _words(self, command: str, *, shell: bool) -> list[str]:
-        """The program and its arguments. Raises `AccessRefused`."""
+        """Split a command into program and arguments. Raises `AccessRefused`."""
         if len(command) > MAX_COMMAND_CHARS:
             raise AccessRefused(f"the command has more than {MAX_COMMAND_CHARS:,} characters")
         try:
@@ -69,50 +70,50 @@ class Commands:
                 raise AccessRefused("a command cannot contain a null character")
             words = [SHELL, "-c", command] if shell else shlex.split(command)
         except UnicodeEncodeError:
-            raise AccessRefused("the command contains half a character") from None
+            raise AccessRefused("the command contains an incomplete character") from None
         except ValueError as error:
-            raise AccessRefused(f"the command can't be read: {str(error).lower()}") from None
+            raise AccessRefused(f"the command can't be parsed: {str(error).lower()}") from None
         if not command.strip() or not words:
-            raise AccessRefused("there is no command to run")
+            raise AccessRefused("the command is empty")
         if shell and not self.limits.shell:
             raise AccessRefused(
-                "no shell is allowed here (the setting for it is shell under tool_limits); run one "
+                "shell commands are not allowed here (setting: shell in [tool_limits]); run one "
                 "program at a time"
             )
         if not shell and (operator := _operator(command)):
             raise AccessRefused(
-                f"{operator!r} is for shells, and no shell reads the command; put it in quotes if "
-                "it is part of an argument, or run one program at a time"
+                f"{operator!r} is a shell operator, and no shell reads the command; quote it if it "
+                "is part of an argument, or run one program at a time"
             )
         return words
 
 
 def _operator(command: str) -> str:
-    """What in a command only a shell would understand, as far as it is not in quotes."""
+    """Return the first unquoted shell operator in a command, or an empty string."""
     lexer = shlex.shlex(re.sub(r"\\.", "__", command), punctuation_chars=_OPERATORS)
     lexer.whitespace_split = True
     lexer.commenters = ""
     try:
         return next((token for token in lexer if not token.strip(_OPERATORS)), "")
-    except ValueError:  # its quotes can't be told like this; those of the real reading could
+    except ValueError:  # quotes that this lexer can't match, but shlex.split could
         return ""
 
 
-def _told(program: str, outcome: Outcome, allowed: float) -> str:
+def _report(program: str, outcome: Outcome, allowed: float) -> str:
     if outcome.error:
         return cannot(f"{program!r} cannot be started: {outcome.error}")
     took = f"{outcome.seconds:.1f} seconds"
     if outcome.out_of_time:
-        told = f"It was ended after {allowed:g} seconds, which is as long as it may take."
+        text = f"The command was ended after {allowed:g} seconds, its time limit."
         doing("note", f"{program} was ended after {allowed:g} seconds")
     elif outcome.signal:
-        told = f"It was ended by {outcome.signal} after {took}."
+        text = f"The command was ended by {outcome.signal} after {took}."
     elif outcome.code is None:
-        told = f"It went away after {took}, nobody knows how."
+        text = f"The command ended after {took}; its exit code is unknown."
     else:
-        told = f"It ended with exit code {outcome.code} after {took}."
+        text = f"The command ended with exit code {outcome.code} after {took}."
     if outcome.left:
-        told += f" It left {outcome.left} running in the background, which were ended too."
-    if trouble := outcome.output.trouble:
-        doing("note", f"{program} printed {trouble}")
-    return f"{told}\n{outcome.output.told()}"
+        text += f" Processes left in the background and ended: {outcome.left}."
+    if problem := outcome.output.problem:
+        doing("note", f"{program} printed {problem}")
+    return f"{text}\n{outcome.output.text()}"

@@ -1,4 +1,4 @@
-"""Running a program from start to end, whatever it prints and however long it takes."""
+"""Running a command to its end, with bounded time and output."""
 
 import asyncio
 import json
@@ -15,27 +15,27 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
-import genie_core.assistant.tools.shell.supervisor as keeper_script
+import genie_core.assistant.tools.shell.supervisor as supervisor_script
 from genie_core.assistant.tools.output import Clip
 from genie_core.runtime.tasks import start_task
 from genie_core.runtime.threads import off_loop
 
 PATIENCE: Final = 10.0
-"""Seconds that ending a command may take; what is not gone by then can't be ended."""
+"""Seconds that ending a command may take before it is given up."""
 
 _CHUNK: Final = 65_536
 _LAST_CHUNKS: Final = 16
-"""What a pipe may still hold when nobody writes to it any more."""
+"""Chunks that a pipe may still hold after its last writer has ended."""
 
-_KEEPER: Final = Path(keeper_script.__file__)
+_SUPERVISOR: Final = Path(supervisor_script.__file__)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a command.
+    """The outcome of a command.
 
-    `code` is its exit code, minus a signal's number, or None if nobody knows. `error` says why it
-    could not be started. `left` counts processes that it left running, which were ended.
+    `code` is its exit code, minus a signal's number, or None if unknown. `error` says why it did
+    not start. `left` counts its remaining processes, which were ended.
     """
 
     output: Clip
@@ -47,7 +47,7 @@ class Outcome:
 
     @property
     def signal(self) -> str:
-        """The name of the signal that ended it, if one did."""
+        """The name of the signal that ended it; empty if none did."""
         if self.code is None or self.code >= 0:
             return ""
         with suppress(ValueError):
@@ -56,13 +56,13 @@ class Outcome:
 
 
 async def run_to_end(command: Sequence[str], folder: int, seconds: float, limit: int) -> Outcome:
-    """Run a program in an open folder, with nothing to read and hardly any environment.
+    """Run a command in an open folder, without input and with a minimal environment.
 
-    When this returns or raises, also because it was cancelled, nothing that it started runs any
-    more. Raises `OSError` if the system can't start anything.
+    When this returns or raises, also on cancellation, no process of the command is left. Raises
+    `OSError` if the system can't start one.
     """
     run = _Run(command, folder, seconds, Clip(limit))
-    work = start_task(off_loop(run.make, "genie-command"))
+    work = start_task(off_loop(run.run, "genie-command"))
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:
@@ -74,36 +74,36 @@ async def run_to_end(command: Sequence[str], folder: int, seconds: float, limit:
 
 
 def environment() -> dict[str, str]:
-    """What a command learns of ours: where programs and home are, and the language."""
+    """Return the variables passed to a command: PATH, HOME, LANG and TERM."""
     found = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     return {"PATH": os.defpath, "LANG": "C.UTF-8", **found, "TERM": "dumb"}
 
 
 class _Run:
-    """One command, run in a thread by its keeper, that may be stopped from another."""
+    """One command, run in a thread under its supervisor; another thread may stop it."""
 
     def __init__(self, command: Sequence[str], folder: int, seconds: float, output: Clip) -> None:
         self._command = command
-        self._folder = os.dup(folder)  # the caller may close its own, cancelled as it may be
+        self._folder = os.dup(folder)  # the caller may be cancelled and close its own
         self._seconds = seconds
         self._output = output
-        self._line, self._theirs = socket.socketpair()
+        self._socket, self._child_end = socket.socketpair()
 
     def stop(self) -> None:
-        """Have the keeper end it; it may not have been started yet."""
+        """Tell the supervisor to end the command; it may not have started yet."""
         with suppress(OSError):
-            self._line.shutdown(socket.SHUT_WR)
+            self._socket.shutdown(socket.SHUT_WR)
 
-    def make(self) -> Outcome:
+    def run(self) -> Outcome:
         started = monotonic()
         try:
-            with self._theirs:
-                keeper = self._start()
-            with keeper:
-                status, out_of_time = self._collect(keeper, started + self._seconds)
-                keeper.kill()  # it is done, or can't get it done
+            with self._child_end:
+                supervisor = self._start()
+            with supervisor:
+                status, out_of_time = self._collect(supervisor, started + self._seconds)
+                supervisor.kill()  # finished, or stuck
         finally:
-            self._line.close()
+            self._socket.close()
             os.close(self._folder)
         return Outcome(
             self._output,
@@ -116,8 +116,8 @@ class _Run:
 
     def _start(self) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
-            [sys.executable, "-I", "-S", os.fspath(_KEEPER), str(self._folder), *self._command],
-            stdin=self._theirs.fileno(),
+            [sys.executable, "-I", "-S", os.fspath(_SUPERVISOR), str(self._folder), *self._command],
+            stdin=self._child_end.fileno(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env=environment(),
@@ -126,16 +126,16 @@ class _Run:
         )
 
     def _collect(
-        self, keeper: "subprocess.Popen[bytes]", deadline: float
+        self, supervisor: "subprocess.Popen[bytes]", deadline: float
     ) -> tuple[dict[str, Any], bool]:
-        """Read until the keeper reports, ask it to end the command if that takes too long."""
-        assert keeper.stdout is not None  # noqa: S101 — it is a pipe
-        output, out_of_time = keeper.stdout.fileno(), False
+        """Read output until the supervisor reports; have it end the command at the deadline."""
+        assert supervisor.stdout is not None  # noqa: S101 — it is a pipe
+        output, out_of_time = supervisor.stdout.fileno(), False
         os.set_blocking(output, False)
         report = b""
         with selectors.DefaultSelector() as selector:
             selector.register(output, selectors.EVENT_READ)
-            selector.register(self._line, selectors.EVENT_READ)
+            selector.register(self._socket, selectors.EVENT_READ)
             while True:
                 left = deadline - monotonic()
                 if left <= 0 and out_of_time:
@@ -147,8 +147,8 @@ class _Run:
                 ready = {key.fd for key, _ in selector.select(left)}
                 if output in ready and not self._read(output):
                     selector.unregister(output)
-                if self._line.fileno() in ready:
-                    more = self._line.recv(_CHUNK)
+                if self._socket.fileno() in ready:
+                    more = self._socket.recv(_CHUNK)
                     if not more:
                         break
                     report += more
@@ -157,7 +157,7 @@ class _Run:
         return (json.loads(report) if report else {}), out_of_time
 
     def _read(self, output: int) -> bool:
-        """Take what is there; False at the end, or if there is nothing for now."""
+        """Read available output; False at the end or if there is none yet."""
         try:
             data = os.read(output, _CHUNK)
         except BlockingIOError:

@@ -1,7 +1,7 @@
-"""Doing our own work in a process of its own, which can be ended at any moment.
+"""Running our own functions in a process that can be ended at any moment.
 
-What strangers wrote decides how long some work takes: a regular expression, a page. A thread that
-is busy with it can't be stopped and holds up all others; a process can, and holds up none.
+Untrusted input decides how long some work takes, such as a regular expression or an HTML page. A
+busy thread can't be stopped and blocks the others; a process can be ended.
 """
 
 import asyncio
@@ -21,33 +21,33 @@ from genie_core.runtime.threads import off_loop
 P = ParamSpec("P")
 
 MAX_MEMORY: Final = 2_000_000_000
-"""Bytes that such a process may take."""
+"""Bytes that such a process may use."""
 
 _START: Final = (
     "import json, sys; job = json.load(sys.stdin); sys.path[:] = job['path'];"
     "from genie_core.assistant.tools.shell.sandbox import work; work(job)"
 )
-_GRACE: Final = 5.0  # seconds beyond the limit, for when this program is not there to end it
+_GRACE: Final = 5.0  # seconds beyond the limit, in case the parent died
 
 
 class TookTooLong(Exception):
-    """The work was not done in time; it was ended."""
+    """The work exceeded its time limit and was ended."""
 
 
 class WorkFailed(Exception):
-    """The work ended without a result; what it needed was too much, or there is a mistake in it."""
+    """The work ended without a result, by an error or for lack of memory."""
 
 
 async def isolated(
     seconds: float, function: Callable[P, str], *arguments: P.args, **named: P.kwargs
 ) -> str:
-    """Call a module's function in a fresh process; arguments are JSON values.
+    """Call a module-level function in a new process; arguments are JSON values.
 
     Cancelling the wait ends the process.
 
     Raises:
-        TookTooLong: it took more than so many seconds, and was ended.
-        WorkFailed: it raised something or died.
+        TookTooLong: the call took more than `seconds`.
+        WorkFailed: the call raised an error, or the process died.
 
     """
     job = {
@@ -60,21 +60,21 @@ async def isolated(
     }
     call = _Call(json.dumps(job).encode())
     try:
-        return await off_loop(partial(call.make, seconds), "genie-isolated")
+        return await off_loop(partial(call.run, seconds), "genie-isolated")
     except asyncio.CancelledError:
         call.end()
         raise
 
 
 class _Call:
-    """One process, started and awaited in a thread, that may be ended from another."""
+    """One process, started and awaited in a thread; another thread may end it."""
 
     def __init__(self, job: bytes) -> None:
         self._job = job
         self._ended = False
         self._process: subprocess.Popen[bytes] | None = None
 
-    def make(self, seconds: float) -> str:
+    def run(self, seconds: float) -> str:
         with subprocess.Popen(
             [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START],
             stdin=subprocess.PIPE,
@@ -84,7 +84,7 @@ class _Call:
             start_new_session=True,
         ) as process:
             self._process = process
-            if self._ended:  # before there was anything to end
+            if self._ended:  # cancelled before it started
                 process.kill()
             try:
                 output, _ = process.communicate(self._job, timeout=seconds)
@@ -103,7 +103,7 @@ class _Call:
 
 
 def work(job: dict[str, Any]) -> None:
-    """Do what `isolated` asks for; the other side of it."""
+    """Run the function that `isolated` requested. Runs in the new process."""
     _limit(int(job["seconds"] + _GRACE))
     function = getattr(import_module(job["module"]), job["name"])
     json.dump(function(*job["arguments"], **job["named"]), sys.stdout)
@@ -111,7 +111,7 @@ def work(job: dict[str, Any]) -> None:
 
 def _limit(seconds: int) -> None:
     if hasattr(signal, "alarm"):
-        signal.alarm(seconds)  # also if whoever waits for it is killed
+        signal.alarm(seconds)  # also if the parent is killed
     with suppress(ImportError, ValueError, OSError):  # not every system has such limits
         import resource
 

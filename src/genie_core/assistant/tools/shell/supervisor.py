@@ -1,13 +1,13 @@
-"""A program that runs one command and leaves nothing of it behind.
+"""A program that runs one command and leaves none of its processes behind.
 
-It is started as a script, by `genie_core.assistant.tools.shell.command`, with the open folder to run in
-and the command as arguments, and a socket as its input. When the command has ended, or the socket is
-closed, be it because the program at its other end died, it ends the command and all that the command
-started, also what has gone into the background or ignores signals. What became of the command it
-writes to the socket, as JSON. Where the system can't hand it the orphans (only Linux does), what
-left the command's session escapes.
+`genie_core.assistant.tools.shell.run` starts it as a script. The arguments are an open folder to
+run in and the command; standard input is a socket. When the command ends or the socket closes (also
+because the parent process died), the program ends the command and all processes that it started,
+including those in the background and those that ignore signals. It then writes the outcome to the
+socket as JSON. On systems other than Linux, which can't adopt orphans, processes that left the
+command's session survive.
 
-It uses nothing but the standard library, so that it starts quickly.
+Uses only the standard library, so that it starts quickly.
 """
 
 import ctypes
@@ -24,13 +24,12 @@ from time import monotonic
 from typing import Any, Final
 
 GRACE: Final = 1.0
-"""Seconds that a command has to end by itself when it is asked to."""
+"""Seconds between SIGTERM and SIGKILL."""
 
 _PR_SET_CHILD_SUBREAPER: Final = 36
 
 
 def main(arguments: list[str]) -> None:
-    """Run the command; see above."""
     folder, *command = arguments
     os.fchdir(int(folder))
     os.close(int(folder))
@@ -41,7 +40,7 @@ def main(arguments: list[str]) -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(waker)
     if select.select([line], [], [], 0)[0]:
-        return  # nobody wants it any more
+        return  # cancelled before it started
     outcome: dict[str, Any]
     try:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
@@ -57,7 +56,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _adopt_orphans() -> None:
-    """Become the parent of whatever loses its own below this process."""
+    """Become the parent of orphaned descendants."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
@@ -65,7 +64,7 @@ def _adopt_orphans() -> None:
 def _ended(
     child: "subprocess.Popen[bytes]", line: socket.socket | None, awake: int, until: float | None
 ) -> bool:
-    """Wait until the command has ended; False if the socket was closed or time was up first."""
+    """Wait until the command ends; False if the socket closed or time ran out first."""
     while child.poll() is None:
         left = None if until is None else until - monotonic()
         if left is not None and left <= 0:
@@ -80,7 +79,7 @@ def _ended(
 
 
 def _sweep(child: "subprocess.Popen[bytes]") -> int:
-    """End all that is left, and return how many processes that were besides the command."""
+    """Kill all remaining processes; return how many there were besides the command."""
     ended = set(_living_children()) - {child.pid}
     _signal_group(child.pid, signal.SIGKILL)
     child.wait()
@@ -103,14 +102,14 @@ def _signal_group(group: int, number: int) -> None:
 
 
 def _living_children() -> list[int]:
-    """The processes whose parent this one is; none where the system does not tell."""
-    me, found = os.getpid(), []
+    """Return the children of this process; none on systems without /proc."""
+    me, children = os.getpid(), []
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, ValueError):
             state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
             if int(parent) == me and state != "Z":
-                found.append(int(entry.name))
-    return found
+                children.append(int(entry.name))
+    return children
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
-"""Reading the dates and times of day that people write in English."""
+"""Parsing dates and times of day in English."""
 
 import re
 from datetime import date, time, timedelta
 from typing import Final, Literal
 
 Lean = Literal["next", "last", "this"]
-"""Which year a date without one means: the coming, the past, or the present year's."""
+"""The year of a date without one: the next, the last, or the current year's."""
 
 
 class UnknownDate(ValueError):
-    """The words are no date or time of day, or could be two different ones."""
+    """The text is not a date or time of day, or is ambiguous."""
 
 
 _MONTHS: Final = (
@@ -42,7 +42,7 @@ _CLOCK = re.compile(
 
 
 def parse_date(words: str, today: date, lean: Lean = "this") -> date:
-    """Return the day that `words` mean, seen from `today`. Raises `UnknownDate`."""
+    """Parse a date as seen from `today`. Raises `UnknownDate`."""
     text = " ".join(words.casefold().replace("\u2019", "'").split()).strip(" ,")
     if text in _RELATIVE:
         return today + timedelta(days=_RELATIVE[text])
@@ -58,17 +58,19 @@ def parse_date(words: str, today: date, lean: Lean = "this") -> date:
     for pattern in _WRITTEN:
         if (found := pattern.fullmatch(text)) and (month := _month_number(found["month"])):
             return _numbered(found, month, today, lean)
-    raise UnknownDate(f"{words.strip()!r} is not a date I can read; write it like 2026-12-24")
+    raise UnknownDate(
+        f"{words.strip()!r} is not a date in a known format; write it like 2026-12-24"
+    )
 
 
 def parse_time(words: str) -> time:
-    """Return the time of day that `words` mean: "3pm", "15:30", "noon". Raises `UnknownDate`."""
+    """Parse a time of day: "3pm", "15:30", "noon". Raises `UnknownDate`."""
     text = " ".join(words.casefold().split())
     if text in ("noon", "midday", "midnight"):
         return time(0 if text == "midnight" else 12)
     found = _CLOCK.fullmatch(text)
     if found is None:
-        raise UnknownDate(f"{words.strip()!r} is not a time I can read; write it like 15:30")
+        raise UnknownDate(f"{words.strip()!r} is not a time in a known format; write it like 15:30")
     hour = int(found["hour"] or found["hour24"] or found["oclock"])
     minute = int(found["minute"] or found["minute24"] or 0)
     if found["half"] and not 1 <= hour <= 12:
@@ -96,7 +98,7 @@ def _numbered(found: re.Match[str], month: int, today: date, lean: Lean) -> date
 
 
 def _in_some_year(month: int, day: int, today: date, lean: Lean) -> date:
-    """Choose the year of a date without one. The 29th of February may be years away."""
+    """Choose the year of a date without one. The next 29 February may be years away."""
     if lean == "this":
         return _day(today.year, month, day)
     step = 1 if lean == "next" else -1
@@ -122,7 +124,7 @@ def _month_name(month: int) -> str:
 
 
 def _slashed(words: str, first: int, second: int, year: int) -> date:
-    """Read 24/12/2026 or 12/24/2026, and refuse what could be either."""
+    """Parse 24/12/2026 or 12/24/2026; refuse an ambiguous date."""
     if first <= 12 and second <= 12 and first != second:
         raise UnknownDate(
             f"{words.strip()!r} could be day/month or month/day; write it like "

@@ -1,4 +1,4 @@
-"""Questions about dates, weekdays and the time elsewhere."""
+"""The date tools: dates, weekdays and times in other zones."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,25 +8,24 @@ from genie_core.assistant.tools.time.calendar import UnknownDate, parse_date, pa
 from genie_core.assistant.tools.time.zones import UnknownPlace, Zone, find_zone
 
 _REFUSED = (UnknownDate, UnknownPlace, OverflowError)
-"""What a person may get wrong; OverflowError is a day outside the years 1 to 9999."""
+"""Errors for invalid input; OverflowError means a day outside the years 1 to 9999."""
 
 
 def local_now() -> datetime:
-    """Return the present moment with this machine's time zone."""
     return datetime.now().astimezone()
 
 
 @dataclass(frozen=True)
 class Dates:
-    """The date tools, on a clock that tests can set. They answer bad input with a sentence."""
+    """The date tools, with a clock that tests can set. Invalid input is answered with a sentence."""
 
     now: Callable[[], datetime] = local_now
 
     async def current_time(self, place: str = "") -> str:
-        """Tell the current date and time in a city, country or time zone.
+        """Return the current date and time in a city, country or time zone.
 
         Args:
-            place: For example "Tokyo", "New York", "CET" or "Europe/Oslo". Empty means here.
+            place: For example "Tokyo", "New York", "CET" or "Europe/Oslo". Empty for local time.
 
         """
         try:
@@ -40,8 +39,8 @@ class Dates:
 
         Args:
             time: For example "3pm" or "15:30".
-            source: The city, country or zone in which that time is meant. Empty means here.
-            target: The city, country or zone to convert to. Empty means here.
+            source: The city, country or zone of the given time. Empty for local time.
+            target: The city, country or zone to convert to. Empty for local time.
             day: The date in the source zone, for example "2026-12-24" or "tomorrow".
 
         """
@@ -53,7 +52,7 @@ class Dates:
         except _REFUSED as error:
             return f"Cannot convert the time: {error}."
         if _skipped(moment):
-            return f"{moment:%H:%M} does not exist on {on}: the clocks of {start.label} skip it."
+            return f"{moment:%H:%M} does not exist on {on}: the clocks in {start.label} skip it."
         return f"{_moment(moment, start)} is {_moment(there, goal)}."
 
     async def days_between(self, start: str, end: str) -> str:
@@ -61,8 +60,8 @@ class Dates:
 
         Args:
             start: For example "today", "2026-12-24" or "24 December".
-            end: Likewise. A date without a year is the next one from today, or the last one if
-                the count goes from it to today.
+            end: In the same formats. A date without a year is the next one from today, or the last
+                one if the count goes from it to today.
 
         """
         today = self.now().date()
@@ -81,7 +80,7 @@ class Dates:
         return f"From {_long(first)} to {_long(last)} it is {count}{' back' if days < 0 else ''}."
 
     async def weekday(self, day: str) -> str:
-        """Tell which day of the week a date is.
+        """Return the day of the week of a date.
 
         Args:
             day: For example "2024-02-29", "24 December 2026" or "tomorrow".
@@ -96,18 +95,18 @@ class Dates:
         return f"{found.day} {found:%B %Y} {verb} a {found:%A} (week {found.isocalendar().week})."
 
     async def shift_date(self, start: str, days: int) -> str:
-        """Tell the date that lies a number of days after (or, if negative, before) another.
+        """Return the date a number of days after (or, if negative, before) another.
 
         Args:
             start: For example "today" or "2026-03-01".
-            days: How many days to go forward, or back if negative.
+            days: The number of days to go forward, or back if negative.
 
         """
         try:
             first = parse_date(start, self.now().date(), "next")
             found = first + timedelta(days=days)
         except OverflowError:
-            return "Cannot work out the date: it lies outside the years 1 to 9999."
+            return "Cannot work out the date: it is outside the years 1 to 9999."
         except _REFUSED as error:
             return f"Cannot work out the date: {error}."
         count = f"{abs(days)} day{'' if abs(days) == 1 else 's'}"
@@ -118,7 +117,7 @@ class Dates:
 
 
 def _skipped(moment: datetime) -> bool:
-    """Tell whether the clocks went forward over this time of day."""
+    """Return whether the clocks skipped this time of day."""
     back = moment.astimezone(UTC).astimezone(moment.tzinfo)
     return back.replace(tzinfo=None) != moment.replace(tzinfo=None)
 

@@ -1,4 +1,4 @@
-"""Time zones by the names people use: cities, countries, abbreviations and zone keys."""
+"""Finding time zones by city, country, abbreviation or zone key."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from zoneinfo import ZoneInfo, available_timezones
 
 
 class UnknownPlace(ValueError):
-    """No time zone, or no single one, goes by that name."""
+    """No time zone, or more than one, has that name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """A time zone with the name to show for it."""
+    """A time zone and its display name."""
 
     label: str
     info: tzinfo
@@ -74,10 +74,10 @@ _CONTINENTS: Final = (
 
 
 def find_zone(place: str) -> Zone:
-    """Return the zone that `place` means; an empty place is where this program runs.
+    """Return the time zone of `place`; empty means local time.
 
-    Standard abbreviations are taken at their word (CET is UTC+1 also in summer), because that is
-    what was written; the label says so. Raises `UnknownPlace`.
+    Abbreviations keep their fixed offset (CET is UTC+1 also in summer), and the label says so.
+    Raises `UnknownPlace`.
     """
     words = _spoken(place).removeprefix("the ")
     if not words or words in ("here", "local", "local time"):
@@ -89,16 +89,14 @@ def find_zone(place: str) -> Zone:
         return Zone(words.upper(), offset)
     keys = [_ALIASES[words]] if words in _ALIASES else _index().get(words, [])
     if not keys:
-        raise UnknownPlace(
-            f"no time zone is known for {place.strip()!r}; name a larger city nearby"
-        )
+        raise UnknownPlace(f"no time zone is known for {place.strip()!r}; try a larger city nearby")
     if len(keys) > 1 and len({_fingerprint(key) for key in keys}) > 1:
         raise UnknownPlace(f"{place.strip()!r} could be {' or '.join(keys)}; write one of these")
     return Zone(keys[0], ZoneInfo(keys[0]))
 
 
 def is_place(place: str) -> bool:
-    """Tell whether `place` means a zone, be it an abbreviation that several places share."""
+    """Return whether `place` names a time zone, or an abbreviation shared by several."""
     if place.strip().casefold() in _AMBIGUOUS:
         return True
     try:
@@ -109,14 +107,14 @@ def is_place(place: str) -> bool:
 
 
 def _spoken(place: str) -> str:
-    """Reduce a name to what it has in common with its other spellings."""
+    """Normalize a name: no accents, punctuation, case or repeated spaces."""
     plain = "".join(c for c in normalize("NFKD", place) if not combining(c))
     return " ".join(plain.replace("_", " ").replace(".", "").casefold().split())
 
 
 @cache
 def _index() -> dict[str, list[str]]:
-    """Map the last part of each zone key, its whole key and the country-like keys to zones."""
+    """Map the city, the full key and country-like keys to zone keys."""
     index: defaultdict[str, list[str]] = defaultdict(list)
     for key in sorted(available_timezones(), key=lambda key: (key.count("/"), key)):
         area, _, rest = key.partition("/")
@@ -130,7 +128,7 @@ def _index() -> dict[str, list[str]]:
 
 
 def _fingerprint(key: str) -> tuple[timedelta | None, ...]:
-    """Tell zones apart that differ, by their offsets in one winter and one summer."""
+    """Distinguish zones by their offsets in one winter and one summer."""
     zone = ZoneInfo(key)
     return tuple(zone.utcoffset(datetime(2025, month, 1)) for month in (1, 7))  # noqa: DTZ001 — an offset is asked of a zone for a local time
 

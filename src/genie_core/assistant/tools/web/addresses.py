@@ -1,24 +1,26 @@
-"""Which addresses belong to the public internet."""
+"""Classifying IP addresses: public, private, or a cloud's metadata service."""
 
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final
 
 _NAT64: Final = IPv6Network("64:ff9b::/96")
-"""What stands for all of IPv4 on networks that have only IPv6."""
+"""The well-known prefix that maps all of IPv4 into IPv6 (RFC 6052)."""
 
 _TEREDO: Final = IPv6Network("2001::/32")
 _UNICAST: Final = IPv6Network("2000::/3")
 
 _SPECIAL: Final = (
-    IPv4Network("192.0.0.0/24"),  # protocol assignments (RFC 6890), which Pythons judge differently
+    IPv4Network(
+        "192.0.0.0/24"
+    ),  # protocol assignments (RFC 6890), which Python versions judge differently
     IPv4Network("192.88.99.0/24"),  # relays for 6to4, withdrawn (RFC 7526)
     IPv6Network("3fff::/20"),  # documentation (RFC 9637)
 )
-"""Networks that some versions of the standard library take for a part of the internet."""
+"""Special-purpose networks that some versions of `ipaddress` call global."""
 
 _ISATAP: Final = (bytes.fromhex("00005efe"), bytes.fromhex("02005efe"))
-"""Bytes before the IPv4 address in an interface identifier of ISATAP (RFC 5214)."""
+"""Bytes that precede the IPv4 address in an ISATAP interface identifier (RFC 5214)."""
 
 _METADATA: Final = frozenset(
     map(
@@ -38,7 +40,7 @@ _METADATA: Final = frozenset(
         ),
     )
 )
-"""Addresses at which clouds hand settings and credentials to any program on a machine."""
+"""Addresses where clouds serve settings and credentials to any program on a machine."""
 
 _EMBEDDINGS: Final = (
     (4, 5, 6, 7),
@@ -49,13 +51,13 @@ _EMBEDDINGS: Final = (
     (12, 13, 14, 15),
     (2, 3, 4, 5),
 )
-"""Which bytes are an IPv4 address: with each length of a NAT64 prefix (RFC 6052), and in 6to4."""
+"""Positions of an embedded IPv4 address: one per NAT64 prefix length (RFC 6052), and 6to4."""
 
 
 def is_public(address: str) -> bool:
-    """Tell whether an address is reached over the internet, and not on this machine or network.
+    """Return whether an address is on the public internet, not on this machine or network.
 
-    An IPv6 address that stands for an IPv4 address is what that one is.
+    An IPv6 address that embeds an IPv4 address is judged as that address.
     """
     try:
         parsed = ip_address(address)
@@ -65,7 +67,7 @@ def is_public(address: str) -> bool:
         return False
     if isinstance(parsed, IPv4Address):
         return _is_global(parsed)
-    if not all(map(_is_global, _stood_for(parsed))):
+    if not all(map(_is_global, _embedded_by_standard(parsed))):
         return False
     if parsed.ipv4_mapped or parsed.sixtofour or parsed in _NAT64:
         return True
@@ -73,10 +75,10 @@ def is_public(address: str) -> bool:
 
 
 def is_metadata(address: str) -> bool:
-    """Tell whether a cloud gives its machines their credentials there.
+    """Return whether a cloud may serve credentials at this address.
 
-    An IPv4 address counts wherever networks may take it from an IPv6 one, since operators choose
-    prefixes of their own for that.
+    Checks every position where an IPv6 address can embed an IPv4 one, since operators choose their
+    own NAT64 prefixes.
     """
     try:
         parsed = ip_address(address)
@@ -84,12 +86,12 @@ def is_metadata(address: str) -> bool:
         return False
     if isinstance(parsed, IPv4Address):
         return parsed in _METADATA
-    bare = IPv6Address(parsed.packed)  # without its zone, which changes nothing
+    bare = IPv6Address(parsed.packed)  # without its zone
     return bare in _METADATA or any(inner in _METADATA for inner in _embedded(bare))
 
 
-def _stood_for(address: IPv6Address) -> Iterator[IPv4Address]:
-    """Yield the IPv4 addresses that an address stands for, in the usual ways; maybe several."""
+def _embedded_by_standard(address: IPv6Address) -> Iterator[IPv4Address]:
+    """Yield the IPv4 addresses that an IPv6 address embeds in the standard ways."""
     if inner := address.ipv4_mapped:
         yield inner
     if inner := address.sixtofour:

@@ -1,8 +1,7 @@
-"""Reading what is at an address of the web.
+"""Fetching a web page.
 
-The names in an address are looked up here, and the connection is made to the address that was
-checked: what a name means a moment later makes no difference. Each redirection is another address,
-which is checked like the first.
+Resolves the host name here and connects to the checked address, so that a later change of the
+name's address has no effect. Each redirect is checked like the first address.
 """
 
 import asyncio
@@ -26,10 +25,10 @@ if TYPE_CHECKING:
 
 MAX_REDIRECTIONS: Final = 5
 MAX_ADDRESSES: Final = 4
-"""How many addresses of one name are tried."""
+"""Addresses of one host name that are tried."""
 
 MAX_CHARS: Final = 30_000
-"""Characters of a page that are shown at once."""
+"""Characters of a page that one call shows."""
 
 MAX_URL_CHARS: Final = 4_000
 
@@ -42,11 +41,11 @@ _HEADERS: Final = {
 _REDIRECTIONS: Final = frozenset({301, 302, 303, 307, 308})
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
-"""Finds the addresses of a name; raises `OSError` if it has none."""
+"""Returns the addresses of a host name; raises `OSError` if it has none."""
 
 
 class _Refused(Exception):
-    """It is not fetched; the text says why."""
+    """The page is not fetched; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ class _Page:
 
 
 async def look_up(name: str, port: int) -> list[str]:
-    """Find the addresses of a name. Waiting can be cancelled, however long the system takes."""
+    """Resolve a host name. Cancelling returns at once, however long the system call takes."""
     find = partial(socket.getaddrinfo, name, port, type=socket.SOCK_STREAM)
     found = await off_loop(find, "genie-lookup")
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
@@ -67,7 +66,7 @@ async def look_up(name: str, port: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Web:
-    """The tool that reads the web. `is_public` tells which addresses it may connect to."""
+    """The web tool. `is_public` decides which addresses it may connect to."""
 
     limits: ToolLimits = field(default_factory=ToolLimits)
     resolve: Resolve = look_up
@@ -78,19 +77,19 @@ class Web:
 
         Args:
             url: The address, beginning with https:// or http://.
-            start: How many characters of the text to skip, to read on in a long one.
+            start: The number of characters to skip, to continue reading a long text.
 
         """
         try:
             async with asyncio.timeout(self.limits.fetch_seconds):
-                page = await self._fetched(url)
+                page = await self._fetch(url)
         except TimeoutError:
             return cannot(f"{url[:200]!r} took more than {self.limits.fetch_seconds:g} seconds")
         except _Refused as refusal:
             return cannot(str(refusal))
-        return await self._told(page, max(0, start))
+        return await self._report(page, max(0, start))
 
-    async def _fetched(self, url: str) -> _Page:
+    async def _fetch(self, url: str) -> _Page:
         import httpx2
 
         certificates = await asyncio.to_thread(httpx2.create_ssl_context)
@@ -103,16 +102,14 @@ class Web:
         ) as client:
             at = _parsed(url)
             for _ in range(MAX_REDIRECTIONS + 1):
-                page = await self._visited(client, at)
+                page = await self._visit(client, at)
                 if isinstance(page, _Page):
                     return page
                 at = page
-        raise _Refused(f"{url[:200]!r} leads on and on, more than {MAX_REDIRECTIONS} times")
+        raise _Refused(f"{url[:200]!r} redirects more than {MAX_REDIRECTIONS} times")
 
-    async def _visited(
-        self, client: "httpx2.AsyncClient", url: "httpx2.URL"
-    ) -> "_Page | httpx2.URL":
-        """Fetch what is there, or find where it leads."""
+    async def _visit(self, client: "httpx2.AsyncClient", url: "httpx2.URL") -> "_Page | httpx2.URL":
+        """Return the page at `url`, or the address that it redirects to."""
         import httpx2
 
         try:
@@ -122,7 +119,7 @@ class Web:
                     return _parsed(location, url)
                 return await self._page(url, response)
         except httpx2.InvalidURL:
-            raise _Refused(f"{str(url)[:200]!r} is no address") from None
+            raise _Refused(f"{str(url)[:200]!r} is not a valid address") from None
         except (httpx2.HTTPError, OSError) as error:
             why = " ".join(str(error).split()) or type(error).__name__
             raise _Refused(f"{url.host[:200]!r} can't be read: {why[:300]}") from error
@@ -131,7 +128,7 @@ class Web:
     async def _answer(
         self, client: "httpx2.AsyncClient", url: "httpx2.URL"
     ) -> "AsyncIterator[httpx2.Response]":
-        """Ask one of the checked addresses of a host, as if by its name."""
+        """Send the request to the first checked address of the host that accepts a connection."""
         import httpx2
 
         addresses = await self._addresses(url)
@@ -155,7 +152,7 @@ class Web:
             return
 
     async def _addresses(self, url: "httpx2.URL") -> list[str]:
-        """Look a host up; all of its addresses have to be allowed."""
+        """Resolve the host and check that all of its addresses are allowed."""
         port = url.port or (443 if url.scheme == "https" else 80)
         host = url.raw_host.decode("ascii").strip("[]")
         try:
@@ -163,16 +160,16 @@ class Web:
         except (OSError, UnicodeError):
             found = []
         if not found:
-            raise _Refused(f"there is no host called {url.host[:200]!r}, or it can't be looked up")
+            raise _Refused(f"the host {url.host[:200]!r} does not exist or can't be resolved")
         if any(map(is_metadata, found)):
             raise _Refused(
-                f"{url.host[:200]!r} is where a cloud gives its machines their credentials, which "
-                "is never read"
+                f"{url.host[:200]!r} is a cloud's metadata address, where credentials "
+                "are served; it is never read"
             )
         if not self.limits.private_addresses and not all(map(self.is_public, found)):
             raise _Refused(
                 f"{url.host[:200]!r} is on this machine or a private network, which is not "
-                "allowed (the setting for it is private_addresses under tool_limits)"
+                "allowed (setting: private_addresses in [tool_limits])"
             )
         return found[:MAX_ADDRESSES]
 
@@ -195,7 +192,7 @@ class Web:
             more=len(body) > limit or len(packed) > limit,
         )
 
-    async def _told(self, page: _Page, start: int) -> str:
+    async def _report(self, page: _Page, start: int) -> str:
         heading = f"{page.url} answered {page.status}"
         text = decoded(page.body, page.content_type)
         amount = f"{'more than ' if page.more else ''}{len(page.body):,} bytes"
@@ -206,33 +203,33 @@ class Web:
             try:
                 text = await isolated(self.limits.fetch_seconds, readable, text)
             except (TookTooLong, WorkFailed):
-                return f"{heading}: {amount} of HTML that is too tangled to be read."
+                return f"{heading}: {amount} of HTML that could not be parsed."
         shown = text[start : start + MAX_CHARS]
         if not shown.strip():
-            return f"{heading}, without any text{' from there on' if start else ''}."
-        told = f"{heading}, with this text from the internet"
+            return f"{heading} with no text{' after that position' if start else ''}."
+        result = f"{heading}, with this text from the internet"
         if start or len(shown) < len(text):
-            told += f" (characters {start:,} to {start + len(shown):,} of {len(text):,})"
+            result += f" (characters {start:,} to {start + len(shown):,} of {len(text):,})"
         if page.more:
-            told += f", of which only the first {len(page.body):,} bytes were read"
-        return "\n".join([f"{told}:", *fenced(shown.splitlines())])
+            result += f", only the first {len(page.body):,} bytes were read"
+        return "\n".join([f"{result}:", *fenced(shown.splitlines())])
 
 
 def _parsed(text: str, base: "httpx2.URL | None" = None) -> "httpx2.URL":
-    """Read an address, relative to another. Raises `_Refused` if it is none of the web's."""
+    """Parse a web address, relative to `base`. Raises `_Refused` if it is invalid."""
     import httpx2
 
     try:
         url = httpx2.URL(text.strip()[: MAX_URL_CHARS + 1])
         url = base.join(url) if base is not None else url
     except (httpx2.InvalidURL, ValueError) as error:
-        raise _Refused(f"{text[:200]!r} is no address: {error}") from None
+        raise _Refused(f"{text[:200]!r} is not a valid address: {error}") from None
     if len(text) > MAX_URL_CHARS:
         raise _Refused(f"the address has more than {MAX_URL_CHARS:,} characters")
     if url.scheme not in ("http", "https") or not url.host:
         raise _Refused(f"{text[:200]!r} does not begin with https:// or http://")
     if url.port is not None and not 0 < url.port < 65_536:
-        raise _Refused(f"there is no port {url.port}")
+        raise _Refused(f"port {url.port} is out of range")
     if url.userinfo:
-        raise _Refused("the address contains a user or a password, which are never sent")
+        raise _Refused("the address contains a user name or password, and these are never sent")
     return url

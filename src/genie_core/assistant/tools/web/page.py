@@ -1,4 +1,4 @@
-"""The readable text of an HTML page, as Markdown."""
+"""Converting an HTML page to readable Markdown."""
 
 import codecs
 import re
@@ -7,7 +7,7 @@ from contextlib import suppress
 from html.parser import HTMLParser
 from typing import Final
 
-_GZIP_OR_ZLIB: Final = 47  # zlib finds out by itself which of the two it is
+_GZIP_OR_ZLIB: Final = 47  # zlib detects the format
 _CODINGS: Final = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
 _SNIFFED: Final = 2_048
 _CHARSET: Final = re.compile(r"""charset\s*=\s*["']?\s*([\w.:\-]{1,40})""", re.IGNORECASE)
@@ -20,25 +20,25 @@ _HTML: Final = re.compile(
 
 
 class UnreadablePage(Exception):
-    """It can't be decoded; the text says why."""
+    """The page can't be decoded; the text gives the reason."""
 
 
 def unpacked(body: bytes, coding: str, limit: int) -> bytes:
-    """Undo a Content-Encoding, as far as that gives `limit` bytes. Raises `UnreadablePage`."""
+    """Decompress a body by its Content-Encoding, up to `limit` bytes. Raises `UnreadablePage`."""
     coding = coding.strip().lower()
     if coding not in _CODINGS:
-        raise UnreadablePage(f"it is packed as {coding[:40]!r}, which was not asked for")
+        raise UnreadablePage(f"its encoding {coding[:40]!r} is not supported")
     if coding in ("", "identity"):
         return body[:limit]
-    # Many servers take "deflate" for what it is called, without the frame that the standard asks for.
+    # Many servers send raw deflate, without the zlib frame that the standard requires.
     for bits in (_GZIP_OR_ZLIB, -zlib.MAX_WBITS)[: 2 if coding == "deflate" else 1]:
         with suppress(zlib.error):
             return zlib.decompressobj(bits).decompress(body, limit)
-    raise UnreadablePage("it is packed, and damaged")
+    raise UnreadablePage("its compressed content is damaged")
 
 
 def decoded(body: bytes, content_type: str) -> str | None:
-    """Decode text by what it says about itself; None for what is no text."""
+    """Decode text by its declared character set; None if it is binary."""
     codec = _codec(body, content_type)
     if codec.startswith(("utf-16", "utf-32")):
         return body.decode(codec, "replace").removeprefix("\ufeff")
@@ -50,7 +50,7 @@ def decoded(body: bytes, content_type: str) -> str | None:
 
 
 def is_html(text: str, content_type: str) -> bool:
-    """Tell whether text is a page, by its type or, without one, by how it begins."""
+    """Return whether text is HTML, by its media type or, without one, by its first characters."""
     media = content_type.partition(";")[0].strip().lower()
     if media in ("text/html", "application/xhtml+xml"):
         return True
@@ -70,7 +70,7 @@ def _codec(body: bytes, content_type: str) -> str:
 
 
 def _known(charset: str) -> str:
-    """The codec of that name, if it is one for texts and not for something else."""
+    """Return the codec's name if it is a text encoding, else an empty string."""
     try:
         name = codecs.lookup(charset).name
     except (LookupError, ValueError):
@@ -78,7 +78,7 @@ def _known(charset: str) -> str:
     return name if _CHARSETS.fullmatch(name) else ""
 
 
-_UNREAD: Final = frozenset({
+_SKIPPED: Final = frozenset({
     "script", "style", "noscript", "template", "svg", "math", "iframe", "object", "canvas", "audio",
     "video", "select",
 })  # fmt: skip
@@ -93,9 +93,9 @@ _GAPS: Final = re.compile(r"\n\s*\n\s*")
 
 
 def readable(html: str) -> str:
-    """Return the title and the text of a page, with its headings, lists and links.
+    """Return the title and text of a page with its headings, lists and links.
 
-    How long it takes depends on what is wrong with the page: have it done where it can be ended.
+    Malformed pages can take very long: run this in a process that can be ended.
     """
     reader = _Reader()
     reader.feed(html)
@@ -106,71 +106,71 @@ def readable(html: str) -> str:
 class _Reader(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self._told: list[str] = []
+        self._parts: list[str] = []
         self._title: list[str] = []
-        self._unread = 0  # how many elements around are not read
+        self._skipped = 0  # nesting depth of skipped elements
         self._verbatim = 0
         self._in_title = False
         self._target = ""
 
     def text(self) -> str:
         self._link("")
-        body = _GAPS.sub("\n\n", "".join(self._told)).strip()
+        body = _GAPS.sub("\n\n", "".join(self._parts)).strip()
         title = _one_line("".join(self._title))
         return f"{title}\n\n{body}".strip()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in _UNREAD:
-            self._unread += 1
+        if tag in _SKIPPED:
+            self._skipped += 1
         elif tag == "title":
-            self._in_title = not self._told
+            self._in_title = not self._parts
         elif tag in _HEADINGS:
-            self._told.append(f"\n\n{_HEADINGS[tag]} ")
+            self._parts.append(f"\n\n{_HEADINGS[tag]} ")
         elif tag == "li":
-            self._told.append("\n- ")
+            self._parts.append("\n- ")
         elif tag == "br":
-            self._told.append("\n")
+            self._parts.append("\n")
         elif tag in ("td", "th"):
-            self._told.append(" | ")
+            self._parts.append(" | ")
         elif tag == "tr":
-            self._told.append("\n")
+            self._parts.append("\n")
         elif tag == "pre":
             self._verbatim += 1
-            self._told.append("\n\n")
+            self._parts.append("\n\n")
         elif tag == "img":
-            self._told.append(f"[image: {alt}]" if (alt := _value(attrs, "alt")) else "")
+            self._parts.append(f"[image: {alt}]" if (alt := _value(attrs, "alt")) else "")
         elif tag == "a":
             self._link(_value(attrs, "href"))
         elif tag in _BLOCKS:
-            self._told.append("\n\n")
+            self._parts.append("\n\n")
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in _UNREAD:
-            self._unread = max(0, self._unread - 1)
+        if tag in _SKIPPED:
+            self._skipped = max(0, self._skipped - 1)
         elif tag == "title":
             self._in_title = False
         elif tag == "a":
             self._link("")
         elif tag == "pre":
             self._verbatim = max(0, self._verbatim - 1)
-            self._told.append("\n\n")
+            self._parts.append("\n\n")
         elif tag in _HEADINGS or tag in _BLOCKS:
-            self._told.append("\n\n")
+            self._parts.append("\n\n")
 
     def handle_data(self, data: str) -> None:
         if self._in_title:
             self._title.append(data)
-        elif not self._unread:
-            self._told.append(data if self._verbatim else _SPACES.sub(" ", data))
+        elif not self._skipped:
+            self._parts.append(data if self._verbatim else _SPACES.sub(" ", data))
 
     def _link(self, target: str) -> None:
-        """Begin a link, after the end of the one before; one that leads nowhere else is text."""
+        """Close the previous link and begin one to `target`; in-page and script links stay text."""
         if self._target:
-            self._told.append(f"]({self._target})")
+            self._parts.append(f"]({self._target})")
         useful = target and not target.startswith(("#", "javascript:", "data:"))
-        self._target = _one_line(target) if useful and not self._unread else ""
+        self._target = _one_line(target) if useful and not self._skipped else ""
         if self._target:
-            self._told.append("[")
+            self._parts.append("[")
 
 
 def _value(attributes: list[tuple[str, str | None]], name: str) -> str:

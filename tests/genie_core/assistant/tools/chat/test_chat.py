@@ -63,7 +63,7 @@ async def test_a_long_message_is_cut_down_to_the_hit() -> None:
 
 @pytest.mark.parametrize("words", ["", "  ", '""'])
 async def test_no_words_are_no_search(words: str) -> None:
-    assert await ROOM.search_chat(words) == "Cannot search: there are no words to look for."
+    assert await ROOM.search_chat(words) == "Cannot search: no words are given."
 
 
 async def test_a_summary_quotes_people_word_for_word() -> None:
@@ -74,7 +74,9 @@ async def test_a_summary_quotes_people_word_for_word() -> None:
         ("alice", "@genie summarise the last 20 messages"),
     )
     said = await room.summarise_chat(20)
-    assert said.startswith("The last 3 messages from alice, bob, carol; 2 sentences picked out")
+    assert said.startswith(
+        "The last 3 messages from alice, bob, carol; 2 sentences quoted verbatim"
+    )
     assert "- carol: Then the launch party moves to Monday too." in said
     assert "@genie" not in said
 
@@ -86,4 +88,4 @@ async def test_a_summary_looks_at_the_latest_messages_only() -> None:
 
 
 async def test_an_empty_chat_has_no_summary() -> None:
-    assert await chat().summarise_chat() == "There is nothing to summarise yet."
+    assert await chat().summarise_chat() == "There are no messages to summarise yet."

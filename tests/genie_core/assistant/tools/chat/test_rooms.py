@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from genie_core.assistant.tools.chat import rooms
-from genie_core.assistant.tools.chat.rooms import Rooms, found_in
+from genie_core.assistant.tools.chat.rooms import Rooms, search_saved_rooms
 from genie_core.room.protocol.events import (
     ROOM,
     AnswerPosted,
@@ -43,7 +43,7 @@ def base(tmp_path: Path) -> Path:
 
 
 def search(base: Path, words: str, room: str = "", limit: int = 10) -> list[str]:
-    return found_in(str(base), words, room, limit, 600).splitlines()
+    return search_saved_rooms(str(base), words, room, limit, 600).splitlines()
 
 
 async def test_messages_of_all_rooms_are_found_with_where_and_when_they_were_said(
@@ -93,13 +93,13 @@ def test_rooms_that_cannot_be_read_are_told_and_passed_over(
 
 
 def test_when_time_is_up_what_was_found_is_told(base: Path) -> None:
-    said = found_in(str(base), "water", "", 10, -1.0).splitlines()
-    assert said[-1] == "Not searched: 2 rooms: there was no time left."
+    said = search_saved_rooms(str(base), "water", "", 10, -1.0).splitlines()
+    assert said[-1] == "Not searched: 2 rooms: the time limit was reached."
 
 
 async def test_a_search_that_takes_too_long_is_given_up(base: Path) -> None:
     said = await Rooms(base, seconds=0.0).search_rooms("water")
-    assert "too large" in said
+    assert "took too long" in said
     task = asyncio.create_task(Rooms(base, seconds=600).search_rooms("water"))
     await asyncio.sleep(0)
     task.cancel()

@@ -1,4 +1,4 @@
-from genie_core.assistant.tools.chat.summary import Sentence, most_telling, sentences
+from genie_core.assistant.tools.chat.summary import Sentence, key_sentences, sentences
 
 
 def pool(*texts: str) -> list[Sentence]:
@@ -13,17 +13,17 @@ def test_the_sentences_around_the_recurring_words_win() -> None:
         "Then the database migration must be finished before the release.",
         "see you later then",
     )
-    assert most_telling(said, 2) == [said[1], said[3]]
+    assert key_sentences(said, 2) == [said[1], said[3]]
 
 
 def test_the_order_is_the_conversations() -> None:
     said = pool("budget one", "budget plan two budget plan", "budget three")
-    assert most_telling(said, 3) == said
+    assert key_sentences(said, 3) == said
 
 
 def test_a_repeated_sentence_is_taken_once() -> None:
     said = pool("The server is down!", "The server is down!", "Restart the server now.")
-    assert [sentence.text for sentence in most_telling(said, 3)] == [
+    assert [sentence.text for sentence in key_sentences(said, 3)] == [
         "The server is down!",
         "Restart the server now.",
     ]
@@ -31,12 +31,12 @@ def test_a_repeated_sentence_is_taken_once() -> None:
 
 def test_small_talk_is_no_part_of_a_summary() -> None:
     said = pool("the budget is late", "haha yes", "who signs the budget?")
-    assert most_telling(said, 3) == [said[0], said[2]]
+    assert key_sentences(said, 3) == [said[0], said[2]]
 
 
 def test_few_sentences_are_all_kept_and_none_is_no_problem() -> None:
-    assert most_telling(pool("We deploy tomorrow."), 5) == pool("We deploy tomorrow.")
-    assert most_telling([], 5) == []
+    assert key_sentences(pool("We deploy tomorrow."), 5) == pool("We deploy tomorrow.")
+    assert key_sentences([], 5) == []
 
 
 def test_messages_are_split_into_sentences() -> None:

@@ -31,7 +31,7 @@ async def test_a_file_is_made_and_replaced_only_if_asked(edits: Edits) -> None:
     said = await edits.write_file("src/new.py", "a\nc\n", overwrite=True)
     assert said.startswith("Changed src/new.py (now 2 lines):\n```\n--- src/new.py")
     assert "-b\n+c\n" in said
-    assert "as it was" in await edits.write_file("src/new.py", "a\nc\n", overwrite=True)
+    assert "is unchanged" in await edits.write_file("src/new.py", "a\nc\n", overwrite=True)
 
 
 async def test_one_place_is_edited_and_the_difference_told(edits: Edits) -> None:
@@ -46,7 +46,7 @@ async def test_one_place_is_edited_and_the_difference_told(edits: Edits) -> None
 async def test_what_occurs_elsewhere_too_is_not_edited_by_chance(edits: Edits) -> None:
     assert "contains the old text 2 times" in await edits.edit_file("plan.md", "two", "2")
     assert "does not contain" in await edits.edit_file("plan.md", "Two", "2")
-    assert "no text to replace" in await edits.edit_file("plan.md", "", "2")
+    assert "old is empty" in await edits.edit_file("plan.md", "", "2")
     assert "the same" in await edits.edit_file("plan.md", "one", "one")
     assert content(edits) == "one\ntwo\nthree\ntwo\n"
     assert "+2" in await edits.edit_file("plan.md", "two", "2", everywhere=True)
@@ -83,7 +83,7 @@ async def test_sizes_are_limited(edits: Edits) -> None:
     assert f"more than {MAX_FILE_BYTES:,}" in await edits.edit_file("big.txt", "y", "z")
     said = await edits.edit_file("plan.md", "two", "x" * MAX_WRITTEN_BYTES, everywhere=True)
     assert "more than" in said
-    assert "half a character" in await edits.write_file("odd.txt", "\ud800")
+    assert "an incomplete character" in await edits.write_file("odd.txt", "\ud800")
     assert not (edits.workspace.root / "odd.txt").exists()
 
 

@@ -50,7 +50,7 @@ async def test_one_of_a_kind_is_counted_as_one(tmp_path: Path) -> None:
     files = Files(Workspace.at(tmp_path))
     assert await files.list_files() == "The workspace has 1 entry:\n- a.txt (1 byte)"
     assert await files.read_file("a.txt", 2) == (
-        "a.txt has 1 line; there is nothing to show from line 2."
+        "a.txt has 1 line; there are no lines to show from line 2."
     )
     assert await files.search_files("y") == "No line contains 'y' (1 file searched)."
     assert (await files.search_files("x")).startswith("1 line contains 'x' (1 file searched):")
@@ -70,7 +70,7 @@ async def test_a_listing_tells_nothing_of_what_lies_outside(
     (root / "the-docs").symlink_to(root / "docs")
     listed = (await files.list_files()).splitlines()
     for name in ("a-folder", "a-secret", "gone", "hidden"):
-        assert f"- {name} (a link that is not followed)" in listed
+        assert f"- {name} (a link that can't be followed)" in listed
     assert "- plan (19 bytes)" in listed
     assert "- the-docs/" in listed
 
@@ -85,8 +85,8 @@ async def test_a_file_is_read_by_lines(files: Files) -> None:
     assert await files.read_file("docs/plan.md", 2, 3) == (
         "docs/plan.md, lines 2 to 3 of 3:\n```\ntwo TODO\nthree\n```"
     )
-    assert "there is nothing to show from line 9" in await files.read_file("docs/plan.md", 9)
-    assert "there is nothing to show" in await files.read_file("docs/plan.md", 2, 1)
+    assert "there are no lines to show from line 9" in await files.read_file("docs/plan.md", 9)
+    assert "there are no lines to show" in await files.read_file("docs/plan.md", 2, 1)
 
 
 async def test_a_large_file_is_read_within_the_limits(files: Files) -> None:
@@ -94,7 +94,7 @@ async def test_a_large_file_is_read_within_the_limits(files: Files) -> None:
     big.write_text("x\n" * MAX_FILE_BYTES, encoding="utf-8")
     said = await files.read_file("big.txt")
     assert f"lines 1 to {MAX_LINES}" in said
-    assert "goes on after what could be loaded" in said
+    assert "the rest of the file is too large to load" in said
     big.write_text("y" * MAX_FILE_BYTES, encoding="utf-8")
     assert len(await files.read_file("big.txt")) < MAX_CHARS + 100
 
@@ -132,7 +132,7 @@ async def test_listing_and_searching_are_confined_too(files: Files) -> None:
     assert "outside" in await files.list_files("..")
     assert "outside" in await files.search_files("x", "../..")
     assert "not a folder" in await files.list_files("notes.txt")
-    assert "no text" in await files.search_files("  ")
+    assert "the text to search for is empty" in await files.search_files("  ")
 
 
 async def test_ignored_entries_are_named_and_not_listed(files: Files) -> None:
@@ -143,9 +143,7 @@ async def test_ignored_entries_are_named_and_not_listed(files: Files) -> None:
     (root / "a.log").write_text("TODO\n", encoding="utf-8")
     said = await files.list_files()
     assert said.startswith("The workspace has 3 entries:\n- docs/\n")
-    assert said.splitlines()[-1].startswith(
-        "Left out, as .gitignore says: `a.log`, `node_modules/`."
-    )
+    assert said.splitlines()[-1].startswith("Excluded by .gitignore: `a.log`, `node_modules/`.")
     assert "todo.js" in await files.list_files("node_modules")
     assert "todo.js" not in (await files.search_files("todo")).replace("`node_modules/`", "")
     assert "node_modules/todo.js:1" in await files.search_files("todo", "node_modules")

@@ -76,7 +76,7 @@ def test_hits_and_lines_are_limited(root: Path) -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "folder", "why"),
-    [("(", "", "no regular expression"), ("x", "..", "outside"), ("x", "nope", "there is no"),
+    [("(", "", "not a valid regular expression"), ("x", "..", "outside"), ("x", "nope", "does not exist"),
      ("x", ".hidden.py", "hidden")],
 )  # fmt: skip
 def test_what_cannot_be_searched_is_said(root: Path, pattern: str, folder: str, why: str) -> None:
@@ -107,6 +107,6 @@ def test_a_search_that_was_cut_says_where(root: Path) -> None:
 def test_ignored_files_are_searched_only_by_name(root: Path) -> None:
     (root / ".gitignore").write_text("src/\n", encoding="utf-8")
     assert "src/b.py:" not in search(root, "def")
-    assert "Left out, as .gitignore says: `src/`." in search(root, "def")
+    assert "Excluded by .gitignore: `src/`." in search(root, "def")
     assert "src/b.py:1" in search(root, "def", "src")
     assert "src/b.py:1" in search(root, "def", "src/b.py")

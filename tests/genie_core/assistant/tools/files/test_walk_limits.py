@@ -48,7 +48,7 @@ def test_ignored_folders_do_not_count(
     taken = Walk(workspace, workspace.root)
     assert names(taken) == ["notes.txt", "src/app.py", "src/deep/more.py"]
     (note,) = taken.notes()
-    assert note.startswith("Left out, as .gitignore says: `debug.log`, `node_modules/`.")
+    assert note.startswith("Excluded by .gitignore: `debug.log`, `node_modules/`.")
 
 
 @pytest.mark.parametrize("start", ["node_modules", "node_modules/one", "node_modules/one/a.js"])
@@ -100,6 +100,6 @@ def test_what_is_read_in_part_or_not_at_all_is_said(
     (workspace.root / "notes.txt").unlink()  # listed, and gone before it is read
     assert [name for name, _ in passing] == ["src/app.py", "src/deep/more.py"]
     assert taken.notes() == [
-        "Only the first 2 MB of `big.txt` count.",
+        "Searched only the first 2 MB of `big.txt`.",
         "Not readable: `notes.txt`.",
     ]

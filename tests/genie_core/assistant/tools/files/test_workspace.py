@@ -49,7 +49,7 @@ def test_what_lies_inside_is_resolved(workspace: Workspace) -> None:
         (".env", "hidden"),
         ("env-link", "hidden"),
         ("loop", "cannot be read"),
-        ("nope.txt", "there is no"),
+        ("nope.txt", "does not exist"),
         ("a\0b", "null character"),
     ],
 )
@@ -126,7 +126,7 @@ def test_what_is_new_is_placed_inside_only(workspace: Workspace, tmp_path: Path)
 def test_a_file_is_written_whole_or_not_at_all(workspace: Workspace) -> None:
     place = workspace.place("new/folder/a.txt")
     workspace.write_bytes(place, b"one", replace=False)
-    with pytest.raises(AccessRefused, match="exists already"):
+    with pytest.raises(AccessRefused, match="already exists"):
         workspace.write_bytes(place, b"two", replace=False)
     place.chmod(0o640)
     workspace.write_bytes(place, b"three", replace=True)

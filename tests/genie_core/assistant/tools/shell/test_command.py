@@ -37,8 +37,8 @@ def python(code: str) -> str:
 async def test_a_program_is_run_in_the_workspace(root: Path) -> None:
     run = commands(root).run_command
     said = await run("sh -c 'pwd; echo oops >&2; exit 3'")
-    assert said.startswith("It ended with exit code 3 after ")
-    assert said.endswith(f"\nIt printed:\n```\n{root}\noops\n```")
+    assert said.startswith("The command ended with exit code 3 after ")
+    assert said.endswith(f"\nOutput:\n```\n{root}\noops\n```")
     assert f"\n{root / 'docs'}\n" in await run("pwd", "docs")
     assert "`echo" not in await run("echo 'a | b' \"c > d\" e\\;f")
     assert "\na | b c > d e;f\n" in await run("echo 'a | b' \"c > d\" e\\;f")
@@ -62,19 +62,19 @@ async def test_it_learns_nothing_and_is_given_nothing(
 @pytest.mark.parametrize(
     ("command", "folder", "why"),
     [
-        ("ls | wc", "", "'|' is for shells"),
-        ("ls && ls", "", "'&&' is for shells"),
-        ("ls >x", "", "'>' is for shells"),
+        ("ls | wc", "", "'|' is a shell operator"),
+        ("ls && ls", "", "'&&' is a shell operator"),
+        ("ls >x", "", "'>' is a shell operator"),
         ("ls 'a", "", "no closing quotation"),
-        ("  ", "", "no command"),
+        ("  ", "", "the command is empty"),
         ("ls \0", "", "null character"),
-        ("ls \ud800", "", "half a character"),
+        ("ls \ud800", "", "an incomplete character"),
         ("x" * 30_000, "", "more than"),
         ("no-such-program", "", "cannot be started: No such file"),
         ("./docs", "", "cannot be started: Permission denied"),
         ("ls", "..", "outside"),
         ("ls", "way-out", "outside"),
-        ("ls", "nope", "there is no"),
+        ("ls", "nope", "does not exist"),
         ("ls", "file", "not a folder"),
     ],
 )
@@ -87,7 +87,7 @@ async def test_what_is_not_run_is_said(root: Path, command: str, folder: str, wh
 
 async def test_a_shell_is_used_only_where_it_is_allowed(root: Path) -> None:
     plain = Commands(Workspace(root))
-    assert "no shell is allowed" in await plain.run_command("echo a > b", "", True)
+    assert "shell commands are not allowed" in await plain.run_command("echo a > b", "", True)
     assert "\n$HOME *\n" in await plain.run_command("echo $HOME *")
     assert not (root / "b").exists()
     assert "\n1\n" in await in_shell(root, "echo a | wc -l")
@@ -98,7 +98,7 @@ async def test_however_much_is_printed_the_ends_are_shown(root: Path) -> None:
     said = await commands(root).run_command(python(code))
     assert "first" in said
     assert "last" in said
-    assert "of 100,000,009 bytes are left out here" in said
+    assert "of 100,000,009 bytes omitted" in said
     assert len(said) < 3_000
 
 
@@ -110,9 +110,9 @@ async def test_what_is_no_text_is_described(root: Path) -> None:
 
 async def test_time_is_limited_by_the_settings_and_the_call(root: Path) -> None:
     said = await commands(root, seconds=0.5).run_command("sh -c 'echo begun; exec sleep 600'")
-    assert said.startswith("It was ended after 0.5 seconds")
+    assert said.startswith("The command was ended after 0.5 seconds")
     said = await commands(root).run_command("sleep 600", seconds=0.1)
-    assert said.startswith("It was ended after 0.1 seconds")
+    assert said.startswith("The command was ended after 0.1 seconds")
 
 
 STUBBORN = """
@@ -147,7 +147,7 @@ async def until_ready(root: Path) -> None:
 async def test_what_a_command_leaves_running_is_ended(root: Path) -> None:
     said = await in_shell(root, STUBBORN)
     assert "exit code 0" in said
-    assert "in the background, which were ended too" in said
+    assert "Processes left in the background and ended: " in said
     assert alive(root) == []
 
 

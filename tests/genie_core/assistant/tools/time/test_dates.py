@@ -40,7 +40,7 @@ async def test_a_time_is_converted_with_the_offsets_of_its_day() -> None:
 
 async def test_a_time_that_the_clocks_skip_is_pointed_out() -> None:
     said = await DATES.convert_time("2:30am", "Oslo", "UTC", "2026-03-29")
-    assert said == "02:30 does not exist on 2026-03-29: the clocks of Europe/Oslo skip it."
+    assert said == "02:30 does not exist on 2026-03-29: the clocks in Europe/Oslo skip it."
 
 
 @pytest.mark.parametrize(
