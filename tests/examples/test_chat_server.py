@@ -122,7 +122,7 @@ async def test_one_who_does_not_read_is_dropped_and_delays_nobody() -> None:
 async def test_a_failure_is_told_to_the_sender_and_the_chat_goes_on(
     port: int, fake: FakeOpenAI
 ) -> None:
-    fake.script(Say("no JSON"), Say("none either"), Say("still none"), ignore("fine"))
+    fake.script(Say("invalid JSON"), Say("none either"), Say("still none"), ignore("fine"))
     async with connected(port, "alice") as alice:
         alice.say("hello")
         await alice.hears("* no answer: ")

@@ -1,4 +1,4 @@
-"""Making the reasoner, the agent that answers, and the agents that it directs."""
+"""Building the reasoner, the answering agent, and the agents that it directs."""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -31,14 +31,14 @@ IDLE_TIMEOUT: Final = 600.0
 """Idle seconds after which the answering agent is closed."""
 
 DIRECT: Final = "run_subagent"
-"""The tool by which the agent that answers directs others."""
+"""The tool with which the answering agent directs others."""
 
 _NAME: Final = re.compile(r"[\w\-]{1,40}")
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What one agent is given. `tools` are built-in ones by name, `coordinates` says whether it directs the others."""
+    """The parts of one agent. `tools` are names of built-in tools; a coordinator directs others."""
 
     name: str
     description: str
@@ -53,26 +53,25 @@ class Role:
 
     @property
     def info(self) -> AgentInfo:
-        """How the agent presents itself."""
         return AgentInfo(
             self.name, self.description, emoji=self.emoji or None, idle_timeout=self.idle_timeout
         )
 
     @property
     def tool_names(self) -> tuple[str, ...]:
-        """The tools it has that no tool server provides."""
+        """Its tools, without those of tool servers."""
         return (*self.tools, DIRECT) if self.coordinates else self.tools
 
 
 def roles_of(
     config: AssistantConfig, servers: Mapping[str, ServerSpec], owner: str
 ) -> tuple[Role, ...]:
-    """Read what the settings say of each agent, the one that answers first.
+    """Return the roles of all configured agents, the answering one first.
 
     Raises:
-        UnusableAgent: a name is taken or has characters that paths are made with.
-        UnknownPart: there is no such tool or tool server.
-        UnknownTemplate: there is no such prompt.
+        UnusableAgent: a name is taken or has characters that are not allowed.
+        UnknownPart: a tool or tool server does not exist.
+        UnknownTemplate: a prompt does not exist.
         UnreadableTemplate: a prompt can't be read.
 
     """
@@ -85,7 +84,7 @@ def roles_of(
     chosen = tuple(servers) if config.servers is None else config.servers
     answering = Role(
         name=SYSTEM,
-        description="Answers questions in the chat, with the tools that its owner lets it use.",
+        description="Answers questions in the chat with the tools that its owner allows.",
         prompt=for_coordinator(prompt, owner, listed),
         model=ModelChoice(),
         runtime=None,
@@ -120,7 +119,7 @@ def _check_names(specs: Sequence[AgentSpec]) -> None:
     taken = {SYSTEM, REASONER, "genie"}
     for spec in specs:
         if not _NAME.fullmatch(spec.name):
-            raise UnusableAgent(spec.name, "use letters, digits, - and _, at most 40")
+            raise UnusableAgent(spec.name, "a name has at most 40 letters, digits, - and _")
         if spec.name.casefold() in taken:
             raise UnusableAgent(spec.name, "the name is taken")
         taken.add(spec.name.casefold())
@@ -145,26 +144,26 @@ def _servers(
 MENTION_ONLY: Final = "mention_only"
 
 DECISION_TIMEOUT: Final = 60.0
-"""Seconds that a model has to decide about one message."""
+"""Seconds that a model may take to decide about one message."""
 
 FETCH: Final = "get_group_chat_messages"
-"""The tool by which the engine hands out the chat."""
+"""The engine's tool that returns the chat."""
 
 
 @dataclass(frozen=True, slots=True)
 class AssistantBuilder:
-    """Makes the agents and reasoners of one assistant."""
+    """Builds the agents and reasoners of one assistant."""
 
     config: AssistantConfig
-    lineup: ModelRegistry
+    models: ModelRegistry
     roles: Sequence[Role]
     workspace: Workspace | None
-    board: ServerRegistry
-    purse: BudgetMeter
+    servers: ServerRegistry
+    meter: BudgetMeter
     secrets: SecretsProvider | None
 
     def agent_factory(self) -> AgentFactory:
-        """The factory of the agent that answers and those that it directs."""
+        """Return a factory for the answering agent and the agents that it directs."""
         answering, *others = self.roles
         factory = AgentFactory(self._agent_fn(answering), answering.info, self.secrets)
         for role in others:
@@ -172,34 +171,33 @@ class AssistantBuilder:
         return factory
 
     def reasoner_factory(self, prompt: str) -> GroupReasonerFactory:
-        """The factory of reasoners that follow a prompt."""
         return GroupReasonerFactory(
             self._reasoner_fn(prompt), IDLE_TIMEOUT, secrets_provider=self.secrets
         )
 
     def make_ready(self) -> None:
-        """Import what runs the agents, and set their models up; `ModelError` if one can't be.
+        """Import the agent libraries and set up all models. Raises `ModelError`.
 
-        Blocks, for seconds: agents are made on the event loop, and have nothing left to import.
+        Blocks for seconds, so that creating agents on the event loop later needs no imports.
         """
-        self.lineup.for_pydantic_ai(self.lineup.cast(self.config.reasoner).choice)
+        self.models.for_pydantic_ai(self.models.binding(self.config.reasoner).choice)
         for role in self.roles:
-            cast = self.lineup.cast(role.model, role.runtime)
-            _import_for(role, cast)
-            if cast.runtime == "openai-agents":
-                self.lineup.for_openai_agents(cast.choice)
+            binding = self.models.binding(role.model, role.runtime)
+            _import_for(role, binding)
+            if binding.runtime == "openai-agents":
+                self.models.for_openai_agents(binding.choice)
             else:
-                self.lineup.for_pydantic_ai(cast.choice)
+                self.models.for_pydantic_ai(binding.choice)
 
     def check(self, choice: ModelChoice) -> None:
-        """Make ready for another main model; `ModelError` if it can't be used. Blocks, too."""
-        self.lineup.check(choice)
+        """Prepare for another main model. Blocks. Raises `ModelError` if it can't be used."""
+        self.models.check(choice)
         for role in self.roles:
             if choice.name and not role.model.name:
-                _import_for(role, self.lineup.cast(choice, role.runtime))
+                _import_for(role, self.models.binding(choice, role.runtime))
 
     def tools_for(self, role: Role, fetch: AsyncTool | None) -> list[AsyncTool]:
-        """Make an agent's built-in tools; `fetch` hands out the chat."""
+        """Build an agent's built-in tools; `fetch` returns the chat."""
         config = self.config
         return build_tools(
             fetch, self.workspace, limits=config.limits, rooms=config.rooms, names=role.tools
@@ -217,16 +215,16 @@ class AssistantBuilder:
                 tools.append(extra_tools[DIRECT])
 
             def make(runtime: Runtime) -> Agent:
-                choice = self.lineup.cast(role.model, role.runtime).choice
+                choice = self.models.binding(role.model, role.runtime).choice
                 if runtime == "openai-agents":
                     return self._on_openai_agents(role, choice, tools)
                 return self._on_pydantic_ai(role, choice, tools)
 
             def now() -> tuple[int, Runtime]:
-                cast = self.lineup.cast(role.model, role.runtime)
-                return self.lineup.version, cast.runtime
+                binding = self.models.binding(role.model, role.runtime)
+                return self.models.version, binding.runtime
 
-            return BudgetedAgent(SwitchableAgent(make, now), self.purse)
+            return BudgetedAgent(SwitchableAgent(make, now), self.meter)
 
         return create_agent
 
@@ -235,7 +233,7 @@ class AssistantBuilder:
 
         return DefaultAgent(
             role.prompt,
-            self.lineup.for_pydantic_ai(choice),
+            self.models.for_pydantic_ai(choice),
             toolsets=self._toolsets(role) if choice.name else [],
             tools=tools,
         )
@@ -247,7 +245,7 @@ class AssistantBuilder:
 
         return DefaultAgent(
             role.prompt,
-            self.lineup.for_openai_agents(choice),
+            self.models.for_openai_agents(choice),
             ModelSettings(include_usage=True),
             tools=tools,
             mcp_servers=self._mcp_servers(role),
@@ -256,16 +254,22 @@ class AssistantBuilder:
     def _toolsets(self, role: Role) -> list[Any]:
         if not role.servers:
             return []
-        from genie_core.assistant.servers.connect import toolset_for
+        from genie_core.assistant.servers.pydantic_ai import server_toolset
 
-        return [toolset_for(each, self.lineup.keys, self.board) for each in role.servers]
+        return [
+            server_toolset(each, self.models.keys, self.servers.connection(each.name))
+            for each in role.servers
+        ]
 
     def _mcp_servers(self, role: Role) -> list[Any]:
         if not role.servers:
             return []
-        from genie_core.assistant.servers.connect import server_for
+        from genie_core.assistant.servers.openai import ConfiguredServer
 
-        return [server_for(each, self.lineup.keys, self.board) for each in role.servers]
+        return [
+            ConfiguredServer(each, self.models.keys, self.servers.connection(each.name))
+            for each in role.servers
+        ]
 
     def _reasoner_fn(self, prompt: str) -> Callable[[dict[str, str], str], GroupReasoner]:
         if self.config.template == MENTION_ONLY:
@@ -277,25 +281,25 @@ class AssistantBuilder:
             self._use(secrets)
 
             def make() -> GroupReasoner:
-                choice = self.lineup.cast(self.config.reasoner).choice
+                choice = self.models.binding(self.config.reasoner).choice
                 return DefaultGroupReasoner(
                     for_owner(prompt, owner),
-                    self.lineup.for_pydantic_ai(choice),
+                    self.models.for_pydantic_ai(choice),
                     {"request_timeout": DECISION_TIMEOUT},
                 )
 
-            changeable = SwitchableReasoner(make, lambda: self.lineup.version)
-            return AddressedReasoner(BudgetedReasoner(changeable, self.purse))
+            changeable = SwitchableReasoner(make, lambda: self.models.version)
+            return AddressedReasoner(BudgetedReasoner(changeable, self.meter))
 
         return create_reasoner
 
     def _use(self, secrets: dict[str, str]) -> None:
         if self.secrets is not None:
-            self.lineup.use_keys(secrets)
+            self.models.use_keys(secrets)
 
 
-def _import_for(role: Role, cast: ModelBinding) -> None:
-    library = "openai" if cast.runtime == "openai-agents" else "pydantic_ai"
+def _import_for(role: Role, binding: ModelBinding) -> None:
+    library = "openai" if binding.runtime == "openai-agents" else "pydantic_ai"
     import_module(f"genie_core.agent.provider.{library}")
-    if role.servers and cast.choice.name:
+    if role.servers and binding.choice.name:
         import_module(f"genie_core.assistant.servers.{library}")

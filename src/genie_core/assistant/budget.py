@@ -1,4 +1,4 @@
-"""Keeping a session within what its owner wants to spend."""
+"""Limiting what a session may spend."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -19,7 +19,7 @@ from genie_core.runtime.progress import Usage, What, also_reporting_to
 
 
 class BudgetUsedUp(GenieError):
-    """The next request would take more than the owner of the engine allowed."""
+    """The next request would exceed the budget of the engine's owner."""
 
     def __init__(self, limit: str, spent: str, amount: str) -> None:
         super().__init__(limit, spent, amount)
@@ -30,12 +30,12 @@ class BudgetUsedUp(GenieError):
     def __str__(self) -> str:
         return (
             f"the budget of {self.limit} for this session is used up ({self.spent} spent): "
-            f"/budget +{self.amount} goes on"
+            f"raise it with /budget +{self.amount}"
         )
 
 
 class BudgetMeter:
-    """What a session has taken, and what it may take before its owner is asked."""
+    """Counts what a session spends and asks its owner before it exceeds a limit."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
@@ -44,15 +44,10 @@ class BudgetMeter:
 
     @property
     def allowance(self) -> Allowance:
-        """What was spent, and the limits."""
+        """The amounts spent and the limits."""
         return self._allowance
 
-    def begin(self, spent: Usage) -> None:
-        """Start from what the room's log says was spent before."""
-        self.spend(spent)
-
     def spend(self, usage: Usage) -> None:
-        """Take note of what requests took."""
         now = self._allowance
         self._allowance = replace(
             now,
@@ -61,7 +56,7 @@ class BudgetMeter:
         )
 
     def raise_limits(self, *, money: float = 0.0, tokens: int = 0) -> Allowance:
-        """Allow so much more; a limit of 0 stays none."""
+        """Raise the limits by these amounts; a limit of 0 stays unlimited."""
         now = self._allowance
         self._allowance = replace(
             now,
@@ -71,22 +66,22 @@ class BudgetMeter:
         return self._allowance
 
     def obstacle(self, largest: Usage) -> "Excess | None":
-        """The limit that one more request, as large as the largest so far, would go beyond."""
+        """Return the limit that a request as large as `largest` would exceed, or None."""
         now = self._allowance
         money, tokens = largest.cost or 0.0, largest.input_tokens + largest.output_tokens
-        if _beyond(now.money, money, now.money_limit):
-            more = _more(now.money + money, now.money_limit, self._budget.money)
+        if _exceeds(now.money, money, now.money_limit):
+            more = _increase(now.money + money, now.money_limit, self._budget.money)
             return Excess(now.money, now.money_limit, self._budget.money, money=more)
-        if _beyond(now.tokens, tokens, now.token_limit):
-            more = _more(now.tokens + tokens, now.token_limit, self._budget.tokens)
+        if _exceeds(now.tokens, tokens, now.token_limit):
+            more = _increase(now.tokens + tokens, now.token_limit, self._budget.tokens)
             return Excess(now.tokens, now.token_limit, self._budget.tokens, tokens=round(more))
         return None
 
     async def admit(self, callback: ApprovalCallback, largest: Usage) -> None:
-        """Ask the owner before a request that would go over a limit; at most one at a time.
+        """Ask the owner before a request that would exceed a limit; one question at a time.
 
         Raises:
-            BudgetUsedUp: they said no.
+            BudgetUsedUp: the owner refused.
 
         """
         if self.obstacle(largest) is None:
@@ -100,7 +95,7 @@ class BudgetMeter:
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """A limit that is about to be passed, and how much more would be allowed: one of the two."""
+    """A limit about to be exceeded, and the proposed increase in money or tokens."""
 
     spent: float
     limit: float
@@ -109,7 +104,7 @@ class Excess:
     tokens: int = 0
 
     def arguments(self) -> dict[str, Any]:
-        """What the owner reads in the question."""
+        """The content of the question to the owner."""
         raised = self.limit + (self.money or self.tokens)
         return {
             "spent": self._shown(self.spent),
@@ -118,7 +113,7 @@ class Excess:
         }
 
     def error(self) -> BudgetUsedUp:
-        """What is told if the answer is no, or nobody can be asked."""
+        """The error if the owner refuses or can't be asked."""
         amount = f"{self.amount:g}" if self.money else f"{self.amount:.0f} tokens"
         return BudgetUsedUp(self._shown(self.limit), self._shown(self.spent), amount)
 
@@ -126,15 +121,15 @@ class Excess:
         return f"${value:,.2f}" if self.money else f"{value:,.0f} tokens"
 
 
-class _Meter:
-    """Hands what one agent or reasoner reports to the purse, and knows its largest request."""
+class _UsageRecorder:
+    """Reports the usage of one agent or reasoner, and remembers its largest request."""
 
-    def __init__(self, purse: BudgetMeter) -> None:
-        self._purse = purse
+    def __init__(self, meter: BudgetMeter) -> None:
+        self._meter = meter
         self.largest = Usage("", requests=0)
 
     def spent(self, usage: Usage) -> None:
-        self._purse.spend(usage)
+        self._meter.spend(usage)
         each = max(usage.requests, 1)
         self.largest = replace(
             self.largest,
@@ -145,59 +140,55 @@ class _Meter:
         )
 
     def doing(self, what: What, detail: str) -> None:
-        """Nothing: it costs nothing."""
+        """Ignore: progress costs nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Cautious:
-    """Passes questions on, and asks about the budget before them if it is used up by then.
+class _BudgetedCallback:
+    """Checks the budget before it forwards an approval request.
 
-    A call leads to another request, which its result goes into.
+    Each tool call leads to another model request, which receives the result.
     """
 
     callback: ApprovalCallback
-    purse: BudgetMeter
-    meter: _Meter
+    meter: BudgetMeter
+    usage: _UsageRecorder
     takes_schema: bool = True
 
     async def __call__(
         self, tool_name: str, tool_args: dict[str, Any], schema: dict[str, Any] | None = None
     ) -> Verdict | bool:
-        await self.purse.admit(self.callback, self.meter.largest)
+        await self.meter.admit(self.callback, self.usage.largest)
         return await ask_about(self.callback, tool_name, tool_args, schema)
 
 
 class BudgetedAgent(Agent):
-    """An agent that asks its owner before it takes more than the purse allows.
+    """An agent that asks its owner before it exceeds the budget.
 
-    It asks at the start of a run and with each tool call, since another request to the model
-    follows both. A denial ends the run with `BudgetUsedUp`. It journals if the agent inside does.
+    Checks at the start of a run and before each tool call, since a model request follows both. A
+    refusal ends the run with `BudgetUsedUp`. Has `get_new_messages` only if the inner agent has.
     """
 
-    def __init__(self, inner: Agent, purse: BudgetMeter) -> None:
+    def __init__(self, inner: Agent, meter: BudgetMeter) -> None:
         self._inner = inner
-        self._purse = purse
-        self._meter = _Meter(purse)
+        self._meter = meter
+        self._usage = _UsageRecorder(meter)
         if (news := getattr(inner, "get_new_messages", None)) is not None:
             self.get_new_messages: Callable[[], list[Any]] = news
 
     def get_serialized(self) -> Any:
-        """Return the inner agent's state."""
         return self._inner.get_serialized()
 
     def set_serialized(self, state: Any) -> None:
-        """Hand the inner agent its state."""
         self._inner.set_serialized(state)
 
     @asynccontextmanager
     async def mcp(self) -> AsyncIterator["BudgetedAgent"]:
-        """Keep the inner agent's tool servers available."""
         async with self._inner.mcp():
             yield self
 
     async def run(self, input: AgentInput, callback: ApprovalCallback) -> str:  # noqa: A002 - the contract's name
-        """Let the inner agent answer, if that may be paid for."""
-        with also_reporting_to(self._meter):
+        with also_reporting_to(self._usage):
             return await self._inner.run(input, await self._admitted(callback))
 
     async def run_streaming(
@@ -206,56 +197,51 @@ class BudgetedAgent(Agent):
         callback: ApprovalCallback,
         emit: Callable[[str], None],
     ) -> str:
-        """Let the inner agent answer, if that may be paid for."""
-        with also_reporting_to(self._meter):
+        with also_reporting_to(self._usage):
             return await self._inner.run_streaming(input, await self._admitted(callback), emit)
 
     async def _admitted(self, callback: ApprovalCallback) -> ApprovalCallback:
-        await self._purse.admit(callback, self._meter.largest)
-        cautious: Any = _Cautious(callback, self._purse, self._meter)
-        return cautious  # type: ignore[no-any-return]  # answers what the callback inside answers
+        await self._meter.admit(callback, self._usage.largest)
+        budgeted: Any = _BudgetedCallback(callback, self._meter, self._usage)
+        return budgeted  # type: ignore[no-any-return]  # answers what the callback inside answers
 
 
 class BudgetedReasoner(GroupReasoner):
-    """A reasoner that fails with `BudgetUsedUp` rather than take more than the purse allows.
+    """A reasoner that fails with `BudgetUsedUp` before it exceeds the budget.
 
-    It can't ask: decisions are made before there is anything to approve. It journals if the
-    reasoner inside does.
+    It can't ask the owner: a decision precedes any approval. Has `get_new_messages` only if the
+    inner reasoner has.
     """
 
-    def __init__(self, inner: GroupReasoner, purse: BudgetMeter) -> None:
+    def __init__(self, inner: GroupReasoner, meter: BudgetMeter) -> None:
         self._inner = inner
-        self._purse = purse
-        self._meter = _Meter(purse)
+        self._meter = meter
+        self._usage = _UsageRecorder(meter)
         if (news := getattr(inner, "get_new_messages", None)) is not None:
             self.get_new_messages: Callable[[], list[Any]] = news
 
     @property
     def processed(self) -> int:
-        """How many messages the reasoner inside has taken in."""
         return self._inner.processed
 
     def get_serialized(self) -> Any:
-        """Return the inner reasoner's state."""
         return self._inner.get_serialized()
 
     def set_serialized(self, serialized: Any) -> None:
-        """Hand the inner reasoner its state."""
         self._inner.set_serialized(serialized)
 
     async def run(self, updates: list[Message]) -> Response:
-        """Let the reasoner inside decide, if that may be paid for."""
-        if (excess := self._purse.obstacle(self._meter.largest)) is not None:
+        if (excess := self._meter.obstacle(self._usage.largest)) is not None:
             raise excess.error()
-        with also_reporting_to(self._meter):
+        with also_reporting_to(self._usage):
             return await self._inner.run(updates)
 
 
-def _beyond(spent: float, next_: float, limit: float) -> bool:
+def _exceeds(spent: float, next_: float, limit: float) -> bool:
     return limit > 0 and (spent >= limit or spent + next_ > limit)
 
 
-def _more(needed: float, limit: float, amount: float) -> float:
-    """As many times the budget's own amount as it takes to make room."""
+def _increase(needed: float, limit: float, amount: float) -> float:
+    """Return the smallest multiple of the budget's amount that makes room."""
     step = amount or limit
     return step * (floor((needed - limit) / step) + 1)

@@ -1,7 +1,7 @@
-"""From a person's settings to everything of an assistant that a session and a room need.
+"""Building an assistant from a configuration.
 
-Everything that can be wrong with the settings is found here, before a room opens. Building imports
-the vendor SDKs, which takes seconds: call it in a background thread.
+Reports every configuration error before a room opens. Building imports vendor SDKs, which takes
+seconds: call it in a background thread.
 """
 
 import os
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
 NO_MODEL: Final = "no model"
-"""Stands for the model of a template that needs none."""
+"""Label of a template that needs no model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assistant:
     """A ready-made assistant.
 
-    `label` is what a status bar shows: the model, or that there is none. `notices` are lines worth
-    telling once, about settings that have no effect. `policy` decides about tool calls by the
-    settings' rules; `controls` shows and changes what was built.
+    `label` names the model for a status bar. `notices` are lines about settings without effect.
+    `policy` decides about tool calls by the configured rules; `controls` inspects and changes what
+    was built.
     """
 
     reasoner_factory: GroupReasonerFactory
@@ -57,66 +57,65 @@ class Assistant:
 def build_assistant(
     config: AssistantConfig, secrets: SecretsProvider | None = None, owner: str = ""
 ) -> Assistant:
-    """Build the assistant that `config` describes; raise `AssistantError` if that cannot be.
+    """Build the assistant that `config` describes. Raises `AssistantError`.
 
-    `secrets` has the credentials of `owner`, whose assistant it is; without it they are those of
-    the environment.
+    `secrets` holds the credentials of `owner`; without it they come from the environment.
     """
     keys: Mapping[str, str] = os.environ if secrets is None else secrets_of(owner, secrets)
     check_config(config, keys)
     prompt = load_prompt("reasoner", config.template, config.prompts_dir)
     servers = load_servers(config.servers_file)
     roles = roles_of(config, servers, owner)
-    workshop = AssistantBuilder(
+    builder = AssistantBuilder(
         config=config,
-        lineup=ModelRegistry(config, keys, partial(_offline_model, config)),
+        models=ModelRegistry(config, keys, partial(_offline_model, config)),
         roles=roles,
         workspace=Workspace.at(config.workspace) if config.workspace else None,
-        board=ServerRegistry(list(servers.values())),
-        purse=BudgetMeter(config.budget),
+        servers=ServerRegistry(list(servers.values())),
+        meter=BudgetMeter(config.budget),
         secrets=secrets,
     )
     policy = Policy(
-        config.rules, partial(risk_in, workshop), owner, partial(normalized, workshop.workspace)
+        config.rules, partial(risk_in, builder), owner, partial(normalized, builder.workspace)
     )
-    workshop.make_ready()
+    builder.make_ready()
     return Assistant(
-        reasoner_factory=workshop.reasoner_factory(prompt),
-        agent_factory=workshop.agent_factory(),
-        label=label_of(workshop.lineup.main),
-        offline=not workshop.lineup.main.name,
+        reasoner_factory=builder.reasoner_factory(prompt),
+        agent_factory=builder.agent_factory(),
+        label=label_of(builder.models.main),
+        offline=not builder.models.main.name,
         notices=tuple(_notices(config)),
         policy=policy,
-        controls=AssistantControls(workshop, policy, owner),
+        controls=AssistantControls(builder, policy, owner),
     )
 
 
 def build_reasoner(
     config: AssistantConfig, prompt: str, secrets: SecretsProvider | None = None, owner: str = ""
 ) -> tuple[GroupReasonerFactory, str]:
-    """Build only what decides, following this prompt; also the label of the model that does.
+    """Build only a reasoner that follows `prompt`; also returns the label of its model.
 
-    Of the settings everything counts that a reasoner has anything to do with. Errors and blocking
-    as in `build_assistant`, but for a template that needs no model: its model is not looked at.
+    Errors and blocking as in `build_assistant`, except that a template without a model is not
+    checked for one.
     """
     keys: Mapping[str, str] = os.environ if secrets is None else secrets_of(owner, secrets)
-    lineup = ModelRegistry(config, keys, partial(_offline_model, config))
-    choice = lineup.cast(config.reasoner).choice
+    models = ModelRegistry(config, keys, partial(_offline_model, config))
+    choice = models.binding(config.reasoner).choice
     needs_model = config.template != MENTION_ONLY
     if needs_model:
         check_choice(choice, keys)
-    workshop = AssistantBuilder(
+    builder = AssistantBuilder(
         config=config,
-        lineup=lineup,
+        models=models,
         roles=(),
         workspace=None,
-        board=ServerRegistry([]),
-        purse=BudgetMeter(config.budget),
+        servers=ServerRegistry([]),
+        meter=BudgetMeter(config.budget),
         secrets=secrets,
     )
     if needs_model:
-        workshop.make_ready()
-    return workshop.reasoner_factory(prompt), label_of(choice) if needs_model else NO_MODEL
+        builder.make_ready()
+    return builder.reasoner_factory(prompt), label_of(choice) if needs_model else NO_MODEL
 
 
 def _offline_model(config: AssistantConfig) -> "Model":
@@ -129,10 +128,10 @@ def _notices(config: AssistantConfig) -> Iterator[str]:
     if not config.model and config.template not in (DEFAULT_TEMPLATE, MENTION_ONLY):
         yield (
             f"the template {config.template} needs a language model; the offline helper answers "
-            "when it is addressed or plainly asked for something it can do"
+            "when a message addresses it or plainly asks for something that it can do"
         )
     if not config.model and config.runtime != "pydantic-ai":
         yield (
-            f"the runtime {config.runtime} needs a language model; the offline helper runs "
-            "without it: choose one with /model"
+            f"the runtime {config.runtime} needs a language model, and the offline helper "
+            "does not use it: choose a model with /model"
         )

@@ -1,4 +1,4 @@
-"""Finding what is wrong with the settings before anything is loaded."""
+"""Checking an assistant's configuration before anything is loaded."""
 
 import os
 import re
@@ -18,24 +18,24 @@ _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}", re.ASCII)
 
 
 def check_config(config: AssistantConfig, keys: Mapping[str, str]) -> None:
-    """Raise the `AssistantError` that building would, as far as it can be told without the SDKs.
+    """Raise the `AssistantError` that building would raise, as far as it shows without the SDKs.
 
-    `keys` are the environment's variables and the stored secrets. Takes a few milliseconds, so that
-    a command line can answer with it before opening a room.
+    `keys` are environment variables and stored secrets. Takes a few milliseconds, so a command can
+    report errors before it opens a room.
     """
     for check in _checks(config, keys):
         check()
 
 
 def faults(config: AssistantConfig, keys: Mapping[str, str]) -> Iterator[GenieError]:
-    """Yield each thing once that `check_config` would raise, one after the other."""
-    found: set[str] = set()
+    """Yield every distinct error that `check_config` would raise."""
+    seen: set[str] = set()
     for check in _checks(config, keys):
         try:
             check()
         except GenieError as error:
-            if str(error) not in found:
-                found.add(str(error))
+            if str(error) not in seen:
+                seen.add(str(error))
                 yield error
 
 
@@ -56,12 +56,12 @@ def _checks(config: AssistantConfig, keys: Mapping[str, str]) -> Iterator[Callab
 def check_choice(
     choice: ModelChoice, keys: Mapping[str, str], runtime: Runtime = "pydantic-ai"
 ) -> None:
-    """Raise the `ModelError` that setting the model up would; no model at all is fine."""
+    """Raise the `ModelError` that setting up the model would raise; no model is valid."""
     if choice.base_url:
         _check_address(choice)
         _check_key(choice, keys)
     elif choice.key_name:
-        raise WrongKeyName(choice.name, "it goes with base_url only")
+        raise WrongKeyName(choice.name, "it needs a base_url")
     elif choice.name:
         check_model(choice.name, keys)
         if runtime == "openai-agents":
@@ -86,12 +86,12 @@ def _check_address(choice: ModelChoice) -> None:
     if parts.scheme not in ("http", "https") or not host:
         reason = "write it like http://127.0.0.1:1234/v1"
     elif not choice.base_url.isprintable() or " " in choice.base_url:
-        reason = "it has a character in it that no address has"
+        reason = "it contains a character that is not allowed in an address"
     elif "@" in parts.netloc or parts.query or parts.fragment:
         address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-        reason = "write it without user, password, ? and #; a key belongs to the secrets"
+        reason = "write it without user, password, ? and #; store a key as a secret"
         raise WrongAddress(choice.name, address, reason)
     elif not choice.name:
-        reason = "no model is named that is to be asked for there"
+        reason = "it needs a model; set the name of one that this server has"
     if reason:
         raise WrongAddress(choice.name, choice.base_url, reason)

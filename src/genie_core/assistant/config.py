@@ -1,4 +1,4 @@
-"""What a person chose for their assistant. Importing this module loads no vendor SDK."""
+"""The configuration of an assistant. Importing this module loads no vendor SDK."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,12 +15,12 @@ Runtime: TypeAlias = Literal["pydantic-ai", "openai-agents"]
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """A model by name, as "provider:model", and where it is served.
+    """A model as "provider:model", and its server.
 
-    With a `base_url`, that is any OpenAI-compatible server, and the name may lack the provider.
-    `key_name` names the secret or variable that is sent there as the key; without it, keys go to
-    their provider's own address only. No name means none of its own: the next one in line, at last
-    the offline helper.
+    With a `base_url`, any OpenAI-compatible server is used and the provider may be omitted.
+    `key_name` names the secret or variable sent there as the key; without it, keys are sent only to
+    their provider's own address. An empty name selects the assistant's model, or the offline
+    helper.
     """
 
     name: str = ""
@@ -32,9 +32,9 @@ class ModelChoice:
 class AgentSpec:
     """An agent that the assistant directs.
 
-    `prompt` names a prompt under `agent/`, the agent's own name if it is empty. `tools` are the
-    built-in ones that it has, None for all; `servers` are tool servers by name. `idle_timeout` is
-    in seconds. Without a model or runtime of its own it has the assistant's.
+    `prompt` names a prompt under `agent/`; empty means the agent's own name. `tools` are its
+    built-in tools, None for all; `servers` are tool servers by name. `idle_timeout` is in seconds.
+    Model and runtime default to the assistant's.
     """
 
     name: str
@@ -50,11 +50,11 @@ class AgentSpec:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What happens to tool calls that fit all of this.
+    """The effect on tool calls that match all conditions.
 
-    `tool`, `agent` and the values of `arguments` are patterns of the shell's kind, as in `fnmatch`;
-    an argument that is no text is compared as JSON. An agent is named without its instance. An
-    empty `risk` fits any.
+    `tool`, `agent` and the values of `arguments` are shell patterns, as in `fnmatch`; an argument
+    that is not text is compared as JSON. `agent` is a name without instance. An empty `risk`
+    matches any.
     """
 
     effect: Effect
@@ -66,10 +66,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class ToolLimits:
-    """How far the built-in tools go; times in seconds, sizes in bytes.
+    """Limits of the built-in tools; times in seconds, sizes in bytes.
 
-    `private_addresses` lets `fetch_url` reach this machine and its network, `shell` lets
-    `run_command` take a line for the shell.
+    `private_addresses` lets `fetch_url` reach this machine and its network; `shell` lets
+    `run_command` use a shell.
     """
 
     command_seconds: float = 60.0
@@ -82,9 +82,9 @@ class ToolLimits:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much one session may take before its owner is asked; 0 is no limit.
+    """The amounts that a session may spend before its owner is asked; 0 means no limit.
 
-    `money` is in US dollars and counts where the price of a model is known.
+    `money` is in US dollars and counts only models whose price is known.
     """
 
     money: float = 0.0
@@ -93,15 +93,14 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class AssistantConfig:
-    """The settings that `genie_core.assistant.build.build_assistant` turns into factories.
+    """The configuration of an assistant; `genie_core.assistant.build` builds it.
 
-    `model` is a model's name; None selects the offline helper. `template` names a prompt under
-    `reasoner/`. `workspace` is the one folder that the file tools may use; without it there are no
-    file tools. `prompts_dir` is the person's own folder of prompts, with `reasoner/` and `agent/`
-    below it; it may be absent. `base_url` is that of any OpenAI-compatible server, and
-    `key_name` names the key for it. The reasoner has a model of its own if `reasoner` names one.
-    `servers_file` is a JSON file with `mcpServers`; `tools` and `servers` are those of the agent
-    that answers, None for all. `rooms` is the folder of saved rooms, which may be searched.
+    `model` None selects the offline helper. `template` names a prompt under `reasoner/`.
+    `workspace` is the only folder that file tools may use; None disables them. `prompts_dir` holds
+    the person's own prompts in `reasoner/` and `agent/`; it may not exist. `base_url` and
+    `key_name` belong to `model`, as in `ModelChoice`. `reasoner` without a name uses `model`.
+    `servers_file` is a JSON file with `mcpServers`. `tools` and `servers` are those of the
+    answering agent, None for all. `rooms` is the folder of saved rooms that may be searched.
     """
 
     model: str | None = None
@@ -123,5 +122,4 @@ class AssistantConfig:
 
     @property
     def main_model(self) -> ModelChoice:
-        """The model that answers."""
         return ModelChoice(self.model or "", self.base_url, self.key_name)

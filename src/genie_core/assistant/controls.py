@@ -1,4 +1,4 @@
-"""The parts of a built assistant that its owner can inspect and change."""
+"""Inspecting and changing a built assistant."""
 
 import asyncio
 import inspect
@@ -20,82 +20,80 @@ from genie_core.secrets import fetch_secrets
 
 
 class AssistantControls(EngineControls):
-    """Inspects and changes the assistant that a workshop makes."""
+    """Controls for the assistant that an `AssistantBuilder` makes."""
 
-    def __init__(self, workshop: AssistantBuilder, policy: ApprovalPolicy, owner: str) -> None:
-        self._workshop = workshop
+    def __init__(self, builder: AssistantBuilder, policy: ApprovalPolicy, owner: str) -> None:
+        self._builder = builder
         self._policy = policy
         self._owner = owner
         self._about = {DIRECT: "Directs another agent."}
-        for role in workshop.roles:
-            tools = workshop.tools_for(role, _no_chat)
+        for role in builder.roles:
+            tools = builder.tools_for(role, _no_chat)
             self._about |= {each.__name__: _first_line(each) for each in tools}
 
     @property
     def agents(self) -> Sequence[AgentSummary]:
-        """The agents, the one that answers first, and last the reasoner if it has a model."""
-        shop = self._workshop
+        """The agents, the answering one first, and last the reasoner if it has a model."""
+        builder = self._builder
         infos = []
-        for role in shop.roles:
-            cast = shop.lineup.cast(role.model, role.runtime)
+        for role in builder.roles:
+            binding = builder.models.binding(role.model, role.runtime)
             infos.append(
                 AgentSummary(
-                    role.name, role.description, cast.label, cast.runtime, role.coordinates
+                    role.name, role.description, binding.label, binding.runtime, role.coordinates
                 )
             )
-        if shop.config.template == MENTION_ONLY:
+        if builder.config.template == MENTION_ONLY:
             return infos
-        deciding = shop.lineup.cast(shop.config.reasoner, "pydantic-ai")
-        decides = "Decides which messages the assistant answers."
-        return (*infos, AgentSummary(REASONER, decides, deciding.label, deciding.runtime))
+        reasoner = builder.models.binding(builder.config.reasoner, "pydantic-ai")
+        description = "Decides which messages the assistant answers."
+        return (*infos, AgentSummary(REASONER, description, reasoner.label, reasoner.runtime))
 
     @property
     def tools(self) -> Sequence[ToolInfo]:
-        """The tools, by agent; those of servers that have not started yet are missing."""
+        """The tools by agent, without those of servers that have not started."""
         return (*self._built_in, *self._served)
 
     @property
     def servers(self) -> Sequence[ServerInfo]:
-        """The tool servers."""
-        return self._workshop.board.servers
+        return self._builder.servers.servers
 
     @property
     def allowance(self) -> Allowance:
-        """How much of the session's budget is used."""
-        return self._workshop.purse.allowance
+        return self._builder.meter.allowance
 
     @property
     def model(self) -> str:
         """The model that answers, as in the settings; empty for the offline helper."""
-        return self._workshop.lineup.main.name
+        return self._builder.models.main.name
 
     async def use_model(self, name: str) -> str:
         """Use another model from the next run on; returns its label.
 
-        Secrets are looked up anew: a missing one may have been stored meanwhile. Raises a
-        `GenieError`, and changes nothing, if the model can't be used.
+        Fetches secrets again, since a missing one may have been stored meanwhile. Raises a
+        `GenieError` and changes nothing if the model can't be used.
         """
-        lineup, secrets = self._workshop.lineup, self._workshop.secrets
+        models, secrets = self._builder.models, self._builder.secrets
         if secrets is not None:
-            lineup.use_keys(await fetch_secrets(self._owner, secrets))
-        choice = lineup.choice_of(name)
-        await asyncio.to_thread(self._workshop.check, choice)
-        lineup.put(choice)
+            models.use_keys(await fetch_secrets(self._owner, secrets))
+        choice = models.choice_of(name)
+        await asyncio.to_thread(self._builder.check, choice)
+        models.put(choice)
         return label_of(choice)
 
     def raise_budget(self, *, money: float = 0.0, tokens: int = 0) -> Allowance:
-        """Raise the limits of this session by so much."""
-        return self._workshop.purse.raise_limits(money=money, tokens=tokens)
+        """Raise this session's limits by these amounts."""
+        return self._builder.meter.raise_limits(money=money, tokens=tokens)
 
     def begin(self, spent: Usage) -> None:
         """Count what was spent in this room before the engine was loaded."""
-        self._workshop.purse.begin(spent)
+        self._builder.meter.spend(spent)
 
     @property
     def _built_in(self) -> Sequence[ToolInfo]:
         return [
             self._with_policy(ToolInfo(role.name, name, self._about[name], "unknown", "ask", ""))
-            for role in self._workshop.roles
+            for role in self._builder.roles
             for name in role.tool_names
         ]
 
@@ -103,8 +101,8 @@ class AssistantControls(EngineControls):
     def _served(self) -> Sequence[ToolInfo]:
         return [
             self._with_policy(replace(tool, agent=role.name))
-            for role in self._workshop.roles
-            for tool in self._workshop.board.tools
+            for role in self._builder.roles
+            for tool in self._builder.servers.tools
             if tool.server in {each.name for each in role.servers}
         ]
 
@@ -114,11 +112,11 @@ class AssistantControls(EngineControls):
         return replace(info, risk=result.risk, effect=result.effect, because=result.because)
 
 
-def risk_in(workshop: AssistantBuilder, agent: str, tool: str) -> Risk:
-    """The risk of an agent's tool: that of the built-in one if this agent has it."""
+def risk_in(builder: AssistantBuilder, agent: str, tool: str) -> Risk:
+    """Return the risk of an agent's built-in tool, "unknown" if the agent has no such tool."""
     from genie_core.assistant.tools.catalog import RISKS
 
-    mine = next((role.tool_names for role in workshop.roles if role.name == agent), ())
+    mine = next((role.tool_names for role in builder.roles if role.name == agent), ())
     return RISKS.get(tool, "unknown") if tool in mine else "unknown"
 
 

@@ -1,7 +1,7 @@
-"""Finding prompt files: the ones shipped with the program and a person's own.
+"""Loading prompts: those shipped with the program and a person's own.
 
-A prompt is a Markdown file. `reasoner/NAME.md` tells a reasoner when to step in, `agent/NAME.md`
-tells an agent how to answer.
+A prompt is a Markdown file. `reasoner/NAME.md` tells a reasoner when to answer, `agent/NAME.md`
+tells an agent how.
 """
 
 import re
@@ -19,7 +19,7 @@ _PARTS: Final = re.compile(rf"{_WORD.pattern}|\n[ \t]*\n|[{{}}]")
 
 
 def check_placeholders(text: str, file: Path, known: Sequence[str]) -> None:
-    """Raise `UnknownPlaceholder` for the first one that is not among the known words."""
+    """Raise `UnknownPlaceholder` for the first placeholder that is not in `known`."""
     text = _CODE.sub(_blank, text)
     depth = 0
     for part in _PARTS.finditer(text):
@@ -32,11 +32,11 @@ def check_placeholders(text: str, file: Path, known: Sequence[str]) -> None:
         elif part[0] == "}":
             depth = max(depth - 1, 0)
         else:
-            depth = 0  # a brace that is never closed hides no more than its own paragraph
+            depth = 0  # an unclosed brace affects only its own paragraph
 
 
 def _blank(code: re.Match[str]) -> str:
-    """Keep the lines of code, and a placeholder that only looks like code."""
+    """Blank out code, keeping its line count; keep a placeholder in backticks."""
     inside = code[0].strip("`")
     return code[0] if _WORD.fullmatch(inside) else "\n" * code[0].count("\n")
 
@@ -44,10 +44,10 @@ def _blank(code: re.Match[str]) -> str:
 Kind = Literal["reasoner", "agent"]
 
 OWNER: Final = "{owner}"
-"""Stands in a prompt for the name of the person whose assistant it is."""
+"""Placeholder for the name of the assistant's owner."""
 
 AGENTS: Final = "{agents}"
-"""Stands in an agent's prompt for the agents that it directs, one a line."""
+"""Placeholder in an agent's prompt for the agents that it directs, one per line."""
 
 _KNOWN: Final[Mapping[Kind, tuple[str, ...]]] = {
     "reasoner": ("owner",),
@@ -58,7 +58,7 @@ _HERE: Final = Path(__file__).resolve().parent
 
 
 def shipped_dir() -> Path:
-    """Return the folder of shipped prompts, in a wheel or in a source checkout."""
+    """Return the folder of shipped prompts, in a wheel or a source checkout."""
     packaged = _HERE / "prompts"
     return packaged if packaged.is_dir() else _HERE.parents[2] / "prompts"
 
@@ -66,9 +66,9 @@ def shipped_dir() -> Path:
 def load_prompt(kind: Kind, name: str, override_dir: Path | None = None) -> str:
     """Return a prompt's text, preferring the person's own file of that name.
 
-    Raises `UnknownTemplate`, `UnreadableTemplate` or `UnknownPlaceholder`. The name only selects
-    among existing files: it is never made into a path. The text keeps its placeholders; see
-    `for_owner`.
+    The name only selects among existing files and is never used as a path. The text keeps its
+    placeholders; see `for_owner`. Raises `UnknownTemplate`, `UnreadableTemplate` or
+    `UnknownPlaceholder`.
     """
     files = _files(kind, override_dir)
     if name not in files:
@@ -80,29 +80,29 @@ def load_prompt(kind: Kind, name: str, override_dir: Path | None = None) -> str:
 
 
 def load_prompt_at(kind: Kind, file: Path) -> str:
-    """Return the text of a prompt that is not in one of the folders; errors as `load_prompt`."""
+    """Return the text of a prompt file elsewhere; errors as in `load_prompt`."""
     text = _text(file)
     check_placeholders(text, file, _KNOWN[kind])
     return text.strip()
 
 
 def prompt_names(kind: Kind, override_dir: Path | None = None) -> list[str]:
-    """Name the prompts there are, shipped and own ones, sorted. Reads folders."""
+    """Return the names of all prompts, shipped and own, sorted. Reads folders."""
     return sorted(_files(kind, override_dir))
 
 
 def for_owner(prompt: str, owner: str) -> str:
-    """Put the owner's name into a prompt.
+    """Insert the owner's name into a prompt.
 
-    Plain replacement, because a prompt may show JSON and other text with braces.
+    Replaces text instead of formatting, because a prompt may contain JSON and other braces.
     """
     return prompt.replace(OWNER, owner)
 
 
 def for_coordinator(prompt: str, owner: str, agents: Sequence[str]) -> str:
-    """Put the owner's name and the lines about the agents to direct into a prompt.
+    """Insert the owner's name and one line per directed agent into a prompt.
 
-    A prompt without a place for them has them at its end.
+    Appends the agents to a prompt without a placeholder for them.
     """
     prompt = for_owner(prompt, owner)
     listed = "\n".join(f"- {each}" for each in agents) or "(none)"
@@ -115,7 +115,7 @@ def _text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise UnreadableTemplate(file, f"byte {error.start + 1} is no UTF-8") from error
+        raise UnreadableTemplate(file, f"byte {error.start + 1} is not valid UTF-8") from error
     except OSError as error:
         raise UnreadableTemplate(file, error.strerror or str(error)) from error
 

@@ -1,4 +1,4 @@
-"""Secrets of an installation: kept in the system keyring, or in a private file if there is none."""
+"""Storing an installation's secrets in the system keyring, or in a private file without one."""
 
 import logging
 import os
@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import msgspec
 
 from genie_core.assistant.errors import BadSecret, SecretsUnreadable
-from genie_core.assistant.keyring import Keyring, Ring, service_of, system_keyring
+from genie_core.assistant.keyring import Ring, service_of, system_keyring
 from genie_core.assistant.models.providers import PROVIDERS
 from genie_core.datastore import path_name
 from genie_core.privacy.known_secrets import SHORTEST
@@ -22,12 +22,15 @@ from genie_core.room.security.identity import holding, read_private
 from genie_core.secrets import SecretsProvider
 from genie_core.storage.atomic import reason, replace_file
 
+if TYPE_CHECKING:
+    from keyring.backend import KeyringBackend
+
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
 SHARED: Final = "+all"
-"""The folder of what is kept for all names; no name of a person is written so."""
+"""The folder of secrets for all names; no encoded name of a person equals it."""
 
 KEYRING: Final = "the system keyring"
 ENVIRONMENT: Final = "the environment"
@@ -37,15 +40,15 @@ LONGEST: Final = 4_096
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}", re.ASCII)
 _NO_SECRETS: Final = ("_URL", "_ENDPOINT", "_REGION", "_ACCOUNT")
-"""How variables end that say where a provider is, which everybody may know."""
+"""Suffixes of variables that hold a provider's location, which is not secret."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSecret:
-    """The name of a secret, and where its value is.
+    """The name of a secret and the place of its value.
 
-    `others` are the names for which an earlier version kept a value that is not used and may be
-    another one. A secret that is not `usable` has nothing but such values.
+    `others` are names for which an earlier version stored values that are not used and may differ.
+    A secret that is not `usable` has only such values.
     """
 
     name: str
@@ -55,20 +58,21 @@ class StoredSecret:
 
 
 class OwnSecrets(SecretsProvider):
-    """The secrets of one installation, which its engines use for everybody they work for.
+    """The secrets of one installation. Every name that a person uses here gets them.
 
-    They are offered to every name that a person has here. They are in the keyring; where this
-    session has none, in a private file in `folder`; and last, as far as a model's provider is known
-    to look for them there, in the environment. What a keyring has is never moved to a file: if it
-    can't be reached, `KeyringFailed` says so. Beside it there is a file with the names that it has,
-    since a keyring can't be listed.
+    Secrets are stored in the keyring or, if this session has none, in a private file in `folder`;
+    the environment is used last, for the variables of known model providers. A secret in the
+    keyring is never moved to a file: if the keyring can't be reached, `KeyringFailed` is raised.
+    Since a keyring can't be listed, a file holds the names of its secrets.
 
-    Earlier versions kept secrets for each name apart. Those are used where they are, `person`'s
-    before others', until one is set anew or deleted. Where several others have different values, or
-    such in a keyring, which is not asked for that, none is used: `entries` tells so.
+    Earlier versions stored secrets per name. These are used where they are, those of `person`
+    first, until the secret is set again or deleted. If several other names have different values,
+    or values in a keyring (which is not asked for the comparison), none is used and `entries`
+    reports it.
 
-    Every value is hidden in this process (see `genie_core.privacy.redaction`) before it is returned. All
-    methods block; several processes may call them at once. They raise `SecretsError`.
+    Every value is redacted in this process (see `genie_core.privacy.redaction`) before it is
+    returned. All methods block, may be called by several processes at once, and raise
+    `SecretsError`.
     """
 
     def __init__(
@@ -77,7 +81,7 @@ class OwnSecrets(SecretsProvider):
         folder: Path,
         *,
         env: Mapping[str, str] | None = None,
-        keyring: Callable[[], Keyring | None] = system_keyring,
+        keyring: "Callable[[], KeyringBackend | None]" = system_keyring,
     ) -> None:
         self._folder = folder
         folded = fold_name(person)
@@ -89,19 +93,19 @@ class OwnSecrets(SecretsProvider):
 
     @property
     def file(self) -> Path:
-        """Where secrets are where there is no keyring."""
+        """The file that holds secrets without a keyring."""
         return self._shared.file.path
 
     def get_secrets(self, username: str) -> dict[str, str]:
-        """Return all secrets, whoever is served with them."""
+        """Return all secrets, the same for every name."""
         found = self._from_environment()
         know({name: value for name, value in found.items() if not name.endswith(_NO_SECRETS)})
         kept: dict[str, str] = {}
-        for name, held in self._held().items():
+        for name, held in self._stored_values().items():
             for each in held:
                 know({name: each.value or ""})
             if not _is_clear(held):
-                logger.warning("%s is not used: other values of it are kept for other names", name)
+                logger.warning("%s is not used: several names have different values of it", name)
                 continue
             first = held[0]
             value = self._ring(first.store).get(name) if first.in_keyring else None
@@ -111,9 +115,9 @@ class OwnSecrets(SecretsProvider):
         return found | kept
 
     def entries(self) -> list[StoredSecret]:
-        """List the names, and for each the place that is used. The keyring is not asked."""
+        """List the names and the place used for each. Does not ask the keyring."""
         entries = {name: StoredSecret(name, ENVIRONMENT) for name in self._from_environment()}
-        for name, held in self._held().items():
+        for name, held in self._stored_values().items():
             others = tuple(each.store.person for each in held[1:] if each.differs_from(held[0]))
             if _is_clear(held):
                 entries[name] = StoredSecret(name, held[0].where, others)
@@ -123,17 +127,19 @@ class OwnSecrets(SecretsProvider):
         return [entries[name] for name in sorted(entries)]
 
     def set(self, name: str, value: str) -> str:
-        """Keep a secret for all names, in place of older values; returns where it is now."""
+        """Store a secret for all names and delete older values; returns where it is stored."""
         check_name(name)
         check_value(value)
         know({name: value})
-        older = [each for each in self._held().get(name, ()) if each.store is not self._shared]
+        older = [
+            each for each in self._stored_values().get(name, ()) if each.store is not self._shared
+        ]
         ring, known = self._ring(self._shared), self._shared.index.read()
         if not ring and name not in known and not any(each.in_keyring for each in older):
             self._shared.file.change(lambda values: {**values, name: value})
             where = str(self.file)
         else:
-            self._shared.file.read()  # what can't be read is better found now than half-way
+            self._shared.file.read()  # fail before anything is changed
             self._shared.index.change(lambda names: sorted({*names, name}))
             try:
                 ring.set(name, value)
@@ -150,28 +156,28 @@ class OwnSecrets(SecretsProvider):
         return where
 
     def delete(self, name: str) -> str:
-        """Forget a secret; returns where it was, or raises `BadSecret` if it is not kept here.
+        """Delete a secret; returns where it was. Raises `BadSecret` if it is not stored here.
 
-        Without a keyring in this session the name of a secret that is in one is forgotten, too;
-        its value can't be deleted from here, and is not used any more.
+        Without a keyring in this session, only the name of a secret in it can be deleted; the value
+        stays there unused.
         """
-        held = self._held()
+        held = self._stored_values()
         if name not in held:
             if name in self._from_environment():
                 raise BadSecret(f"{name} comes from the environment; unset the variable there")
             near = get_close_matches(name, [*held, *self._from_environment()], n=1)
-            raise BadSecret(f"there is no secret of that name{_did_you_mean(near)}")
+            raise BadSecret(f"there is no secret with that name{_did_you_mean(near)}")
         for each in held[name]:
             self._forget(name, each)
         return " and ".join(dict.fromkeys(each.where for each in held[name]))
 
-    def _held(self) -> dict[str, list["_Held"]]:
-        """Return stored secrets by name: for all names first, then for this one, then others."""
-        found: dict[str, list[_Held]] = {}
+    def _stored_values(self) -> dict[str, list["_StoredValue"]]:
+        """Return stored values by name: those for all names, for this name, for others."""
+        found: dict[str, list[_StoredValue]] = {}
         for store in self._stores():
             values, in_keyring = store.file.read(), store.index.read()
             for name in {*values, *in_keyring}:
-                held = _Held(store, values.get(name), in_keyring=name in in_keyring)
+                held = _StoredValue(store, values.get(name), in_keyring=name in in_keyring)
                 found.setdefault(name, []).append(held)
         return found
 
@@ -184,7 +190,7 @@ class OwnSecrets(SecretsProvider):
             if folder not in own and folder.is_dir():
                 yield _Store(folder, _person_of(folder.name))
 
-    def _forget(self, name: str, held: "_Held") -> None:
+    def _forget(self, name: str, held: "_StoredValue") -> None:
         if held.in_keyring:
             if ring := self._ring(held.store):
                 ring.delete(name)
@@ -202,15 +208,17 @@ class OwnSecrets(SecretsProvider):
 
 
 def check_name(name: str) -> None:
-    """Raise `BadSecret` if a secret can't be called that."""
+    """Raise `BadSecret` if a secret can't have this name."""
     if not _NAME.fullmatch(name):
-        raise BadSecret("a secret's name has up to 100 letters, digits and _, no digit first")
+        raise BadSecret(
+            "a secret's name has up to 100 letters, digits and _, and does not begin with a digit"
+        )
 
 
 def check_value(value: str) -> None:
-    """Raise `BadSecret` if this can't be kept as a secret."""
+    """Raise `BadSecret` if a secret can't have this value."""
     if not value.strip():
-        raise BadSecret("there is nothing to keep: the value is empty")
+        raise BadSecret("the value is empty")
     if len(value) > LONGEST:
         raise BadSecret(f"the value is too long: a secret has at most {LONGEST:,} characters")
     if not value.isprintable():
@@ -218,12 +226,12 @@ def check_value(value: str) -> None:
 
 
 def is_hidden(value: str) -> bool:
-    """Whether a value is long enough to be hidden wherever it appears."""
+    """Return whether a value is long enough to be redacted wherever it appears."""
     return len(value) >= SHORTEST
 
 
 def _person_of(folder: str) -> str:
-    """Undo `path_name`; a name that was cut for its length stays cut, and is in no keyring."""
+    """Undo `path_name`; a shortened name can't be restored, but none is in a keyring."""
     if "%%" in folder:
         return folder
     raw = re.sub(r"%([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), folder)
@@ -239,9 +247,9 @@ def _did_you_mean(near: list[str]) -> str:
 
 
 class _Store:
-    """The secrets in one folder: for all names, or what an earlier version kept for a `person`.
+    """The secrets in one folder: for all names, or for the `person` of an earlier version.
 
-    `first` is one that counts before those of other names, whatever they have.
+    A secret in a `first` store takes precedence over those of other names.
     """
 
     def __init__(self, folder: Path, person: str, *, first: bool = False) -> None:
@@ -253,8 +261,8 @@ class _Store:
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    """A secret in one store; the value is None where only the keyring has it."""
+class _StoredValue:
+    """A secret in one store; the value is None if only the keyring has it."""
 
     store: _Store
     value: str | None = field(repr=False)
@@ -264,26 +272,26 @@ class _Held:
     def where(self) -> str:
         return KEYRING if self.in_keyring else str(self.store.file.path)
 
-    def differs_from(self, other: "_Held") -> bool:
-        """Whether the values may be different: what is in a keyring is not known."""
+    def differs_from(self, other: "_StoredValue") -> bool:
+        """Return whether the values may differ; those in a keyring are unknown."""
         return self.in_keyring or other.in_keyring or self.value != other.value
 
 
-def _is_clear(held: Sequence[_Held]) -> bool:
-    """Whether it is clear which value is meant, the first one then."""
+def _is_clear(held: Sequence[_StoredValue]) -> bool:
+    """Return whether the first value may be used."""
     first, *others = held
     return first.store.first or not any(each.differs_from(first) for each in others)
 
 
 class _PrivateFile(Generic[T]):
-    """A JSON file for its owner's eyes only. What can't be understood is never overwritten."""
+    """A JSON file that only its owner can read. Unreadable content is never overwritten."""
 
     def __init__(self, path: Path, kind: type[T]) -> None:
         self.path = path
         self._kind = kind
 
     def read(self) -> T:
-        """Return what it holds, nothing if there is no file."""
+        """Return the content, empty if there is no file."""
         try:
             return msgspec.json.decode(read_private(self.path), type=self._kind)
         except FileNotFoundError:
@@ -291,11 +299,11 @@ class _PrivateFile(Generic[T]):
         except OSError as error:
             raise SecretsUnreadable(self.path, reason(error)) from error
         except (ValueError, RecursionError) as error:
-            # Not from the error: it, or what it came from, may quote the file.
+            # not chained: the original error may quote the file
             raise SecretsUnreadable(self.path, _place_of(error)) from None
 
     def change(self, change: Callable[[T], T]) -> None:
-        """Put what `change` makes of it in its place, one process at a time."""
+        """Replace the content, one process at a time."""
         try:
             with holding(self.path):
                 old = self.read()
@@ -308,4 +316,4 @@ class _PrivateFile(Generic[T]):
 
 def _place_of(error: Exception) -> str:
     found = re.search(r"\((byte \d+)\)", str(error))
-    return f"it is not the JSON that belongs there{f' ({found[1]})' if found else ''}"
+    return f"it is not the expected JSON{f' ({found[1]})' if found else ''}"

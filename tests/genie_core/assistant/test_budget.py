@@ -64,8 +64,8 @@ async def run(agent: BudgetedAgent, owner: Owner) -> str:
 
 
 async def test_the_owner_is_asked_before_the_budget_is_passed() -> None:
-    purse = BudgetMeter(Budget(money=1.0))
-    agent, owner, heard = BudgetedAgent(taking(0.3), purse), Owner(True), Heard()
+    meter = BudgetMeter(Budget(money=1.0))
+    agent, owner, heard = BudgetedAgent(taking(0.3), meter), Owner(True), Heard()
     with reporting_to(heard):
         assert await run(agent, owner) == "done"  # 0.60
         assert owner.tools == ["look"]
@@ -75,47 +75,47 @@ async def test_the_owner_is_asked_before_the_budget_is_passed() -> None:
         ("look", {}),
     ]
     assert len(heard.usages) == 4
-    assert purse.allowance.money == pytest.approx(1.2)
-    assert purse.allowance.money_limit == 2.0
+    assert meter.allowance.money == pytest.approx(1.2)
+    assert meter.allowance.money_limit == 2.0
 
 
 async def test_no_ends_the_run_with_a_line_that_says_how_to_go_on() -> None:
-    purse = BudgetMeter(Budget(tokens=2500))
-    agent, owner = BudgetedAgent(taking(0, tokens=1000), purse), Owner(False, False, True)
+    meter = BudgetMeter(Budget(tokens=2500))
+    agent, owner = BudgetedAgent(taking(0, tokens=1000), meter), Owner(False, False, True)
     await run(agent, owner)
     with pytest.raises(
-        BudgetUsedUp, match=r"2,500 tokens .* used up \(2,000 .*/budget \+2500 tokens go"
+        BudgetUsedUp, match=r"2,500 tokens .* used up \(2,000 .*raise it with /budget \+2500 tokens"
     ):
         await run(agent, owner)
     with pytest.raises(GenieError):
         await run(agent, owner)
-    purse.raise_limits(tokens=5000)
+    meter.raise_limits(tokens=5000)
     assert await run(agent, Owner()) == "done"
 
 
 async def test_what_the_log_says_counts_and_one_yes_makes_room() -> None:
-    purse = BudgetMeter(Budget(money=1.0))
-    purse.begin(Usage("m", 9, cost=5.5))
+    meter = BudgetMeter(Budget(money=1.0))
+    meter.spend(Usage("m", 9, cost=5.5))
     owner = Owner(True)
-    assert await run(BudgetedAgent(taking(0.1), purse), owner) == "done"
+    assert await run(BudgetedAgent(taking(0.1), meter), owner) == "done"
     assert owner.tools == ["exceed_budget", "look"]
-    assert purse.allowance.money_limit == 6.0
+    assert meter.allowance.money_limit == 6.0
 
 
 async def test_two_agents_at_once_ask_once() -> None:
-    purse = BudgetMeter(Budget(money=1.0))
-    purse.begin(Usage("m", cost=1.0))
+    meter = BudgetMeter(Budget(money=1.0))
+    meter.spend(Usage("m", cost=1.0))
     owner = Owner(True)
-    agents = [BudgetedAgent(taking(0.1), purse) for _ in range(2)]
+    agents = [BudgetedAgent(taking(0.1), meter) for _ in range(2)]
     await asyncio.gather(*(run(agent, owner) for agent in agents))
     assert owner.tools.count("exceed_budget") == 1
 
 
 async def test_without_a_budget_nobody_is_asked() -> None:
-    purse, owner = BudgetMeter(Budget()), Owner()
-    await run(BudgetedAgent(taking(1e6, 10**9), purse), owner)
+    meter, owner = BudgetMeter(Budget()), Owner()
+    await run(BudgetedAgent(taking(1e6, 10**9), meter), owner)
     assert owner.tools == ["look"]
-    assert purse.raise_limits(money=5, tokens=5).money_limit == 0
+    assert meter.raise_limits(money=5, tokens=5).money_limit == 0
 
 
 async def test_the_schema_of_a_call_is_passed_on() -> None:
@@ -136,15 +136,15 @@ async def test_the_schema_of_a_call_is_passed_on() -> None:
 
 
 async def test_a_reasoner_cannot_ask_and_says_so() -> None:
-    purse = BudgetMeter(Budget(money=1.0))
-    reasoner = BudgetedReasoner(ScriptedReasoner(ignore_all), purse)
+    meter = BudgetMeter(Budget(money=1.0))
+    reasoner = BudgetedReasoner(ScriptedReasoner(ignore_all), meter)
     updates = [Message("hi", "ada")]
     assert (await reasoner.run(updates)).decision is Decision.IGNORE
-    purse.begin(Usage("m", cost=1.0))
-    with pytest.raises(BudgetUsedUp, match=r"\$1\.00 .*/budget \+1 goes on"):
+    meter.spend(Usage("m", cost=1.0))
+    with pytest.raises(BudgetUsedUp, match=r"\$1\.00 .*raise it with /budget \+1"):
         await reasoner.run(updates)
     assert reasoner.processed == 1
-    purse.raise_limits(money=1.0)
+    meter.raise_limits(money=1.0)
     await reasoner.run(updates)
     assert reasoner.processed == 2
 
@@ -157,12 +157,12 @@ class Journalling(ScriptedAgent):
 
 
 async def test_state_and_tool_servers_are_those_of_the_agent_inside() -> None:
-    purse = BudgetMeter(Budget())
+    meter = BudgetMeter(Budget())
     inner = Journalling()
-    agent = BudgetedAgent(inner, purse)
+    agent = BudgetedAgent(inner, meter)
     assert agent.get_new_messages() == ["new"]
-    assert not hasattr(BudgetedAgent(ScriptedAgent(), purse), "get_new_messages")
-    assert not hasattr(BudgetedReasoner(ScriptedReasoner(), purse), "get_new_messages")
+    assert not hasattr(BudgetedAgent(ScriptedAgent(), meter), "get_new_messages")
+    assert not hasattr(BudgetedReasoner(ScriptedReasoner(), meter), "get_new_messages")
     agent.set_serialized({"queries": ["a"]})
     assert agent.get_serialized() == {"queries": ["a"]}
     async with agent.mcp():
@@ -176,15 +176,15 @@ async def test_no_in_the_midst_of_a_run_ends_it_in_either_library(runtime: str) 
         """Look."""
         raise AssertionError("it must not be called")
 
-    purse = BudgetMeter(Budget(tokens=1))
+    meter = BudgetMeter(Budget(tokens=1))
     async with bench(runtime, Call("look", {}), tools=[look]) as desk:
-        agent, owner = BudgetedAgent(desk.agent(), purse), Owner(False, False)
-        with pytest.raises(BudgetUsedUp, match=r"1 tokens .*/budget \+1 tokens goes on"):
+        agent, owner = BudgetedAgent(desk.agent(), meter), Owner(False, False)
+        with pytest.raises(BudgetUsedUp, match=r"1 tokens .*raise it with /budget \+1 tokens"):
             await run(agent, owner)
         assert owner.tools == ["exceed_budget"]
         assert len(desk.server.requests) == 1
         with pytest.raises(BudgetUsedUp):
             await run(agent, owner)
         assert len(desk.server.requests) == 1
-        purse.raise_limits(tokens=10_000)
+        meter.raise_limits(tokens=10_000)
         assert await run(agent, owner) == "echo: q"

@@ -93,9 +93,9 @@ def test_an_agents_prompt_must_be_there_and_have_known_placeholders(tmp_path: Pa
         ("http://host:port/v1", "[Pp]ort"),
         ("http://[::1/v1", "IPv6"),
         ("http://host/v1 ", "a character"),
-        ("http://me:secret@host/v1", "a key belongs to the secrets"),
+        ("http://me:secret@host/v1", "store a key as a secret"),
         ("http://me:secret@[::1/v1", "IPv6"),
-        ("https://host/v1?key=secret", "a key belongs to the secrets"),
+        ("https://host/v1?key=secret", "store a key as a secret"),
     ],
 )
 def test_what_is_no_address_is_said_without_credentials(address: str, why: str) -> None:
@@ -106,7 +106,7 @@ def test_what_is_no_address_is_said_without_credentials(address: str, why: str) 
 
 
 def test_an_address_needs_a_model_but_neither_provider_nor_key() -> None:
-    with pytest.raises(WrongAddress, match="no model is named"):
+    with pytest.raises(WrongAddress, match="it needs a model"):
         check_choice(ModelChoice("", "http://127.0.0.1:1234/v1"), {})
     check_choice(ModelChoice("qwen3:8b", "http://127.0.0.1:1234/v1"), {}, "openai-agents")
 
@@ -119,5 +119,5 @@ def test_the_name_of_a_key_is_checked_and_a_key_in_its_place_is_not_repeated() -
     with pytest.raises(WrongKeyName, match="never a key") as caught:
         check_choice(ModelChoice("m", address, "sk-this-is-a-key"), {})
     assert "sk-" not in str(caught.value)
-    with pytest.raises(WrongKeyName, match="goes with base_url only"):
+    with pytest.raises(WrongKeyName, match="it needs a base_url"):
         check_choice(ModelChoice("openai:m", key_name="MY_KEY"), {"MY_KEY": "x"})

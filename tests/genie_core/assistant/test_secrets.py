@@ -2,11 +2,13 @@ import json
 import stat
 from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 
 import pytest
+from keyring.backend import KeyringBackend
 
 from genie_core.assistant.errors import BadSecret, KeyringFailed, SecretsUnreadable
-from genie_core.assistant.keyring import Keyring, service_of
+from genie_core.assistant.keyring import service_of
 from genie_core.assistant.secrets import ENVIRONMENT, KEYRING, LONGEST, OwnSecrets, StoredSecret
 from genie_core.datastore import path_name
 from genie_core.privacy import redaction
@@ -47,11 +49,13 @@ class Memory:
 
 def own(
     folder: Path,
-    keyring: Keyring | None = None,
+    keyring: Memory | None = None,
     person: str = "Ann",
     env: Mapping[str, str] | None = None,
 ) -> OwnSecrets:
-    return OwnSecrets(person, folder, env=env or {}, keyring=lambda: keyring)
+    return OwnSecrets(
+        person, folder, env=env or {}, keyring=lambda: cast("KeyringBackend | None", keyring)
+    )
 
 
 def test_with_a_keyring_nothing_but_names_is_on_disk(tmp_path: Path) -> None:
@@ -93,9 +97,9 @@ def test_a_secret_moves_from_the_file_to_the_keyring_and_never_back(tmp_path: Pa
     memory = Memory()
     assert own(tmp_path, memory).set("A_KEY", "a newer value") == KEYRING
     assert VALUE not in own(tmp_path).file.read_text()
-    with pytest.raises(KeyringFailed, match="could not keep A_KEY: there is none in this session"):
+    with pytest.raises(KeyringFailed, match="could not store A_KEY: this session has none"):
         own(tmp_path).set("A_KEY", VALUE)
-    with pytest.raises(KeyringFailed, match="could not give A_KEY"):
+    with pytest.raises(KeyringFailed, match="could not read A_KEY"):
         own(tmp_path).get_secrets("")
     assert VALUE not in own(tmp_path).file.read_text()
     own(tmp_path).delete("A_KEY")  # the way out, where the keyring is gone for good
@@ -245,7 +249,7 @@ def test_each_name_keeps_its_own_value_and_others_get_neither(
     assert own(tmp_path).entries()[0] == StoredSecret("A_KEY", str(files[0]), ("ben",))
     assert own(tmp_path, person="ben").get_secrets("")["A_KEY"] == "the one of ben"
     assert own(tmp_path, person="zoe").get_secrets("") == {"SAME": VALUE}
-    assert "A_KEY is not used: other values of it are kept for other names" in caplog.text
+    assert "A_KEY is not used: several names have different values of it" in caplog.text
     unclear, same = own(tmp_path, person="zoe").entries()
     assert unclear == StoredSecret("A_KEY", "not used", ("ann", "ben"), usable=False)
     assert (same.usable, same.others) == (True, ())

@@ -95,7 +95,7 @@ def test_a_short_value_is_kept_with_a_warning(
         (["set", "A_KEY"], "", "the value is empty"),
         (["set", "A_KEY"], f"{VALUE}\n{VALUE}\n", "one line"),
         (["set", "A_KEY"], VALUE * 10_000, "too long"),
-        (["delete", "A_KEY"], "", "there is no secret of that name"),
+        (["delete", "A_KEY"], "", "there is no secret with that name"),
     ],
 )
 def test_what_is_wrong_is_one_line_without_the_value(

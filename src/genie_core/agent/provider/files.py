@@ -46,7 +46,7 @@ class File:
         try:
             return self.data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise AttachmentError(self.name, "is no UTF-8 text") from error
+            raise AttachmentError(self.name, "is not UTF-8 text") from error
 
     @property
     def data_url(self) -> str:

@@ -73,7 +73,7 @@ class ModelRegistry:
             self._keys = dict(keys)
             self._forget()
 
-    def cast(self, own: ModelChoice, runtime: Runtime | None = None) -> ModelBinding:
+    def binding(self, own: ModelChoice, runtime: Runtime | None = None) -> ModelBinding:
         """Say what whoever has `own` model and runtime, or none, is run with now."""
         choice = own if own.name else self._main
         if not choice.name:

@@ -1,7 +1,7 @@
 """Reading the `mcpServers` file that many programs share.
 
-Programs write more into it than the servers; what they keep beside them is none of our business.
-Inside a server, every key counts: one that is not understood is an error.
+Other top-level content belongs to other programs and is ignored. Inside a server, an unknown key is
+an error.
 """
 
 import json
@@ -26,7 +26,7 @@ _KNOWN: Final = ("type", *_STDIO, *_HTTP, "disabled")
 _OTHERS: Final = frozenset(
     {"alwaysAllow", "autoApprove", "description", "dev", "gallery", "timeout", "trust", "version"}
 )
-"""Keys of other programs that change nothing here. What is asked first is for our rules to say."""
+"""Keys of other programs that have no effect here; approval is up to our rules."""
 
 _TYPES: Final = {
     "stdio": "command",
@@ -38,10 +38,10 @@ _TYPES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ServerSpec:
-    """A tool server: a program to start, or the address of one that runs.
+    """A tool server: a program to start, or the address of a running one.
 
-    `args`, `env`, `url` and `headers` may name secrets as `${NAME}`, and are left out where a
-    server is printed, as they may also hold them. `line` is where it begins in the file, from 1.
+    `args`, `env`, `url` and `headers` may contain `${NAME}` placeholders and secrets, so `repr`
+    omits them. `line` is its first line in the file, from 1.
     """
 
     name: str
@@ -55,9 +55,9 @@ class ServerSpec:
 
 
 def load_servers(file: Path | None) -> dict[str, ServerSpec]:
-    """Read the servers by name, without those that are disabled; none if there is no file.
+    """Read the enabled servers by name; none if there is no file.
 
-    Raises `ServersFileError` if it can't be read or understood.
+    Raises `ServersFileError` if the file can't be read or understood.
     """
     if file is None or not file.exists():
         return {}
@@ -80,7 +80,7 @@ def _text(file: Path) -> str:
             raise ServersFileError(file, "", f"it is larger than {_LARGEST // 1000} KB")
         return file.read_text("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ServersFileError(file, "", "it is no UTF-8 text") from error
+        raise ServersFileError(file, "", "it is not UTF-8 text") from error
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise ServersFileError(file, "", f"it can't be read: {why}") from error
@@ -92,27 +92,27 @@ def _parsed(file: Path, text: str) -> object:
         if len(made) < len(pairs):
             keys = [key for key, _ in pairs]
             double = next(key for key in keys if keys.count(key) > 1)
-            raise ServersFileError(file, "", f"{double!r} is there twice")
+            raise ServersFileError(file, "", f"{double!r} occurs twice")
         return made
 
     try:
         return json.loads(text, object_pairs_hook=without_doubles)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        raise ServersFileError(file, place, f"no JSON: {error.msg}") from error
+        raise ServersFileError(file, place, f"invalid JSON: {error.msg}") from error
     except RecursionError as error:
         raise ServersFileError(file, "", "it is nested too deeply") from error
 
 
 def _lines_of(text: str) -> dict[str, int]:
-    """Find the line on which each server begins, in a text that is understood."""
+    """Return the first line of each server in a valid text."""
     top = dict(_members(text, 0))
     table = next(top[key] for key in _TABLES if key in top)
     return {name: text.count("\n", 0, start) + 1 for name, start in _members(text, table)}
 
 
 def _members(text: str, start: int) -> Iterator[tuple[str, int]]:
-    """Yield the keys of an object of a JSON text, and where their values begin."""
+    """Yield the keys of a JSON object and the positions of their values."""
     decoder, place = json.JSONDecoder(), text.index("{", start) + 1
     while text[place := _beyond(_BLANK, text, place)] != "}":
         name, end = decoder.raw_decode(text, place)
@@ -133,20 +133,20 @@ def _table(file: Path, value: object) -> dict[str, Any]:
     key = next((each for each in _TABLES if each in value), None)
     if key is None:
         near = get_close_matches("mcpServers", value, n=1, cutoff=0.6)
-        found = f", but {near[0]!r}" if near else ""
-        raise ServersFileError(file, "", f"there is no 'mcpServers'{found}")
+        found = f"; rename {near[0]!r}" if near else ""
+        raise ServersFileError(file, "", f"'mcpServers' is missing{found}")
     if not isinstance(table := value[key], dict):
-        raise ServersFileError(file, key, "it must be an object, with servers by name")
+        raise ServersFileError(file, key, "it must be an object with servers by name")
     return table
 
 
 def _check_prefixes(file: Path, names: Sequence[str]) -> None:
-    """See to it that no two servers can have a tool of the same name, as in a_b + c and a + b_c."""
+    """Check that no two servers can have a tool of the same name, as in a_b + c and a + b_c."""
     for name in names:
         if longer := next((each for each in names if each.startswith(f"{name}_")), None):
-            problem = f"{longer!r} begins like it, so that tools of both could have the same name"
+            problem = f"{longer!r} begins with this name, so tools of both could have the same name"
             better = longer.replace("_", "-")
-            raise ServersFileError(file, f"server {name!r}", f"{problem}; call that one {better!r}")
+            raise ServersFileError(file, f"server {name!r}", f"{problem}; rename it to {better!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +158,7 @@ class _Reader:
 
     def check_name(self) -> None:
         if not _NAME.fullmatch(self.name) or len(self.name) > LONGEST_NAME:
-            self._fail(
-                "", f"a name has letters, digits, - and _ only, and at most {LONGEST_NAME} of them"
-            )
+            self._fail("", f"a name has at most {LONGEST_NAME} letters, digits, - and _")
 
     def read(self, entry: object) -> ServerSpec | None:
         if not isinstance(entry, dict):
@@ -172,9 +170,7 @@ class _Reader:
         wanted = self._kind(entry)
         other = _HTTP if wanted == "command" else _STDIO
         if stray := next((key for key in other if key in entry), None):
-            self._fail(
-                stray, f"it goes with {'a url' if wanted == 'command' else 'a command'} only"
-            )
+            self._fail(stray, f"only valid with {'a url' if wanted == 'command' else 'a command'}")
         if wanted not in entry or not (value := self._word(entry, wanted).strip()):
             self._fail(wanted, "it is missing")
         if wanted == "url":
@@ -193,25 +189,25 @@ class _Reader:
         if key in _KNOWN or key in _OTHERS:
             return
         near = get_close_matches(key, _KNOWN, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(_KNOWN)}"
-        self._fail(key, f"there is no such key; {hint}")
+        hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(_KNOWN)}"
+        self._fail(key, f"unknown key; {hint}")
 
     def _kind(self, entry: dict[str, Any]) -> str:
         if "type" not in entry:
             return "url" if "url" in entry and "command" not in entry else "command"
         kind = self._word(entry, "type")
         if kind not in _TYPES:
-            self._fail("type", f"{kind!r} is none of stdio, http and streamable-http")
+            self._fail("type", f"{kind!r} is not stdio, http or streamable-http")
         return _TYPES[kind]
 
     def _folder(self, entry: dict[str, Any]) -> str:
-        """Make a folder of what is given, which is relative to the file."""
+        """Resolve a folder relative to the file."""
         if not (given := self._word(entry, "cwd") if "cwd" in entry else ""):
             return ""
         try:
             return str(self.file.parent.absolute() / Path(given).expanduser())
-        except RuntimeError:  # a person's home that there is not
-            self._fail("cwd", f"there is no home folder for {given!r}")
+        except RuntimeError:  # unknown user
+            self._fail("cwd", f"{given!r} names no home folder")
 
     def _word(self, entry: dict[str, Any], key: str) -> str:
         value = entry[key]
@@ -231,7 +227,7 @@ class _Reader:
             self._fail(key, "it must be an object with texts")
         for name, each in value.items():
             if not _is_text(each) or not name or "\0" in name or "=" in name:
-                self._fail(f"{key}.{name}", "name and value must be text, numbers in quotes")
+                self._fail(f"{key}.{name}", "name and value must be text; put numbers in quotes")
         return value
 
     def _flag(self, entry: dict[str, Any], key: str) -> bool:

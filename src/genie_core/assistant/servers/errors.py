@@ -1,11 +1,10 @@
-"""What can be wrong with tool servers.
+"""Errors of tool servers.
 
-AssistantError
-├── ServersFileError   the file of tool servers can't be used, or an entry of it
-├── MissingValue       a server needs a value that is neither a secret nor in the environment
-└── ServerError        a server can't be started as it is described
+AssistantError ├── ServersFileError the file of tool servers, or an entry in it, can't be used ├──
+MissingValue a placeholder's value is neither a secret nor in the environment └── ServerError a
+server can't be started
 
-`str()` of each is one line; none of them holds the value of a setting.
+`str()` of each is one line without the values of settings.
 """
 
 from pathlib import Path
@@ -14,7 +13,7 @@ from genie_core.assistant.errors import AssistantError
 
 
 class ServersFileError(AssistantError):
-    """The file can't be used; `place` is a server and key, or a line and column, or empty."""
+    """The file can't be used; `place` is a server and key, a line and column, or empty."""
 
     def __init__(self, file: Path, place: str, problem: str) -> None:
         super().__init__(file, place, problem)
@@ -38,8 +37,8 @@ class MissingValue(AssistantError):
 
     def __str__(self) -> str:
         return (
-            f"{self.key} of the tool server {self.server!r} needs {self.name}: set it with "
-            f"'genie-tui secrets set {self.name}' or in the environment"
+            f"{self.key} of the tool server {self.server!r} needs {self.name}: store it with "
+            f"'genie-tui secrets set {self.name}' or set it in the environment"
         )
 
 

@@ -1,30 +1,33 @@
-"""What a server needs to be started, looked up only then."""
+"""Preparing a server to start: filling in placeholders and checking its program.
+
+Placeholders refer to secrets and the environment: `${NAME}`, `${NAME:-default}` and `${env:NAME}`.
+"""
 
 import os
+import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from genie_core.assistant.errors import AssistantError
 from genie_core.assistant.servers.config_file import ServerSpec
-from genie_core.assistant.servers.errors import ServerError
-from genie_core.assistant.servers.placeholders import filled_in, missing_values, private_values
+from genie_core.assistant.servers.errors import MissingValue, ServerError
 from genie_core.privacy.redaction import know
 
 CALL_TIMEOUT: Final = 300.0
-"""Seconds that one call of a server's tool may take."""
+"""Seconds that one tool call may take."""
 
 
 def ready_to_start(spec: ServerSpec, keys: Mapping[str, str]) -> ServerSpec:
-    """Fill in what the file leaves open, from `keys` and else the environment.
+    """Fill in placeholders from `keys`, then from the environment.
 
-    What is a key from now on is hidden wherever this process writes.
+    Redacts secret values in this process from now on.
 
     Raises:
-        MissingValue: something is nowhere to be found.
-        ServerError: the folder is not there, or the address is none.
+        MissingValue: a value is neither in `keys` nor in the environment.
+        ServerError: the folder does not exist, or the address is invalid.
 
     """
 
@@ -36,16 +39,16 @@ def ready_to_start(spec: ServerSpec, keys: Mapping[str, str]) -> ServerSpec:
     if filled.url and not filled.url.startswith(("http://", "https://")):
         raise ServerError(spec.name, "has a url that does not begin with http:// or https://")
     if filled.cwd and not Path(filled.cwd).is_dir():
-        raise ServerError(spec.name, f"has a cwd that is no folder: {filled.cwd}")
+        raise ServerError(spec.name, f"has a cwd that is not a folder: {filled.cwd}")
     return replace(filled, command=os.path.expanduser(filled.command))  # noqa: PTH111 - "~" alone, the rest stays as it is
 
 
 def lacks(
     spec: ServerSpec, keys: Mapping[str, str], env: Mapping[str, str]
 ) -> Iterator[AssistantError]:
-    """Yield what would keep the server from being started here. Nothing is started or sent.
+    """Yield errors that would keep the server from starting. Starts and sends nothing.
 
-    `keys` has a value, whichever, for each name that is known; `env` is the environment.
+    `keys` has some value for each known name; `env` is the environment.
     """
     missing = list(missing_values(spec, keys.get))
     yield from missing
@@ -54,16 +57,84 @@ def lacks(
     filled = filled_in(spec, keys.get)
     folder = Path(spec.cwd or ".")
     if not folder.is_dir():
-        yield ServerError(spec.name, f"has a cwd that is no folder: {spec.cwd}")
+        yield ServerError(spec.name, f"has a cwd that is not a folder: {spec.cwd}")
         return
     command = os.path.expanduser(spec.command)  # noqa: PTH111 - as it is started
     where = filled.env.get("PATH", env.get("PATH"))
     if os.sep in command:
         program = folder / command
         if not program.is_file():
-            yield ServerError(spec.name, f"can't be started: there is no program {command!r}")
+            yield ServerError(
+                spec.name, f"can't be started: the program {command!r} does not exist"
+            )
         elif not os.access(program, os.X_OK):
             yield ServerError(spec.name, f"can't be started: {command!r} is not executable")
     elif shutil.which(command, path=where) is None:
-        problem = f"can't be started: there is no program {command!r} on PATH; install it"
+        problem = f"can't be started: the program {command!r} is not on PATH; install it"
         yield ServerError(spec.name, problem)
+
+
+_PLACEHOLDER: Final = re.compile(r"\$\{(?:env:)?(?P<name>[^}]*?)(?::-(?P<default>[^}]*))?\}")
+
+
+_PRIVATE: Final = re.compile(r"(?i)key|token|secret|passw|pwd|auth|credential|cookie|session")
+
+Find: TypeAlias = Callable[[str], str | None]
+"""Returns the value of a name, or None."""
+
+
+def filled_in(spec: ServerSpec, find: Find) -> ServerSpec:
+    """Replace placeholders by values. Raises `MissingValue` for one without value and default."""
+
+    def fill(key: str, text: str) -> str:
+        def value(match: re.Match[str]) -> str:
+            name = match["name"]
+            if found := find(name):
+                return found
+            if match["default"] is None:
+                raise MissingValue(spec.name, key, name)
+            return match["default"]
+
+        return _PLACEHOLDER.sub(value, text)
+
+    def fill_all(key: str, texts: Mapping[str, str]) -> dict[str, str]:
+        return {name: fill(f"{key}.{name}", text) for name, text in texts.items()}
+
+    return replace(
+        spec,
+        args=tuple(fill("args", each) for each in spec.args),
+        env=fill_all("env", spec.env),
+        url=fill("url", spec.url),
+        headers=fill_all("headers", spec.headers),
+    )
+
+
+def missing_values(spec: ServerSpec, find: Find) -> Iterator[MissingValue]:
+    """Yield an error for each placeholder without value and default."""
+    texts = [("args", each) for each in spec.args] + [("url", spec.url)]
+    texts += [(f"env.{name}", each) for name, each in spec.env.items()]
+    texts += [(f"headers.{name}", each) for name, each in spec.headers.items()]
+    for key, text in texts:
+        for match in _PLACEHOLDER.finditer(text):
+            if match["default"] is None and not find(match["name"]):
+                yield MissingValue(spec.name, key, match["name"])
+
+
+def private_values(spec: ServerSpec, filled: ServerSpec, find: Find) -> set[str]:
+    """Return the values to redact: those whose names look secret.
+
+    Other values, such as a folder or "production", are ordinary words.
+    """
+    written = {**filled.env, **filled.headers}
+    values = {
+        value.split()[-1]
+        for name, value in written.items()
+        if _looks_secret(name) and value.strip()
+    }
+    texts = (*spec.args, *spec.env.values(), spec.url, *spec.headers.values())
+    names = {match["name"] for text in texts for match in _PLACEHOLDER.finditer(text)}
+    return values | {value for name in names if _looks_secret(name) and (value := find(name))}
+
+
+def _looks_secret(name: str) -> bool:
+    return _PRIVATE.search(name) is not None

@@ -20,24 +20,25 @@ from mcp.types import (
 )
 
 from genie_core.agent.provider.openai.servers import WatchedServer
-from genie_core.assistant.servers import launch as starting
+from genie_core.assistant.servers import launch
 from genie_core.assistant.servers.config_file import ServerSpec
-from genie_core.assistant.servers.limits import (
+from genie_core.assistant.servers.offered_tools import (
     LARGEST_FILE,
     LONGEST_DESCRIPTION,
     LONGEST_TEXT,
+    RESERVED,
     cut,
     offered,
+    public_names,
     too_large,
 )
-from genie_core.assistant.servers.naming import RESERVED, public_names
 from genie_core.assistant.servers.registry import ServerConnection
 from genie_core.assistant.servers.stderr import ErrorLog
 from genie_core.runtime.progress import doing
 
 
 class ConfiguredServer(WatchedServer):
-    """Fills the server's placeholders in when it starts, and has its tools under their names here."""
+    """Fills in placeholders at the start and gives tools their public names."""
 
     def __init__(
         self, spec: ServerSpec, keys: Mapping[str, str], connection: ServerConnection
@@ -54,16 +55,13 @@ class ConfiguredServer(WatchedServer):
 
     @property
     def name(self) -> str:
-        """The server's name in the file."""
         return self._spec.name
 
     async def connect(self) -> None:
-        """Start the server, or connect to it."""
-        self._server = self._made(starting.ready_to_start(self._spec, self._keys))
+        self._server = self._made(launch.ready_to_start(self._spec, self._keys))
         await self._server.connect()  # type: ignore[no-untyped-call]  # the SDK gives no types
 
     async def cleanup(self) -> None:
-        """End the server, or the connection."""
         server, self._server = self._server, None
         if server is not None:
             await server.cleanup()  # type: ignore[no-untyped-call]  # the SDK gives no types
@@ -73,8 +71,7 @@ class ConfiguredServer(WatchedServer):
         run_context: RunContextWrapper[Any] | None = None,
         agent: AgentBase | None = None,
     ) -> list[Tool]:
-        """Return the tools by their names here."""
-        tools = {each.name: each for each in await self._there.list_tools(run_context, agent)}
+        tools = {each.name: each for each in await self._running.list_tools(run_context, agent)}
         fit = offered(self.name, {name: each.input_schema for name, each in tools.items()})
         names = public_names(self.name, fit, RESERVED)
         self._names |= names
@@ -83,26 +80,23 @@ class ConfiguredServer(WatchedServer):
     async def call_tool(
         self, tool_name: str, arguments: dict[str, Any] | None, meta: dict[str, Any] | None = None
     ) -> CallToolResult:
-        """Call the tool by the server's name of it."""
-        result = await self._there.call_tool(self._names[tool_name], arguments, meta)
+        result = await self._running.call_tool(self._names[tool_name], arguments, meta)
         if result.is_error:
             texts = [each.text for each in result.content if isinstance(each, TextContent)]
-            doing("note", f"{tool_name}: {' '.join(texts) or 'it failed'}")
+            doing("note", f"{tool_name}: {' '.join(texts) or 'failed'}")
         return result.model_copy(update={"content": _bounded(result.content)})
 
     async def list_prompts(self) -> ListPromptsResult:
-        """Ask the server."""
-        return await self._there.list_prompts()
+        return await self._running.list_prompts()
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None
     ) -> GetPromptResult:
-        """Ask the server."""
-        return await self._there.get_prompt(name, arguments)
+        return await self._running.get_prompt(name, arguments)
 
     @property
-    def _there(self) -> MCPServer:
-        if self._server is None:  # a call that is still under way while the server is closed
+    def _running(self) -> MCPServer:
+        if self._server is None:  # a call in progress while the server closes
             raise MCPError(CONNECTION_CLOSED, "Connection closed")
         return self._server
 
@@ -111,7 +105,7 @@ class ConfiguredServer(WatchedServer):
             return MCPServerStreamableHttp(
                 {"url": spec.url, "headers": dict(spec.headers)},
                 name=spec.name,
-                client_session_timeout_seconds=starting.CALL_TIMEOUT,
+                client_session_timeout_seconds=launch.CALL_TIMEOUT,
             )
         return _QuietServer(spec, self._errors)
 
@@ -123,13 +117,12 @@ class _QuietServer(MCPServerStdio):
         super().__init__(
             {"command": spec.command, "args": list(spec.args), "env": dict(spec.env)},
             name=spec.name,
-            client_session_timeout_seconds=starting.CALL_TIMEOUT,
+            client_session_timeout_seconds=launch.CALL_TIMEOUT,
         )
         self.params.cwd = spec.cwd or None
         self._errors = errors
 
     def create_streams(self) -> AbstractAsyncContextManager[Any]:
-        """Start the program."""
         return self._streams()
 
     @asynccontextmanager
@@ -162,13 +155,12 @@ def _bounded(content: Sequence[ContentBlock]) -> list[ContentBlock]:
 
 
 def _cut(part: ContentBlock) -> ContentBlock:
-    """Cut a part of a result."""
     match part:
         case TextContent():
             return part.model_copy(update={"text": cut(part.text)})
-        case ImageContent() if len(part.data) <= LARGEST_FILE * 4 // 3:  # it is in base64
+        case ImageContent() if len(part.data) <= LARGEST_FILE * 4 // 3:  # base64
             return part
         case ImageContent():
             return TextContent(type="text", text=too_large(len(part.data) * 3 // 4))
-        case _:  # the SDK passes it on as a text in JSON
+        case _:  # the SDK passes it on as JSON text
             return TextContent(type="text", text=cut(part.model_dump_json()))

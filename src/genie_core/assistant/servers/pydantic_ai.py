@@ -15,17 +15,18 @@ from pydantic_core import to_json
 
 from genie_core.agent.provider.pydantic_ai.servers import ToleratedServer
 from genie_core.agent.provider.server_outages import START_TIMEOUT
-from genie_core.assistant.servers import launch as starting
+from genie_core.assistant.servers import launch
 from genie_core.assistant.servers.config_file import ServerSpec
-from genie_core.assistant.servers.limits import (
+from genie_core.assistant.servers.offered_tools import (
     LARGEST_FILE,
     LONGEST_DESCRIPTION,
     LONGEST_TEXT,
+    RESERVED,
     cut,
     offered,
+    public_names,
     too_large,
 )
-from genie_core.assistant.servers.naming import RESERVED, public_names
 from genie_core.assistant.servers.registry import ServerConnection
 from genie_core.assistant.servers.stderr import ErrorLog
 
@@ -35,8 +36,8 @@ _UNKNOWN_YET = "http://unknown.invalid/"
 def server_toolset(
     spec: ServerSpec, keys: Mapping[str, str], connection: ServerConnection
 ) -> AbstractToolset[Any]:
-    """Make the toolset of one server."""
-    _log_to_the_log()
+    """Return the toolset of one server for one agent. `keys` are secrets for its placeholders."""
+    _silence_fastmcp()
     transport: _QuietTransport | StreamableHttpTransport
     if spec.url:
         transport = StreamableHttpTransport(_UNKNOWN_YET)
@@ -48,7 +49,7 @@ def server_toolset(
         id=spec.name,
         tool_error_behavior="failed",
         init_timeout=START_TIMEOUT,
-        read_timeout=starting.CALL_TIMEOUT,
+        read_timeout=launch.CALL_TIMEOUT,
     )
     return ToleratedServer(_ConfiguredServer(inner, spec, keys, transport), watch=connection)
 
@@ -62,50 +63,46 @@ class _QuietTransport(StdioTransport):
 
     @property
     def log_file(self) -> TextIO:
-        """The file for standard error, which is asked for at each start."""
+        """The file for standard error, read at each start."""
         return self._errors.open()
 
     @log_file.setter
     def log_file(self, _value: object) -> None:
-        """Keep to the log, whatever the library's default is."""
+        """Ignore the library's default."""
 
     async def disconnect(self) -> None:
-        """End the program."""
         try:
             await super().disconnect()  # type: ignore[no-untyped-call]  # fastmcp gives no types
         finally:
             self._errors.close()
 
     def last_line(self) -> str:
-        """What the program said last on standard error."""
         return self._errors.last_line
 
 
 @dataclass
 class _ConfiguredServer(WrapperToolset[Any]):
-    """Fills the server's placeholders in when it starts, and has its tools under their names here.
+    """Fills in placeholders at the start and gives tools their public names.
 
-    Errors that a model could put right by itself are results like any other: a model that goes on
-    making them must not end the run.
+    Returns errors that a model could correct as ordinary results: a model that keeps making them
+    must not end the run.
     """
 
     spec: ServerSpec
     keys: Mapping[str, str] = field(repr=False)
     transport: _QuietTransport | StreamableHttpTransport = field(repr=False)
     names: dict[str, str] = field(default_factory=dict)
-    noted_for: str | None = None  # the run in which it was told what is left out
+    reported_run: str | None = None  # the run in which omitted tools were reported
 
     async def __aenter__(self) -> Self:
-        """Start the server, or connect to it."""
-        self._prepare(starting.ready_to_start(self.spec, self.keys))
+        self._prepare(launch.ready_to_start(self.spec, self.keys))
         return await super().__aenter__()
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
-        """Return the tools by their names here."""
         tools = await super().get_tools(ctx)
         schemas = {name: tool.tool_def.parameters_json_schema for name, tool in tools.items()}
-        quietly = self.noted_for == ctx.run_id
-        self.noted_for = ctx.run_id
+        quietly = self.reported_run == ctx.run_id
+        self.reported_run = ctx.run_id
         fit = offered(self.spec.name, schemas, quietly=quietly)
         names = public_names(self.spec.name, fit, RESERVED)
         self.names |= names
@@ -114,7 +111,6 @@ class _ConfiguredServer(WrapperToolset[Any]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
-        """Call the tool by the server's name of it."""
         its_name = self.names[name]
         its_tool = replace(tool, tool_def=replace(tool.tool_def, name=its_name))
         try:
@@ -141,7 +137,7 @@ class _ConfiguredServer(WrapperToolset[Any]):
 
 
 def _bounded(result: Any) -> Any:
-    """Cut a result. What is structured and too long becomes a text."""
+    """Cut a result. A structured result that is too long becomes text."""
     match result:
         case str():
             return cut(result)
@@ -155,8 +151,8 @@ def _bounded(result: Any) -> Any:
             return result if len(text) <= LONGEST_TEXT else cut(text.decode())
 
 
-def _log_to_the_log() -> None:
-    """Take away the handler with which fastmcp writes to the terminal, of its own accord."""
+def _silence_fastmcp() -> None:
+    """Remove fastmcp's handler, which writes to the terminal."""
     logger = logging.getLogger("fastmcp")
     for handler in list(logger.handlers):
         logger.removeHandler(handler)

@@ -1,4 +1,4 @@
-"""How the tool servers of one assistant are, for whoever looks."""
+"""The state and the tools of an assistant's tool servers."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,16 +11,16 @@ from genie_core.room.engine.controls import ServerInfo, ServerState, ToolInfo
 
 FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
-"""Seconds before a server that failed is tried again: it doubles each time, up to the longest."""
+"""Limits of the pause in seconds before a failed server is tried again; it doubles each time."""
 
 _LONGEST_DESCRIPTION: Final = 1000
 
 
 class ServerRegistry:
-    """Keeps the state and the tools of each server, as the connections report them.
+    """Collects the state and tools of each server from its connections.
 
-    Each agent has connections of its own. What they have in common is how long a server that failed
-    is left alone: another agent need not find out for itself that it does not start.
+    Each agent has its own connections. They share the pause after a failure, so that another agent
+    does not try a server that just failed.
     """
 
     def __init__(
@@ -35,16 +35,15 @@ class ServerRegistry:
 
     @property
     def tools(self) -> Sequence[ToolInfo]:
-        """The tools of the servers that have started."""
+        """The tools of servers that have started."""
         return tuple(tool for server in self._servers.values() for tool in server.usable)
 
     def connection(self, server: str) -> "ServerConnection":
-        """Make room for the reports of one connection to a server."""
         return ServerConnection(self._servers[server])
 
 
 class _Server:
-    """One server, with all connections to it. The newest failure stands until something works."""
+    """One server and its connections. The last failure remains until a connection works."""
 
     def __init__(self, name: str, clock: Callable[[], float]) -> None:
         self.name = name
@@ -62,7 +61,7 @@ class _Server:
             self.name,
             self._state,
             len(self.usable),
-            f"{self._problem}; it said: {self._hint}" if self._hint else self._problem,
+            f"{self._problem}; its last output: {self._hint}" if self._hint else self._problem,
             self.retry_in if self._problem else None,
         )
 
@@ -108,10 +107,10 @@ class _Server:
 
 
 class ServerConnection:
-    """Takes the reports of one connection, as a `Watch`.
+    """Records the reports of one connection; implements `Watch`.
 
-    `hint` may add why it did not start. It is shown to the engine's owner only: who knows what a
-    program says.
+    `hint` returns a possible reason for a failed start. Only the engine's owner sees it, because a
+    program's output may contain anything.
     """
 
     def __init__(self, server: _Server) -> None:
@@ -120,16 +119,16 @@ class ServerConnection:
         self.hint: Callable[[], str] = str
 
     def paused(self) -> Paused | None:
-        """Leave a server alone that failed just now; one that works here is not meant."""
+        """Return the pause of a server that just failed, unless this connection works."""
         return None if self._works else self._server.paused
 
     def starting(self) -> None:
-        """Show it as starting, unless it was there in the run before."""
+        """Show the server as starting, unless this connection worked before."""
         if not self._works:
             self._server.states[self] = "starting"
 
     def ready(self, tools: Mapping[str, str] | None = None) -> None:
-        """Show it as ready, and forget what was wrong before."""
+        """Show the server as ready and forget earlier failures."""
         self._works = True
         self._server.states[self] = "ready"
         self._server.works()
@@ -137,7 +136,7 @@ class ServerConnection:
             self._server.offer(tools)
 
     def down(self, reason: str) -> None:
-        """Show why, and have the server left alone for a while. Counts once until it works again."""
+        """Record a failure and pause the server. Counts once until the connection works again."""
         before = self._server.states.pop(self, None)
         if before is None:
             return
@@ -145,6 +144,6 @@ class ServerConnection:
         self._server.failed(reason, self.hint() if before == "starting" else "")
 
     def closed(self) -> None:
-        """Show it as idle, unless it is down."""
+        """Show the server as idle, unless it is down."""
         self._works = False
         self._server.states.pop(self, None)

@@ -1,4 +1,4 @@
-"""What tool servers write beside the protocol: to the log, and never onto the screen."""
+"""Logging the standard error of tool servers, away from the screen."""
 
 import asyncio
 import logging
@@ -12,7 +12,7 @@ from genie_core.privacy.redaction import hide_secrets
 log = logging.getLogger(__name__)
 
 MOST_LINES: Final = 200
-"""Lines of one process that are logged."""
+"""Lines logged per process."""
 
 LONGEST_LINE: Final = 400
 _CHUNK: Final = 65_536
@@ -21,8 +21,8 @@ _CHUNK: Final = 65_536
 class ErrorLog:
     """A file for a child process to write to, read as it fills.
 
-    However much is written, it is read, so that the child never waits; what is kept of it is
-    bounded. Used on one event loop.
+    Reads everything, so that the child never blocks, but keeps a bounded part. Used on one event
+    loop.
     """
 
     def __init__(self, server: str) -> None:
@@ -36,13 +36,12 @@ class ErrorLog:
 
     @property
     def last_line(self) -> str:
-        """The last thing that was said."""
         if self._reader >= 0:
             self._read()
         return self._last
 
     def open(self) -> TextIO:
-        """Return the file to write to, which stays open until `close`."""
+        """Return the file to write to; it stays open until `close`."""
         if self._writer is None:
             self._reader, writer = os.pipe()
             os.set_blocking(self._reader, False)
@@ -53,7 +52,7 @@ class ErrorLog:
         return self._writer
 
     def close(self) -> None:
-        """Read what is left, and close both ends. What a child writes from now on is lost."""
+        """Read the rest and close both ends. Later output of the child is lost."""
         if self._writer is None or self._loop is None:
             return
         self._read()
@@ -83,4 +82,4 @@ class ErrorLog:
         if self._lines <= MOST_LINES:
             log.info("tool server %r: %s", self._server, self._last)
         elif self._lines == MOST_LINES + 1:
-            log.info("tool server %r: it goes on, which is not logged", self._server)
+            log.info("tool server %r: further output is not logged", self._server)

@@ -18,16 +18,16 @@ def lineup(**settings: object) -> ModelRegistry:
 
 def test_who_has_nothing_of_their_own_has_what_the_assistant_has() -> None:
     rack = lineup(model="openai:big", runtime="openai-agents")
-    assert rack.cast(ModelChoice()) == ModelBinding("openai-agents", ModelChoice("openai:big"))
+    assert rack.binding(ModelChoice()) == ModelBinding("openai-agents", ModelChoice("openai:big"))
     own = ModelChoice("openai:small")
-    assert rack.cast(own, "pydantic-ai") == ModelBinding("pydantic-ai", own)
+    assert rack.binding(own, "pydantic-ai") == ModelBinding("pydantic-ai", own)
 
 
 def test_without_a_model_the_offline_helper_runs_on_its_own_library() -> None:
     rack = lineup(runtime="openai-agents")
-    cast = rack.cast(ModelChoice(), "openai-agents")
-    assert cast == ModelBinding("pydantic-ai", ModelChoice())
-    assert cast.label == "offline helper"
+    binding = rack.binding(ModelChoice(), "openai-agents")
+    assert binding == ModelBinding("pydantic-ai", ModelChoice())
+    assert binding.label == "offline helper"
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_what_cant_be_used_is_refused_and_changes_nothing() -> None:
 def test_every_change_is_another_version() -> None:
     rack = lineup(model="openai:big")
     rack.put(ModelChoice())
-    assert (rack.version, rack.cast(ModelChoice()).label) == (2, "offline helper")
+    assert (rack.version, rack.binding(ModelChoice()).label) == (2, "offline helper")
     rack.use_keys(KEYS)
     assert rack.version == 2
     rack.use_keys({"OPENAI_API_KEY": "sk-other"})

@@ -81,17 +81,19 @@ def test_what_may_be_a_key_is_not_printed() -> None:
 
 
 def test_what_is_no_json_is_told_by_line_and_column(tmp_path: Path) -> None:
-    assert problem(tmp_path, '{\n  "mcpServers": {,}\n}').startswith("line 2, column 18: no JSON")
+    assert problem(tmp_path, '{\n  "mcpServers": {,}\n}').startswith(
+        "line 2, column 18: invalid JSON"
+    )
 
 
 @pytest.mark.parametrize(
     ("value", "said"),
     [
         ([], "must be an object"),
-        ({"mcpservers": {}}, "there is no 'mcpServers', but 'mcpservers'"),
-        ({}, "there is no 'mcpServers'"),
+        ({"mcpservers": {}}, "'mcpServers' is missing; rename 'mcpservers'"),
+        ({}, "'mcpServers' is missing"),
         ({"mcpServers": []}, "mcpServers: it must be an object"),
-        ('{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}', "'a' is there twice"),
+        ('{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}', "'a' occurs twice"),
         ("[" * 100_000, "too deeply"),
         (" " * 1_000_001, "larger than 1000 KB"),
     ],
@@ -104,7 +106,7 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     with pytest.raises(ServersFileError, match="can't be read: Is a directory"):
         load_servers(tmp_path)
     (tmp_path / "mcp.json").write_bytes(b"\xff\xfe\xff")
-    with pytest.raises(ServersFileError, match="no UTF-8 text"):
+    with pytest.raises(ServersFileError, match="not UTF-8 text"):
         load_servers(tmp_path / "mcp.json")
 
 
@@ -112,14 +114,14 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     ("entry", "said"),
     [
         ("npx", "server 'git': it must be an object"),
-        ({"comand": "x"}, "server 'git', 'comand': there is no such key; did you mean 'command'?"),
-        ({"command": "x", "zzz": 1}, "'zzz': there is no such key; known are type, command, args"),
+        ({"comand": "x"}, "server 'git', 'comand': unknown key; did you mean 'command'?"),
+        ({"command": "x", "zzz": 1}, "'zzz': unknown key; known keys: type, command, args"),
         ({}, "'command': it is missing"),
         ({"command": " "}, "'command': it is missing"),
         ({"type": "http"}, "'url': it is missing"),
-        ({"type": "sse", "url": "http://h"}, "'type': 'sse' is none of stdio, http and"),
-        ({"command": "x", "url": "http://h"}, "'url': it goes with a url only"),
-        ({"url": "http://h", "env": {}}, "'env': it goes with a command only"),
+        ({"type": "sse", "url": "http://h"}, "'type': 'sse' is not stdio, http or"),
+        ({"command": "x", "url": "http://h"}, "'url': only valid with a url"),
+        ({"url": "http://h", "env": {}}, "'env': only valid with a command"),
         ({"url": "ftp://h"}, "'url': it must begin with http"),
         ({"command": 7}, "'command': it must be text"),
         ({"command": "x\0"}, "'command': it must be text"),
@@ -129,7 +131,7 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
         ({"command": "x", "env": {"A=B": "c"}}, "'env.A=B': name and value must be text"),
         ({"command": "x", "env": []}, "'env': it must be an object"),
         ({"command": "x", "disabled": "no"}, "'disabled': it must be true or false"),
-        ({"command": "x", "cwd": "~nobody-here/x"}, "'cwd': there is no home folder"),
+        ({"command": "x", "cwd": "~nobody-here/x"}, "names no home folder"),
     ],
 )
 def test_what_is_wrong_with_a_server_is_told_by_server_and_key(
@@ -146,8 +148,8 @@ def test_names_must_be_fit_for_the_names_of_tools(tmp_path: Path, name: str) -> 
 def test_no_two_servers_may_lead_to_the_same_names(tmp_path: Path) -> None:
     entry = {"command": "x"}
     said = problem(tmp_path, {"mcpServers": {"a_b": entry, "a": entry, "a-b": entry, "ab": entry}})
-    assert said.startswith("server 'a': 'a_b' begins like it")
-    assert said.endswith("call that one 'a-b'")
+    assert said.startswith("server 'a': 'a_b' begins with this name")
+    assert said.endswith("rename it to 'a-b'")
 
 
 def test_the_line_of_each_server_is_known(tmp_path: Path) -> None:

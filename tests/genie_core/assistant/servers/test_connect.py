@@ -25,8 +25,9 @@ from genie_core.agent import Agent, AgentInput, Verdict
 from genie_core.agent.provider.pydantic_ai import DefaultAgent
 from genie_core.assistant.servers import launch as starting
 from genie_core.assistant.servers.config_file import ServerSpec
-from genie_core.assistant.servers.connect import server_for, toolset_for
-from genie_core.assistant.servers.limits import LONGEST_TEXT, MOST_TOOLS
+from genie_core.assistant.servers.offered_tools import LONGEST_TEXT, MOST_TOOLS
+from genie_core.assistant.servers.openai import ConfiguredServer
+from genie_core.assistant.servers.pydantic_ai import server_toolset
 from genie_core.assistant.servers.registry import ServerRegistry
 from genie_core.runtime.progress import Usage, What, reporting_to
 from genie_core.testing.openai import FakeOpenAI, ModelRequest
@@ -134,10 +135,14 @@ async def bench(
     async with asyncio.timeout(240), desk("chat") as there:
         agent: Agent
         if runtime == "pydantic-ai":
-            toolsets = [toolset_for(spec, keys or {}, board) for spec in specs]
+            toolsets = [
+                server_toolset(spec, keys or {}, board.connection(spec.name)) for spec in specs
+            ]
             agent = DefaultAgent("be nice", chat_model(there.server), toolsets=toolsets)
         else:
-            servers = [server_for(spec, keys or {}, board) for spec in specs]
+            servers = [
+                ConfiguredServer(spec, keys or {}, board.connection(spec.name)) for spec in specs
+            ]
             agent = there.agent("be nice", mcp_servers=servers)
         async with agent.mcp():
             yield Bench(agent, there.server, board, clock, Notes())
@@ -185,7 +190,7 @@ async def test_what_goes_wrong_in_a_tool_is_a_result(runtime: str, program: Prog
     async with bench(runtime, program.spec()) as made:
         flood = await made.result(Call("toy_flood", {}))
         assert LONGEST_TEXT < len(flood) < LONGEST_TEXT + 200
-        assert "characters left out" in flood
+        assert "characters omitted" in flood
         # More often than a model may correct itself: the run must not end over it.
         last = await made.ask(*[Call("toy_fail", {})] * 6)
         assert all("it is broken" in each for each in last.tool_results[-6:])
@@ -240,7 +245,7 @@ async def test_one_that_does_not_start_costs_its_tools_only(
         toy, other, without_key, without_file = made.board.servers
         assert (toy.state, toy.retry_in) == ("down", 1.0)
         assert toy.detail == (
-            "it has ended, or closed the connection; it said: "
+            "it has ended, or closed the connection; its last output: "
             "hello from the server no such database"
         )
         assert other.state == "ready"
@@ -339,5 +344,5 @@ async def test_more_tools_than_a_model_takes_are_left_out_with_a_note(
     async with bench(runtime, program.spec()) as made:
         last = await made.ask(Call("toy_t1", {}))
         assert len(last.tools) == len(made.board.tools) == MOST_TOOLS
-        (note,) = [each for each in made.notes.notes if "left out" in each]
+        (note,) = [each for each in made.notes.notes if "not offered" in each]
         assert "2 of its 130 tools" in note

@@ -32,7 +32,7 @@ def test_a_home_folder_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 def test_what_can_lead_nowhere_is_told_before_it_is_tried(tmp_path: Path) -> None:
-    with pytest.raises(ServerError, match=r"'a' has a cwd that is no folder: .*/gone"):
+    with pytest.raises(ServerError, match=r"'a' has a cwd that is not a folder: .*/gone"):
         ready_to_start(ServerSpec("a", "x", cwd=str(tmp_path / "gone")), {})
     with pytest.raises(ServerError, match="'a' has a url that does not begin") as caught:
         ready_to_start(ServerSpec("a", url="${WHERE}"), {"WHERE": "file:///etc"})
@@ -52,14 +52,19 @@ def test_what_keeps_a_server_from_starting_is_found_without_starting_it(tmp_path
         (text,) = said(ServerSpec("git", command, cwd=cwd))
         return text.removeprefix("the tool server 'git' ")
 
-    assert why("server") == "can't be started: there is no program 'server' on PATH; install it"
+    assert why("server") == "can't be started: the program 'server' is not on PATH; install it"
     assert why(str(program)) == f"can't be started: '{program}' is not executable"
-    assert why("bin/gone", str(tmp_path)) == "can't be started: there is no program 'bin/gone'"
-    assert why("x", str(tmp_path / "gone")).startswith("has a cwd that is no folder")
+    assert (
+        why("bin/gone", str(tmp_path)) == "can't be started: the program 'bin/gone' does not exist"
+    )
+    assert why("x", str(tmp_path / "gone")).startswith("has a cwd that is not a folder")
     program.chmod(0o755)
     assert said(ServerSpec("git", "server")) == []
     assert said(ServerSpec("git", "bin/server", cwd=str(tmp_path))) == []
-    assert "no program 'server'" in said(ServerSpec("git", "server", env={"PATH": "${P:-/no}"}))[0]
+    assert (
+        "the program 'server' is not on PATH"
+        in said(ServerSpec("git", "server", env={"PATH": "${P:-/no}"}))[0]
+    )
     assert said(ServerSpec("git", "server", env={"PATH": "${P}"}), {"P": env["PATH"]}) == []
 
 
@@ -70,7 +75,8 @@ def test_every_name_that_has_no_value_is_found() -> None:
         str(each) for each in (*lacks(spec, {"FOUR": "4"}, {}), *lacks(web, {"HOST": "h"}, {}))
     ]
     assert found == [
-        f"{place} needs {name}: set it with 'genie-tui secrets set {name}' or in the environment"
+        f"{place} needs {name}: store it with 'genie-tui secrets set {name}' or set it in the "
+        "environment"
         for place, name in (
             ("args of the tool server 'a'", "ONE"),
             ("env.THREE of the tool server 'a'", "THREE"),

@@ -3,7 +3,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.assistant.servers.naming import LONGEST, RESERVED, public_names
+from genie_core.assistant.servers.offered_tools import LONGEST_NAME, RESERVED, public_names
 
 
 def test_a_tool_is_called_by_its_server_and_itself() -> None:
@@ -34,5 +34,5 @@ def test_what_a_tool_is_called_does_not_depend_on_the_others(
 ) -> None:
     alone = {tool: name for name, tool in public_names("s", some).items()}
     together = {tool: name for name, tool in public_names("s", [*some, *others]).items()}
-    assert all(len(name) <= LONGEST for name in together.values())
+    assert all(len(name) <= LONGEST_NAME for name in together.values())
     assert {tool: together.get(tool) for tool in alone} == alone

@@ -2,7 +2,7 @@ import pytest
 
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.errors import MissingValue
-from genie_core.assistant.servers.placeholders import filled_in, private_values
+from genie_core.assistant.servers.launch import filled_in, private_values
 
 VALUES = {"TOKEN": "s3same-open", "WHO": "ann", "URL": "https://h", "LIKE": "${WHO}"}
 

@@ -100,7 +100,7 @@ def test_down_it_has_no_tools_but_a_reason_and_a_countdown() -> None:
     assert board.servers[0].retry_in == 0.75
     clock.now += 100
     fail(connection)
-    assert board.servers[0].detail == "it ended; it said: no such file"
+    assert board.servers[0].detail == "it ended; its last output: no such file"
     paused = connection.paused()
     assert paused is not None
     assert "no such file" not in str(paused)

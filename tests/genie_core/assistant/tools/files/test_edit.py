@@ -78,11 +78,11 @@ async def test_nothing_else_is_changed(edits: Edits, path: str) -> None:
 
 async def test_sizes_are_limited(edits: Edits) -> None:
     said = await edits.write_file("big.txt", "x" * (MAX_WRITTEN_BYTES + 1))
-    assert f"more than {MAX_WRITTEN_BYTES:,}" in said
+    assert f"the limit is {MAX_WRITTEN_BYTES:,}" in said
     (edits.workspace.root / "big.txt").write_bytes(b"x" * MAX_FILE_BYTES + b"y")
     assert f"more than {MAX_FILE_BYTES:,}" in await edits.edit_file("big.txt", "y", "z")
     said = await edits.edit_file("plan.md", "two", "x" * MAX_WRITTEN_BYTES, everywhere=True)
-    assert "more than" in said
+    assert "the limit is" in said
     assert "an incomplete character" in await edits.write_file("odd.txt", "\ud800")
     assert not (edits.workspace.root / "odd.txt").exists()
 
