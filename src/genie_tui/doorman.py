@@ -176,7 +176,7 @@ class House(SessionService):
 
     def reports(self, saved: str) -> "Sequence[WhatIfReport]":
         """What other reasoners would have decided; see `Doorman.reports`."""
-        from genie_tui.whatif_files import saved as kept
+        from genie_core.assistant.what_if.files import saved as kept
 
         return list(kept(self._locations.sessions / saved))
 

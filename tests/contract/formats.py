@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from msgspec import inspect
 
+from genie_core.assistant.what_if.files import FOLDER as REPORTS_NAME
 from genie_core.assistant.what_if.report import WhatIfReport
 from genie_core.room.discovery import service_record as announcement
 from genie_core.room.discovery.service_record import Announcement, write_announcement
@@ -57,7 +58,6 @@ from genie_core.sessions.session import ENGINE_NAME, LOG_NAME, METADATA_NAME, WI
 from genie_core.sessions.view_state import VIEW_NAME, View
 from genie_core.storage.blobs import BLOBS_NAME
 from genie_core.storage.journal import encode_line as encode_journal_line
-from genie_tui.whatif_files import FOLDER as REPORTS_NAME
 
 FILE: Final = Path(__file__).parents[1] / "data/formats.json"
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import IO, BinaryIO, TextIO, cast
 
 from genie_core.sessions.errors import NotImportable
+from genie_core.sessions.export.formats import STANDARD, ExportFormat, NoForm, default_name, form_of
 from genie_core.settings.locations import Locations, folder_at, short_path
 from genie_core.storage.atomic import make_private_folder, reason
 from genie_core.storage.errors import disk_access
 from genie_tui.cli.output import safe_line
-from genie_tui.export.formats import STANDARD, ExportFormat, NoForm, default_name, form_of
 
 
 def export_session(options: argparse.Namespace, locations: Locations, out: TextIO) -> int:
@@ -31,18 +31,21 @@ def export_session(options: argparse.Namespace, locations: Locations, out: TextI
 
     """
     from genie_core.sessions.catalog import Catalog
-    from genie_tui.export.writer import print_out, write_file
+    from genie_core.sessions.export.writer import print_out, write_file
+    from genie_tui.asciicast import cast as record
 
     saved = Catalog(locations.sessions).find(options.id)
     form, attachments = _form(options), _with_attachments(options)
     if options.output == STANDARD:
-        _tell(print_out(saved, form, out, attachments=attachments))
+        _tell(print_out(saved, form, out, record=record, attachments=attachments))
         return 0
     path = folder_at(options.output)
     with disk_access("write", path):
         if path.is_dir():
             path /= default_name(saved.id, form, attachments=attachments)
-    _tell(write_file(saved, form, path, attachments=attachments, force=options.force))
+    _tell(
+        write_file(saved, form, path, record=record, attachments=attachments, force=options.force)
+    )
     out.write(f"{safe_line(saved.id)} is written to {safe_line(short_path(path))}\n")
     return 0
 

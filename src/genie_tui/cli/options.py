@@ -10,10 +10,10 @@ from importlib.metadata import version
 from typing import Any, Final, NoReturn, TypeAlias
 
 from genie_core.privacy.redaction import hide_secrets
+from genie_core.sessions.export.formats import ExportFormat
 from genie_core.settings.model import Settings
 from genie_core.settings.schema import NoSuchKey, given_as
 from genie_tui.cli.output import safe_line
-from genie_tui.export.formats import ExportFormat
 
 EXAMPLES: Final = """\
 examples:

@@ -5,11 +5,11 @@ from datetime import date
 from typing import Final
 
 from genie_core.room.protocol.events import Event, MessagePosted
+from genie_core.room.text.events import file_lines, quote_lines
+from genie_core.sessions.export.story import Passage, story
 from genie_core.sessions.transcript import AGENT
 from genie_core.text.format import duration, local_time
 from genie_core.text.safe import visible, visible_line
-from genie_tui.export.story import Passage, story
-from genie_tui.widgets.event_text import file_lines, quote_lines
 
 _NUMBER: Final = 5
 _INDENT: Final = " " * (_NUMBER + 2 + len("00:00:00") + 2)

@@ -13,6 +13,7 @@ import msgspec
 
 from genie_core.errors import GenieError
 from genie_core.room.state.room_state import RoomState
+from genie_core.room.text.agents import agent_path
 from genie_core.sessions.catalog import Catalog, Listing, extent
 from genie_core.sessions.check import Checkup, check
 from genie_core.sessions.fork import fork
@@ -33,7 +34,6 @@ from genie_core.text.format import ago, counted, file_size, local_time
 from genie_tui.cli.export import export_session, import_session
 from genie_tui.cli.output import json_text, safe_line
 from genie_tui.cli.table import TableColumn, laid_out
-from genie_tui.widgets.agent_tree import agent_path
 
 
 class NotConfirmed(GenieError):

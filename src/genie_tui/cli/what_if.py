@@ -17,7 +17,9 @@ from genie_core.assistant.models.registry import choice_in, with_main_model
 from genie_core.assistant.prompts import load_prompt, load_prompt_at
 from genie_core.assistant.secrets import OwnSecrets
 from genie_core.assistant.what_if.cases import RecordedDecisions
+from genie_core.assistant.what_if.files import save
 from genie_core.assistant.what_if.report import WhatIfReport
+from genie_core.assistant.what_if.text import lines
 from genie_core.errors import GenieError
 from genie_core.sessions.labels import Labels
 from genie_core.sessions.replay.player import open_recording
@@ -27,8 +29,6 @@ from genie_core.settings.locations import Locations, folder_at
 from genie_core.settings.model import Settings, assistant_config, default_name
 from genie_tui.cli.output import safe_line
 from genie_tui.cli.replay import find_id
-from genie_tui.whatif_files import save
-from genie_tui.whatif_text import lines
 
 if TYPE_CHECKING:
     from genie_core.assistant.what_if.run import WhatIf

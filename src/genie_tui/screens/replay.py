@@ -17,6 +17,7 @@ from genie_core.errors import GenieError
 from genie_core.room.open.requests import ReplayRoom
 from genie_core.room.protocol.events import Event
 from genie_core.room.state.room_state import RoomState
+from genie_core.room.text.events import message_title, why_silent
 from genie_core.sessions.replay.landmarks import Landmark, message_of
 from genie_core.sessions.replay.player import Recording, ReplayMoment
 from genie_core.text.safe import visible_line
@@ -28,7 +29,6 @@ from genie_tui.screens.playback import Playback
 from genie_tui.widgets.activity.ledger import Ledger
 from genie_tui.widgets.activity.panel import ActivityPanel
 from genie_tui.widgets.approvals.panel import PastApprovals
-from genie_tui.widgets.event_text import message_title, why_silent
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.seek_bar import SeekBar
 from genie_tui.widgets.side_panel import SidePanel, Tab

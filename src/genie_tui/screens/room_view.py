@@ -10,13 +10,13 @@ import msgspec
 from genie_core.errors import GenieError
 from genie_core.privacy.redaction import mask_known
 from genie_core.room.protocol.events import FileRef, Quote
+from genie_core.room.text.events import quote_name
 from genie_core.sessions.view_state import View
 from genie_core.text.format import counted
 from genie_tui.commands.context import RoomContext
 from genie_tui.exit_report import UnsavedInput, UnsentText
 from genie_tui.widgets.activity.ledger_rows import RowFilter
 from genie_tui.widgets.activity.panel import ActivityPanel
-from genie_tui.widgets.event_text import quote_name
 from genie_tui.widgets.side_panel import Tab
 
 if TYPE_CHECKING:

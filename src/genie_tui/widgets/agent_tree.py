@@ -1,24 +1,17 @@
 """The agents of a run as a tree: which agent directs which, and what each is doing."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from genie_core.message import SYSTEM
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, ToolApproval
-from genie_core.runtime.progress import REASONER, What
+from genie_core.room.text.agents import MOST, depth_of, in_order, label_of, paths_above
+from genie_core.runtime.progress import What
 from genie_core.text.safe import visible_line
 
 WAITS: Final = "$text-warning"
 WORKS: Final = "$text-accent"
 DONE: Final = "$foreground-muted"
-
-MOST: Final = 24
-"""Agents of one run that are followed at most."""
-
-LONGEST: Final = 240
-"""Characters of a path at most; a deeper agent is not followed."""
 
 _BUSY: Final[dict[What, str]] = {
     "asking": "◐ waits for its model",
@@ -106,62 +99,5 @@ def _doing(
 def _is_done(path: str, report: _Report | None, reports: dict[str, _Report]) -> bool:
     """Whether an agent above has reported work of its own since the last report of this one."""
     last = report.number if report is not None else 0
-    above = (reports.get(each) for each in _above(path))
+    above = (reports.get(each) for each in paths_above(path))
     return any(each and each.what in _OWN_WORK and each.number > last for each in above)
-
-
-def in_order(paths: Iterable[str]) -> list[str]:
-    """Return each path once, with those above it, in the order of a tree."""
-    children: dict[str, dict[str, None]] = {}
-    for path in list(dict.fromkeys(paths))[:MOST]:
-        if path not in (SYSTEM, REASONER) and 0 < len(path) <= LONGEST:
-            for child in (*_above(path)[:-1], path):
-                children.setdefault(_above(child)[0], {})[child] = None
-    listed: list[str] = [SYSTEM]
-    waiting = [*reversed(children.get(SYSTEM, {}))]
-    while waiting:
-        path = waiting.pop()
-        listed.append(path)
-        waiting += reversed(children.get(path, {}))
-    return listed
-
-
-def depth_of(path: str) -> int:
-    """Return how many agents are above this one."""
-    return 0 if path == SYSTEM else 1 + path.count("/")
-
-
-def label_of(path: str) -> str:
-    """Return the name of an agent in a tree; safe to show."""
-    return "genie" if path == SYSTEM else visible_line(path.rpartition("/")[2])
-
-
-def agent_path(path: str) -> str:
-    """Write the path of agents that leads to a tool call for people: "genie › search:1a2b"."""
-    agents = path.split("/")
-    named = ["genie", *agents] if agents[0] != SYSTEM else ["genie", *agents[1:]]
-    return " › ".join(named)
-
-
-def stems(depths: Sequence[int]) -> list[str]:
-    """Return the lines that lead to each row of a tree, given the depths."""
-    drawn: list[str] = []
-    for place, depth in enumerate(depths):
-        later = depths[place + 1 :]
-        stem = "".join("│ " if _goes_on(later, level) else "  " for level in range(1, depth))
-        end = ("├ " if _goes_on(later, depth) else "└ ") if depth else ""
-        drawn.append(stem + end)
-    return drawn
-
-
-def _goes_on(later: Sequence[int], level: int) -> bool:
-    """Whether another row of this level comes before the tree returns to one above."""
-    return next((depth == level for depth in later if depth <= level), False)
-
-
-def _above(path: str) -> list[str]:
-    """Return the paths of the agents above, the nearest one first."""
-    if path == SYSTEM:
-        return []
-    steps = path.split("/")
-    return [*("/".join(steps[:end]) for end in range(len(steps) - 1, 0, -1)), SYSTEM]

@@ -11,10 +11,10 @@ from tests.genie_core.sessions.sample import ID, log_bytes, saved_room
 
 from genie_core.errors import GenieError
 from genie_core.sessions.errors import AlreadySaved, UnknownSession
+from genie_core.sessions.export.formats import InTheWay, NoForm
 from genie_core.settings.locations import Locations
 from genie_tui.cli.export import export_session, import_session
 from genie_tui.cli.options import parser
-from genie_tui.export.formats import InTheWay, NoForm
 
 
 class Shell:
@@ -134,5 +134,5 @@ def test_exporting_and_importing_load_no_engine(shell: Shell) -> None:
         env={"PYTHONPATH": str(root), "PATH": ""},
     )
     loaded = set(done.stdout.split())
-    assert "genie_tui.export.asciicast" in loaded
+    assert "genie_tui.asciicast" in loaded
     assert not loaded & {"pydantic_ai", "openai", "agents", "genie_core.session", "genie_tui.app"}

@@ -14,6 +14,7 @@ from tests.contract.assisted import KEY, delegates, ignores
 from tests.genie_core.sessions.recorded import Recorded
 
 from genie_core.assistant.errors import UnknownTemplate, UnreadableTemplate
+from genie_core.assistant.what_if.files import FOLDER, saved
 from genie_core.assistant.what_if.report import Summary, WhatIfReport
 from genie_core.room.protocol.events import AnswerPosted, AnyBody, DecisionMade, MessagePosted
 from genie_core.sessions.errors import UnknownSession
@@ -25,7 +26,6 @@ from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Refuse, Stall
 from genie_tui.cli.options import parser
 from genie_tui.cli.what_if import INTERRUPTED, NothingDecided, what_if
-from genie_tui.whatif_files import FOLDER, saved
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -14,6 +14,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from genie_core.assistant.what_if.files import save as save_report
 from genie_core.assistant.what_if.report import CaseResult, Comparison, WhatIfReport
 from genie_core.room.open.requests import ReplayRoom, ResumeRoom
 from genie_core.room.protocol.events import (
@@ -39,7 +40,6 @@ from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.dialogs.what_if import WhatIfScreen
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.replay import ReplayScreen
-from genie_tui.whatif_files import save as save_report
 from genie_tui.widgets.activity.ledger import Ledger
 from genie_tui.widgets.activity.panel import ActivityPanel
 from genie_tui.widgets.approvals.panel import PastApprovals

@@ -7,15 +7,8 @@ from genie_core.room.protocol.events import (
     ApprovalResolved,
     DecisionMade,
 )
-from genie_tui.widgets.agent_tree import (
-    LONGEST,
-    MOST,
-    RunningAgents,
-    agent_path,
-    depth_of,
-    in_order,
-    stems,
-)
+from genie_core.room.text.agents import LONGEST, MOST, agent_path, depth_of, in_order, stems
+from genie_tui.widgets.agent_tree import RunningAgents
 
 
 def working(joined: ScriptedJoinedRoom) -> int:

@@ -29,8 +29,8 @@ from genie_core.assistant.offline import answer
 from genie_core.assistant.offline.intent import asked_of_helper
 from genie_core.assistant.offline.stream import MODEL_NAME, PROVIDER_NAME, FinishedResponse
 from genie_core.assistant.offline.triage import last_message, rule_on
-from genie_core.assistant.reasoners.query import question_in
 from genie_core.assistant.tools.catalog import TOOL_NAMES
+from genie_core.text.query import question_in
 
 _PROFILE: Final = ModelProfile(supports_json_schema_output=True, supports_json_object_output=True)
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from genie_core.assistant.reasoners.mention import mentioned, without_mention
-from genie_core.assistant.reasoners.query import (
+from genie_core.message import SYSTEM, Message
+from genie_core.reasoner import Decision, GroupReasoner, Response
+from genie_core.text.query import (
     MAX_CONTEXT_CHARS,
     MAX_CONTEXT_MESSAGES,
     compose_query,
 )
-from genie_core.message import SYSTEM, Message
-from genie_core.reasoner import Decision, GroupReasoner, Response
 
 EMPTY_QUESTION: Final = "What can you do?"
 

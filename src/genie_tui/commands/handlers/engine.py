@@ -8,6 +8,7 @@ from genie_core.room.client.model import Answer, EngineState
 from genie_core.room.engine.backlog import BacklogChoice
 from genie_core.room.engine.controls import AgentSummary, EngineControls
 from genie_core.room.state.thread import ToolApproval
+from genie_core.room.text.costs import budget_line
 from genie_core.text.format import counted
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import RoomContext
@@ -16,7 +17,6 @@ from genie_tui.screens.dialogs.costs import CostScreen
 from genie_tui.screens.dialogs.edit_call import EditCallScreen
 from genie_tui.screens.dialogs.grants import GrantsScreen
 from genie_tui.screens.dialogs.tools import ToolsScreen
-from genie_tui.widgets.costs import budget_line
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom

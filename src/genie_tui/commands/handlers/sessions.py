@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -10,15 +9,16 @@ from textual.content import Content
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
+from genie_core.sessions.export.formats import InTheWay
+from genie_core.sessions.export.writer import write_export
 from genie_core.sessions.listing import OpenMode, SessionRow
 from genie_core.sessions.metadata import MOST_TAGS, TAG_CHARS, TITLE_CHARS
 from genie_core.sessions.service import SessionService
-from genie_core.settings.locations import short_path
+from genie_core.settings.locations import folder_at, short_path
 from genie_core.storage.filenames import safe_name
 from genie_core.text.format import counted, file_size
 from genie_core.text.safe import visible_line
-from genie_tui.export.formats import InTheWay
-from genie_tui.export.writer import write_export
+from genie_tui.asciicast import cast
 from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.export import Attached, ExportScreen, Wish
@@ -107,9 +107,8 @@ class SessionActions:
 
     async def _export(self, row: SessionRow, wish: Wish, *, force: bool = False) -> str:
         """Write it, over something else if the person agrees; returns why not."""
-        writing = partial(write_export, self._store, attachments=wish.attachments, force=force)
         try:
-            path, notes = await asyncio.to_thread(writing, row.id, wish.path)
+            path, notes = await asyncio.to_thread(self._write, row.id, wish, force=force)
         except InTheWay as error:
             about = Content(f"{visible_line(short_path(error.path))} is there already.")
             question = ConfirmScreen("Replace what is there", about, "replace it", self._clock)
@@ -121,6 +120,12 @@ class SessionActions:
         if self._screen.is_running:
             self._screen.notify("\n".join([f"Written to {short_path(path)}", *notes]))
         return ""
+
+    def _write(self, id_: str, wish: Wish, *, force: bool) -> tuple[Path, list[str]]:
+        path, saved = folder_at(wish.path), self._store.session(id_)
+        return path, write_export(
+            saved, path, record=cast, attachments=wish.attachments, force=force
+        )
 
     async def _do(self, doing: Callable[..., T], *args: object) -> T | None:
         """Work with files; None, and a notice, if it can't be done."""

@@ -10,9 +10,9 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from genie_core.room.text.costs import CostRow, budget_line, cost_rows
 from genie_core.text.format import duration, money, short_count
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
-from genie_tui.widgets.costs import CostRow, budget_line, cost_rows
 
 HEADS: Final = ("asked", "in", "cached", "out", "time", "money")
 WIDTHS: Final = (7, 7, 8, 7, 8, 10)

@@ -11,10 +11,10 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Checkbox, Input, Static
 
+from genie_core.sessions.export.formats import ExportFormat, form_of
 from genie_core.text.format import counted, file_size
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Scope, actions, bindings
-from genie_tui.export.formats import ExportFormat, form_of
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.too_small import TooSmall
 

@@ -8,13 +8,13 @@ from textual.containers import Vertical
 from textual.widgets import Static, TextArea
 
 from genie_core.room.state.thread import MessageThread
+from genie_core.room.text.agents import agent_path
+from genie_core.room.text.approvals import plain_arguments, risk_of
+from genie_core.room.text.events import message_text, message_title
 from genie_core.text.format import clock_time
 from genie_core.text.safe import visible, visible_line
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
-from genie_tui.widgets.agent_tree import agent_path
 from genie_tui.widgets.approvals.card import CardView
-from genie_tui.widgets.approvals.text import plain_arguments, risk_of
-from genie_tui.widgets.event_text import message_text, message_title
 
 
 class FullViewScreen(Dialog[None]):

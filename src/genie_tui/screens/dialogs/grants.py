@@ -10,11 +10,11 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from genie_core.room.text.agents import agent_path
 from genie_core.text.format import clock_time, duration
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Scope, actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
-from genie_tui.widgets.agent_tree import agent_path
 
 if TYPE_CHECKING:
     from genie_core.room.engine.grants import Grant

@@ -11,9 +11,17 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from genie_core.assistant.what_if.report import CaseResult, WhatIfReport
+from genie_core.assistant.what_if.text import (
+    MARKED,
+    excerpt,
+    heading,
+    room,
+    summary_lines,
+    title,
+    told,
+)
 from genie_tui.commands.keys import Scope, actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
-from genie_tui.whatif_text import MARKED, excerpt, heading, room, summary_lines, title, told
 
 SAME: Final = "Every decision was the same."
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from genie_core.assistant.reasoners.query import question_in
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,
@@ -20,12 +19,10 @@ from genie_core.room.protocol.events import (
     RunCancelled,
     RunFailed,
 )
-from genie_core.text.format import clock_time, duration
-from genie_core.text.safe import visible, visible_line
-from genie_tui.widgets.agent_tree import agent_path
-from genie_tui.widgets.approvals.text import allowed, arguments_line, denied, what_changed
-from genie_tui.widgets.costs import short_cost, spent_tree
-from genie_tui.widgets.event_text import (
+from genie_core.room.text.agents import agent_path
+from genie_core.room.text.approvals import allowed, arguments_line, denied, what_changed
+from genie_core.room.text.costs import short_cost, spent_tree
+from genie_core.room.text.events import (
     PARKED_MARK,
     because,
     can_resume,
@@ -34,6 +31,9 @@ from genie_tui.widgets.event_text import (
     short_error,
     stage_name,
 )
+from genie_core.text.format import clock_time, duration
+from genie_core.text.query import question_in
+from genie_core.text.safe import visible, visible_line
 
 MOST_ROWS: Final = 2_000
 """Rows at most, between two calls of `LedgerRows.forget_old`."""

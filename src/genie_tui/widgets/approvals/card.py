@@ -20,13 +20,19 @@ from textual.widgets import Input, Static
 from genie_core.room.client.model import Answer
 from genie_core.room.engine.policy import EXCEED_BUDGET
 from genie_core.room.state.thread import ToolApproval
+from genie_core.room.text.agents import agent_path
+from genie_core.room.text.approvals import (
+    RISKS,
+    SCOPE_HINT,
+    WITHHELD,
+    plain_value,
+    read_scope,
+    risk_of,
+)
 from genie_core.text.format import duration
 from genie_core.text.safe import visible, visible_line
 from genie_tui.commands.keys import Scope, actions, bindings, by_key
-from genie_tui.format import HOW, read_extent
-from genie_tui.widgets.agent_tree import agent_path
 from genie_tui.widgets.approvals.key_guard import SOON, KeyGuard
-from genie_tui.widgets.approvals.text import RISKS, WITHHELD, plain_value, risk_of
 from genie_tui.widgets.reading import read_on
 
 QUOTE: Final = 160
@@ -283,9 +289,9 @@ class ApprovalCard(Vertical, can_focus=True):
         approval, what, text = self._about, self._writing, event.value.strip()
         answer = Answer(allow=False, reason=text or None)
         if what is Writing.EXTENT and approval is not None:
-            extent = read_extent(text)
+            extent = read_scope(text)
             if extent is None:
-                self._fault = HOW
+                self._fault = SCOPE_HINT
                 self._show_keys()
                 return
             answer = Answer(allow=True, scope=extent[0], count=extent[1])

@@ -18,10 +18,10 @@ from textual.widgets import Static
 from genie_core.room.protocol.events import FileRef, Quote
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.state.room_state import RoomState
+from genie_core.room.text.events import quote_name, quote_text
 from genie_core.text.format import counted, file_size
 from genie_core.text.safe import visible, visible_line
 from genie_tui.transfers import FileTransfers
-from genie_tui.widgets.event_text import quote_name, quote_text
 
 MOST_CHARS: Final = 50_000
 """Characters that may be quoted at once."""

@@ -18,8 +18,8 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
+from genie_core.room.text.events import file_lines, quote_lines
 from genie_core.text.safe import visible, visible_line
-from genie_tui.widgets.event_text import file_lines, quote_lines
 from genie_tui.widgets.timeline.history_pages import HistorySpan, known_events
 from genie_tui.widgets.timeline.streaming import AnswerStreams
 from genie_tui.widgets.timeline.transcript import (

@@ -16,11 +16,11 @@ from textual.color import Color
 from textual.strip import Strip
 
 from genie_core.room.state.thread import MessageThread, Phase
+from genie_core.room.text.events import PARKED_MARK, Code, blocks, waits_for
 from genie_core.text.format import clock_time, duration, local_time
 from genie_core.text.safe import visible_line
 from genie_tui.terminal import TerminalSafe
 from genie_tui.transfers import FileTransfers
-from genie_tui.widgets.event_text import PARKED_MARK, Code, blocks, waits_for
 from genie_tui.widgets.timeline.canvas import (
     GUTTER,
     Canvas,

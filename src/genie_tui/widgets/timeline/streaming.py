@@ -7,9 +7,9 @@ from typing import Final
 
 from genie_core.message import SYSTEM
 from genie_core.room.state.thread import Phase
+from genie_core.room.text.agents import label_of
 from genie_core.runtime.progress import What
 from genie_core.text.safe import visible_line
-from genie_tui.widgets.agent_tree import label_of
 
 SHORTEST_PAUSE: Final = 1 / 20
 """Least seconds between two repaints of a growing answer."""

@@ -25,9 +25,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
-from genie_core.text.format import local_time
-from genie_core.text.safe import visible, visible_line
-from genie_tui.widgets.event_text import (
+from genie_core.room.text.events import (
     CUT,
     CUT_MARK,
     PARKED_MARK,
@@ -43,6 +41,8 @@ from genie_tui.widgets.event_text import (
     short_error,
     stage_name,
 )
+from genie_core.text.format import local_time
+from genie_core.text.safe import visible, visible_line
 
 GROUPED: Final = 300.0
 """Seconds within which messages of one author stand under one name."""

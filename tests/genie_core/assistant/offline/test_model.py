@@ -22,11 +22,11 @@ from pydantic_ai.toolsets import AbstractToolset, WrapperToolset
 
 from genie_core.agent.provider.pydantic_ai import DefaultGroupReasoner
 from genie_core.assistant.offline.model import OfflineModel
-from genie_core.assistant.reasoners.query import compose_query
 from genie_core.assistant.tools.catalog import TOOL_NAMES, available, build_tools
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.message import Message
 from genie_core.reasoner import Decision
+from genie_core.text.query import compose_query
 
 
 async def said() -> str:

@@ -5,15 +5,15 @@ import pytest
 
 from genie_core.agent import AgentInput
 from genie_core.assistant.reasoners.addressed import AddressedReasoner
-from genie_core.assistant.reasoners.query import (
-    MAX_CONTEXT_CHARS,
-    MAX_CONTEXT_MESSAGES,
-    question_in,
-)
 from genie_core.message import Attachment, Message
 from genie_core.reasoner import Decision, GroupReasoner, GroupReasonerFactory, Response
 from genie_core.session import GroupSession
 from genie_core.testing import agent_factory
+from genie_core.text.query import (
+    MAX_CONTEXT_CHARS,
+    MAX_CONTEXT_MESSAGES,
+    question_in,
+)
 
 
 class Recorder(GroupReasoner):

@@ -11,6 +11,7 @@ from genie_core.room.protocol.events import (
     RunCancelled,
     RunFailed,
 )
+from genie_core.room.text.approvals import WITHHELD
 from genie_tui.widgets.activity.ledger_rows import (
     KEPT_ROWS,
     MOST_ROWS,
@@ -23,7 +24,6 @@ from genie_tui.widgets.activity.ledger_rows import (
     headline,
     searchable,
 )
-from genie_tui.widgets.approvals.text import WITHHELD
 
 
 def ledger(*bodies: RunBody, text: str = "hello", author: str = "ann") -> LedgerRows:

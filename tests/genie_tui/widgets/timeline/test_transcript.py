@@ -30,7 +30,7 @@ from genie_core.room.protocol.events import (
     Stage,
     UnreadableEvent,
 )
-from genie_tui.widgets.event_text import CUT
+from genie_core.room.text.events import CUT
 from genie_tui.widgets.timeline.history_pages import known_events
 from genie_tui.widgets.timeline.transcript import (
     GROUPED,

@@ -1,7 +1,7 @@
 import pytest
 
+from genie_core.room.text.approvals import WITHHELD, arguments_line, plain_arguments
 from genie_tui.widgets.approvals.card import SHORT, arguments_content
-from genie_tui.widgets.approvals.text import WITHHELD, arguments_line, plain_arguments
 
 
 def test_no_arguments_are_named() -> None:

@@ -10,7 +10,7 @@ from tests.genie_core.sessions.sample import BORN, saved_room
 from genie_core.room.protocol.events import Event, MessagePosted, RoomCreated, RunFailed
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
-from genie_tui.export.asciicast import WIDTH, cast
+from genie_tui.asciicast import WIDTH, cast
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -1,15 +1,21 @@
 """Requests and their resolutions in words: risk, arguments, and what became of a call."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from genie_core.room.engine.policy import EXCEED_BUDGET
-from genie_core.room.protocol.events import ApprovalRequested, ApprovalResolved, How
+from genie_core.room.protocol.events import (
+    MOST_OF_SCOPE,
+    ApprovalRequested,
+    ApprovalResolved,
+    How,
+    Scope,
+)
 from genie_core.room.state.thread import ToolApproval
 from genie_core.text.edited_arguments import argument_diff
 from genie_core.text.safe import visible
-from genie_tui.format import extent_words
 
 RISKS: Final = {
     "read": "reads",
@@ -33,6 +39,11 @@ _ALLOWED: Final[dict[How, str]] = {
     "grant": " in advance",
     "auto": " in auto mode",
 }
+
+
+_TYPED: Final = re.compile(r"(?P<count>[0-9]{1,6})\s*(?P<unit>x|m|min|h)?", re.ASCII)
+
+SCOPE_HINT: Final = f"say how often or how long: 5, or 10m, up to {MOST_OF_SCOPE:,}"
 
 
 def risk_of(request: ToolApproval) -> str:
@@ -75,7 +86,7 @@ def allowed(settled: ApprovalResolved, tool: str, by: str) -> str:
     """How a call was allowed, as in "allowed rm 5 times". Not yet safe to show."""
     if settled.how == "edit":
         return f"allowed {tool} with changes by {by}"
-    return f"allowed {tool}{_ALLOWED.get(settled.how, extent_words(settled.scope, settled.count))}"
+    return f"allowed {tool}{_ALLOWED.get(settled.how, scope_words(settled.scope, settled.count))}"
 
 
 def denied(settled: ApprovalResolved, tool: str) -> str:
@@ -91,7 +102,7 @@ def outcome(settled: ApprovalResolved) -> str:
         "grant": " by what was allowed before",
         "auto": " in auto mode",
     }
-    return settled.outcome + words.get(settled.how, extent_words(settled.scope, settled.count))
+    return settled.outcome + words.get(settled.how, scope_words(settled.scope, settled.count))
 
 
 def what_changed(asked: ApprovalRequested, edited: dict[str, Any] | None) -> list[str]:
@@ -99,3 +110,30 @@ def what_changed(asked: ApprovalRequested, edited: dict[str, Any] | None) -> lis
     if edited is None or (asked.withheld and not asked.arguments):
         return []
     return argument_diff(asked.arguments, edited)
+
+
+def read_scope(text: str) -> tuple[Scope, int] | None:
+    """So many calls, as "5", or so many minutes, as "10m" or "1h"; None if it is neither."""
+    found = _TYPED.fullmatch(text.strip().lower())
+    if found is None:
+        return None
+    count, unit = int(found["count"]), found["unit"] or "x"
+    number = count * 60 if unit == "h" else count
+    if not 1 <= number <= MOST_OF_SCOPE:
+        return None
+    return ("times" if unit == "x" else "minutes"), number
+
+
+def scope_words(scope: Scope, count: int) -> str:
+    """The words after "allowed", with a space before them; none for a single call."""
+    match scope:
+        case "session":
+            return " for the session"
+        case "times" if count > 1:
+            return f" {count} times"
+        case "minutes" if count == 1:
+            return " for a minute"
+        case "minutes":
+            return f" for {count} minutes"
+        case _:
+            return ""

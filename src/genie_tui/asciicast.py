@@ -13,13 +13,13 @@ from rich.style import Style
 from rich.text import Text
 
 from genie_core.room.protocol.events import Event, MessagePosted
+from genie_core.room.text.events import file_lines, quote_lines
+from genie_core.sessions.export.story import Passage, story
 from genie_core.sessions.replay.pace import gap
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.transcript import AGENT
 from genie_core.text.format import local_time
 from genie_core.text.safe import visible, visible_line
-from genie_tui.export.story import Passage, story
-from genie_tui.widgets.event_text import file_lines, quote_lines
 
 WIDTH: Final = 100
 HEIGHT: Final = 30

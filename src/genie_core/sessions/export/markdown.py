@@ -12,14 +12,9 @@ from itertools import groupby
 from typing import Final
 
 from genie_core.room.protocol.events import FileRef, MessagePosted, Quote
-from genie_core.sessions.labels import Labels
-from genie_core.sessions.log.reader import LogReader
-from genie_core.sessions.session import SavedSession
-from genie_core.sessions.transcript import AGENT
-from genie_core.text.format import duration, local_time
-from genie_core.text.safe import visible, visible_line
-from genie_tui.export.formats import IMAGES
-from genie_tui.export.story import (
+from genie_core.room.text.events import Code, blocks, file_lines, quote_name
+from genie_core.sessions.export.formats import IMAGES
+from genie_core.sessions.export.story import (
     FileAddress,
     Footnote,
     Heading,
@@ -30,7 +25,12 @@ from genie_tui.export.story import (
     nowhere,
     story,
 )
-from genie_tui.widgets.event_text import Code, blocks, file_lines, quote_name
+from genie_core.sessions.labels import Labels
+from genie_core.sessions.log.reader import LogReader
+from genie_core.sessions.session import SavedSession
+from genie_core.sessions.transcript import AGENT
+from genie_core.text.format import duration, local_time
+from genie_core.text.safe import visible, visible_line
 
 _MORE: Final = frozenset({"reason", "runs", "risk", "because", "changes", "agents", "recovered"})
 """Of what is known about a decision or an approval, this is what its line may not tell."""

@@ -3,13 +3,13 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.assistant.reasoners.query import (
+from genie_core.message import Message
+from genie_core.text.query import (
     MAX_CONTEXT_CHARS,
     MAX_CONTEXT_MESSAGES,
     compose_query,
     question_in,
 )
-from genie_core.message import Message
 
 
 def context_of(query: str) -> list[dict[str, str]]:

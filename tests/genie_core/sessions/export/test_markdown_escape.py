@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from genie_core.sessions.export.markdown import escape
 from genie_core.text.safe import visible
-from genie_tui.export.markdown import escape
 
 RENDERERS = [MarkdownIt("commonmark"), MarkdownIt("gfm-like", {"linkify": False, "html": True})]
 

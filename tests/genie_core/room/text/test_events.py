@@ -29,12 +29,8 @@ from genie_core.room.protocol.events import (
     RunFailed,
 )
 from genie_core.room.state.thread import MessageThread, Phase, ToolApproval
-from genie_tui.export.story import story
-from genie_tui.screens.dialogs.full_view import call_text
-from genie_tui.widgets.activity.ledger_rows import LedgerRows, RowFilter, RowKind, headline
-from genie_tui.widgets.approvals.card import CardView, call_lines, why_asked
-from genie_tui.widgets.approvals.text import WITHHELD
-from genie_tui.widgets.event_text import (
+from genie_core.room.text.approvals import WITHHELD
+from genie_core.room.text.events import (
     RECOVERED,
     STOPPED,
     UNDECIDED,
@@ -50,6 +46,10 @@ from genie_tui.widgets.event_text import (
     quote_name,
     why_silent,
 )
+from genie_core.sessions.export.story import story
+from genie_tui.screens.dialogs.full_view import call_text
+from genie_tui.widgets.activity.ledger_rows import LedgerRows, RowFilter, RowKind, headline
+from genie_tui.widgets.approvals.card import CardView, call_lines, why_asked
 from genie_tui.widgets.timeline.history_pages import known_events
 from genie_tui.widgets.timeline.transcript import LogEntries, NoteEntry
 

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Final, TextIO
+from typing import IO, Final, TextIO, TypeAlias
 from urllib.parse import quote
 
 from genie_core.errors import GenieError
@@ -15,16 +15,17 @@ from genie_core.room.protocol.events import FileRef
 from genie_core.room.protocol.media import HEAD_BYTES, media_type
 from genie_core.sessions.errors import NotExported
 from genie_core.sessions.export.bundle import pieces, write_bundle
+from genie_core.sessions.export.formats import IMAGES, ExportFormat, InTheWay, NoForm, form_of
 from genie_core.sessions.export.jsonl import write_lines
-from genie_core.sessions.service import SessionService
+from genie_core.sessions.export.story import FileAddress, nowhere
 from genie_core.sessions.session import SavedSession
-from genie_core.settings.locations import folder_at
 from genie_core.storage.atomic import create_file
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import disk_access
 from genie_core.storage.filenames import safe_name
-from genie_tui.export.formats import ENDINGS, IMAGES, ExportFormat, InTheWay, NoForm
-from genie_tui.export.story import FileAddress, nowhere
+
+Recorder: TypeAlias = Callable[[SavedSession], Iterator[str]]
+"""Yields a session as the text of a terminal recording, which needs a terminal's renderer."""
 
 _OTHER: Final = "application/octet-stream"
 
@@ -38,29 +39,26 @@ class NoFolder(GenieError):
 
 
 def write_export(
-    sessions: SessionService,
-    id_: str,
-    wanted: str,
+    saved: SavedSession,
+    path: Path,
     *,
+    record: Recorder | None = None,
     attachments: bool = False,
     force: bool = False,
-) -> tuple[Path, list[str]]:
-    """Write a session to a file, in the form that its ending asks for. Blocks.
+) -> list[str]:
+    """Write a session to a file, in the format that its suffix names. Blocks.
 
-    A zip archive always has the attached files. Without `force` nothing is replaced. Returns the
-    path, and what to know about it. Errors as `write_file`.
+    A zip archive always has the attached files. Result and other errors as `write_file`.
 
     Raises:
-        NoForm: the ending asks for no form.
+        NoForm: the suffix names no format.
 
     """
-    path = folder_at(wanted)
-    form = ENDINGS.get(path.suffix.lower())
+    form = form_of(path.name)
     if form is None:
-        raise NoForm(wanted)
+        raise NoForm(str(path))
     attachments |= form is ExportFormat.LINES and path.suffix.lower() == ".zip"
-    saved = sessions.session(id_)
-    return path, write_file(saved, form, path, attachments=attachments, force=force)
+    return write_file(saved, form, path, record=record, attachments=attachments, force=force)
 
 
 def write_file(
@@ -68,6 +66,7 @@ def write_file(
     form: ExportFormat,
     path: Path,
     *,
+    record: Recorder | None = None,
     attachments: bool = False,
     force: bool = False,
 ) -> list[str]:
@@ -95,7 +94,7 @@ def write_file(
         if attachments and form is ExportFormat.MARKDOWN:
             place = _Beside(saved, path, notes, force=force)
         with _fresh(path, force=force) as out:
-            notes += write_to(saved, form, out, attachments=attachments, place=place)
+            notes += write_to(saved, form, out, record=record, attachments=attachments, place=place)
     return notes
 
 
@@ -104,6 +103,7 @@ def write_to(
     form: ExportFormat,
     out: IO[bytes],
     *,
+    record: Recorder | None = None,
     attachments: bool = False,
     place: FileAddress = nowhere,
 ) -> list[str]:
@@ -115,27 +115,32 @@ def write_to(
         case ExportFormat.LINES:
             return (write_bundle if attachments else write_lines)(saved, out)
         case ExportFormat.MARKDOWN:
-            from genie_tui.export.markdown import markdown
+            from genie_core.sessions.export.markdown import markdown
 
             if attachments and place is nowhere:
                 raise NotExported(saved.id, "Markdown has its files beside it; name a file for it")
             return _write(markdown(saved, place), out)
         case ExportFormat.HTML:
-            from genie_tui.export.html import html
+            from genie_core.sessions.export.html import html
 
             notes: list[str] = []
             inside = _inside(saved, notes) if attachments else nowhere
             return [*_write(html(saved, inside), out), *notes]
         case ExportFormat.CAST:
-            from genie_tui.export.asciicast import cast
-
             if attachments:
                 raise NotExported(saved.id, "a recording holds no attached files")
-            return _write(cast(saved), out)
+            if record is None:
+                raise NotExported(saved.id, "this program has no renderer for recordings")
+            return _write(record(saved), out)
 
 
 def print_out(
-    saved: SavedSession, form: ExportFormat, out: TextIO, *, attachments: bool = False
+    saved: SavedSession,
+    form: ExportFormat,
+    out: TextIO,
+    *,
+    record: Recorder | None = None,
+    attachments: bool = False,
 ) -> list[str]:
     """Write an export to what people or programs read from; errors and result as `write_to`.
 
@@ -146,11 +151,11 @@ def print_out(
     binary: IO[bytes] | None = getattr(out, "buffer", None)
     if binary is not None:
         out.flush()
-        notes = write_to(saved, form, binary, attachments=attachments)
+        notes = write_to(saved, form, binary, record=record, attachments=attachments)
         binary.flush()
         return notes
     with tempfile.TemporaryFile() as file:
-        notes = write_to(saved, form, file, attachments=attachments)
+        notes = write_to(saved, form, file, record=record, attachments=attachments)
         file.seek(0)
         out.write(file.read().decode("utf-8", "backslashreplace"))
     return notes

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from genie_core.assistant.what_if.files import FOLDER, save, saved
 from genie_core.assistant.what_if.report import WhatIfReport
 from genie_core.storage.errors import DiskFailure
-from genie_tui.whatif_files import FOLDER, save, saved
 
 
 def report(template: str = "fact_check", at: float = 1_790_000_000.0) -> WhatIfReport:

@@ -4,9 +4,7 @@ from tests.genie_tui.scripted_room import ScriptedJoinedRoom
 from genie_core.room.engine.controls import Allowance
 from genie_core.room.protocol.events import AnswerPosted, DecisionMade, Spending
 from genie_core.room.state.costs import Costs
-from genie_tui.screens.dialogs.costs import cost_table
-from genie_tui.widgets.activity.ledger_rows import LedgerRows, details
-from genie_tui.widgets.costs import (
+from genie_core.room.text.costs import (
     NO_BUDGET,
     NO_ENGINE,
     budget_line,
@@ -14,6 +12,8 @@ from genie_tui.widgets.costs import (
     short_cost,
     spent_tree,
 )
+from genie_tui.screens.dialogs.costs import cost_table
+from genie_tui.widgets.activity.ledger_rows import LedgerRows, details
 
 
 def spending(

@@ -15,13 +15,14 @@ from tests.genie_core.sessions.sample import BORN, DIGEST, FILE, SECRETS, log_by
 
 from genie_core.room.protocol.events import Event, FileRef, MessagePosted, RoomCreated
 from genie_core.sessions.errors import NotExported
+from genie_core.sessions.export.formats import ExportFormat, InTheWay, NoForm, default_name, form_of
 from genie_core.sessions.export.importing import import_room
+from genie_core.sessions.export.writer import NoFolder, print_out, write_export, write_file
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import DiskFailure
-from genie_tui.export.formats import ExportFormat, InTheWay, NoForm, default_name, form_of
-from genie_tui.export.writer import NoFolder, print_out, write_export, write_file
+from genie_tui.asciicast import cast
 
 PICTURE = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -50,7 +51,7 @@ def test_every_form_is_written_for_its_owner_alone(
     saved: SavedSession, folder: Path, form: ExportFormat
 ) -> None:
     path = folder / default_name(saved.id, form, attachments=False)
-    assert write_file(saved, form, path) == []
+    assert write_file(saved, form, path, record=cast) == []
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert form_of(path.name) is form
     assert names_in(folder) == [path.name]
@@ -164,13 +165,13 @@ def test_files_that_are_not_here_are_told_of(
     saved: SavedSession, folder: Path, form: ExportFormat
 ) -> None:
     BlobStore(saved.folder / BLOBS_NAME).remove(DIGEST)
-    (note,) = write_file(saved, form, folder / "room", attachments=True)
+    (note,) = write_file(saved, form, folder / "room", attachments=True, record=cast)
     assert "not stored here" in note
 
 
 def test_a_recording_holds_no_files(saved: SavedSession, folder: Path) -> None:
     with pytest.raises(NotExported, match="no attached files"):
-        write_file(saved, ExportFormat.CAST, folder / "room.cast", attachments=True)
+        write_file(saved, ExportFormat.CAST, folder / "room.cast", attachments=True, record=cast)
     assert names_in(folder) == []
 
 
@@ -178,12 +179,12 @@ def test_a_recording_holds_no_files(saved: SavedSession, folder: Path) -> None:
 def test_what_is_printed_is_what_would_be_written(
     saved: SavedSession, folder: Path, form: ExportFormat
 ) -> None:
-    write_file(saved, form, folder / "room")
+    write_file(saved, form, folder / "room", record=cast)
     out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    print_out(saved, form, out)
+    print_out(saved, form, out, record=cast)
     assert out.buffer.getvalue() == (folder / "room").read_bytes()
     text = io.StringIO()
-    print_out(saved, form, text)
+    print_out(saved, form, text, record=cast)
     assert text.getvalue().encode() == (folder / "room").read_bytes()
 
 
@@ -220,11 +221,10 @@ def test_the_name_of_a_file_says_how_a_session_is_written(
 ) -> None:
     saved = recorded.said("Garden", "hi there")
     wanted = tmp_path / f"out.{ending}"
-    path, _ = write_export(recorded.store, saved.id, str(wanted))
-    assert path == wanted
+    write_export(saved, wanted, record=cast)
     assert wanted.stat().st_size
     with pytest.raises(InTheWay):
-        write_export(recorded.store, saved.id, str(wanted))
+        write_export(saved, wanted, record=cast)
 
 
 def test_attached_files_come_along_if_that_is_wanted(recorded: Recorded, tmp_path: Path) -> None:
@@ -236,10 +236,10 @@ def test_attached_files_come_along_if_that_is_wanted(recorded: Recorded, tmp_pat
     (tmp_path / "notes").write_bytes(content)
     BlobStore(saved.folder / "blobs").add(tmp_path / "notes")
     assert recorded.store.attached(saved.id) == [len(content)]
-    write_export(recorded.store, saved.id, str(tmp_path / "out.md"))
+    write_export(saved, tmp_path / "out.md")
     assert not (tmp_path / "out-files").exists()
-    wanted = str(tmp_path / "out.md")
-    _, (note,) = write_export(recorded.store, saved.id, wanted, attachments=True, force=True)
+    wanted = tmp_path / "out.md"
+    (note,) = write_export(saved, wanted, attachments=True, force=True)
     assert "gone.txt" in note
     assert len(list((tmp_path / "out-files").iterdir())) == 1
 
@@ -247,5 +247,5 @@ def test_attached_files_come_along_if_that_is_wanted(recorded: Recorded, tmp_pat
 def test_a_name_that_says_nothing_is_refused(recorded: Recorded, tmp_path: Path) -> None:
     saved = recorded.said("Garden", "hi there")
     with pytest.raises(NoForm, match=r"\.jsonl"):
-        write_export(recorded.store, saved.id, str(tmp_path / "out.doc"))
+        write_export(saved, tmp_path / "out.doc")
     assert not (tmp_path / "out.doc").exists()

@@ -30,11 +30,11 @@ from genie_core.room.protocol.events import (
     Stage,
 )
 from genie_core.room.state.thread import MessageThread, Phase
+from genie_core.room.text.agents import agent_path
+from genie_core.room.text.approvals import RISKS, outcome, plain_arguments
 from genie_core.storage.filenames import safe_name
 from genie_core.text.format import counted, duration, file_size, local_time
 from genie_core.text.safe import visible, visible_line
-from genie_tui.widgets.agent_tree import agent_path
-from genie_tui.widgets.approvals.text import RISKS, outcome, plain_arguments
 
 # Changes to the room
 

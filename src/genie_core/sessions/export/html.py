@@ -12,13 +12,8 @@ from importlib.resources import files
 from typing import Final
 
 from genie_core.room.protocol.events import FileRef, MessagePosted, Quote
-from genie_core.sessions.labels import Labels
-from genie_core.sessions.log.reader import LogReader
-from genie_core.sessions.session import SavedSession
-from genie_core.sessions.transcript import AGENT
-from genie_core.text.format import duration, local_time
-from genie_core.text.safe import visible, visible_line
-from genie_tui.export.story import (
+from genie_core.room.text.events import Code, blocks, file_lines, quote_name
+from genie_core.sessions.export.story import (
     FileAddress,
     Footnote,
     Heading,
@@ -29,7 +24,12 @@ from genie_tui.export.story import (
     nowhere,
     story,
 )
-from genie_tui.widgets.event_text import Code, blocks, file_lines, quote_name
+from genie_core.sessions.labels import Labels
+from genie_core.sessions.log.reader import LogReader
+from genie_core.sessions.session import SavedSession
+from genie_core.sessions.transcript import AGENT
+from genie_core.text.format import duration, local_time
+from genie_core.text.safe import visible, visible_line
 
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -56,7 +56,7 @@ def html(saved: SavedSession, place: FileAddress = nowhere) -> Iterator[str]:
 
 
 def _head(heading: Heading) -> str:
-    style = files("genie_tui.export").joinpath("page.css").read_text(encoding="utf-8")
+    style = files("genie_core.sessions.export").joinpath("page.css").read_text(encoding="utf-8")
     title = escape(heading.title)
     problems = "".join(f'<p class="bad">⚠ {escape(text)}</p>\n' for text in heading.problems)
     return f"""\

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from tests.genie_core.sessions.export.test_markdown_escape import HOSTILE, RENDERERS
 from tests.genie_core.sessions.sample import BORN, DIGEST, saved_room
-from tests.genie_tui.export.test_markdown_escape import HOSTILE, RENDERERS
 
 from genie_core.room.protocol.events import (
     Event,
@@ -18,11 +18,11 @@ from genie_core.room.protocol.events import (
     RoomCreated,
     UnreadableEvent,
 )
+from genie_core.room.text.events import Code, blocks
+from genie_core.sessions.export.markdown import content, markdown
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
 from genie_core.text.safe import visible
-from genie_tui.export.markdown import content, markdown
-from genie_tui.widgets.event_text import Code, blocks
 
 
 @pytest.mark.parametrize("renderer", RENDERERS)

@@ -30,9 +30,9 @@ from genie_core.room.protocol.events import (
     Spending,
     UnreadableEvent,
 )
+from genie_core.sessions.export.html import html
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
-from genie_tui.export.html import html
 
 PARTS = ["div", "pre", "code", "span"]
 """What stands around talk and fenced code, of which a text may have many parts."""

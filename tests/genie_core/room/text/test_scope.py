@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_core.room.protocol.events import MOST_OF_SCOPE
-from genie_tui.format import extent_words, read_extent
+from genie_core.room.text.approvals import read_scope, scope_words
 
 
 @pytest.mark.parametrize(
@@ -28,19 +28,19 @@ from genie_tui.format import extent_words, read_extent
     ],
 )
 def test_so_often_or_so_long(text: str, expected: tuple[str, int] | None) -> None:
-    assert read_extent(text) == expected
+    assert read_scope(text) == expected
 
 
 @given(st.text(max_size=8))
 def test_nothing_reaches_further_than_the_limit(text: str) -> None:
-    found = read_extent(text)
+    found = read_scope(text)
     assert found is None or 1 <= found[1] <= MOST_OF_SCOPE
 
 
 def test_it_is_said_in_words() -> None:
-    assert extent_words("once", 0) == ""
-    assert extent_words("session", 0) == " for the session"
-    assert extent_words("times", 5) == " 5 times"
-    assert extent_words("times", 1) == ""
-    assert extent_words("minutes", 10) == " for 10 minutes"
-    assert extent_words("minutes", 1) == " for a minute"
+    assert scope_words("once", 0) == ""
+    assert scope_words("session", 0) == " for the session"
+    assert scope_words("times", 5) == " 5 times"
+    assert scope_words("times", 1) == ""
+    assert scope_words("minutes", 10) == " for 10 minutes"
+    assert scope_words("minutes", 1) == " for a minute"

@@ -10,9 +10,9 @@ from typing import Final
 import msgspec
 
 from genie_core.assistant.what_if.report import WhatIfReport
+from genie_core.assistant.what_if.text import markdown
 from genie_core.storage.atomic import replace_file
 from genie_core.storage.errors import disk_access
-from genie_tui.whatif_text import markdown
 
 FOLDER: Final = "whatif"
 NAME_CHARS: Final = 40

@@ -12,7 +12,7 @@ from genie_core.room.protocol.events import (
     RoomCreated,
     Spending,
 )
-from genie_tui.export.story import footnotes
+from genie_core.sessions.export.story import footnotes
 
 
 def room() -> RoomLog:

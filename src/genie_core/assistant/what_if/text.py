@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from genie_core.assistant.reasoners.query import question_in
 from genie_core.assistant.what_if.report import CaseResult, Comparison, WhatIfReport
 from genie_core.room.protocol.events import Spending
+from genie_core.room.text.costs import short_cost
+from genie_core.sessions.export.markdown import escape
 from genie_core.text.format import counted, duration, local_time
+from genie_core.text.query import question_in
 from genie_core.text.safe import visible_line
-from genie_tui.export.markdown import escape
-from genie_tui.widgets.costs import short_cost
 
 EXCERPT_CHARS: Final = 160
 """How much of a message or a query stands in the words."""

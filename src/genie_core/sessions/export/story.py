@@ -8,7 +8,6 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from genie_core.assistant.reasoners.query import question_in
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,
@@ -26,14 +25,10 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.room_state import IllegalEvent, RoomState
 from genie_core.room.state.thread import MessageThread, ToolApproval
-from genie_core.sessions.log.reader import LogReader
-from genie_core.sessions.session import SavedSession
-from genie_core.text.format import counted, local_time
-from genie_core.text.safe import visible, visible_line
-from genie_tui.widgets.agent_tree import agent_path
-from genie_tui.widgets.approvals.text import allowed, arguments_line, denied, what_changed
-from genie_tui.widgets.costs import spent_tree
-from genie_tui.widgets.event_text import (
+from genie_core.room.text.agents import agent_path
+from genie_core.room.text.approvals import allowed, arguments_line, denied, what_changed
+from genie_core.room.text.costs import spent_tree
+from genie_core.room.text.events import (
     CUT,
     CUT_MARK,
     PARKED_MARK,
@@ -46,6 +41,11 @@ from genie_tui.widgets.event_text import (
     short_error,
     stage_name,
 )
+from genie_core.sessions.log.reader import LogReader
+from genie_core.sessions.session import SavedSession
+from genie_core.text.format import counted, local_time
+from genie_core.text.query import question_in
+from genie_core.text.safe import visible, visible_line
 
 
 class StoryLine(NamedTuple):

@@ -1,0 +1,1 @@
+"""Events, approvals, agents and costs of a room in words; all of it plain text."""

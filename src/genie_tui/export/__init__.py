@@ -1,1 +1,0 @@
-"""A saved room as something to read: what happened, told in several forms."""
