@@ -215,7 +215,7 @@ async def test_a_parked_call_is_made_after_a_restart_unless_its_tool_has_changed
                 assert two.ann.joined.approvals.answer(approval, Answer(allow=True))
             await two.bob.ear.until(lambda: two.bob.bodies(AnswerPosted))
             shouted, told = server.requests[-1].tool_results[-2:]
-            assert "the tool is not the one any more that this call was allowed for" in shouted
+            assert "the tool has changed since this call was allowed" in shouted
             assert "HEY" not in shouted
             assert '"args"' in told
             fates = {each.reason or "": each.outcome for each in two.bob.bodies(ApprovalResolved)}

@@ -34,10 +34,10 @@ from genie_core.room.transport.websocket import Connector
 
 BYE_GRACE: Final = 3.0
 
-OTHER_HOST: Final = "the host at this address is not one that your copy of the room knows"
+OTHER_HOST: Final = "your copy of the room does not know the host at this address"
 
 STEADY: Final = 10.0
-"""Seconds after which a connection counts as good, so that the next attempts come quickly again."""
+"""Seconds after which a connection counts as stable, which resets the backoff."""
 
 logger = logging.getLogger(__name__)
 
@@ -45,20 +45,22 @@ logger = logging.getLogger(__name__)
 class RoomConnection:
     """Keeps one member connected to a room.
 
-    `run` does the work until `bye` or until the room refuses. Meanwhile everything else may be
-    called at any time, connected or not. `deliver` receives everything from the room, in order, and
-    must not wait. `messages` sends messages, and `queue` everything else.
+    `run` connects and reconnects until `bye` or a final refusal. All other methods may be called at
+    any time, connected or not. `deliver` receives everything from the room, in order, and must not
+    block. `messages` sends messages; `queue` sends everything else.
 
     Args:
-        since: number of the last event that is already known, and `mark` its `event_mark`, by which
-            the room can tell whether its log has the same event.
-        identity: who connects; a new person if it is None. `ticket` comes from an invite.
-        recognises: tells whether there is a copy of the room that was met, if none is named;
-            `KnownRoom` is raised then.
-        accepts: decides by the pin and proven key of a host whether to go on, on each connection.
+        since: number of the last known event; `mark` is its `event_mark`, by which the room can
+            tell whether its log has the same event.
+        identity: key of the person; a new one if None. `ticket` comes from an invite.
+        recognises: whether this machine has a copy of the room at the other end, if `room` is
+            empty; if so, `run` raises `KnownRoom`.
+        accepts: whether to continue with a host, given its certificate pin and proven key; called
+            on each connection.
         token: gives access as the host, inside the host's process.
         preferences: how this person likes to be answered.
-        space: awaited before each frame, so that no more is received than can be stored.
+        patient: whether to retry if the first attempt fails.
+        space: awaited before each frame, to limit reception to what can be stored.
 
     """
 
@@ -117,7 +119,7 @@ class RoomConnection:
         self._leaving = asyncio.Event()
         self._ended = asyncio.Event()
         self._ended.set()
-        self._farewell = ""
+        self._goodbye = ""
 
     @property
     def name(self) -> str:
@@ -125,7 +127,7 @@ class RoomConnection:
 
     @property
     def device(self) -> str:
-        """Tells this terminal from others of the same person."""
+        """Id that distinguishes this terminal from others of the same person."""
         return self._handshake.device
 
     @property
@@ -137,17 +139,17 @@ class RoomConnection:
         return self._status
 
     async def run(self) -> None:
-        """Stay connected until `bye`. Cancelling drops the connection without a farewell.
+        """Stay connected until `bye`. Cancelling drops the connection without a goodbye.
 
         Raises:
             RoomRefused: the room refuses this person.
             Diverged: the room's log has another event in place of the last known one.
-            KnownRoom: there is a copy of the room, from which to go on.
+            KnownRoom: this machine has a copy of the room to resume from.
             OtherHost: `accepts` rejected the host on the first attempt.
             NotLoopback: the address leads to another machine.
             FrameError: the room sent an invalid frame or event.
-            Unreachable: nothing answered the first attempt, unless `patient`.
-            ConnectionLost: the first attempt was broken off, unless `patient`.
+            Unreachable: the first attempt got no answer, unless `patient`.
+            ConnectionLost: the first connection was lost, unless `patient`.
 
         """
         self._ended.clear()
@@ -162,14 +164,14 @@ class RoomConnection:
             raise
         finally:
             self._ended.set()
-            self._report(ConnectionStatus(ConnectionState.CLOSED, self._farewell or detail))
+            self._report(ConnectionStatus(ConnectionState.CLOSED, self._goodbye or detail))
 
     def publish(self, body: RunBody, said: MessagePosted | None = None) -> None:
-        """Report a step of the own engine, signed if it is about a message of this person.
+        """Report a step of this member's engine, signed if `said` is a message of this person.
 
         Raises:
-            FrameError: it is too large or can't be recorded.
-            TooManyUnsent: too much waits for the connection already.
+            FrameError: the step is too large or can't be recorded.
+            TooManyUnsent: too many reports wait for the connection.
 
         """
         if said is not None:
@@ -181,14 +183,14 @@ class RoomConnection:
         self.queue.equip(label)
 
     def prefer(self, text: str) -> bool:
-        """Tell the room how this person likes to be answered, now and on each connection."""
+        """Send this person's preferences, now and on each connection; False while offline."""
         self._handshake.preferences = text
         return self.queue.ask(SetPreferences(text))
 
     async def settle(self, grace: float = BYE_GRACE) -> bool:
         """Wait up to `grace` seconds until all messages and reports are acknowledged.
 
-        Returns whether they are. Without a connection it does not wait.
+        Returns whether they are. Does not wait without a connection.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(grace):
@@ -198,8 +200,8 @@ class RoomConnection:
         return self.queue.settled
 
     async def bye(self, reason: str = "", grace: float = BYE_GRACE) -> None:
-        """Leave: wait up to `grace` seconds for acknowledgements, say farewell, end `run`."""
-        self._farewell = reason
+        """Leave: wait up to `grace` seconds for acknowledgements, say goodbye, end `run`."""
+        self._goodbye = reason
         await self.settle(grace)
         self._leaving.set()
         self._changed.set()
@@ -210,7 +212,7 @@ class RoomConnection:
     # -- connecting
 
     async def _attempt(self) -> str:
-        """Connect and stay until the connection ends; returns why it did."""
+        """Connect and stay until the connection ends; returns the reason."""
         if not self._receiver.welcomed:
             self._report(ConnectionStatus(ConnectionState.CONNECTING))
         try:
@@ -226,13 +228,13 @@ class RoomConnection:
             await link.close()
             self.queue.disconnected()
         if not (self._patient or self._receiver.welcomed):
-            raise ConnectionLost(f"the room did not let us in: {ending}")
+            raise ConnectionLost(f"the connection ended before the room's welcome: {ending}")
         return ending
 
     async def _converse(self, link: ClientConnection) -> str:
         last, mark = self._receiver.last, self._receiver.mark
         try:
-            answer = await self._handshake.meet(link, last, mark, self._held)
+            answer = await self._handshake.meet(link, last, mark, self._join_pending)
         except (ConnectionLost, FrameError) as error:
             return str(error)
         except OtherHost:
@@ -249,7 +251,7 @@ class RoomConnection:
             if self._now() - began >= STEADY:
                 self._failures = 0
 
-    def _held(self, why: str) -> None:
+    def _join_pending(self, why: str) -> None:
         self._report(ConnectionStatus(ConnectionState.CONNECTING, why))
 
     def _welcome(self, welcome: Welcome) -> None:
@@ -258,7 +260,7 @@ class RoomConnection:
         self.messages.limits = welcome.limits
         unsent, steps = self.queue.connected(welcome.limits)
         self._receiver.welcome(welcome)
-        self._receiver.given_up(unsent, steps, welcome.limits)
+        self._receiver.report_dropped(unsent, steps, welcome.limits)
         self._report(ConnectionStatus(ConnectionState.ONLINE))
 
     async def _stay(self, link: ClientConnection) -> str:
@@ -301,9 +303,8 @@ class RoomConnection:
             except ConnectionLost as error:
                 return str(error)
             except FrameError as error:
-                # It is in the room's log or its program, so that coming back would not help.
-                what = f"the room sent what can't be understood: {error}"
-                raise FrameError(error.code, what) from error
+                # The same frame would come again, so reconnecting does not help.
+                raise FrameError(error.code, f"the room sent an invalid frame: {error}") from error
             ending = self._receiver.take(frame)
             if ending is not None:
                 return ending
@@ -314,21 +315,18 @@ class RoomConnection:
         try:
             while not self._leaving.is_set():
                 self._changed.clear()
-                # Until all is known that the room has of us, sending again would be guesswork.
+                timeout = None
+                # The missing events may acknowledge messages in the queue.
                 if self._receiver.is_caught_up:
                     await link.send([self.signer.sign(one) for one in self.queue.take(self._now())])
-                    await self._change(within=self.queue.due(self._now()))
-                else:
-                    await self._change(within=None)
-            await link.send([Bye(self._farewell)])
+                    timeout = self.queue.due(self._now())
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(timeout):
+                        await self._changed.wait()
+            await link.send([Bye(self._goodbye)])
         except (ConnectionLost, FrameError) as error:
             logger.debug("sending ended: %s", error)
-        await link.close(self._farewell)
-
-    async def _change(self, within: float | None) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(within):
-                await self._changed.wait()
+        await link.close(self._goodbye)
 
     def _note_queue(self) -> None:
         self._changed.set()

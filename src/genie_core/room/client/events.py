@@ -1,8 +1,8 @@
-"""Everything that a joined room reports to the program that shows it.
+"""The events of a joined room, for the program that shows it.
 
-`RoomEvent` is a union to `match` on. A callback receives its members one by one, on the event loop,
-in order, and must not wait. The room's state is up to date when an event arrives, so most consumers
-only use events to find out what to draw again.
+`RoomEvent` is a union to `match` on. A callback receives events one by one, on the event loop, in
+order, and must not block. The room's state is up to date when an event arrives, so most consumers
+use events only to decide which parts to redraw.
 """
 
 import logging
@@ -34,28 +34,28 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class EventsRecorded:
-    """The room's log has more events, in order; the state includes them."""
+    """New events in the room's log, in order; the state includes them."""
 
     events: tuple[Event, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RoomRenamed:
-    """The room has another title since its host resumed it."""
+    """The title of the room changed when its host resumed it."""
 
     title: str
 
 
 @dataclass(frozen=True, slots=True)
 class PendingChanged:
-    """Other messages wait to be acknowledged now, oldest first."""
+    """The list of unacknowledged messages changed, oldest first."""
 
     pending: tuple[PendingMessage, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MessageRejected:
-    """The room does not take a message; no other copy of it is kept."""
+    """The room refused a message; this event has the only copy of it."""
 
     message: PendingMessage
     reason: str
@@ -63,7 +63,7 @@ class MessageRejected:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A line for the person that matters now and is not in the log."""
+    """A line for the person that is not in the log."""
 
     severity: Severity
     text: str
@@ -71,7 +71,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class OtherHostsChanged:
-    """Other members host the same room at the same time, or no longer do."""
+    """The list of other members who host the same room at the same time changed."""
 
     hosts: tuple[str, ...]
 
@@ -93,23 +93,23 @@ RoomEvent: TypeAlias = (
     | Transfer
     | OtherHostsChanged
 )
-"""Everything that is reported to the program that shows a room; statuses whenever they change."""
+"""An event for the program that shows a room; statuses are sent whenever they change."""
 
 OnEvent: TypeAlias = Callable[[RoomEvent], None]
 
 Delivery: TypeAlias = (
     RoomEvent | Welcome | Stopping | ApprovalAnswered | FileStored | FilePiece | FrameRefused
 )
-"""Everything that a connection delivers: events, and frames that the joined room acts on.
+"""A delivery from a connection: an event, or a frame that the joined room acts on.
 
-Each `EventsRecorded` has events that are new; a `Welcome` comes after each reconnection, before
-them. `Stopping` and `ApprovalAnswered` are for the own engine; the rest answer a question about a file.
+Each `EventsRecorded` holds new events only; on each connection, a `Welcome` precedes them.
+`Stopping` and `ApprovalAnswered` are for the member's own engine; the rest are about files.
 """
 
 Deliver: TypeAlias = Callable[[Delivery], None]
 
 
 def warning(text: str) -> Notice:
-    """Make a notice that something is wrong, and log it."""
+    """Return a warning, and log it."""
     logger.warning("%s", text)
     return Notice(Severity.WARNING, mask_known(text))

@@ -39,12 +39,12 @@ WELCOME_TIMEOUT: Final = 10.0
 
 @dataclass(slots=True)
 class ClientHandshake:
-    """Who connects to which room, and with which right; the same on each connection.
+    """The client's identity, room and credentials; the same on each connection.
 
-    `room` is empty as long as any room will do. `recognises` then tells whether there is a copy of
-    the room here; it runs in a thread and may block. `accepts` is called with the pin of the host's
-    certificate and the key that the host has proven (empty if none), before the host learns more
-    than a name. `visit` tells this run of the program from all others of the same person.
+    An empty `room` accepts any room; `recognises` then returns whether this machine has a copy of
+    it (called in a thread, may block). `accepts` gets the pin of the host's certificate and the
+    host's proven key, empty if none, before the host learns more than a name. `visit` identifies
+    this run of the program among the person's terminals.
     """
 
     name: str
@@ -61,20 +61,20 @@ class ClientHandshake:
     visit: str = ""
 
     async def meet(
-        self, link: ClientConnection, since: int, mark: int, held: Callable[[str], None]
+        self, link: ClientConnection, since: int, mark: int, pending: Callable[[str], None]
     ) -> Welcome | FrameRefused:
-        """Shake hands on a new connection; calls `held` if the host has to decide first.
+        """Shake hands on a new connection; calls `pending` if the host has to decide first.
 
-        `since` and `mark` describe the last known event. The host may take any time to decide; every
-        other answer has to arrive within `WELCOME_TIMEOUT` seconds.
+        `since` and `mark` describe the last known event. The host may take any time to decide;
+        every other answer must arrive within `WELCOME_TIMEOUT` seconds.
 
         Raises:
-            ConnectionLost: it ended before there was an answer, or none came in time.
-            FrameError: what came is no frame.
-            RoomRefused: it is another room, or the welcome is for another person.
-            OtherHost: `accepts` refused the host.
-            Diverged: the room's log has another event where the known one is.
-            KnownRoom: there is a copy of the room, from which to go on.
+            ConnectionLost: the connection ended, or the room did not answer in time.
+            FrameError: the room sent an invalid frame.
+            RoomRefused: another room answered, or the welcome is for another person.
+            OtherHost: `accepts` rejected the host.
+            Diverged: the room's log has another event in place of the last known one.
+            KnownRoom: this machine has a copy of the room to resume from.
 
         """
         nonce, points, room = new_nonce(), ForkPoints(()), self.room
@@ -82,9 +82,9 @@ class ClientHandshake:
             since, mark, self.engine, self.agent, self.device, self.preferences, self.visit
         )
         patience: float | None = WELCOME_TIMEOUT
-        proven = link.channel is None  # by being the same process
+        proven = link.channel is None  # the host is this process
         hello = self._hello(nonce, arrival if proven else None)
-        with suppress(ConnectionLost):  # the host may have said why before it hung up
+        with suppress(ConnectionLost):  # the host may have sent a reason before it disconnected
             await link.send([hello])
         while True:
             match await _answer(link, patience):
@@ -97,7 +97,7 @@ class ClientHandshake:
                     await link.send([prove])
                 case JoinPending(text=text) if proven and patience is not None:
                     patience = None
-                    held(f"{text}; your key in words: {words(self.identity.key)}")
+                    pending(f"{text}; your key in words: {words(self.identity.key)}")
                 case ForkPoints() as points if proven:
                     pass
                 case FrameRefused(code="diverged") if proven:
@@ -106,20 +106,17 @@ class ClientHandshake:
                     return refused
                 case frame:
                     kind = tag(frame)
-                    raise ConnectionLost(f"the room began with {kind} instead of a welcome")
+                    raise ConnectionLost(f"the room sent {kind} instead of a welcome")
 
     def _check(self, welcome: Welcome, room: str) -> None:
-        """See that the host speaks of the same room and person as before.
-
-        What the person signs from now on names this room, and their copy of it is opened.
-        """
+        """Check that the welcome names the right room and person; signatures depend on both."""
         if room and welcome.room != room:
-            raise RoomRefused("wrong_room", f"the host speaks of another room now, not {room}")
+            raise RoomRefused("wrong_room", f"the host names another room than {room}")
         if fold_name(welcome.name) != fold_name(self.name):
-            raise RoomRefused("name_taken", f"the host takes {self.name} for somebody else")
+            raise RoomRefused("name_taken", f"the host takes {self.name} for another person")
 
     def _hello(self, nonce: str, arrival: Arrival | None) -> Hello:
-        """Over a network it says nothing that only the right host may know."""
+        """Return the first frame; over a network, it has nothing that only the host may know."""
         key = self.identity.key
         hello = Hello(self.name, room=self.room, key=key, nonce=nonce, knows=KNOWN)
         if arrival is None:
@@ -130,20 +127,20 @@ class ClientHandshake:
         self, challenge: Challenge, nonce: str, channel: str, arrival: Arrival
     ) -> Prove:
         if self.room and challenge.room != self.room:
-            why = f"another room is at this address now, not {self.room}"
+            why = f"the room at this address is not {self.room}"
             raise RoomRefused("wrong_room", why)
         key = self.identity.key
-        meeting = Transcript(challenge.room, self.name, key, nonce, challenge.nonce, channel)
-        is_hosts = verify(challenge.key, challenge.signature, meeting.encode_for_host())
-        host = challenge.key if is_hosts else ""
+        transcript = Transcript(challenge.room, self.name, key, nonce, challenge.nonce, channel)
+        is_valid = verify(challenge.key, challenge.signature, transcript.encode_for_host())
+        host = challenge.key if is_valid else ""
         if await self._is_known(challenge.room):
             raise KnownRoom(challenge.room, channel, host)
         if self.accepts is not None and not self.accepts(channel, host):
             raise OtherHost(challenge.room)
-        signature = self.identity.sign(meeting.encode())
+        signature = self.identity.sign(transcript.encode())
         if self.ticket is None:
             return Prove(signature, arrival=arrival)
-        proof = meeting.prove(self.ticket.secret)
+        proof = transcript.prove(self.ticket.secret)
         return Prove(signature, self.ticket.id, proof, arrival)
 
     async def _is_known(self, room: str) -> bool:

@@ -1,4 +1,4 @@
-"""Sending messages to a room."""
+"""Sends messages to a room."""
 
 import secrets
 from collections.abc import Callable, Iterable, Sequence
@@ -14,7 +14,7 @@ from genie_core.room.protocol.limits import Limits
 
 
 class Messages:
-    """Sends messages in the order in which they were written, each once its files have arrived."""
+    """Sends messages in the order in which they were written, each after its files."""
 
     def __init__(
         self, queue: SendQueue, signer: Signer, deliver: Deliver, clock: Callable[[], float]
@@ -38,35 +38,35 @@ class Messages:
         files: Sequence[FileRef] = (),
         quotes: Sequence[Quote] = (),
     ) -> str:
-        """Send a message; returns the id that its `MessagePosted` event will have.
+        """Send a message; returns the id of its future `MessagePosted` event.
 
-        It is kept, and sent again on each connection, until the room acknowledges it.
+        Until the room acknowledges the message, it is sent again on each connection.
 
         Raises:
-            TooLong: the room does not take so long a text.
-            TooManyUnsent: too much is waiting already.
+            TooLong: the text exceeds the room's limit.
+            TooManyUnsent: too many messages wait.
 
         """
-        whole, limit = whole_text(text), self.limits.text_chars
-        if len(whole) > limit:
-            raise TooLong(len(whole), limit)
+        text, limit = whole_text(text), self.limits.text_chars
+        if len(text) > limit:
+            raise TooLong(len(text), limit)
         id_ = secrets.token_hex(8)
         self._queue.send(
-            PendingMessage(id_, whole, emote, self._clock(), tuple(files), tuple(quotes))
+            PendingMessage(id_, text, emote, self._clock(), tuple(files), tuple(quotes))
         )
         self._signer.note(id_)
         self._deliver(PendingChanged(self.pending))
         return id_
 
     def typing(self) -> None:
-        """Tell the others that this person is typing; cheap to call on every key."""
+        """Show the other members that this person is typing; cheap enough for every key."""
         self._queue.typing()
 
     def restore(self, messages: Iterable[PendingMessage]) -> None:
-        """Take over messages of an earlier session, which go with the next `release`."""
-        kept = list(messages)
-        self._queue.restore(kept)
-        for message in kept:
+        """Add messages of an earlier session; the next `release` sends them."""
+        restored = list(messages)
+        self._queue.restore(restored)
+        for message in restored:
             self._signer.note(message.id)
 
     def release(self) -> None:

@@ -1,4 +1,4 @@
-"""Values that describe a joined room beside its log: connection, engine, pending work."""
+"""The state of a joined room beside its log: connection, engine, pending messages and reports."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -20,8 +20,8 @@ class ConnectionState(Enum):
 class ConnectionStatus:
     """State of the connection, with details for a person.
 
-    `retry_in` is in seconds, None when no attempt is planned. `closing_in` is the number of seconds
-    within which the host suspends the room, which takes no more messages; None otherwise.
+    `retry_in` is in seconds, None if no attempt is planned. `closing_in` is the number of seconds
+    until the host suspends the room, which accepts no more messages; None otherwise.
     """
 
     state: ConnectionState
@@ -44,7 +44,7 @@ class EngineStatus:
     """State of the member's own engine; `label` is the model, `offline` means no language model.
 
     `auto` means that tool calls for the owner's own messages run without asking. `backlog` counts
-    messages from before that wait until the owner decides about them.
+    the messages from before a restart that wait for the owner's choice.
     """
 
     state: EngineState
@@ -56,7 +56,7 @@ class EngineStatus:
 
 
 class Severity(Enum):
-    """How much a notice matters."""
+    """The severity of a notice."""
 
     INFO = "info"
     WARNING = "warning"
@@ -65,7 +65,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PendingMessage:
-    """A message sent here that the room has not acknowledged yet."""
+    """A message from this terminal that the room has not acknowledged yet."""
 
     id: str
     text: str
@@ -77,9 +77,9 @@ class PendingMessage:
 
 @dataclass(frozen=True, slots=True)
 class PendingReport:
-    """A step of the own engine that the room's log does not show yet.
+    """A step of the member's own engine that the room's log does not contain yet.
 
-    `since` is the last event that was known when the step was taken.
+    `since` is the number of the last known event at the time of the step.
     """
 
     id: str
@@ -89,11 +89,11 @@ class PendingReport:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A person's answer to an approval.
+    """A person's answer to an approval request.
 
-    `arguments` replaces what the agent proposed; `scope` "session" also lets later calls of the
-    same tool by the same agent pass until the session ends, "times" so many of them in all, and
-    "minutes" those of so many minutes, as `count` says. `stop` ends the run with a denial.
+    `arguments` replaces the arguments of the call. A `scope` beyond "once" also allows later calls
+    of the same tool by the same agent: until the session ends ("session"), `count` calls in all
+    ("times"), or for `count` minutes ("minutes"). `stop` ends the run along with a denial.
     """
 
     allow: bool
@@ -105,7 +105,7 @@ class Answer:
 
 
 class NextStep(Enum):
-    """How to go on after a session has ended."""
+    """How to continue after a session has ended."""
 
     REJOIN = "rejoin"
     """Join again: the logs diverged, and joining recovers the events that only this copy has."""
@@ -116,9 +116,9 @@ class NextStep(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SessionEnded:
-    """A session that ended without the person leaving, and how to go on.
+    """A session that ended without the person leaving, and how to continue.
 
-    `saved` names the session on this machine; the next session sends `unsent` again.
+    `saved` is the id of the session on this machine. The next session sends `unsent` again.
     """
 
     next_step: NextStep

@@ -1,4 +1,4 @@
-"""Handling the frames that a room sends to a member."""
+"""Handles the frames that a room sends to a member."""
 
 import asyncio
 import logging
@@ -41,15 +41,15 @@ from genie_core.room.state.room_state import IllegalEvent
 from genie_core.room.transport.rate import TokenBucket
 
 LONGEST_GRACE: Final = 3_600.0
-"""Longest time until a suspend that is believed, in seconds; a host can send any number."""
+"""Upper bound for the seconds until a suspend, since a host can send any number."""
 
 BURST: Final = 4
 PER_SECOND: Final = 1.0
 NOTICE_CHARS: Final = 300
 
-WITH_QUOTES: Final = "with what it quotes it is too large for this room"
-NOT_TOLD: Final = (
-    "what an agent of yours did is too large for the host that is there now, and not told"
+WITH_QUOTES: Final = "the message and its quotes are too large for this room"
+NOT_REPORTED: Final = (
+    "a step of your agent was not reported: it is too large for the room's current host"
 )
 
 logger = logging.getLogger(__name__)
@@ -58,10 +58,10 @@ logger = logging.getLogger(__name__)
 class Receiver:
     """Acts on the frames of a room, over all connections to it.
 
-    Events and what concerns the person or the engine are delivered; acknowledged or refused work
-    leaves the queue. `report` receives changes of the connection's status meanwhile. `last` is the
-    number of the latest known event, `mark` its `event_mark`. Call `welcome` on each connection,
-    `take` for each frame after that, and `disconnected` in the end, all within an event loop.
+    Delivers events and frames for the person or the engine, and removes acknowledged and refused
+    frames from the queue. `report` receives changes of the connection's status. `last` is the
+    number of the latest known event, `mark` its `event_mark`. On each connection, call `welcome`,
+    then `take` for each frame, then `disconnected`, all within an event loop.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Receiver:
 
     @property
     def mark(self) -> int:
-        """The mark of the last event, by which the room can tell whether it has the same one."""
+        """The mark of the last event, which tells the room whether its log has the same one."""
         return self._mark if self._newest is None else event_mark(self._newest)
 
     @property
@@ -107,7 +107,7 @@ class Receiver:
 
     @property
     def is_caught_up(self) -> bool:
-        """Whether all events have arrived that the log had at the welcome."""
+        """Whether all events up to the head of the welcome have arrived."""
         return self._head is None or self._last >= self._head
 
     def welcome(self, welcome: Welcome) -> None:
@@ -117,7 +117,7 @@ class Receiver:
         self._deliver(welcome)
 
     def disconnected(self) -> None:
-        """Deliver notices that wait; the room repeats those that still apply."""
+        """Deliver waiting notices; after reconnecting, the room repeats those that still apply."""
         self._notices.flush()
         self._troubles.flush()
         self._trouble = ""
@@ -132,20 +132,20 @@ class Receiver:
         if refused.final and not (refused.code in ("suspended", "disk") and self._welcomed):
             raise RoomRefused(refused.code, refused.text)
         if refused.code in ("suspended", "disk"):
-            self._suspended = refused.text  # says more than that nothing answers
+            self._suspended = refused.text  # explains later failures to connect
         return refused.text
 
-    def given_up(
+    def report_dropped(
         self, unsent: Iterable[PendingMessage], steps: Iterable[PendingReport], limits: Limits
     ) -> None:
-        """Report what is not sent because it is too large for the room."""
+        """Report messages and steps that are too large for the room."""
         for each in unsent:
             is_long = len(each.text) > limits.text_chars
             why = str(TooLong(len(each.text), limits.text_chars)) if is_long else WITH_QUOTES
             self._reject(each, why)
         for step in steps:
             logger.warning("too large for the room: %s", type(step.body).__name__)
-            self._notices.tell(Severity.WARNING, NOT_TOLD)
+            self._notices.show(Severity.WARNING, NOT_REPORTED)
 
     def take(self, frame: ServerFrame) -> str | None:
         """Act on a frame; returns the reason if the connection should end.
@@ -160,7 +160,7 @@ class Receiver:
             case FrameRefused() if frame.final or frame.code == "slow":
                 return self.refused(frame)
             case FrameRefused() if not is_digest(frame.ref):
-                self._not_accepted(frame)
+                self._frame_refused(frame)
             case Trouble(text=text):
                 self._troubled(text)
             case Suspending(within=within):
@@ -168,7 +168,7 @@ class Receiver:
             case EventsRecovered(seq=seq):
                 self._queue.recovered(seq)
             case Welcome() | Challenge() | JoinPending() | ForkPoints():
-                return f"the room said {tag(frame)} in the middle"
+                return f"the room sent an unexpected {tag(frame)} frame"
             case _:
                 self._deliver(frame)
         return None
@@ -193,16 +193,16 @@ class Receiver:
             self._queue.changed()
         return None
 
-    def _not_accepted(self, refused: FrameRefused) -> None:
-        lost = self._queue.refuse(refused, asyncio.get_running_loop().time())
+    def _frame_refused(self, refused: FrameRefused) -> None:
+        dropped = self._queue.refuse(refused, asyncio.get_running_loop().time())
         self._queue.changed()
-        match lost:
+        match dropped:
             case PendingMessage():
-                self._reject(lost, refused.text)
+                self._reject(dropped, refused.text)
             case None if refused.ref or refused.code == "too_fast":
-                logger.info("put off: %s", refused.text)
+                logger.info("sending again later: %s", refused.text)
             case None:
-                self._notices.tell(Severity.WARNING, refused.text)
+                self._notices.show(Severity.WARNING, refused.text)
             case step:
                 logger.warning("the room did not record %r: %s", step.body, refused.text)
 
@@ -211,7 +211,6 @@ class Receiver:
         self._deliver(MessageRejected(unsent, why))
 
     def _closing(self, within: float) -> None:
-        """Keep messages in the queue from now on; reported once."""
         if self._queue.close():
             seconds = min(max(0.0, within), LONGEST_GRACE)
             self._report(
@@ -223,9 +222,9 @@ class Receiver:
             return
         self._trouble = text
         if text:
-            self._troubles.tell(Severity.ERROR, text)
+            self._troubles.show(Severity.ERROR, text)
         else:
-            self._troubles.tell(Severity.INFO, "the host can write to its disk again")
+            self._troubles.show(Severity.INFO, "the host can write to its disk again")
 
     def _show_trouble(self, severity: Severity, text: str) -> None:
         self._report(
@@ -238,35 +237,35 @@ class Receiver:
 
 
 class Notices:
-    """Passes notices on, at most `BURST` at once and then `PER_SECOND`.
+    """Limits the rate of notices to `BURST` at once and then `PER_SECOND`.
 
-    Of more only the latest is kept, and comes later.
+    Of the notices beyond that, only the latest is delivered, later.
     """
 
-    def __init__(self, show: Callable[[Severity, str], None]) -> None:
-        self._show = show
+    def __init__(self, deliver: Callable[[Severity, str], None]) -> None:
+        self._deliver = deliver
         self._pace = TokenBucket(BURST, PER_SECOND)
         self._waiting: tuple[Severity, str] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
-    def tell(self, severity: Severity, text: str) -> None:
+    def show(self, severity: Severity, text: str) -> None:
         loop = asyncio.get_running_loop()
         text = text if len(text) <= NOTICE_CHARS else f"{text[:NOTICE_CHARS]}…"
         if self._timer is None and self._pace.take(loop.time()):
-            self._show(severity, text)
+            self._deliver(severity, text)
             return
         self._waiting = severity, text
         if self._timer is None:
-            self._timer = loop.call_later(self._pace.wait(loop.time()), self._catch_up)
+            self._timer = loop.call_later(self._pace.wait(loop.time()), self._deliver_waiting)
 
     def flush(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-            self._catch_up()
+            self._deliver_waiting()
 
-    def _catch_up(self) -> None:
+    def _deliver_waiting(self) -> None:
         self._timer = None
         self._pace.take(asyncio.get_running_loop().time())
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
-            self._show(*waiting)
+            self._deliver(*waiting)

@@ -1,7 +1,7 @@
-"""What a client has to send to a room. Pure: no waiting, no clock.
+"""The queue of frames to a room. Pure: it neither waits nor reads a clock.
 
-Messages and engine reports stay in the queue until the room's log shows them, and are sent again on
-each new connection. Ephemeral signals are merged, paced, and dropped without a connection.
+Messages and engine reports stay in the queue until the room's log contains them, and are sent again
+on each new connection. Ephemeral signals are merged, paced, and dropped without a connection.
 """
 
 import itertools
@@ -47,27 +47,27 @@ MAX_REPORTS: Final = 10_000
 TYPING_INTERVAL: Final = 0.5
 DELTA_INTERVAL: Final = 0.05
 ENVELOPE: Final = 1024
-"""Bytes of a frame beside what it carries."""
+"""Bytes of a frame beside its payload."""
 
-TOO_LARGE: Final = "the answer is too large for the host that the room has now"
+TOO_LARGE: Final = "the answer is too large for the room's current host"
 
 PAUSE: Final = 1.0
-"""Seconds of silence after the room said that it was too much."""
+"""Seconds without sending after the room refused a frame as too fast."""
 
-BEQUEST: Final = 64
+RECOVERED_AT_ONCE: Final = 64
 """Most events of an earlier host in one frame."""
 
 MARGIN: Final = 0.8
-"""Share of the room's rate that is used, so that differing clocks don't lead to refusals."""
+"""Share of the room's rate that is used, so that clock differences don't cause refusals."""
 
 
 class SendQueue:
-    """Holds what the room has not acknowledged, and decides what to send when.
+    """Holds unacknowledged messages and reports, and decides when to send them.
 
-    Call `connected` for each new connection, `take` whenever `changed` was called or `due` is over,
-    and `acknowledge` and `refuse` with what the room answers. Ephemeral signals are dropped unless
-    `online`. `is_sent` tells whether the room has a file, or can't be expected to get it: a message
-    waits for its files, and no later message overtakes it. `now` is in seconds from a steady clock.
+    Call `connected` for each new connection, `take` after each call of `changed` and when `due` is
+    over, and `acknowledge` and `refuse` with the room's answers. Ephemeral signals are dropped
+    unless `online`. A message waits until `is_sent` is true for all its files (the room has them,
+    or never gets them), and no later message overtakes it. `now` is in seconds of a monotonic clock.
     """
 
     def __init__(
@@ -77,14 +77,14 @@ class SendQueue:
         self.online = False
         self.is_sent: Callable[[str], bool] = lambda _: True
         self._limits = limits or Limits()
-        self._says: dict[str, PendingMessage] = {}
+        self._messages: dict[str, PendingMessage] = {}
         self._waiting: dict[str, PendingMessage] = {}
         self._reports: dict[str, PendingReport] = {}
-        self._to_say: deque[str] = deque()
-        self._to_report: deque[str] = deque()
-        self._lacking: deque[Event] = deque()
+        self._unsent: deque[str] = deque()
+        self._unreported: deque[str] = deque()
+        self._recovery: deque[Event] = deque()
         self._recovering = 0
-        self._wishes: list[ClientFrame] = []
+        self._requests: list[ClientFrame] = []
         self._stops: list[int] = []
         self._deltas: dict[int, str] = {}
         self._progress: dict[tuple[int, str, str], ReportProgress] = {}
@@ -94,28 +94,25 @@ class SendQueue:
         self._delta_from = 0.0
         self._paused_until = 0.0
         self._closing = False
-        self._speech, self._work = self._paces()
+        self._message_pace, self._report_pace = self._paces()
 
     @property
     def pending(self) -> tuple[PendingMessage, ...]:
         """The messages that the room has not acknowledged, oldest first."""
-        return *self._says.values(), *self._waiting.values()
+        return *self._messages.values(), *self._waiting.values()
 
     @property
     def reports(self) -> tuple[PendingReport, ...]:
-        """The own engine's steps that the room's log does not show, oldest first."""
+        """The steps of this member's engine that the room's log does not contain, oldest first."""
         return tuple(self._reports.values())
 
     @property
     def settled(self) -> bool:
-        """Whether everything that must not get lost is acknowledged, as far as it can be."""
-        return not (self._reports or self._lacking or (self._says and not self._closing))
+        """Whether messages and reports are acknowledged; messages to a closing room don't count."""
+        return not (self._reports or self._recovery or (self._messages and not self._closing))
 
     def close(self) -> bool:
-        """Keep messages until the next connection, as the room takes none now.
-
-        False if it was closed before.
-        """
+        """Keep messages until the next connection; False if the queue was closed already."""
         was, self._closing = self._closing, True
         if not was:
             self.changed()
@@ -125,10 +122,10 @@ class SendQueue:
         """Add a message.
 
         Raises:
-            TooManyUnsent: too much is waiting already.
+            TooManyUnsent: the queue is full.
 
         """
-        if len(self._says) + len(self._waiting) >= MAX_UNSENT:
+        if len(self._messages) + len(self._waiting) >= MAX_UNSENT:
             raise TooManyUnsent(MAX_UNSENT)
         if self._waiting or not self._has_files(message):
             self._waiting[message.id] = message
@@ -140,7 +137,7 @@ class SendQueue:
         self._waiting.update((each.id, each) for each in messages)
 
     def release(self) -> list[PendingMessage]:
-        """Let messages go whose files have arrived; returns those that are too long for the room."""
+        """Queue messages whose files have arrived; returns those that are too long for the room."""
         too_long: list[PendingMessage] = []
         for message in list(self._waiting.values()):
             if not self._has_files(message):
@@ -150,24 +147,26 @@ class SendQueue:
                 too_long.append(message)
             else:
                 self._add(message)
-        if self._to_say:
+        if self._unsent:
             self.changed()
         return too_long
 
     def leave_out(self, digest: str) -> bool:
-        """Let waiting messages go without a file; returns whether it was part of any."""
-        concerned = [each for each in self._waiting.values() if _brings(each, digest)]
-        for each in concerned:
+        """Remove a file from waiting messages; returns whether any had it."""
+        removed = False
+        for each in self._waiting.values():
             files = tuple(file for file in each.files if file.digest != digest)
-            self._waiting[each.id] = replace(each, files=files)
-        return bool(concerned)
+            if len(files) < len(each.files):
+                self._waiting[each.id] = replace(each, files=files)
+                removed = True
+        return removed
 
     def publish(self, id_: str, body: RunBody, since: int = 0) -> None:
-        """Add an engine's report; `since` is the last event that is known of the room.
+        """Add an engine's report; `since` is the number of the last known event.
 
         Raises:
-            FrameError: it can't be recorded, because of its size or what it holds.
-            TooManyUnsent: too much is waiting already.
+            FrameError: the report is too large or can't be encoded.
+            TooManyUnsent: the queue is full.
 
         """
         recorded = normal(body, self._limits.frame_bytes - ENVELOPE)
@@ -176,51 +175,51 @@ class SendQueue:
         self.restore_reports([PendingReport(id_, recorded, since)])
 
     def restore_reports(self, reports: Iterable[PendingReport]) -> None:
-        """Add reports as they are; `connected` drops those that are too large for the room."""
+        """Add reports unchecked; `connected` drops those that are too large for the room."""
         for report in reports:
             self._reports[report.id] = report
-            self._to_report.append(report.id)
+            self._unreported.append(report.id)
         self.changed()
 
     def recover(self, events: Iterable[Event]) -> None:
-        """Add events of an earlier host, which the room's log lacks; in their order."""
-        self._lacking.extend(events)
+        """Add events of an earlier host that the room's log lacks, in order."""
+        self._recovery.extend(events)
         self.changed()
 
     def recovered(self, seq: int) -> None:
-        """Drop the events of an earlier host up to this one, which the room has now."""
+        """Drop the events of an earlier host up to this one; the room has them now."""
         self._recovering = 0
-        while self._lacking and self._lacking[0].seq <= seq:
-            self._lacking.popleft()
+        while self._recovery and self._recovery[0].seq <= seq:
+            self._recovery.popleft()
         self.changed()
 
     def equip(self, label: str) -> None:
-        """Send the label of the own engine; only the latest counts."""
+        """Send the label of this member's engine; a later one replaces it."""
         self._label = whole_text(label)
         self.changed()
 
     def ask(self, frame: ClientFrame) -> bool:
-        """Send a frame once, now or never; False without a connection."""
+        """Send a frame once; False, and nothing is sent, without a connection."""
         if self.online:
-            self._wishes.append(frame)
+            self._requests.append(frame)
             self.changed()
         return self.online
 
     def typing(self) -> None:
-        """Signal that the person is typing; cheap to call on every key."""
+        """Signal that this person is typing; cheap enough to call on every key."""
         if self.online:
             self._typing = True
             self.changed()
 
     def delta(self, message: int, text: str) -> None:
-        """Send more text of an answer, merged with what waits."""
+        """Send more text of an answer, merged with text that waits."""
         if self.online:
             merged = self._deltas.get(message, "") + whole_text(text)
             self._deltas[message] = merged[-self._limits.text_chars :]
             self.changed()
 
     def progress(self, progress: ReportProgress) -> None:
-        """Send what an agent is doing; only the latest of each agent in a run counts, and notes."""
+        """Send an agent's progress: the latest per agent and run, and every note."""
         if self.online:
             note = progress.detail if progress.what == "note" else ""
             self._progress[progress.message, progress.agent, note] = progress
@@ -232,24 +231,24 @@ class SendQueue:
             self.changed()
 
     def connected(self, limits: Limits) -> tuple[list[PendingMessage], list[PendingReport]]:
-        """Start over on a new connection.
+        """Queue everything again for a new connection.
 
         Returns the messages and reports that are dropped because they are too large for this host.
         """
         self._limits = limits
-        self._speech, self._work = self._paces()
+        self._message_pace, self._report_pace = self._paces()
         self._paused_until = 0.0
         self._closing = False
-        given_up = self._unfit_says(), self._unfit_reports()
-        self._to_say = deque(self._says)
-        self._to_report = deque(self._reports)
+        dropped = self._drop_large_messages(), self._drop_large_reports()
+        self._unsent = deque(self._messages)
+        self._unreported = deque(self._reports)
         self._recovering = 0
         self.disconnected()
-        return given_up
+        return dropped
 
     def disconnected(self) -> None:
         """Drop ephemeral signals and requests."""
-        self._wishes.clear()
+        self._requests.clear()
         self._stops.clear()
         self._deltas.clear()
         self._progress.clear()
@@ -263,37 +262,37 @@ class SendQueue:
             self._label = None
         frames += [Stop(message) for message in self._stops]
         self._stops.clear()
-        frames += self._wishes
-        self._wishes.clear()
+        frames += self._requests
+        self._requests.clear()
         if now >= self._paused_until:
-            frames += self._take_lacking(now)
-            frames += self._take_says(now)
+            frames += self._take_recovery(now)
+            frames += self._take_messages(now)
             frames += self._take_reports(now)
         return frames + self._take_signals(now)
 
     def due(self, now: float) -> float | None:
-        """Seconds until `take` has something again; None if that needs something new."""
+        """Seconds until `take` returns frames again; None if nothing waits."""
         waits: list[float] = []
         paused = max(0.0, self._paused_until - now)
-        if self._to_say and not self._closing:
-            waits.append(max(paused, self._speech.wait(now)))
-        if self._to_report:
-            waits.append(max(paused, self._work.wait(now)))
+        if self._unsent and not self._closing:
+            waits.append(max(paused, self._message_pace.wait(now)))
+        if self._unreported:
+            waits.append(max(paused, self._report_pace.wait(now)))
         if self._typing:
             waits.append(max(0.0, self._typing_from - now))
         if self._deltas or self._progress:
             waits.append(max(0.0, self._delta_from - now))
-        if self._lacking and not self._recovering:
-            waits.append(max(paused, self._work.wait(now)))
-        if self._stops or self._wishes or self._label is not None:
+        if self._recovery and not self._recovering:
+            waits.append(max(paused, self._report_pace.wait(now)))
+        if self._stops or self._requests or self._label is not None:
             waits.append(0.0)
         return min(waits, default=None)
 
     def acknowledge(self, event: Event) -> bool:
-        """Remove what an event by this member confirms; False if it was not waiting."""
+        """Drop the message or report that an event confirms; False if there is none."""
         body = event.told.body
         if isinstance(body, MessagePosted):
-            return bool(self._says.pop(body.id, None) or self._waiting.pop(body.id, None))
+            return bool(self._messages.pop(body.id, None) or self._waiting.pop(body.id, None))
         for report in self._reports.values():
             if report.since < event.seq and report.body == body:
                 del self._reports[report.id]
@@ -301,82 +300,85 @@ class SendQueue:
         return False
 
     def refuse(self, refused: FrameRefused, now: float) -> PendingMessage | PendingReport | None:
-        """Act on a refusal; returns what is dropped, None if it is kept for later."""
+        """Act on a refusal; returns the dropped message or report, None if it is sent again."""
         if refused.ref == BEQUEST_REF:
             self._recovering = 0
             if refused.code not in ("too_fast", "disk"):
-                self._lacking.clear()
+                self._recovery.clear()
         if refused.code in ("too_fast", "disk"):
             self._paused_until = now + PAUSE
             self._put_back(refused.ref)
             return None
-        waits = now < self._paused_until or refused.ref in self._to_report
+        waits = now < self._paused_until or refused.ref in self._unreported
         if refused.code == "out_of_state" and waits:
-            self._put_back(refused.ref)  # it was sent after one that has to wait
+            self._put_back(refused.ref)  # it depends on an earlier one that was put back
             return None
-        return self._says.pop(refused.ref, None) or self._reports.pop(refused.ref, None)
+        return self._messages.pop(refused.ref, None) or self._reports.pop(refused.ref, None)
 
     def _has_files(self, message: PendingMessage) -> bool:
         return all(self.is_sent(file.digest) for file in message.files)
 
     def _add(self, message: PendingMessage) -> None:
-        self._says[message.id] = message
-        self._to_say.append(message.id)
-        self._typing = False  # it would be told after the message that it was about
+        self._messages[message.id] = message
+        self._unsent.append(message.id)
+        self._typing = False  # the signal would arrive after the message
 
-    def _unfit_says(self) -> list[PendingMessage]:
-        chars, most = self._limits.text_chars, self._limits.frame_bytes - ENVELOPE
-        says = self._says.values()
-        unfit = [each for each in says if len(each.text) > chars or size_of(_say(each)) > most]
-        for each in unfit:
-            del self._says[each.id]
-        return unfit
+    def _drop_large_messages(self) -> list[PendingMessage]:
+        chars, limit = self._limits.text_chars, self._limits.frame_bytes - ENVELOPE
+        large = [
+            each
+            for each in self._messages.values()
+            if len(each.text) > chars or size_of(_frame_of(each)) > limit
+        ]
+        for each in large:
+            del self._messages[each.id]
+        return large
 
-    def _unfit_reports(self) -> list[PendingReport]:
+    def _drop_large_reports(self) -> list[PendingReport]:
         """Shrink reports that are too large for this host, or remove them; returns the originals."""
-        most = self._limits.frame_bytes - ENVELOPE
-        unfit = [each for each in self._reports.values() if size_of(each.body) > most]
-        for each in unfit:
+        limit = self._limits.frame_bytes - ENVELOPE
+        large = [each for each in self._reports.values() if size_of(each.body) > limit]
+        for each in large:
             smaller = _smaller(each.body)
-            if smaller is not None and size_of(smaller) <= most:
+            if smaller is not None and size_of(smaller) <= limit:
                 self._reports[each.id] = replace(each, body=smaller)
             else:
                 del self._reports[each.id]
-        return unfit
+        return large
 
     def _put_back(self, id_: str) -> None:
-        if id_ in self._says and id_ not in self._to_say:
-            waiting = {id_, *self._to_say}
-            self._to_say = deque(each for each in self._says if each in waiting)
-            self._speech.empty()
+        if id_ in self._messages and id_ not in self._unsent:
+            waiting = {id_, *self._unsent}
+            self._unsent = deque(each for each in self._messages if each in waiting)
+            self._message_pace.empty()
         elif id_ in self._reports:
-            # Reports build on each other: those after a refused one were refused as well, or
-            # are known to the room by their ids.
-            self._to_report = deque(self._reports)
-            self._work.empty()
+            # Later reports depend on this one, so the room refused them too, or it recognizes
+            # them by their ids.
+            self._unreported = deque(self._reports)
+            self._report_pace.empty()
 
     def _paces(self) -> tuple[TokenBucket, TokenBucket]:
         burst = max(1.0, self._limits.burst * MARGIN)
         rate = self._limits.per_second * MARGIN
         return TokenBucket(burst, rate), TokenBucket(burst * WORK_RATE, rate * WORK_RATE)
 
-    def _take_says(self, now: float) -> list[ClientFrame]:
+    def _take_messages(self, now: float) -> list[ClientFrame]:
         frames: list[ClientFrame] = []
-        while self._to_say and not self._closing:
-            unsent = self._says.get(self._to_say[0])
+        while self._unsent and not self._closing:
+            unsent = self._messages.get(self._unsent[0])
             if unsent is not None:
-                if not self._speech.take(now):
+                if not self._message_pace.take(now):
                     break
-                frames.append(_say(unsent))
-            self._to_say.popleft()
+                frames.append(_frame_of(unsent))
+            self._unsent.popleft()
         return frames
 
-    def _take_lacking(self, now: float) -> list[ClientFrame]:
-        if self._recovering or not self._lacking or not self._work.take(now):
+    def _take_recovery(self, now: float) -> list[ClientFrame]:
+        if self._recovering or not self._recovery or not self._report_pace.take(now):
             return []
         chosen: list[Event] = []
         size = 0
-        for event in itertools.islice(self._lacking, BEQUEST):
+        for event in itertools.islice(self._recovery, RECOVERED_AT_ONCE):
             size += size_of(event.body)
             if chosen and size > self._limits.frame_bytes // 4:
                 break
@@ -386,16 +388,16 @@ class SendQueue:
 
     def _take_reports(self, now: float) -> list[ClientFrame]:
         frames: list[ClientFrame] = []
-        while self._to_report:
-            report = self._reports.get(self._to_report[0])
+        while self._unreported:
+            report = self._reports.get(self._unreported[0])
             if report is not None:
-                if not self._work.take(now):
+                if not self._report_pace.take(now):
                     break
                 if isinstance(report.body, AnswerPosted | RunFailed | RunCancelled):
-                    # The progress of a run is not shown any more once it has ended.
+                    # After its end, the progress of a run is no longer shown.
                     frames += self._take_progress(report.body.message)
                 frames.append(Publish(report.id, report.body))
-            self._to_report.popleft()
+            self._unreported.popleft()
         return frames
 
     def _take_signals(self, now: float) -> list[ClientFrame]:
@@ -415,18 +417,14 @@ class SendQueue:
         return [self._progress.pop(key) for key in keys]
 
 
-def _brings(message: PendingMessage, digest: str) -> bool:
-    return any(file.digest == digest for file in message.files)
-
-
-def _say(unsent: PendingMessage) -> PostMessage:
+def _frame_of(unsent: PendingMessage) -> PostMessage:
     return PostMessage(unsent.id, unsent.text, unsent.emote, unsent.files, unsent.quotes)
 
 
 def _smaller(body: RunBody) -> RunBody | None:
-    """Shrink a step that is too large, so that its run does not wait for ever; None if it can't.
+    """Shrink a step that is too large, so that its run does not wait forever; None if impossible.
 
-    Arguments of a tool call stay with the person who is asked, whose own screen has them.
+    Arguments of a tool call are left out: the screen of the person who is asked has them.
     """
     match body:
         case AnswerPosted(message=message, spent=spent):

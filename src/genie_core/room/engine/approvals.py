@@ -1,4 +1,4 @@
-"""The approval of tool calls: from the request to the resolution that the log records."""
+"""Approval of tool calls, from the agent's request to the resolution in the log."""
 
 import logging
 from collections.abc import Callable
@@ -27,26 +27,28 @@ from genie_core.room.state.thread import MessageThread, ToolApproval
 
 logger = logging.getLogger(__name__)
 
-UNKNOWN_CALL: Final = "what this call would do is not known here any more; deny it"
+UNKNOWN_CALL: Final = "the arguments of this call are not known here any more; deny it"
 
 UNSHOWABLE: Final = (
-    "its arguments can't be shown to a person: they hold something that can't be written down, or "
+    "its arguments can't be shown: they contain a value that can't be written as JSON, or "
     f"are nested more than {MAX_DEPTH} levels deep; make a simpler call"
 )
 
-UNRECORDED: Final = "it can't be recorded now, as too much waits for the connection to the room"
+UNRECORDED: Final = (
+    "it can't be recorded now, because too many messages wait for the connection to the room"
+)
 
 NO_POLICY_RESULT: Final = "the rules could not be applied to it"
 
-_PREVIEW: Final = 200
-"""Characters of each argument that are recorded of a call that is too large to be shown."""
+_PREVIEW_CHARS: Final = 200
+"""Characters of each argument that the log shows of a call that is too large."""
 
-_MOST_PREVIEWED: Final = 20
+_PREVIEW_ARGUMENTS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class _Engine:
-    """What requests of the loaded engine are checked and continued with."""
+    """The loaded engine: its policy, its verifier, and the functions that control its runs."""
 
     owner: str
     policy: ApprovalPolicy
@@ -57,7 +59,7 @@ class _Engine:
 
 @dataclass(slots=True, eq=False)
 class _Request:
-    """A request of a running execution. `answer` is the one that counted, `how` what gave it."""
+    """An open request of a running execution. `how` is the source of the `answer`."""
 
     exchange: MessageThread
     execution: Execution
@@ -68,12 +70,12 @@ class _Request:
 
 
 class Approvals:
-    """Answers requests by policy and grants, puts the others before a person, and records both.
+    """Answers tool calls by policy and grants, asks a person about the others, and records all.
 
-    `begin` takes over the requests of a loaded engine; before that, and after `end`, only requests
-    at the owner's other terminals can be answered. While `auto` is true, calls for the owner's own
-    messages are allowed unless the policy denies them. What the policy denies, no answer, grant or
-    edit allows. `where` is shown with each request.
+    Call `begin` when an engine is loaded. Before that, and after `end`, only requests at the
+    owner's other terminals can be answered. While `auto` is true, calls for the owner's own
+    messages run unless the policy denies them. No answer, grant or edit overrides a denial by the
+    policy. Each request shows `where` it would run.
     """
 
     def __init__(
@@ -108,10 +110,10 @@ class Approvals:
         resume: Callable[[MessageThread], None],
         stop: Callable[[int, str], bool],
     ) -> None:
-        """Serve a newly loaded engine; nothing that was granted to an earlier one counts.
+        """Serve a newly loaded engine, and drop all earlier grants.
 
-        `resume` runs the agent again for calls that are allowed after a pause, `stop` stops a run
-        in a person's name.
+        `resume` runs the agent again for calls that are allowed after a pause; `stop` stops a run
+        on behalf of a person.
         """
         self._reset()
         self._engine = _Engine(owner, policy, verifier, resume, stop)
@@ -122,27 +124,27 @@ class Approvals:
     # -- requests of the engine
 
     def request(self, exchange: MessageThread, execution: Execution, call: Approval) -> None:
-        """Ask whether a call may be made, unless the answer is known; record it in any case."""
+        """Record a tool call; answer it by policy, grant or auto mode, or leave it to a person."""
         result = self._evaluate(exchange, call)
-        known = None if self._closing else self._known_answer(exchange, call, result)
-        asked = self._asked(exchange, call, result, unasked=known is not None)
-        obstacle = UNSHOWABLE if asked is None else self._obstacle(asked)
-        if asked is None or obstacle or not self._reporter.publish(asked):
-            # A call that can't be seen can't be allowed.
-            self._refuse(exchange, call, asked, obstacle or UNRECORDED)
+        automatic = None if self._closing else self._automatic_answer(exchange, call, result)
+        body = self._request_body(exchange, call, result, unasked=automatic is not None)
+        obstacle = UNSHOWABLE if body is None else self._obstacle(body)
+        if body is None or obstacle or not self._reporter.publish(body):
+            # A person must not allow a call that they can't see.
+            self._refuse(exchange, call, body, obstacle or UNRECORDED)
             return
         request = self._open[call.id] = _Request(exchange, execution, call)
         if self._closing:
             self._park(execution)
-        elif known is not None:
-            self._resolve(request, *known)
+        elif automatic is not None:
+            self._resolve(request, *automatic)
 
-    def record(self, resolved: ApprovalClosed) -> None:
+    def record(self, closed: ApprovalClosed) -> None:
         """Record the resolution of a request, unless it was parked or refused."""
-        request = self._open.pop(resolved.approval.id, None)
+        request = self._open.pop(closed.approval.id, None)
         if request is None or request.parked:
             return
-        answer, final = request.answer, resolved.verdict
+        answer, final = request.answer, closed.verdict
         outcome: Outcome = "approved" if final else "denied" if answer else "expired"
         self._reporter.publish(
             ApprovalResolved(
@@ -158,37 +160,37 @@ class Approvals:
         )
 
     def forget(self, execution: Execution) -> None:
-        for each in self._of(execution):
-            del self._open[each.call.id]
+        for request in self._requests_of(execution):
+            del self._open[request.call.id]
 
     def close(self, reason: str) -> None:
-        """Park all open requests, and those that still come, and cancel their runs."""
+        """Park all open and all later requests, and cancel their runs."""
         self._closing = reason
-        for execution in dict.fromkeys(each.execution for each in self._open.values()):
+        for execution in dict.fromkeys(request.execution for request in self._open.values()):
             self._park(execution)
 
     def _evaluate(self, exchange: MessageThread, call: Approval) -> PolicyResult:
         try:
             arguments = shown(call)
-        except Exception:  # an argument may do anything when it is looked at
-            logger.exception("a call's arguments can't be looked at")
+        except Exception:  # reading an argument may run code of the tool
+            logger.exception("can't read the arguments of a call")
             return PolicyResult("ask", NO_POLICY_RESULT, must_ask=True)
         return self._apply_policy(exchange, call.sender, call.tool_name, arguments)
 
     def _apply_policy(
         self, exchange: MessageThread, agent: str, tool: str, arguments: dict[str, Any]
     ) -> PolicyResult:
-        policy = self._served().policy
+        policy = self._loaded().policy
         try:
             return policy.evaluate(ToolCall(exchange.author, agent, tool, arguments))
-        except Exception:  # whatever a rule or an argument does, a person can still be asked
+        except Exception:  # if a rule fails, ask a person
             logger.exception("the policy failed")
             return PolicyResult("ask", NO_POLICY_RESULT, must_ask=True)
 
-    def _known_answer(
+    def _automatic_answer(
         self, exchange: MessageThread, call: Approval, result: PolicyResult
     ) -> tuple[Answer, How] | None:
-        """The answer that needs no person, and what gives it; uses up a grant."""
+        """Return an answer by rule, grant or auto mode, and its source; uses up a grant."""
         if result.effect == "deny":
             return Answer(allow=False, reason=result.because), "rule"
         if result.must_ask:
@@ -197,26 +199,26 @@ class Approvals:
         if granted is not None:
             edited = granted.arguments
             if self._denial(exchange, call.sender, call.tool_name, edited):
-                return None  # the rules have changed since; the person sees the call as it is
+                return None  # the rules have changed since; ask about the original call
             return granted, "grant"
         if call.tool_name == EXCEED_BUDGET:
             return None
         if result.effect == "allow":
             return Answer(allow=True, reason=result.because), "rule"
-        if self.auto and exchange.author == self._served().owner:
+        if self.auto and exchange.author == self._loaded().owner:
             return Answer(allow=True, reason="auto mode"), "auto"
         return None
 
-    def _asked(
+    def _request_body(
         self, exchange: MessageThread, call: Approval, result: PolicyResult, *, unasked: bool
     ) -> ApprovalRequested | None:
         try:
             arguments, binding = shown(call), digest(call)
-        except Exception:  # an argument may do anything when it is looked at
-            logger.exception("a call's arguments can't be shown")
+        except Exception:  # reading an argument may run code of the tool
+            logger.exception("can't show the arguments of a call")
             return None
         withheld = self._is_withheld(exchange)
-        asked = ApprovalRequested(
+        body = ApprovalRequested(
             exchange.seq,
             call.id,
             call.sender,
@@ -229,16 +231,16 @@ class Approvals:
             binding=binding,
             unasked=unasked,
         )
-        self._private.add(asked)
-        return msgspec.structs.replace(asked, arguments={}) if withheld else asked
+        self._private.add(body)
+        return msgspec.structs.replace(body, arguments={}) if withheld else body
 
     def _refuse(
-        self, exchange: MessageThread, call: Approval, asked: ApprovalRequested | None, why: str
+        self, exchange: MessageThread, call: Approval, body: ApprovalRequested | None, why: str
     ) -> None:
-        """Deny a call that can't be shown, and tell the model, the owner and the log why."""
-        tool = call.tool_name[:_PREVIEW]
-        arguments = _preview(asked.arguments) if asked is not None and why != UNSHOWABLE else {}
-        row = ApprovalRequested(
+        """Deny a call that can't be shown; the model, the owner and the log get the reason."""
+        tool = call.tool_name[:_PREVIEW_CHARS]
+        arguments = _preview(body.arguments) if body is not None and why != UNSHOWABLE else {}
+        refused = ApprovalRequested(
             exchange.seq,
             call.id,
             call.sender,
@@ -249,33 +251,33 @@ class Approvals:
             because=why,
             unasked=True,
         )
-        self._private.add(row)
-        if self._reporter.publish(row):
+        self._private.add(refused)
+        if self._reporter.publish(refused):
             self._reporter.publish(ApprovalResolved(exchange.seq, call.id, "expired", why))
         self._reporter.warn(f"{tool} was not run: {why}")
         call.deny(why, automatic=True)
 
     def _is_withheld(self, exchange: MessageThread) -> bool:
-        return exchange.author != self._served().owner and not self._state.sharing
+        return exchange.author != self._loaded().owner and not self._state.sharing
 
     def _obstacle(self, body: ApprovalRequested | ApprovalResolved) -> str:
-        """Why the room can't hold a request or a resolution; empty if it can."""
-        most = self._reporter.largest
+        """Return why the log can't record a request or a resolution; empty if it can."""
+        limit = self._reporter.max_bytes
         try:
-            normal(body, most)
+            normal(body, limit)
         except FrameError as error:
             if error.code != "too_large":
                 return UNSHOWABLE
         else:
             return ""
         return (
-            f"its arguments are {size_of(body) // 1024:,} KB, more than the {most // 1024:,} KB "
-            "that an approval can show; make smaller calls, as by writing a file in parts"
+            f"its arguments are {size_of(body) // 1024:,} KB, more than the {limit // 1024:,} KB "
+            "that an approval can show; make smaller calls, for example write a file in parts"
         )
 
     def _resolve(self, request: _Request, answer: Answer, how: How = "") -> bool:
-        """Answer a request; False if something else has done so before."""
-        call, owner = request.call, self._served().owner
+        """Answer a request; False if it has been answered before."""
+        call, owner = request.call, self._loaded().owner
         request.answer, request.how = answer, how
         if answer.allow:
             resolved = call.approve(arguments=unmasked(answer.arguments, call), by=owner)
@@ -286,33 +288,35 @@ class Approvals:
         return resolved
 
     def _park(self, execution: Execution) -> None:
-        for each in self._of(execution):
-            if not each.parked and each.answer is None:
-                each.parked = True
-                self._reporter.publish(ApprovalResolved(each.exchange.seq, each.call.id, "parked"))
+        for request in self._requests_of(execution):
+            if not request.parked and request.answer is None:
+                request.parked = True
+                self._reporter.publish(
+                    ApprovalResolved(request.exchange.seq, request.call.id, "parked")
+                )
         execution.cancel(self._closing)
 
-    def _of(self, execution: Execution) -> list[_Request]:
+    def _requests_of(self, execution: Execution) -> list[_Request]:
         return [each for each in self._open.values() if each.execution is execution]
 
     # -- answers of a person
 
     def answer(self, approval: str, answer: Answer) -> bool:
-        """Answer a request of one's own, open or parked, also one at another terminal.
+        """Answer an open or parked request of this person, here or at another terminal.
 
-        False if it does not wait any more, if there is no engine yet to act on the answer, if a
-        rule denies the edited call, or if it would allow what can't be seen here.
+        Returns False if the request no longer waits, no engine is loaded, a rule denies the edited
+        call, or the answer would allow a call whose arguments this terminal can't show.
         """
         return self._answer_here(approval, answer) or self._remote.answer(approval, answer)
 
     def on_answered_elsewhere(self, answered: ApprovalAnswered) -> None:
-        """Answer a request that waits here as its owner did at another terminal."""
+        """Answer a request here with an answer that its owner gave at another terminal."""
         answer = self._remote.verified(answered)
         if answer is not None:
             self._answer_here(answered.approval, answer)
 
     def schema(self, approval: str) -> dict[str, Any] | None:
-        """The schema of the arguments of a call that waits here; None if it is not known."""
+        """Return the schema of an open call's arguments; None if it is not known here."""
         request = self._open.get(approval)
         return request.call.schema if request is not None else None
 
@@ -345,21 +349,21 @@ class Approvals:
                 request=call,
             )
         elif answer.stop:
-            request.execution.cancel(f"stopped by {self._served().owner}")
+            request.execution.cancel(f"stopped by {self._loaded().owner}")
         return True
 
     def _answer_parked(self, parked: ToolApproval, answer: Answer) -> bool:
-        """Answer a request from before a pause.
+        """Answer a request that was parked by a pause.
 
-        A call that is allowed gets a one-time grant for the next run for its message. A denial
-        that stops takes back the other one-time grants for that message.
+        Allowing adds a one-time grant for the next run of the message. A denial that also stops
+        the run revokes the other one-time grants for the message.
         """
         if self._is_answered(parked) or (
             answer.allow and not self._can_allow_parked(parked, answer)
         ):
             return False
         self._answered.add(parked.id)
-        engine = self._served()
+        engine = self._loaded()
         edited = answer.arguments if answer.allow else None
         self._reporter.publish(
             ApprovalResolved(
@@ -393,7 +397,7 @@ class Approvals:
 
     def _can_allow_parked(self, parked: ToolApproval, answer: Answer) -> bool:
         is_hidden = parked.withheld and not self._private.hides(parked.id)
-        if is_hidden or not self._served().verifier.is_own_call(parked):
+        if is_hidden or not self._loaded().verifier.is_own_call(parked):
             self._reporter.warn(UNKNOWN_CALL)
             return False
         exchange = self._state.exchanges[parked.message]
@@ -407,7 +411,7 @@ class Approvals:
         tool: str,
         edited: dict[str, Any] | None,
     ) -> bool:
-        """Whether no rule denies an edited call, and the room can hold it; the person is told."""
+        """Check that no rule denies an edited call and the log can record it; warn otherwise."""
         why = self._denial(exchange, agent, tool, edited)
         if not why and edited is not None and not self._private.hides(approval):
             masked = mask_value(edited)
@@ -415,31 +419,30 @@ class Approvals:
                 ApprovalResolved(exchange.seq, approval, "approved", arguments=masked)
             )
         if why:
-            self._reporter.warn(f"it can't be allowed with these changes: {why}")
+            self._reporter.warn(f"the call can't be allowed with these changes: {why}")
         return not why
 
     def _denial(
         self, exchange: MessageThread, agent: str, tool: str, edited: dict[str, Any] | None
     ) -> str:
-        """Why a rule denies an edited call; empty if none does."""
+        """Return why a rule denies an edited call; empty if none does."""
         if edited is None:
             return ""
         result = self._apply_policy(exchange, agent, tool, edited)
         return result.because if result.effect == "deny" else ""
 
-    def _served(self) -> _Engine:
-        assert self._engine is not None, "an engine has begun"  # noqa: S101 - an invariant
+    def _loaded(self) -> _Engine:
+        assert self._engine is not None, "no engine is loaded"  # noqa: S101 - an invariant
         return self._engine
 
 
 def _preview(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The beginnings of arguments that are too large to be shown as they are."""
-    named = list(arguments.items())[:_MOST_PREVIEWED]
-    return {name[:_PREVIEW]: _beginning(value) for name, value in named}
+    first = list(arguments.items())[:_PREVIEW_ARGUMENTS]
+    return {name[:_PREVIEW_CHARS]: _shortened(value) for name, value in first}
 
 
-def _beginning(value: Any) -> Any:
+def _shortened(value: Any) -> Any:
     text = value if isinstance(value, str) else repr(value)
-    if len(text) <= _PREVIEW:
+    if len(text) <= _PREVIEW_CHARS:
         return value
-    return f"{text[:_PREVIEW]}… ({len(text):,} characters)"
+    return f"{text[:_PREVIEW_CHARS]}… ({len(text):,} characters)"

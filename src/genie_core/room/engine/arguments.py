@@ -1,4 +1,4 @@
-"""The arguments of a tool call as they are shown, compared and run."""
+"""Arguments of a tool call: shown, compared, and restored after editing."""
 
 import hashlib
 from typing import Any
@@ -10,21 +10,21 @@ from genie_core.privacy.redaction import mask_value, put_back
 
 
 def shown(request: Approval) -> dict[str, Any]:
-    """Put positional and keyword arguments into one table, as the room's log shows them.
+    """Return positional and keyword arguments in one table, as the room's log shows them.
 
-    What JSON can't express is shown the way Python would, and known secrets are hidden. Raises
-    what looking at a value raises.
+    Values that JSON can't express become their `repr`, and known secrets are masked. Raises
+    whatever reading a value raises.
     """
     table: dict[str, Any] = mask_value(_table(request))
     return table
 
 
 def unmasked(edited: dict[str, Any] | None, request: Approval) -> dict[str, Any] | None:
-    """Put the hidden secrets back into arguments that a person has edited."""
+    """Put masked secrets back into arguments that a person has edited."""
     if edited is None:
         return None
-    whole: dict[str, Any] = put_back(edited, _table(request))
-    return whole
+    restored: dict[str, Any] = put_back(edited, _table(request))
+    return restored
 
 
 def digest(request: Approval) -> str:

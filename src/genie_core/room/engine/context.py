@@ -1,7 +1,7 @@
-"""What an engine knows of its room: the conversation as the engine's messages.
+"""The conversation of a room as messages in an engine's context.
 
-Each engine message carries the sequence number of the event it stands for as its request id, so
-that after a restart the engine's memory can be compared with the room's log.
+Each message has the number of its event as request id, so that a restarted engine can compare its
+memory with the room's log.
 """
 
 import logging
@@ -23,15 +23,15 @@ from genie_core.storage.filenames import safe_name
 logger = logging.getLogger(__name__)
 
 CONTEXT_LIMIT: Final = 200
-"""Messages and answers of the past that an engine is told when it enters a room."""
+"""Most messages and answers that are added to the context of an engine that enters a room."""
 
 Place: TypeAlias = Callable[[str], Path | None]
-"""Where a file with this digest is on this machine; None if it is not here (yet)."""
+"""Returns the path of the file with a digest; None if it is not on this machine (yet)."""
 
 
 @dataclass(frozen=True, slots=True)
 class MissingMessage:
-    """A message or, unless `said`, an answer that the log has and the engine's memory lacks."""
+    """A message or, unless `said`, an answer that is in the log but not in the engine's memory."""
 
     exchange: MessageThread
     message: Message
@@ -39,10 +39,10 @@ class MissingMessage:
 
 
 class ContextSync:
-    """Keeps a session's context up to date with what other members write, answer and attach.
+    """Adds other members' messages, answers and files to a session's context.
 
-    Messages that the `verifier` doubts, or that the session refuses, are left out. `place` finds
-    files on this machine; files that have not arrived are named, and told once more when they have.
+    Leaves out messages that the `verifier` doubts or the session refuses. `place` finds files on
+    this machine. A message names files that are missing; each is added when it arrives.
     """
 
     def __init__(
@@ -55,11 +55,11 @@ class ContextSync:
         self._awaited: dict[str, tuple[str, FileRef]] = {}
 
     def message(self, exchange: MessageThread) -> Message:
-        """Return a message in the session's form, with the files that are here."""
+        """Return a message for the session, with the files that are here."""
         return as_message(exchange, self._place)
 
     def catch_up(self, item: MissingMessage) -> None:
-        """Add what the session has not saved."""
+        """Add a message or an answer that the session has not saved."""
         verifier, exchange = self._verifier, item.exchange
         doubts = verifier.doubts_message if item.said else verifier.doubts_answer
         if not doubts(exchange):
@@ -80,7 +80,7 @@ class ContextSync:
                 self._awaited[file.digest] = exchange.author, file
 
     def on_file(self, digest: str) -> None:
-        """Add a file that has arrived after its message."""
+        """Add a file that arrived after its message."""
         author, file = self._awaited.pop(digest, ("", None))
         if file is not None and self._place is not None:
             message = late_file(author, file, self._place)
@@ -90,16 +90,16 @@ class ContextSync:
     def _append(self, message: Message) -> None:
         try:
             self._session.append(message)
-        except GenieError as error:  # the log is data, not a fault
+        except GenieError as error:  # other members' messages may be invalid
             logger.warning("left out of the engine's context: %s", error)
 
 
 def as_message(exchange: MessageThread, place: Place | None = None) -> Message:
-    """Turn a person's message into the engine's form.
+    """Convert a person's message for the engine.
 
-    `place` finds files on this machine; without it they are left out. Files that have not arrived
-    (see `late_file`), or that no agent reads, are only named: given one, an agent would not answer
-    at all, and it is given all files since it was last asked.
+    `place` finds files on this machine; without it, files are left out. Files that have not arrived
+    (see `late_file`) or that agents can't read are only named, because an agent that gets such a
+    file fails. It gets all files since its last run, so one file would break every later answer.
     """
     said = exchange.said
     content = f"* {exchange.author} {said.text}" if said.emote else said.text
@@ -107,7 +107,7 @@ def as_message(exchange: MessageThread, place: Place | None = None) -> Message:
         content = _in_place_of_text(said)
     readable = [file for file in said.files if _is_readable(file)]
     if place and (rest := [file for file in said.files if file not in readable]):
-        content = f"{content}\n(attached, but not to be read by agents: {_names(rest)})"
+        content = f"{content}\n(attached, but not readable by agents: {_names(rest)})"
     if place and (absent := [file for file in readable if place(file.digest) is None]):
         content = f"{content}\n(attached, but not here yet: {_names(absent)})"
     return Message(
@@ -120,7 +120,7 @@ def as_message(exchange: MessageThread, place: Place | None = None) -> Message:
 
 
 def late_file(author: str, file: FileRef, place: Place) -> Message | None:
-    """The message for a file of an earlier message that has arrived; None if no agent reads it."""
+    """Return a message for a file that arrived after its message; None if agents can't read it."""
     attachments = _attachments([file], place) if _is_readable(file) else []
     if not attachments:
         return None
@@ -136,7 +136,7 @@ def _names(files: Sequence[FileRef]) -> str:
 
 
 def _in_place_of_text(said: MessagePosted) -> str:
-    """The content of a message that has files or quotes, but no text."""
+    """Return the content of a message with files or quotes but no text."""
     names = [safe_name(file.name) for file in said.files] or [quote.title for quote in said.quotes]
     return f"({', '.join(names)})" if names else "(nothing)"
 
@@ -146,16 +146,15 @@ def _as_thread(quote: Quote) -> Thread:
 
 
 def _attachments(files: Sequence[FileRef], place: Place) -> list[Attachment]:
-    """The files that are here: a missing one would fail the agent that reads it."""
-    found = [(file, place(file.digest)) for file in files]
-    return [Attachment(str(path), safe_name(file.name), file.media) for file, path in found if path]
+    paths = [(file, place(file.digest)) for file in files]
+    return [Attachment(str(path), safe_name(file.name), file.media) for file, path in paths if path]
 
 
 def as_answer(exchange: MessageThread, owner: str) -> Message | None:
-    """Turn an answer into the engine's form; None if there is none yet.
+    """Convert an answer for the engine; None if there is none yet.
 
-    The owner's own engine has marked its answers with the message they answer, others' answers
-    are marked with their own number.
+    Answers of the owner's engine have the number of their message as request id, other answers
+    their own number.
     """
     if exchange.answer is None or exchange.answered_seq is None:
         return None
@@ -172,22 +171,22 @@ def missing(
     limit: int = CONTEXT_LIMIT,
     place: Place | None = None,
 ) -> list[MissingMessage]:
-    """Find what the engine of `owner` lacks as context, in the room's order.
+    """Find the messages and answers that the engine of `owner` lacks, in the room's order.
 
-    Returns at most the last `limit`, and nothing from before the engine's first memory: entering an
-    old room does not make a model read all of it.
+    Returns at most the last `limit`, and none from before the engine's first saved message, so that
+    a model that enters an old room does not read all of it.
     """
     known = {(message.request_id, message.sender == SYSTEM) for message in remembered}
     first = min((int(mark) for mark, _ in known if mark and mark.isdecimal()), default=0)
-    found: list[tuple[int, MissingMessage]] = []
+    items: list[tuple[int, MissingMessage]] = []
     for exchange in reversed(state.exchanges.values()):
-        if exchange.seq < first or len(found) >= 2 * limit:
+        if exchange.seq < first or len(items) >= 2 * limit:
             break
         said = as_message(exchange, place)
         if (said.request_id, False) not in known:
-            found.append((exchange.seq, MissingMessage(exchange, said, said=True)))
+            items.append((exchange.seq, MissingMessage(exchange, said, said=True)))
         answer = as_answer(exchange, owner)
         if answer is not None and (answer.request_id, True) not in known:
-            found.append((exchange.answered_seq or 0, MissingMessage(exchange, answer, said=False)))
-    found.sort(key=lambda pair: pair[0])
-    return [item for _, item in found[-limit:]]
+            items.append((exchange.answered_seq or 0, MissingMessage(exchange, answer, said=False)))
+    items.sort(key=lambda pair: pair[0])
+    return [item for _, item in items[-limit:]]

@@ -12,9 +12,9 @@ ServerState: TypeAlias = Literal["idle", "starting", "ready", "down"]
 
 @dataclass(frozen=True, slots=True)
 class ToolInfo:
-    """A tool that an agent has. `server` is the tool server it comes from, empty if built in.
+    """A tool of an agent. `server` is the name of its tool server, empty if built in.
 
-    `effect` is what the policy says of a call without arguments, and `because` why.
+    `effect` is the policy's result for a call without arguments, and `because` the reason.
     """
 
     agent: str
@@ -28,7 +28,7 @@ class ToolInfo:
 
 @dataclass(frozen=True, slots=True)
 class ServerInfo:
-    """A tool server. `detail` says why it is down; `retry_in` is in seconds."""
+    """A tool server. `detail` is the reason why it is down; `retry_in` is in seconds."""
 
     name: str
     state: ServerState
@@ -39,7 +39,7 @@ class ServerInfo:
 
 @dataclass(frozen=True, slots=True)
 class AgentSummary:
-    """An agent that the engine has: the one that answers, or one that it directs."""
+    """An agent of the engine: the coordinator, or an agent that it directs."""
 
     name: str
     description: str
@@ -50,7 +50,7 @@ class AgentSummary:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """How much of a budget is used. Limits of 0 are none; money is in US dollars."""
+    """The used part of a budget. A limit of 0 means no limit; money is in US dollars."""
 
     money: float = 0.0
     money_limit: float = 0.0
@@ -59,39 +59,35 @@ class Allowance:
 
 
 class EngineControls(Protocol):
-    """Inspects and changes one person's loaded engine.
-
-    Belongs to the event loop of the room. Reading is cheap.
-    """
+    """Inspects and changes one person's loaded engine. Use it on the room's event loop."""
 
     @property
     def agents(self) -> Sequence[AgentSummary]:
-        """The agents, the coordinator first."""
+        """The agents, coordinator first."""
 
     @property
     def tools(self) -> Sequence[ToolInfo]:
-        """The tools, by agent; those of servers that have not started yet are missing."""
+        """The tools, by agent, without those of servers that have not started yet."""
 
     @property
-    def servers(self) -> Sequence[ServerInfo]:
-        """The tool servers."""
+    def servers(self) -> Sequence[ServerInfo]: ...
 
     @property
     def allowance(self) -> Allowance:
-        """How much of the session's budget is used."""
+        """The used part of the session's budget."""
 
     @property
     def model(self) -> str:
-        """The model that answers, as in the settings; empty for the offline helper."""
+        """The answering model, as in the settings; empty for the offline helper."""
 
     async def use_model(self, name: str) -> str:
-        """Use another model from the next request on; returns the label to show.
+        """Use another model from the next request on; returns its label.
 
-        Raises a `GenieError`, and changes nothing, if it can't be used.
+        Raises a `GenieError`, and changes nothing, if the model can't be used.
         """
 
     def raise_budget(self, *, money: float = 0.0, tokens: int = 0) -> Allowance:
-        """Raise the limits of this session by so much."""
+        """Raise the limits of this session by these amounts."""
 
     def begin(self, spent: Usage) -> None:
-        """Count what was spent in this room before the engine was loaded."""
+        """Add earlier spending in this room to the budget."""

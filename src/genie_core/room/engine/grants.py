@@ -1,4 +1,4 @@
-"""What a person has granted beyond the call in front of them."""
+"""Grants: permissions that cover more than one tool call."""
 
 import time
 from collections.abc import Callable
@@ -16,15 +16,16 @@ from genie_core.room.state.thread import ToolApproval
 
 MINUTE: Final = 60.0
 
-CHANGED: Final = "the tool is not the one any more that this call was allowed for; ask again"
+CHANGED: Final = "the tool has changed since this call was allowed; ask again"
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
     """Lets one agent that works for one person call one tool without asking.
 
-    `left` is how many calls remain, None if they are not counted; `until` is when it ends, in
-    seconds since the epoch, None if with the session. `last_used` is None if it never was.
+    `left` counts the remaining calls, None for no limit. `given`, `until` and `last_used` are in
+    seconds since the epoch; `until` is None for a grant that ends with the session, `last_used`
+    for one that was never used.
     """
 
     id: int
@@ -40,14 +41,13 @@ class Grant:
 
 
 class Grants:
-    """Answers requests on their owner's behalf, as far as the owner has granted it.
+    """Answers requests that a person has granted in advance.
 
-    A `Grant` holds until the session ends, for so many calls, or for so many minutes. It does not
-    cover a tool whose schema has changed since.
+    A `Grant` lasts for the session, a number of calls, or a number of minutes. It does not cover a
+    tool whose schema has changed since.
 
-    A parked call that is allowed after a pause gets a one-time grant: for exactly this call with
-    exactly these arguments, in the next run for its message. If the tool has changed since, the
-    call is denied.
+    Allowing a parked call adds a one-time grant, for exactly this call with exactly these
+    arguments, in the next run for its message. If the tool has changed since, the call is denied.
 
     `clock` returns the time in seconds since the epoch.
     """
@@ -75,11 +75,11 @@ class Grants:
         *,
         request: Approval | None = None,
     ) -> None:
-        """Let this agent call this tool for this person as far as the scope reaches.
+        """Let this agent call this tool for this person, within the scope.
 
-        The schema of `request` is the one that the grant covers; without it, the first call that
-        uses the grant decides. The call that is being answered is the first of `number` "times".
-        "once" grants nothing.
+        The grant covers the schema of `request`, or without it the schema of the first call that
+        uses the grant. With scope "times", the call being answered is the first of `number`. Scope
+        "once" adds no grant.
         """
         number = min(max(number, 0), MOST_OF_SCOPE)
         now = self._clock()
@@ -93,17 +93,17 @@ class Grants:
             self._schemas[grant.id] = _schema(request)
 
     def add_once(self, parked: ToolApproval, edited: dict[str, Any] | None = None) -> None:
-        """Let the next run for the parked call's message make this call, perhaps with changes."""
+        """Let the next run for the message make a parked call, with `edited` arguments if given."""
         self._once.setdefault(parked.message, []).append(parked)
         if edited is not None:
             self._edited[parked.id] = edited
 
     def once_for(self, message: int) -> tuple[ToolApproval, ...]:
-        """List the parked calls that a run for this message may make and has not made."""
+        """Return the parked calls that a run for this message may still make."""
         return tuple(self._once.get(message, ()))
 
     def drop_once(self, message: int, offered: tuple[ToolApproval, ...]) -> None:
-        """Drop the one-time grants that a run was offered and did not use."""
+        """Revoke the one-time grants that a run was `offered` and did not use."""
         calls = self._once.pop(message, [])
         left = [call for call in calls if call not in offered]
         if left:
@@ -113,16 +113,16 @@ class Grants:
                 self._edited.pop(call.id, None)
 
     def revoke(self, grant: int) -> bool:
-        """Take a grant back; False if there is none with this id any more."""
+        """Revoke a grant; False if it has ended."""
         self._drop_ended()
         return self._grants.pop(grant, None) is not None
 
     def revoke_for(self, person: str) -> None:
-        """Take back all grants for a person who left: another may have the name next time."""
+        """Revoke all grants for a person who left; another may take the name next."""
         self._grants = {id_: each for id_, each in self._grants.items() if each.person != person}
 
     def answer(self, person: str, message: int, request: Approval) -> Answer | None:
-        """Answer a request by a grant, or return None; uses up a one-time grant, or one call."""
+        """Answer a request by a grant, which uses up one call; None if no grant covers it."""
         for parked in self._once.get(message, ()):
             if (parked.tool, parked.arguments) == (request.tool_name, shown(request)):
                 self._once[message].remove(parked)
@@ -160,8 +160,7 @@ class Grants:
 
 
 def _schema(request: Approval) -> bytes:
-    """What tells a tool from another one of its name; nothing if it can't be encoded."""
     try:
         return msgspec.json.encode(request.schema, order="deterministic", enc_hook=repr)
-    except (TypeError, ValueError, RecursionError):  # such a call is not shown, and not made
+    except (TypeError, ValueError, RecursionError):  # `Approvals` refuses such a call
         return b""

@@ -1,4 +1,4 @@
-"""Loads one person's engine, lets it work in a room, and closes it."""
+"""Loads one person's engine, runs it in a room, and closes it."""
 
 import asyncio
 import logging
@@ -29,19 +29,19 @@ from genie_core.runtime.tasks import start_task
 logger = logging.getLogger(__name__)
 
 NOT_READY: Final = "the engine of {0} is not ready; {0} sees the details"
-"""Message to the room about an engine that can't be loaded."""
+"""Error shown to the room if an engine can't be loaded."""
 
-BROKE: Final = "your engine broke; the log file has the details"
+BROKE: Final = "your engine failed; the log file has the details"
 
 
 class EngineHost:
-    """Runs the engine of one terminal, if there is one, for the messages that it answers.
+    """Runs the engine of one terminal, if there is one.
 
-    `open` begins to load it, and `begin` lets it work once the room's past is known; from then on
-    `accept` is called for every event. `close` parks open requests and closes the engine. If an
-    engine can't be loaded, or breaks, its messages fail and nothing else is affected.
+    `open` starts loading it. Call `begin` once the room's past is known, then `accept` for every
+    event. `close` parks open requests and closes the engine. If the engine can't be loaded or
+    fails, the messages that it handles fail; the room goes on.
 
-    `serves` says that the owner is the host, whose engine works for others too.
+    `serves` means that the owner is the host, whose engine works for others too.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class EngineHost:
             self._serving = start_task(self._serve(self._config.loader), name="engine")
 
     def begin(self, live_after: int) -> None:
-        """Let the engine work: the past, up to the event `live_after`, is known."""
+        """Start the engine; all events up to `live_after` are known."""
         self._live_after = max(self._live_after, live_after)
         self._begun.set()
 
@@ -102,7 +102,7 @@ class EngineHost:
         return self._controls
 
     def choose(self, choice: BacklogChoice) -> int | None:
-        """Choose which messages from before are answered; returns how many, None if none wait."""
+        """Choose which messages of the backlog to answer; returns how many, None without a backlog."""
         answered = self._runs.choose(choice) if self._runs is not None else None
         if answered is not None:
             self._show(replace(self._status, backlog=0))
@@ -117,9 +117,9 @@ class EngineHost:
         return True
 
     async def use_model(self, name: str) -> str:
-        """Let another model answer; returns its label. A `GenieError` says why it can't.
+        """Use another model from now on; returns its label. Loads a failed engine again.
 
-        An engine that failed is loaded again with that model.
+        Raises a `GenieError` if the model can't be used.
         """
         if self._controls is None:
             return await self._load_again(name)
@@ -158,7 +158,7 @@ class EngineHost:
         return mine and not self._state.is_elsewhere(exchange, self._device)
 
     async def close(self, reason: str, grace: Grace) -> set[int]:
-        """End all runs, within the grace plus some seconds, and close the engine.
+        """End all runs, within the grace plus a few seconds, and close the engine.
 
         Returns the messages whose agents ignored the cancellation.
         """
@@ -188,7 +188,7 @@ class EngineHost:
             engine = await reload(name)()
         except GenieError as error:
             raise NoEngine(mask_known(str(error))) from error
-        except Exception as error:  # as when it is loaded for the first time
+        except Exception as error:  # any error of an SDK, as in `_serve`
             logger.exception("the engine failed again")
             raise NoEngine(BROKE) from error
         if self._closing.is_set():
@@ -198,10 +198,10 @@ class EngineHost:
         async def loaded() -> Engine:
             return engine
 
-        self._live_after = max(self._live_after, self._state.head)  # so that nothing counts twice
+        self._live_after = max(self._live_after, self._state.head)  # don't run old messages again
         self._status = replace(
             self._status,
-            state=EngineState.LOADING,  # at once: this engine answers messages from now on
+            state=EngineState.LOADING,  # now, so that `accept` no longer refuses messages
             label=engine.label,
             detail="",
             offline=engine.offline,
@@ -220,7 +220,7 @@ class EngineHost:
                 await engine.aclose()
         except GenieError as error:
             self._fail(str(error))
-        except Exception:  # a fault in an SDK or a saved state must not end the room
+        except Exception:  # an error of an SDK or a saved state must not end the room
             logger.exception("the engine failed")
             self._fail(BROKE)
 
@@ -243,7 +243,7 @@ class EngineHost:
             try:
                 runs.begin(engine.remembered, self._live_after)
             except BaseException:
-                self._approvals.end()  # no run of it may go on while they are cancelled
+                self._approvals.end()  # the task group cancels the runs
                 raise
             self._runs, self._controls = runs, engine.controls
             ready = EngineStatus(EngineState.READY, engine.label, engine.offline)

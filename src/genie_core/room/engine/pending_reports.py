@@ -1,4 +1,4 @@
-"""Reports of an engine that the room's log does not show yet. Pure."""
+"""Reports of an engine that the room's log does not contain yet. Pure."""
 
 from collections.abc import Iterable
 
@@ -17,45 +17,45 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import RUNNING, MessageThread, Phase
 
 
-def lacking(kept: Iterable[PendingReport], events: Iterable[Event]) -> list[PendingReport]:
-    """Drop the steps that these events of a log, in order, already show; return the others.
+def lacking(reports: Iterable[PendingReport], events: Iterable[Event]) -> list[PendingReport]:
+    """Return the reports that these events of a log, in order, do not contain.
 
-    An engine may do the same twice, so a step is only looked for after the last event that was
-    known when it was taken.
+    An engine may take the same step twice, so a report only matches events after its `since`.
     """
-    steps = list(kept)
+    reports = list(reports)
     by_message: dict[int, list[PendingReport]] = {}
-    for step in steps:
-        by_message.setdefault(step.body.message, []).append(step)
-    there: set[str] = set()
+    for report in reports:
+        by_message.setdefault(report.body.message, []).append(report)
+    recorded: set[str] = set()
     for event in events:
-        for step in by_message.get(getattr(event.body, "message", 0), ()):
-            if step.id not in there and step.since < event.seq and step.body == event.body:
-                there.add(step.id)
+        for report in by_message.get(getattr(event.body, "message", 0), ()):
+            is_new = report.id not in recorded
+            if is_new and report.since < event.seq and report.body == event.body:
+                recorded.add(report.id)
                 break
-    return [step for step in steps if step.id not in there]
+    return [report for report in reports if report.id not in recorded]
 
 
 def unfinished(state: RoomState, unrecorded: Iterable[RunBody]) -> dict[int, list[str]]:
-    """Return the messages whose runs have no end, these steps included, in order.
+    """Return the messages whose runs have not ended, considering the `unrecorded` steps, in order.
 
-    Each comes with the ids of its open requests, in order.
+    Maps each message to the ids of its open requests, in order.
     """
     steps: dict[int, list[RunBody]] = {}
     for body in unrecorded:
         steps.setdefault(body.message, []).append(body)
-    found: dict[int, list[str]] = {}
+    open_requests: dict[int, list[str]] = {}
     for seq in sorted({*state.running, *(seq for seq in steps if seq in state.exchanges)}):
         waiting = _waiting_after(state.exchanges[seq], steps.get(seq, ()))
         if waiting is not None:
-            found[seq] = waiting
-    return found
+            open_requests[seq] = waiting
+    return open_requests
 
 
 def _waiting_after(exchange: MessageThread, steps: Iterable[RunBody]) -> list[str] | None:
     """Return the open requests of a run after these steps; None if it has ended.
 
-    Before a decision, only a decision counts: the log may have lost it.
+    Before the decision, ignore all other steps: the log may have lost the decision.
     """
     waiting: dict[str, None] | None = dict(exchange.waiting) if exchange.phase in RUNNING else None
     is_decided = exchange.phase is not Phase.DECIDING

@@ -1,6 +1,6 @@
-"""Policies: evaluate a tool call before a person is asked about it.
+"""Policies, which evaluate a tool call before a person is asked about it.
 
-The program that builds the engine supplies the policy; the room carries its results.
+The program that builds the engine supplies the policy.
 """
 
 from dataclasses import dataclass
@@ -8,17 +8,17 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 
 Effect: TypeAlias = Literal["allow", "ask", "deny"]
 Risk: TypeAlias = Literal["read", "write", "execute", "network", "unknown"]
-"""What a tool can do at worst; "unknown" for tools that others made."""
+"""The worst that a tool can do; "unknown" for tools of other vendors."""
 
 EXCEED_BUDGET: Final = "exceed_budget"
-"""Tool name of a request to spend more; no rule and no auto mode allows it."""
+"""Tool name of a request to exceed the budget; neither a rule nor auto mode allows it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """A tool call that an agent wants to make.
 
-    `person` is whom the agent works for, `agent` its path, as in "system" or "coder:1f2e3d4c".
+    The agent works for `person`; `agent` is its path, such as "system" or "coder:1f2e3d4c".
     """
 
     person: str
@@ -29,9 +29,9 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class PolicyResult:
-    """What happens to a call, and why: `because` is a clause such as "it writes files".
+    """The effect on a call, and the reason as a clause such as "it writes files".
 
-    If `must_ask` is set, neither a grant nor auto mode answers the request.
+    With `must_ask`, neither a grant nor auto mode answers the request.
     """
 
     effect: Effect
@@ -41,14 +41,14 @@ class PolicyResult:
 
 
 class ApprovalPolicy(Protocol):
-    """Decides whether a call is allowed, denied, or put before a person."""
+    """Decides whether a call is allowed, is denied, or needs a person's answer."""
 
     def evaluate(self, call: ToolCall) -> PolicyResult:
-        """Decide about a call; must not block, and treats arguments as data."""
+        """Evaluate a call. Must not block, and must treat arguments as data."""
 
 
 class AskAlways:
-    """Puts every call before a person."""
+    """Asks a person about every call."""
 
     def evaluate(self, call: ToolCall) -> PolicyResult:
         return PolicyResult("ask", "")

@@ -1,4 +1,4 @@
-"""Answers and stops between a person's terminals: a run may be at another one."""
+"""Answers and stops for runs at a person's other terminals."""
 
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import OnEvent, warning
@@ -9,7 +9,7 @@ from genie_core.room.state.thread import MessageThread
 
 
 class RemoteControl:
-    """Sends a person's decisions to the terminal that runs the engine, by way of the room."""
+    """Sends a person's answers and stops through the room to the terminal that runs the engine."""
 
     def __init__(self, state: RoomState, client: RoomConnection, emit: OnEvent) -> None:
         self._state = state
@@ -19,8 +19,8 @@ class RemoteControl:
     def answer(self, approval: str, answer: Answer) -> bool:
         """Answer a request that waits at another terminal.
 
-        False if it does not wait there, there is no connection, or the answer would allow what
-        can't be seen here.
+        Returns False if it does not wait there, there is no connection, or the answer would allow a
+        call whose arguments this terminal can't show.
         """
         request = self._state.open.get(approval)
         if request is None or request.owner != self._client.name:
@@ -29,7 +29,9 @@ class RemoteControl:
         if not self._state.is_elsewhere(exchange, self._client.device):
             return False
         if answer.allow and request.withheld:
-            self._emit(warning("only the terminal where this call waits shows it; answer it there"))
+            self._emit(
+                warning("only the terminal that runs this call can show it; answer it there")
+            )
             return False
         return self._client.queue.ask(
             AnswerApproval(
@@ -45,19 +47,19 @@ class RemoteControl:
         )
 
     def verified(self, answered: ApprovalAnswered) -> Answer | None:
-        """Return an answer from another terminal, or None if it can't be trusted.
-
-        It must be the owner's, and about the call that waits here.
-        """
+        """Return an answer from another terminal; None unless its owner gave it to this very call."""
         if not self._client.signer.answered(answered):
             self._emit(
-                warning("the host says that you answered a tool call elsewhere, but you did not")
+                warning("the host claims that you answered a tool call elsewhere, but you did not")
             )
             return None
         request = self._state.proposals.get(answered.approval)
         if answered.allow and request is not None and answered.call != request.digest:
             self._emit(
-                warning("you allowed a call at another terminal that was shown another one there")
+                warning(
+                    "your answer from another terminal was ignored: the host showed you a "
+                    "different call there"
+                )
             )
             return None
         return Answer(
@@ -70,7 +72,7 @@ class RemoteControl:
         )
 
     def stop(self, exchange: MessageThread) -> bool:
-        """Ask for a run at another terminal to be stopped; False if this person may not."""
+        """Ask another terminal to stop a run; False if this person may not."""
         if self._client.name not in (exchange.author, exchange.handler):
             return False
         self._client.queue.stop(exchange.seq)

@@ -1,4 +1,4 @@
-"""Reports of one person's engine, to the room and to its owner."""
+"""Reports from one person's engine to the room and to its owner."""
 
 from collections.abc import Sequence
 
@@ -26,10 +26,10 @@ from genie_core.runtime.progress import What
 
 
 class EngineReporter:
-    """Records an engine's steps in the room's log, and shows what it is doing.
+    """Records an engine's steps in the room's log, and shows its progress.
 
-    Known secrets are masked first, so that neither the log nor the room ever has them; names of
-    people, agents and tools stay as they are. `label` is the one that the room knows so far.
+    Masks known secrets, so that they never reach the log or another member. Names of people, agents
+    and tools stay as they are. `label` is the model label that the room has.
     """
 
     def __init__(self, client: RoomConnection, state: RoomState, emit: OnEvent, label: str) -> None:
@@ -40,7 +40,7 @@ class EngineReporter:
         self._masks: dict[int, DeltaMask] = {}
 
     def publish(self, body: RunBody) -> bool:
-        """Record a step; False if the room can't hold it, which the owner is told."""
+        """Record a step. If it can't be recorded, warn the owner and return False."""
         mask = None
         if isinstance(body, AnswerPosted | RunFailed | RunCancelled):
             mask = self._masks.pop(body.message, None)
@@ -56,19 +56,20 @@ class EngineReporter:
         return True
 
     @property
-    def largest(self) -> int:
+    def max_bytes(self) -> int:
+        """Maximum size of a step; leaves space for its signature."""
         return self._client.limits.frame_bytes - 2 * ENVELOPE
 
     @property
     def unrecorded(self) -> Sequence[RunBody]:
-        """The published steps that the room's log does not show yet, in order."""
+        """The published steps that the room's log does not contain yet, in order."""
         return [report.body for report in self._client.queue.reports]
 
     def delta(self, message: int, text: str) -> None:
-        """Show more of an unfinished answer, here and to the others.
+        """Show more text of an unfinished answer, here and to the other members.
 
-        Text that may be the beginning of a secret is held back. It is shown when the answer is
-        complete, and never if the answer breaks off.
+        Holds back text that may be the start of a secret until the answer is complete; if the
+        answer fails, that text is never shown.
         """
         mask = self._masks.setdefault(message, delta_mask())
         self._show(message, mask.feed(text))
@@ -79,9 +80,9 @@ class EngineReporter:
             self._emit(AnswerDelta(message, text))
 
     def progress(self, message: int, agent: str, what: What, detail: str) -> None:
-        """Show what an agent is doing, here and to the others.
+        """Show what an agent is doing, here and to the other members.
 
-        A note may quote the arguments of a call, and stays here if those do. A detail is a note
+        A note may quote the arguments of a call, so it stays here if they do. A detail is a note
         that always stays here.
         """
         detail = mask_known(detail)
@@ -93,7 +94,7 @@ class EngineReporter:
         self._emit(AgentProgress(message, agent, what, detail))
 
     def show_engine(self, status: EngineStatus) -> None:
-        """Show the engine's status to the owner, and a new label to the room."""
+        """Send the engine's status to the owner, and a new label to the room."""
         if status.state is EngineState.READY and status.label != self._label:
             self._label = status.label
             self._client.equip(status.label)
@@ -108,7 +109,7 @@ class EngineReporter:
 
 
 def masked(body: RunBody) -> RunBody:
-    """Mask known secrets in everything that an engine or a person has worded."""
+    """Mask known secrets in all text that an engine or a person wrote."""
     match body:
         case DecisionMade(reason=reason, query=query):
             return _with(body, reason=reason, query=query)
@@ -125,7 +126,7 @@ def masked(body: RunBody) -> RunBody:
 
 
 def _safe_start(text: str) -> str:
-    """An incomplete text without an end that may be the beginning of a secret."""
+    """Cut off an end that may be the start of a secret."""
     return delta_mask().feed(text)
 
 

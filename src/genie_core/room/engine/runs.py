@@ -8,6 +8,7 @@ each step to the room.
 import asyncio
 import logging
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, Self
@@ -23,9 +24,9 @@ from genie_core.room.client.signer import Signer
 from genie_core.room.engine.approvals import Approvals
 from genie_core.room.engine.backlog import (
     AT_ONCE,
-    HANDFUL,
     IN_FLIGHT,
-    MOST_OWED,
+    MIN_BACKLOG,
+    REPORTED_AT_CLOSE,
     Backlog,
     BacklogChoice,
 )
@@ -56,7 +57,7 @@ from genie_core.session import GroupSession
 logger = logging.getLogger(__name__)
 
 END_TIMEOUT: Final = 5.0
-"""Seconds that ending runs, and then saving, may take before they are left behind."""
+"""Seconds to wait for cancelled runs, and again for the session to save."""
 
 ENDS: Final = (ApprovalResolved, RunFailed, RunCancelled)
 
@@ -65,10 +66,10 @@ UNSHOWABLE_ANSWER: Final = "the answer is empty, too large for this room, or can
 
 @dataclass(slots=True, eq=False)
 class MessageRun:
-    """One message's execution while it is under way.
+    """The running execution of one message.
 
-    `offered` are the parked calls that it may make, by one-time grants. `bill` is what agents took
-    since it was last recorded.
+    `offered` are the parked calls that it may make, by one-time grants. `bill` sums up the usage of
+    agents since the last recorded step.
     """
 
     exchange: MessageThread
@@ -82,18 +83,18 @@ class MessageRun:
         self.bill[key] = usage if known is None else known + usage
 
     def settle_bill(self) -> tuple[Spending, ...]:
-        """Return what was taken since the last time."""
+        """Return and reset the usage since the last recorded step."""
         spent = tuple(Spending.of(agent, usage) for (agent, *_), usage in self.bill.items())
         self.bill.clear()
         return spent
 
 
 class RunManager:
-    """Answers one participant's share of a room's messages.
+    """Runs the agent for those messages of a room that name its owner as their handler.
 
-    An async context: leaving it ends all watching. Call `begin` once, then `accept` for every
-    event after those, in order. `approvals` handles the tool calls by the `policy`. `close` parks
-    open requests and ends the session; it always returns within the grace plus a few seconds.
+    Use it as an async context manager, which ends the watchers of all runs. Call `begin` once, then
+    `accept` for every later event, in order. `approvals` handles tool calls by the `policy`.
+    `close` parks open requests and ends the session, within the grace plus a few seconds.
     """
 
     def __init__(
@@ -124,7 +125,7 @@ class RunManager:
         self._verifier = Verifier(state, owner, author, serves=serves)
         self._context = ContextSync(session, owner, self._verifier, place)
         self._backlog = Backlog(owner)
-        self._untold: dict[int, MissingMessage] = {}
+        self._held_context: dict[int, MissingMessage] = {}
         self._tasks = asyncio.TaskGroup()
         self._runs: dict[int, MessageRun] = {}
         self._watchers: set[asyncio.Task[None]] = set()
@@ -145,88 +146,87 @@ class RunManager:
         await self._tasks.__aexit__(kind, error, trace)
 
     def begin(self, remembered: Sequence[Message], live_after: int) -> None:
-        """Bring the session's context up to the room's state.
+        """Add missing messages to the session's context, and handle those that wait.
 
-        `remembered` is what the session has saved. Messages up to `live_after` are history: those
-        that still count as running belonged to a process that is gone, and are reported as lost,
-        unless a pending report says how they ended. If many are undecided, they wait for the
-        owner: see `choose`.
+        `remembered` are the messages that the session has saved. Runs for messages up to
+        `live_after` belonged to a process that has ended. They are reported as lost, unless a
+        pending report has their end. If many messages are undecided, they wait for `choose`.
         """
         self._verifier.begin(live_after)
         self._approvals.begin(
             self._owner, self._policy, self._verifier, resume=self.resume, stop=self.stop
         )
-        unfinished_ = {
+        lost = {
             seq: approvals
             for seq, approvals in unfinished(self._state, self._reporter.unrecorded).items()
             if seq <= live_after and self._is_here(self._state.exchanges[seq])
         }
-        self._hold_back(unfinished_)
+        self._hold_back(lost)
         running = self._state.running.items()
         waiting = {seq: run for seq, run in running if seq > live_after and self._is_here(run)}
         for item in missing(self._state, self._owner, remembered, place=self._place):
             if item.said and item.exchange.seq in waiting:
-                # Those before it that context has no place for are handled all the same.
+                # Also handle those before it that are not in the context.
                 while waiting and next(iter(waiting)) <= item.exchange.seq:
                     self._take(waiting.pop(next(iter(waiting))))
             elif item.said and item.exchange.seq in self._backlog.waiting:
-                self._untold[item.exchange.seq] = item
+                self._held_context[item.exchange.seq] = item
             else:
                 self._context.catch_up(item)
         for exchange in waiting.values():
             self._take(exchange)
-        for seq, approvals in unfinished_.items():
+        for seq, approvals in lost.items():
             if seq not in self._backlog.waiting:
                 self._give_up(self._state.exchanges[seq], approvals)
-        self._report_owed(IN_FLIGHT)
+        self._report_backlog(IN_FLIGHT)
         if self._backlog.question:
             self._reporter.warn(self._backlog.question)
 
-    def _hold_back(self, unfinished_: Iterable[int]) -> None:
+    def _hold_back(self, lost: Iterable[int]) -> None:
         begun = {body.message for body in self._reporter.unrecorded}
-        runs = [self._state.exchanges[seq] for seq in unfinished_ if seq not in begun]
+        runs = [self._state.exchanges[seq] for seq in lost if seq not in begun]
         undecided = [
             each
             for each in runs
             if each.phase is Phase.DECIDING and each.author != self._owner and self._serves
         ]
-        if len(undecided) > HANDFUL:
+        if len(undecided) >= MIN_BACKLOG:
             self._backlog.hold(undecided)
 
     @property
     def waiting(self) -> Collection[int]:
-        """The messages from before the restart that are not being answered yet."""
+        """The messages from before the restart without a run yet."""
         return {*self._backlog.waiting, *(each.seq for each in self._backlog.due)}
 
     def choose(self, choice: BacklogChoice) -> int | None:
-        """Choose which messages from before are answered; returns how many, None if none wait."""
+        """Choose which messages of the backlog to answer; returns how many, None without a backlog."""
         if not self._backlog.waiting or self._closing:
             return None
         for exchange in self._backlog.choose(choice):
-            if exchange.seq in self._untold:
-                self._context.catch_up(self._untold.pop(exchange.seq))
-        self._untold.clear()
+            if exchange.seq in self._held_context:
+                self._context.catch_up(self._held_context.pop(exchange.seq))
+        self._held_context.clear()
         answered = len(self._backlog.due)
-        self._report_owed(IN_FLIGHT)
+        self._report_backlog(IN_FLIGHT)
         self._take_due()
         return answered
 
     def _take_due(self) -> None:
-        """Handle chosen messages from before, a few at once."""
+        """Handle the next messages of the backlog, up to `AT_ONCE` runs."""
         due = self._backlog.due
         while due and len(self._runs) < AT_ONCE and not self._closing:
             self._take(due.popleft())
 
-    def _report_owed(self, most: int) -> None:
-        """Report the next steps about messages from before: the room records few at once."""
-        owed = self._backlog.owed
-        for _ in range(min(most, len(owed))):
-            self._reporter.publish(owed.popleft())
+    def _report_backlog(self, limit: int) -> None:
+        """Report the next steps about the backlog; the room limits how many it records at once."""
+        unreported = self._backlog.unreported
+        for _ in range(min(limit, len(unreported))):
+            self._reporter.publish(unreported.popleft())
 
     def accept(self, event: Event) -> None:
         """Act on an event that has just been applied to the state."""
-        if self._backlog.owed and event.by == self._owner and isinstance(event.body, ENDS):
-            self._report_owed(1)
+        if self._backlog.unreported and event.by == self._owner and isinstance(event.body, ENDS):
+            self._report_backlog(1)
         match event.body:
             case MessagePosted() if self._is_here(self._state.exchanges[event.seq]):
                 self._take(self._state.exchanges[event.seq])
@@ -234,7 +234,7 @@ class RunManager:
                 self._context.on_said(self._state.exchanges[event.seq])
             case AnswerPosted(message=message) if not self._closing:
                 exchange = self._state.exchanges[message]
-                if not self._is_here(exchange):  # else the session has it
+                if not self._is_here(exchange):  # the session has its own answers
                     self._context.on_answered(exchange)
             case MemberLeft(name=name) if name != self._owner:
                 self._approvals.grants.revoke_for(name)
@@ -254,24 +254,26 @@ class RunManager:
             self._handle(exchange)
 
     def stop(self, message: int, by: str) -> bool:
-        """Stop a run in a person's name; False if it is not running here."""
+        """Stop a run on behalf of a person; False if it is not running here."""
         current = self._runs.get(message)
         return current is not None and current.execution.cancel(f"stopped by {by}")
 
     async def close(self, grace: Grace, reason: str) -> set[int]:
-        """Park open requests, let runs end while there is grace, cancel the rest, and save.
+        """Park open requests, wait for runs during the grace, cancel the rest, and save.
 
         Returns the messages whose agents ignored the cancellation.
         """
         self._closing = reason
-        self._report_owed(MOST_OWED)
+        self._report_backlog(REPORTED_AT_CLOSE)
         self._approvals.close(reason)
         ran: dict[Execution, int] = {}
         if not await grace.wait_for(self._idle):
             for current in list(self._runs.values()):
                 ran[current.execution] = current.exchange.seq
                 current.execution.cancel(reason)
-            await self._idle_within(END_TIMEOUT)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(END_TIMEOUT):
+                    await self._idle.wait()
         await self._end_session()
         stuck = {run.exchange.seq for run in self._runs.values()}
         return stuck | {ran[each] for each in self._session.left_behind if each in ran}
@@ -283,26 +285,13 @@ class RunManager:
                 await self._session.join()
         except TimeoutError:
             logger.warning("the engine did not end within %s s; leaving it behind", END_TIMEOUT)
-            self._abandon()
-
-    def _abandon(self) -> None:
-        for task in self._watchers:
-            task.cancel()
-
-    async def _idle_within(self, seconds: float) -> bool:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._idle.wait()
-        except TimeoutError:
-            return False
-        return True
+            for task in self._watchers:
+                task.cancel()
 
     def _give_up(self, exchange: MessageThread, waiting: Iterable[str]) -> None:
-        owed = self._backlog.owed
-        owed.extend(ApprovalResolved(exchange.seq, approval, "parked") for approval in waiting)
-        owed.append(
-            RunFailed(exchange.seq, "lost", f"{self._owner}'s program ended during this run")
-        )
+        seq, reason = exchange.seq, f"{self._owner}'s program ended during this run"
+        parked = (ApprovalResolved(seq, approval, "parked") for approval in waiting)
+        self._backlog.unreported.extend((*parked, RunFailed(seq, "lost", reason)))
 
     def file_arrived(self, digest: str) -> None:
         if not self._closing:
@@ -334,7 +323,7 @@ class RunManager:
         try:
             async for event in current.execution.events():
                 self._report(current, event)
-        except Exception as error:  # the run's watcher is a worker that must survive
+        except Exception as error:  # one failed run must not end the task group
             logger.exception("reporting the run for message %s failed", seq)
             current.execution.cancel("it could not be reported")
             self._fail(RunFailed(seq, "agent", public_summary(error)), summary(error))
@@ -388,21 +377,21 @@ class RunManager:
                 self._end(RunCancelled(seq, reason, current.settle_bill(), text))
 
     def _fail(self, failed: RunFailed, details: str) -> None:
-        """Record a failure in words for everybody; only the owner is shown the details."""
+        """Record a failure with a public message; only the owner sees the details."""
         if details != failed.error:
-            told = f"{failed.error}; {self._owner} sees the details"
-            failed = msgspec.structs.replace(failed, error=told)
+            public = f"{failed.error}; {self._owner} sees the details"
+            failed = msgspec.structs.replace(failed, error=public)
             self._private.add_failure(failed, mask_known(details))
         self._end(failed)
 
     def _end(self, end: RunFailed | RunCancelled) -> None:
-        """Record the end of a run with the text it got to, or without if that can't be recorded."""
-        whole = msgspec.structs.replace(end, text=end.text if end.text.strip() else "")
-        if not self._reporter.publish(whole) and whole.text:
+        """Record the end of a run with its incomplete text, or without it if it can't be recorded."""
+        complete = msgspec.structs.replace(end, text=end.text if end.text.strip() else "")
+        if not self._reporter.publish(complete) and complete.text:
             self._reporter.publish(msgspec.structs.replace(end, text=""))
 
     def resume(self, exchange: MessageThread) -> None:
-        """Run the agent again for calls that were allowed after a pause, once nothing runs."""
+        """Run the agent again for calls allowed after a pause, unless a run is active."""
         grants, seq = self._approvals.grants, exchange.seq
         if self._closing or seq in self._runs or not grants.once_for(seq):
             return
@@ -416,7 +405,7 @@ class RunManager:
                 sender=exchange.author,
                 receiver=decision.receiver,
                 request_id=str(seq),
-                reason="goes on where the pause interrupted it",
+                reason="continues after the pause",
             )
         except GenieError as error:
             grants.drop_once(seq, grants.once_for(seq))

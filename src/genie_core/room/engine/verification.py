@@ -1,7 +1,6 @@
-"""What an engine acts on, independent of what the host of its room claims.
+"""Verification of messages, answers and tool calls before an engine acts on them.
 
-A host that is not the engine's owner could otherwise make the engine do what the owner never asked
-for.
+Without it, a host could make another member's engine do what its owner never asked for.
 """
 
 from genie_core.room.client.signer import Signer
@@ -12,8 +11,8 @@ from genie_core.room.state.thread import MessageThread, ToolApproval
 class Verifier:
     """Verifies messages, answers and tool calls for the engine of one person, the `owner`.
 
-    `serves` says that the owner is the host, whose engine also works for others and who can trust
-    their own room. Without an `author` nothing can be checked, and everything is believed.
+    `serves` means that the owner is the host: their engine also works for others, and they can
+    trust their own room. Without an `author` there are no signatures to check, so all is accepted.
     """
 
     def __init__(
@@ -23,38 +22,38 @@ class Verifier:
         self._owner = owner
         self._author = author
         self._serves = serves
-        self._taken: set[str] = set()
+        self._handled: set[str] = set()
 
     def begin(self, live_after: int) -> None:
-        """Mark the owner's messages up to this event as past, so that no repetition is acted on."""
+        """Mark the owner's messages up to this event as handled, so that replays are rejected."""
         for past in self._state.exchanges.values():
             if past.author == self._owner and past.seq <= live_after:
-                self._taken.add(past.said.id)
+                self._handled.add(past.said.id)
 
     def objection(self, exchange: MessageThread) -> str:
-        """Why the engine does not act on a message; empty if it does, which it does once."""
+        """Return why the engine rejects a message; empty, and only once, if it accepts it."""
         if exchange.author != self._owner:
-            return "" if self._serves else f"{self._owner}'s engine serves nobody else"
+            return "" if self._serves else f"{self._owner}'s engine serves no one else"
         if self._author is None:
             return ""
         if not self._author.wrote(exchange.said):
-            return f"the host says that {self._owner} wrote this now, but {self._owner} did not"
+            return f"the host claims that {self._owner} wrote this, but {self._owner} did not"
         if not self._author.is_current(exchange.said):
             return (
                 f"{self._owner}'s other terminal sent this before it knew this terminal, or the "
                 "host repeats an old message; send it again"
             )
-        if exchange.said.id in self._taken:
-            return f"the host says that {self._owner} wrote this once more, but they did not"
-        self._taken.add(exchange.said.id)
+        if exchange.said.id in self._handled:
+            return f"the host claims that {self._owner} wrote this again, but they did not"
+        self._handled.add(exchange.said.id)
         return ""
 
     def doubts_message(self, exchange: MessageThread) -> bool:
-        """Whether another member claims that the owner wrote this."""
+        """Whether the room attributes a message to the owner that they did not sign."""
         if self._author is None or exchange.author != self._owner:
             return False
-        told_by_others = not self._serves or bool(exchange.voucher)
-        return told_by_others and not self._author.wrote(exchange.said)
+        is_claim = not self._serves or bool(exchange.voucher)
+        return is_claim and not self._author.wrote(exchange.said)
 
     def doubts_answer(self, exchange: MessageThread) -> bool:
         if exchange.handler != self._owner or exchange.answer is None:

@@ -500,7 +500,7 @@ async def test_what_cannot_be_understood_ends_it_with_the_reason(last: bytes, wh
 
     async with serve(host, "127.0.0.1", 0) as server:
         port = next(iter(server.sockets)).getsockname()[1]
-        with pytest.raises(FrameError, match=f"can't be understood.*{why}"):
+        with pytest.raises(FrameError, match=f"the room sent an invalid frame.*{why}"):
             await run(f"127.0.0.1:{port}")
 
 

@@ -95,7 +95,7 @@ async def test_another_room_gets_no_signature() -> None:
     meeting = visit.begin()
     await visit.hear()
     await visit.answer(Challenge("theirs", "another"))
-    with pytest.raises(RoomRefused, match="another room is at this address now"):
+    with pytest.raises(RoomRefused, match="the room at this address is not"):
         await outcome(meeting)
     await visit.link.close()
     with pytest.raises(ConnectionLost):
@@ -199,7 +199,7 @@ async def test_what_is_no_answer_ends_the_visit(frames: list[ServerFrame], last:
     visit = Visit()
     meeting = visit.begin()
     await visit.answer(*frames)
-    with pytest.raises(ConnectionLost, match=f"began with {last}"):
+    with pytest.raises(ConnectionLost, match=f"the room sent {last}"):
         await outcome(meeting)
     assert len(visit.held) <= 1
 

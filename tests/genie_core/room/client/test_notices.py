@@ -16,7 +16,7 @@ async def test_a_few_come_at_once_and_of_many_the_last_comes_later() -> None:
 
     notices = Notices(show)
     for n in range(500):
-        notices.tell(Severity.INFO, str(n))
+        notices.show(Severity.INFO, str(n))
     assert shown == [str(n) for n in range(BURST)]
     async with asyncio.timeout(60):
         await later.wait()
@@ -28,7 +28,7 @@ async def test_at_the_end_what_waits_comes_at_once() -> None:
     notices = Notices(lambda _, text: shown.append(text))
     notices.flush()
     for n in range(BURST + 2):
-        notices.tell(Severity.ERROR, str(n))
+        notices.show(Severity.ERROR, str(n))
     notices.flush()
     notices.flush()
     assert shown == [*map(str, range(BURST)), str(BURST + 1)]
@@ -36,5 +36,5 @@ async def test_at_the_end_what_waits_comes_at_once() -> None:
 
 async def test_a_line_is_not_a_book() -> None:
     shown: list[str] = []
-    Notices(lambda _, text: shown.append(text)).tell(Severity.ERROR, "x" * 10**6)
+    Notices(lambda _, text: shown.append(text)).show(Severity.ERROR, "x" * 10**6)
     assert len(shown[0]) == NOTICE_CHARS + 1

@@ -11,7 +11,7 @@ from genie_core.room.client.model import (
     PendingReport,
     Severity,
 )
-from genie_core.room.client.receiver import LONGEST_GRACE, NOT_TOLD, WITH_QUOTES, Receiver
+from genie_core.room.client.receiver import LONGEST_GRACE, NOT_REPORTED, WITH_QUOTES, Receiver
 from genie_core.room.client.send_queue import SendQueue
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.errors import RoomRefused
@@ -117,12 +117,14 @@ async def test_what_is_too_large_for_the_room_is_given_back_and_told() -> None:
     ben.enter()
     small = Limits(text_chars=10)
     long, quoting = (PendingMessage(id_, id_, emote=False, at=1.0) for id_ in ("x" * 11, "short"))
-    ben.receiver.given_up([long, quoting], [PendingReport("a", AnswerPosted(3, "yes"))], small)
+    ben.receiver.report_dropped(
+        [long, quoting], [PendingReport("a", AnswerPosted(3, "yes"))], small
+    )
     assert ben.seen.rejected == [
         ("x" * 11, "the message has 11 characters, this room takes 10"),
         ("short", WITH_QUOTES),
     ]
-    assert ben.seen.notices == [(Severity.WARNING, NOT_TOLD)]
+    assert ben.seen.notices == [(Severity.WARNING, NOT_REPORTED)]
 
 
 async def test_a_refusal_about_a_file_is_the_files() -> None:
@@ -189,6 +191,6 @@ def test_what_belongs_to_the_door_ends_the_connection() -> None:
     ben = Ben()
     ben.enter()
     again = Welcome("r", "Room", "ben", "member", "ann", 0, Limits())
-    assert ben.receiver.take(again) == "the room said welcome in the middle"
+    assert ben.receiver.take(again) == "the room sent an unexpected welcome frame"
     assert ben.receiver.take(MemberTyping("ann")) is None
     assert ben.seen.typing == ["ann"]

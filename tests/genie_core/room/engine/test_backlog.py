@@ -18,7 +18,7 @@ def test_what_waits_is_asked_about_once() -> None:
     assert "3 messages from before the restart" in backlog.question
     assert [each.seq for each in backlog.choose("latest")] == [5]
     assert [each.seq for each in backlog.due] == [6, 7]
-    assert [type(each) for each in backlog.owed] == [RunCancelled]
+    assert [type(each) for each in backlog.unreported] == [RunCancelled]
     assert backlog.question == ""
     assert backlog.choose("none") == []
 

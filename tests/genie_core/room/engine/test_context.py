@@ -100,7 +100,7 @@ def test_files_that_no_agent_reads_are_named_and_not_handed_over() -> None:
     exchange = state(("ann", MessagePosted("x", "see these", files=files))).exchanges[1]
     message = as_message(exchange, lambda digest: Path("/blobs") / digest)
     assert [each.name for each in message.attachments] == ["notes.txt"]
-    said = "see these\n(attached, but not to be read by agents: data.bin, unknown, film.mp4)"
+    said = "see these\n(attached, but not readable by agents: data.bin, unknown, film.mp4)"
     assert message.content == said
 
 

@@ -17,7 +17,7 @@ from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.agent.approval import ask_about
 from genie_core.room.client.model import Answer, EngineState
 from genie_core.room.engine.approvals import NO_POLICY_RESULT, Approvals
-from genie_core.room.engine.backlog import HANDFUL, IN_FLIGHT, BacklogChoice
+from genie_core.room.engine.backlog import IN_FLIGHT, MIN_BACKLOG, BacklogChoice
 from genie_core.room.engine.grants import CHANGED, Grant
 from genie_core.room.engine.policy import EXCEED_BUDGET, ApprovalPolicy, PolicyResult, ToolCall
 from genie_core.room.engine.runs import RunManager
@@ -691,7 +691,7 @@ def answers_in(person: JoinedRoom) -> list[str]:
 
 
 async def test_a_few_undecided_messages_are_lost_as_after_any_crash(tmp_path: Path) -> None:
-    async with opened(from_before(HANDFUL)) as house:
+    async with opened(from_before(MIN_BACKLOG - 1)) as house:
         ann, ear = await house.joined("ann", loader(tmp_path, run=echo))
         await ear.until(
             lambda: not ann.state.running and ann.engine.status.state is EngineState.READY

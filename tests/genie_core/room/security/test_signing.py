@@ -245,7 +245,7 @@ async def test_what_the_owner_wrote_counts_once(tmp_path: Path) -> None:
         await ear.until(lambda: again in ben.state.exchanges and not ben.state.running)
         failed = ben.state.exchanges[again].error
         assert failed is not None
-        assert "once more" in failed.error
+        assert "wrote this again" in failed.error
 
 
 async def test_a_members_engine_serves_nobody_else(tmp_path: Path) -> None:
@@ -428,7 +428,7 @@ async def test_a_call_is_allowed_elsewhere_only_if_it_is_the_one_that_was_shown_
         (waiting,) = other.state.pending_for("ben")
         assert waiting.arguments == {"path": "harmless"}
         assert other.approvals.answer(waiting.id, Answer(allow=True))
-        await ear.until(lambda: any("shown another one" in line for line in ear.notices))
+        await ear.until(lambda: any("showed you a different call" in line for line in ear.notices))
         assert ben.state.pending_for("ben")
         assert ben.approvals.answer(waiting.id, Answer(allow=False))
         await far.until(lambda: not other.state.running)
