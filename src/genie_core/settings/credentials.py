@@ -1,4 +1,4 @@
-"""The names under which models find their keys: environment variables and stored secrets."""
+"""The names of environment variables and stored secrets that models can use."""
 
 import logging
 from collections.abc import Mapping
@@ -10,10 +10,10 @@ logger = logging.getLogger(__name__)
 
 
 def names_at_hand(person: str, locations: Locations, env: Mapping[str, str]) -> dict[str, str]:
-    """The environment, and for each stored secret where it is, in place of its value.
+    """Return the environment, and for each stored secret its place instead of its value.
 
-    Enough to tell what is missing. No keyring is asked, which might ask the person in turn. Errors
-    as `OwnSecrets.entries`.
+    Enough to find what is missing, without asking a keyring, which might prompt the person. Errors
+    as in `OwnSecrets.entries`.
     """
     from genie_core.assistant.secrets import OwnSecrets
 
@@ -22,9 +22,9 @@ def names_at_hand(person: str, locations: Locations, env: Mapping[str, str]) -> 
 
 
 def hide_own_secrets(person: str, locations: Locations) -> None:
-    """Hide a person's secrets in this process, also where no engine reads them. Blocks.
+    """Redact a person's secrets in this process, even where no engine reads them. Blocks.
 
-    Secrets that can't be read are only logged: the engine, if there is one, reports them.
+    Unreadable secrets are only logged: the engine, if there is one, reports them.
     """
     from genie_core.assistant.secrets import OwnSecrets
 

@@ -1,4 +1,4 @@
-"""Changing one setting in the text of a file, so that all else of it stays, comments too."""
+"""Changing one setting in a file's text while keeping its comments and layout."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def put(text: str, key: Key, value: Any) -> str:
-    """The text with a setting at a value; everything else stays as it was, comments too."""
+    """Return the text with a setting changed and everything else unchanged."""
     import tomlkit
 
     plain = list(value) if isinstance(value, tuple) else value
@@ -30,7 +30,7 @@ def put(text: str, key: Key, value: Any) -> str:
 
 
 def remove(text: str, key: Key) -> str:
-    """The text without a setting. A table that is empty then goes, too. `KeyError` if not there."""
+    """Return the text without a setting or the tables it leaves empty. Raises `KeyError`."""
     import tomlkit
     from tomlkit.exceptions import NonExistentKey
 
@@ -54,7 +54,7 @@ def _remove(table: Any, parts: list[str]) -> None:
 
 
 def ask_about_reads(text: str, *, ask: bool) -> str:
-    """The text with a rule by which also reading is asked about, or without any such."""
+    """Return the text with or without a rule that asks about reading."""
     import tomlkit
 
     doc = tomlkit.parse(text)
@@ -73,7 +73,7 @@ def ask_about_reads(text: str, *, ask: bool) -> str:
 
 
 def asks_about_reads(rule: Any) -> bool:
-    """Whether a rule is one by which everything that reads is asked about."""
+    """Return whether a rule asks about everything that reads."""
     rest = {name: value for name, value in rule.items() if value != "*" and value != {}}
     return rest in (
         {"effect": "ask"},
@@ -87,12 +87,12 @@ def _rules(doc: "TOMLDocument") -> Any:
 
 
 def _with_gap(text: str) -> str:
-    """The text with room for one more table at its end."""
+    """Return the text with room for another table at its end."""
     return f"{text.rstrip()}\n\n" if text.strip() else ""
 
 
 def _insert(text: str, line: str) -> str:
-    """Put a line below the last setting above all tables, or above the first table's comment."""
+    """Insert a line below the last top-level setting, or above the first table's comment."""
     lines = text.split("\n")
     found = list(statements(text))
     heads = [each.first for each in found if each.head]

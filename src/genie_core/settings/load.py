@@ -1,4 +1,4 @@
-"""Settings from a TOML file, the environment over it, and the command line over both."""
+"""Loading settings from a TOML file, the environment and the command line."""
 
 import re
 import tomllib
@@ -22,34 +22,33 @@ Values: TypeAlias = dict[str, Any]
 
 Layer: TypeAlias = Literal["default", "file", "environment", "command line"]
 Change: TypeAlias = Callable[[str], str]
-"""Makes another text of a file's."""
+"""Returns a changed text of a file."""
 
 
 class SettingsError(GenieError):
-    """A setting can't be used; the text names the place and what would be right."""
+    """A setting can't be used; the text names the place and the correction."""
 
 
 @dataclass(frozen=True)
 class SettingsFile:
-    """A settings file, read and parsed; empty if there is none."""
+    """A parsed settings file; empty if there is none."""
 
     file: Path
     text: str = ""
     values: Values = field(default_factory=dict)
 
     def line(self, key: Key) -> int:
-        """The line on which a setting is written, or the nearest thing around it."""
+        """The line of a setting, or of the nearest table around it."""
         for length in range(len(key), 0, -1):
             if key[:length] in self._lines:
                 return self._lines[key[:length]]
         return 1
 
     def place(self, key: Key) -> str:
-        """Where a setting is written, for a message."""
+        """The place of a setting, for a message."""
         return f"{self.file}, line {self.line(key)}"
 
     def has(self, key: Key) -> bool:
-        """Whether the file sets it."""
         value: Any = self.values
         for part in key:
             if not (isinstance(value, dict) and part in value):
@@ -67,17 +66,17 @@ class SettingsFile:
 
 
 def read_settings(file: Path) -> SettingsFile:
-    """Read the file.
+    """Read and parse the file.
 
     Raises:
-        SettingsError: it can't be read, or is no TOML.
+        SettingsError: the file can't be read, or is not TOML.
 
     """
     return parse_settings(file, read_text(file))
 
 
 def read_text(file: Path) -> str:
-    """The file as it is, nothing if it is not there. Raises `SettingsError`."""
+    """Return the file's text, empty if there is none. Raises `SettingsError`."""
     try:
         return read_file(file).decode()
     except FileNotFoundError:
@@ -87,18 +86,18 @@ def read_text(file: Path) -> str:
 
 
 def parse_settings(file: Path, text: str) -> SettingsFile:
-    """Read a text as what `file` would say. Raises `SettingsError`."""
+    """Parse a text as the content of `file`. Raises `SettingsError`."""
     try:
         return SettingsFile(file, text, tomllib.loads(text))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SettingsError(_misspelt(file, text, str(error))) from error
+        raise SettingsError(_syntax_error(file, text, str(error))) from error
 
 
 def write_settings(file: Path, text: str) -> None:
-    """Put a text in the place of the file at once; where it is a link, of what that leads to.
+    """Replace the file atomically, or the target of a link.
 
     Raises:
-        SettingsError: the disk does not take it.
+        SettingsError: the file can't be written.
 
     """
     try:
@@ -107,8 +106,8 @@ def write_settings(file: Path, text: str) -> None:
         raise SettingsError(f"can't write the settings to {file}: {reason(error)}") from error
 
 
-def _misspelt(file: Path, text: str, problem: str) -> str:
-    """The complaint of the parser, with its place where ours stand."""
+def _syntax_error(file: Path, text: str, problem: str) -> str:
+    """Rewrite a parser error so that the place comes first, as in our own messages."""
     found = _PLACE.search(problem)
     if found is None:
         return f"{file}: {problem}"
@@ -122,7 +121,7 @@ def _misspelt(file: Path, text: str, problem: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A setting or the head of a table; lines count from 1. `key` leads from the top."""
+    """A setting or table header; lines count from 1. `key` starts at the top level."""
 
     key: Key
     first: int
@@ -131,10 +130,10 @@ class Statement:
 
 
 def statements(text: str) -> Iterator[Statement]:
-    """Take the text apart. It must be TOML as a whole.
+    """Split a valid TOML text into statements.
 
-    A statement ends with the first line at which it is TOML by itself, which costs no second
-    parser; only a value of many hundred lines takes its time.
+    A statement ends at the first line where it is valid TOML by itself. This avoids a second parser
+    and is slow only for values of many hundred lines.
     """
     above: Key = ()
     counts: dict[Key, int] = {}
@@ -150,20 +149,20 @@ def statements(text: str) -> Iterator[Statement]:
         if not values:
             continue
         if head:
-            above = _head(values, counts)
-        key = above if head else (*above, *_way(values))
+            above = _header_key(values, counts)
+        key = above if head else (*above, *_dotted_key(values))
         yield Statement(key, first, number, head)
 
 
-def _way(values: Any) -> Key:
-    """The one key that a statement sets; what is in its value stands where it does."""
+def _dotted_key(values: Any) -> Key:
+    """Return the single key that a statement sets."""
     name, value = next(iter(values.items()))
     dotted = isinstance(value, dict) and len(value) == 1
-    return (name, *_way(value)) if dotted else (name,)
+    return (name, *_dotted_key(value)) if dotted else (name,)
 
 
-def _head(values: Any, counts: dict[Key, int]) -> Key:
-    """Where the table of a head is, and note how many there are of a list."""
+def _header_key(values: Any, counts: dict[Key, int]) -> Key:
+    """Return the key of a table header; `counts` numbers the entries of table arrays."""
     key: Key = ()
     while isinstance(values, dict) and values:
         name, values = next(iter(values.items()))
@@ -181,12 +180,12 @@ def _head(values: Any, counts: dict[Key, int]) -> Key:
 def load_settings(
     file: Path, env: Mapping[str, str], overrides: Mapping[str, Any] | None = None
 ) -> Settings:
-    """Combine file, environment and the command line's `overrides` (None values don't count).
+    """Combine file, environment and the command line's `overrides`, without None values.
 
-    Those in tables go by names like "budget.money".
+    Overrides in tables have names like "budget.money".
 
     Raises:
-        SettingsError: the first of what is wrong.
+        SettingsError: the first mistake.
 
     """
     return combine(read_settings(file), env, overrides or {})
@@ -195,7 +194,7 @@ def load_settings(
 def combine(
     written: SettingsFile, env: Mapping[str, str], overrides: Mapping[str, Any]
 ) -> Settings:
-    """Combine what was read already; otherwise as `load_settings`."""
+    """Combine a parsed file with the others; as `load_settings`."""
     problem = next(problems(written, env), None)
     if problem is not None:
         raise SettingsError(problem)
@@ -207,7 +206,7 @@ def combine(
 
 
 def problems(written: SettingsFile, env: Mapping[str, str]) -> Iterator[str]:
-    """Everything that is wrong with the file, and then with the environment, one line each."""
+    """Yield every mistake in the file, then in the environment, one line each."""
     for each in mistakes(written.values, Settings):
         yield f"{written.place(each.key)}: {each.text}"
     for key, raw, hint in _from_env(env):
@@ -225,7 +224,7 @@ def _from_env(env: Mapping[str, str]) -> Iterator[tuple[Key, str, Any]]:
 
 
 def _override(values: Values, given: Mapping[Key, Any]) -> None:
-    """Set what is given. A key that was named for another address is not sent to a new one."""
+    """Apply overrides. A new address does not get the key named for the old one."""
     for address, key_name in KEY_NAMES.items():
         if (address,) in given and given[address,] != values.get(address):
             values.pop(key_name, None)
@@ -234,7 +233,7 @@ def _override(values: Values, given: Mapping[Key, Any]) -> None:
 
 
 def _set(values: Values, key: Key, value: Any) -> None:
-    """Set what a key leads to, in copies of the tables around it."""
+    """Set a value, copying the tables around it."""
     name, *rest = (str(part) for part in key)
     if rest:
         inner = {**values.get(name, {})}
@@ -249,14 +248,13 @@ def _set(values: Values, key: Key, value: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a value comes from; `place` is the line of the file or the variable's name."""
+    """The source of a value; `place` is the line of the file or the variable's name."""
 
     layer: Layer
     place: str = ""
 
     @property
     def text(self) -> str:
-        """It in words."""
         match self.layer:
             case "file":
                 return self.place
@@ -267,13 +265,13 @@ class Origin:
 
     @property
     def overrides(self) -> bool:
-        """Whether what the file says has no effect."""
+        """Whether the value overrides the file."""
         return self.layer in ("environment", "command line")
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedSettings:
-    """The settings as they are now, and where each comes from."""
+    """The current settings and the source of each value."""
 
     settings: Settings
     written: SettingsFile
@@ -281,7 +279,6 @@ class LoadedSettings:
     overrides: Mapping[str, Any]
 
     def origin(self, key: Key) -> Origin:
-        """Where this one comes from."""
         if self.overrides.get(spell(key)) is not None:
             return Origin("command line")
         if self.env.get(variable(key)):
@@ -293,9 +290,9 @@ class LoadedSettings:
 
 @dataclass(frozen=True)
 class SettingsSource:
-    """Reads and changes the settings of one person. Everything here blocks.
+    """Reads and changes one person's settings. All methods block.
 
-    `env` and the command line's `overrides` stay as they were at the start.
+    `env` and the command line's `overrides` are those at the start of the program.
     """
 
     file: Path
@@ -303,10 +300,10 @@ class SettingsSource:
     overrides: Mapping[str, Any] = field(default_factory=dict)
 
     def read(self) -> LoadedSettings:
-        """Read them as they are now.
+        """Read the current settings.
 
         Raises:
-            SettingsError: the first of what is wrong.
+            SettingsError: the first mistake.
 
         """
         return self._reading(read_settings(self.file))
@@ -316,18 +313,18 @@ class SettingsSource:
         changes: Sequence[Change],
         check: Callable[[SettingsFile, SettingsFile], None] | None = None,
     ) -> LoadedSettings:
-        """Change the file, all at once, unless it could not be loaded then.
+        """Change the file atomically, unless the result could not be loaded.
 
-        `check` is given the file as it is and as it would be, and may raise `SettingsError`, too.
+        `check` gets the file before and after, and may raise `SettingsError`.
 
         Raises:
-            SettingsError: it could not, or could not even before; nothing is changed.
+            SettingsError: the file is or would be invalid; nothing is changed.
 
         """
         before = read_settings(self.file)
         wrong = next(problems(before, {}), None)
         if wrong is not None:
-            raise SettingsError(f"{wrong}; put that right first: genie-tui config edit")
+            raise SettingsError(f"{wrong}; correct it first: genie-tui config edit")
         written = self._changed(changes)
         for mistake in mistakes(written.values, Settings):
             raise SettingsError(f"{mistake.text}; nothing was changed")
@@ -335,11 +332,11 @@ class SettingsSource:
             check(before, written)
         return self._kept(written)
 
-    def mend(self, change: Change) -> None:
-        """Change the file if that brings no new mistakes into it; old ones may stay.
+    def repair(self, change: Change) -> None:
+        """Change the file unless that adds mistakes; existing ones may stay.
 
         Raises:
-            SettingsError: it would, or the file is no TOML; nothing is changed.
+            SettingsError: the change would add a mistake, or the file is not TOML; nothing is changed.
 
         """
         before = {each.text for each in mistakes(read_settings(self.file).values, Settings)}

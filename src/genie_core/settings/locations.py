@@ -1,4 +1,4 @@
-"""Where files live: the platform's folders, or one folder that `GENIE_HOME` names."""
+"""The program's folders: the platform's, or one folder named by `GENIE_HOME`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ class NoSuchPlace(GenieError):
 
 
 def folder_at(text: str) -> Path:
-    """The folder that a person means, absolute; `~` and `~user` stand for homes.
+    """Return the absolute folder for a text; expands `~` and `~user`.
 
     Raises:
-        NoSuchPlace: it can't be one, whether or not it exists.
+        NoSuchPlace: the text can't name a folder, existing or not.
 
     """
     if "\0" in text:
@@ -35,7 +35,7 @@ def folder_at(text: str) -> Path:
 
 
 def short_path(path: Path) -> str:
-    """A path as people write it, with `~` for their home folder."""
+    """Return a path with `~` for the home folder."""
     try:
         return str("~" / path.relative_to(Path.home()))
     except (ValueError, RuntimeError):  # somewhere else, or there is no home
@@ -44,10 +44,7 @@ def short_path(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Locations:
-    """The folders of one installation. None of them needs to exist yet.
-
-    What can be made anew is below the data where nothing else is said.
-    """
+    """The folders of one installation; none needs to exist. `cache` defaults to a folder in `data`."""
 
     config: Path
     data: Path
@@ -56,17 +53,16 @@ class Locations:
 
     @property
     def settings_file(self) -> Path:
-        """The user's settings."""
         return self.config / "settings.toml"
 
     @property
     def servers_file(self) -> Path:
-        """The user's tool servers, unless the settings name another file."""
+        """The default file of tool servers."""
         return self.config / "mcp.json"
 
     @property
     def prompts(self) -> Path:
-        """The user's own prompt templates, which win over the shipped ones."""
+        """The user's own prompts, which replace shipped ones of the same name."""
         return self.config / "prompts"
 
     @property
@@ -76,42 +72,41 @@ class Locations:
 
     @property
     def keys(self) -> Path:
-        """The private keys of the persons on this machine, one file for each name."""
+        """Private keys, one file per name."""
         return self.data / "keys"
 
     @property
     def secrets(self) -> Path:
-        """Return the file of secrets for every name here, where there is no keyring."""
+        """The folder of stored secrets."""
         return self.data / "secrets"
 
     @property
     def preferences(self) -> Path:
-        """How the persons on this machine like to be answered, one file for each name."""
+        """Answer preferences, one file per name."""
         return self.config / "preferences"
 
     @property
     def certificate(self) -> Path:
-        """The certificate of this machine's rooms for joins over the network, and its key."""
+        """Certificate and key for rooms hosted here."""
         return self.data / "tls" / "host.pem"
 
     @property
     def no_model_offers(self) -> Path:
-        """Is there once the person wants to be offered no models."""
+        """Marker file: the person wants no model offers."""
         return self.data / "no-counsel"
 
     @property
     def search(self) -> Path:
-        """Where the words of all sessions are found; made anew when it is missing."""
+        """The search index of all sessions; rebuilt if missing."""
         return (self.cache or self.data / "cache") / "search.sqlite3"
 
     @property
     def log_file(self) -> Path:
-        """Where details go that a screen has no room for."""
         return self.log / "genie-tui.log"
 
 
 def find_locations(env: Mapping[str, str]) -> Locations:
-    """Take the folders below `GENIE_HOME` if it is set, the platform's own otherwise."""
+    """Return the folders below `GENIE_HOME` if it is set, else the platform's."""
     home = env.get("GENIE_HOME")
     if home:
         base = folder_at(home)

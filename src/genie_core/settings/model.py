@@ -1,4 +1,4 @@
-"""The settings as one model, and the assistant's configuration made from them."""
+"""The settings as one model, and the assistant's configuration made from it."""
 
 import getpass
 from pathlib import Path
@@ -25,7 +25,7 @@ KEY_NAMES: Final = {
     "base_url": "api_key_env",
     "reasoner_base_url": "reasoner_api_key_env",
 }
-"""The settings that name the key for an address, by the setting of the address."""
+"""The setting that names the key of each address setting."""
 
 Notify: TypeAlias = Literal["mine", "all", "none"]
 
@@ -40,18 +40,16 @@ class BudgetTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tokens: Annotated[int, msgspec.Meta(ge=0)] = 0
 
     def budget(self) -> Budget:
-        """The same for the assistant."""
         return Budget(self.money, self.tokens)
 
 
 class RetentionTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[retention]`; how long saved rooms are kept and how much they may take. 0 is no limit."""
+    """`[retention]`: age and size limits for saved rooms. 0 means no limit."""
 
     max_age_days: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = 0
     max_total_mb: Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)] = 0
 
     def limits(self) -> RetentionLimits:
-        """Return them as sessions are measured by them."""
         return RetentionLimits(self.max_age_days, self.max_total_mb)
 
 
@@ -66,7 +64,6 @@ class ToolLimitsTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shell: bool = False
 
     def tool_limits(self) -> ToolLimits:
-        """The same for the assistant."""
         return ToolLimits(**msgspec.structs.asdict(self))
 
 
@@ -80,7 +77,6 @@ class RuleTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     arguments: dict[str, str] = msgspec.field(default_factory=dict)
 
     def rule(self) -> Rule:
-        """The same for the assistant."""
         return Rule(**msgspec.structs.asdict(self))
 
 
@@ -99,7 +95,6 @@ class AgentTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     api_key_env: str = ""
 
     def agent(self, name: str) -> AgentSpec:
-        """The same for the assistant."""
         return AgentSpec(
             name=name,
             description=self.description,
@@ -116,11 +111,11 @@ class AgentTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """All settings; `docs/configure.md` describes each.
 
-    Every field with one value is also `GENIE_<FIELD>` in the environment, one of a table
-    `GENIE_<TABLE>_<FIELD>`. No `name` means the login name, an empty `model` the offline helper, an
-    empty `reasoner_model` the same one, an empty `template` the usual one, an empty `workspace` no
-    access to files, no `tools` or `servers` all there are. `port` 0 takes the usual port, or the
-    next one that is free. `grace` is in seconds.
+    A single-valued field is also `GENIE_<FIELD>` in the environment, one of a table
+    `GENIE_<TABLE>_<FIELD>`. Defaults: `name` the login name, `model` the offline helper,
+    `reasoner_model` the main model, `template` the default one, `workspace` no file access, `tools`
+    and `servers` all of them, `port` 0 the default port or the next free one. `grace` is in
+    seconds.
     """
 
     name: str | None = None
@@ -152,10 +147,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
 
 def assistant_config(settings: Settings, locations: Locations) -> AssistantConfig:
-    """Take from the settings what concerns the assistant.
+    """Return the assistant's part of the settings.
 
     Raises:
-        NoSuchPlace: the workspace or the place of the tool servers' file can't be one.
+        NoSuchPlace: the workspace or the tool servers' file names no place.
 
     """
     return AssistantConfig(
@@ -181,7 +176,7 @@ def assistant_config(settings: Settings, locations: Locations) -> AssistantConfi
 
 
 def default_name() -> str:
-    """Propose the login name as the name in rooms; "guest" where there is none."""
+    """Return the login name, or "guest" without one."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -189,7 +184,7 @@ def default_name() -> str:
 
 
 def _servers_file(settings: Settings, locations: Locations) -> Path | None:
-    """The file that is set, by its way from the settings; otherwise the usual one, if it is there."""
+    """Return the configured file, relative to the settings; else the default one if it exists."""
     if settings.mcp:
         at_home = settings.mcp.startswith("~")
         return folder_at(settings.mcp if at_home else str(locations.config / settings.mcp))

@@ -1,4 +1,4 @@
-"""How a person likes to be answered, in a file of their own."""
+"""A person's answer preferences, stored in a file per name."""
 
 import unicodedata
 from pathlib import Path
@@ -12,19 +12,19 @@ from genie_core.storage.atomic import read_file, reason, replace_file
 
 
 class PreferencesError(GenieError):
-    """Preferences that can't be read, kept, or told to others."""
+    """Preferences can't be read, stored, or shared with the room."""
 
 
 def preferences_file(folder: Path, name: str) -> Path:
-    """Where a person's preferences are, below the folder for all."""
+    """Return a person's preferences file in the folder for all names."""
     return folder / f"{path_name(fold_name(name))}.txt"
 
 
 def read_preferences(file: Path) -> str:
-    """Return what a file says, as much of it as a room takes; nothing if there is none. Blocks.
+    """Return a file's text, cut to a room's limit; empty if there is none. Blocks.
 
     Raises:
-        PreferencesError: the file can't be read, or is no text.
+        PreferencesError: the file can't be read or is not text.
 
     """
     try:
@@ -32,16 +32,16 @@ def read_preferences(file: Path) -> str:
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError:
-        raise PreferencesError(f"{file} is no text; save it as UTF-8") from None
+        raise PreferencesError(f"{file} is not text; save it as UTF-8") from None
     except OSError as error:
         raise PreferencesError(f"{file} can't be read: {reason(error)}") from error
 
 
 def keep_preferences(file: Path, text: str) -> None:
-    """Write them down. Blocks.
+    """Write preferences to a file. Blocks.
 
     Raises:
-        PreferencesError: they can't be told to others, or the file can't be written.
+        PreferencesError: the text must not be shared, or the file can't be written.
 
     """
     if problem := objection(text):
@@ -54,11 +54,11 @@ def keep_preferences(file: Path, text: str) -> None:
 
 
 def objection(text: str) -> str:
-    """Why a text can't be a member's preferences; empty if it can."""
+    """Return why a text can't be a member's preferences; empty if it can."""
     if len(text) > PREFERENCE_CHARS:
-        return f"{len(text):,} characters are too many: at most {PREFERENCE_CHARS:,}"
+        return f"{len(text):,} characters are too many; the limit is {PREFERENCE_CHARS:,}"
     if names := secrets_in(text):
-        return f"everybody could read your secret {', '.join(names)}: take it out"
+        return f"all members could read your secret {', '.join(names)}: remove it"
     if any(unicodedata.category(char) == "Cs" for char in text):
-        return "a character in it is broken"
+        return "the text contains an invalid character"
     return ""

@@ -1,4 +1,4 @@
-"""Find every problem with the settings, also those that would only show in a room."""
+"""Finding all problems in the settings, including those that would appear only in a room."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,10 +24,9 @@ ThemeProblem: TypeAlias = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Describe a problem in one line.
+    """A problem in one line.
 
-    `lacking` is what the settings may say already, though the machine does not have it yet: a
-    secret, a package, a program.
+    `lacking` marks a valid setting whose secret, package or program is missing on this machine.
     """
 
     text: str
@@ -37,9 +36,9 @@ class Problem:
 def review(
     source: SettingsSource, locations: Locations, theme_problem: ThemeProblem
 ) -> list[Problem]:
-    """Find every problem. `theme_problem` says what is wrong with the name of a theme.
+    """Return all problems. `theme_problem` returns what is wrong with a theme's name.
 
-    Reads files, and loads what knows about tools and secrets, but asks no server and no keyring.
+    Reads files and loads the tables of tools and secrets, but asks no server and no keyring.
     """
     try:
         written = read_settings(source.file)
@@ -56,7 +55,7 @@ def review(
 def review_file(
     written: SettingsFile, locations: Locations, env: Mapping[str, str], theme_problem: ThemeProblem
 ) -> list[Problem]:
-    """Find every problem in a file's settings, without environment and command line.
+    """Return all problems in a file, without environment and command line.
 
     Raises:
         SettingsError: as in `combine`.
@@ -99,7 +98,7 @@ def _in_assistant(
         yield Problem(str(error))
         return
     if settings.mcp and config.servers_file and not config.servers_file.exists():
-        yield Problem(f"mcp: there is no file {config.servers_file}")
+        yield Problem(f"mcp: file not found: {config.servers_file}")
     tools: tuple[str, ...] = ()
     used: dict[str, ServerSpec] = {}
     try:
@@ -108,7 +107,7 @@ def _in_assistant(
     except GenieError as error:
         yield Problem(str(error))
     else:
-        # What a server's tools are called is not known before it has started.
+        # the names of a server's tools are unknown until it has started
         tools = () if servers else tuple(name for role in roles for name in role.tool_names)
         used = {spec.name: spec for role in roles for spec in role.servers}
     yield from map(Problem, check_rules(config.rules, tools))

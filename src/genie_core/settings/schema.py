@@ -1,4 +1,4 @@
-"""The keys of the settings and their types, read from the model itself."""
+"""The keys of the settings and their types, derived from the model."""
 
 import difflib
 import re
@@ -21,11 +21,11 @@ from typing import (
 import msgspec
 
 Key: TypeAlias = tuple[str | int, ...]
-"""The way to a setting, as in ("budget", "money") or, with a place in a list, ("rules", 0, "tool")."""
+"""The path of a setting: ("budget", "money"), or ("rules", 0, "tool") with an index."""
 
 ENV_PREFIX: Final = "GENIE_"
 
-_SAID: Final = {
+_TYPE_NAMES: Final = {
     bool: "true or false",
     int: "a whole number",
     float: "a number",
@@ -35,44 +35,43 @@ _BOUND: Final = re.compile(r"Expected `(?:int|float)` ([<>]=? \S+)")
 
 
 class NoSuchKey(Exception):
-    """A key that the model does not have; the text says which it may have been."""
+    """A key that the model does not have; the text suggests the nearest one."""
 
 
 def spell(key: Key) -> str:
-    """A key as a person writes it; places in lists count from 1."""
+    """Format a key; indexes count from 1."""
     parts = [f"[{each + 1}]" if isinstance(each, int) else f".{each}" for each in key]
     return "".join(parts).removeprefix(".")
 
 
 def read_key(text: str) -> Key:
-    """The key that a person wrote; no place in a list can be named."""
+    """Parse a key without indexes."""
     return tuple(text.strip().split("."))
 
 
 def variable(key: Key) -> str:
-    """The environment variable of a setting."""
+    """Return the environment variable of a setting."""
     return ENV_PREFIX + "_".join(str(each) for each in key).upper()
 
 
 @cache
 def fields_of(table: type[msgspec.Struct]) -> dict[str, Any]:
-    """The type of each field, with its bounds."""
+    """Return the type of each field with its bounds."""
     hints = get_type_hints(table, include_extras=True)
     return {field: hints[field] for field in table.__struct_fields__}
 
 
 def is_table(hint: Any) -> bool:
-    """Whether a value of this type is a table of known keys."""
     return isinstance(hint, type) and issubclass(hint, msgspec.Struct)
 
 
 def named_tables(hint: Any) -> type[msgspec.Struct] | None:
-    """The type of the tables in a table that has one of them for each name, as `agents`."""
+    """Return the table type of a mapping from names to tables, such as `agents`."""
     return _tables_in(hint, dict, 1)
 
 
 def listed_tables(hint: Any) -> type[msgspec.Struct] | None:
-    """The type of the tables in a list of them, as `rules`."""
+    """Return the table type of a list of tables, such as `rules`."""
     return _tables_in(hint, tuple, 0)
 
 
@@ -82,12 +81,12 @@ def _tables_in(hint: Any, kind: type, place: int) -> type[msgspec.Struct] | None
 
 
 def is_list(hint: Any) -> bool:
-    """Whether a value of this type is a list of texts."""
-    return get_origin(_given(hint)) is tuple
+    """Return whether values of this type are lists of text."""
+    return get_origin(_without_none(hint)) is tuple
 
 
 def single_keys(model: type[msgspec.Struct], above: Key = ()) -> Iterator[tuple[Key, Any]]:
-    """Every key that has one value, with its type: what can be set outside of the file, too."""
+    """Yield each single-valued key and its type: those that can be set outside of the file."""
     for field, hint in fields_of(model).items():
         key = (*above, field)
         if is_table(hint):
@@ -97,10 +96,10 @@ def single_keys(model: type[msgspec.Struct], above: Key = ()) -> Iterator[tuple[
 
 
 def type_at(model: type[msgspec.Struct], key: Key) -> Any:
-    """The type of a setting that a person names.
+    """Return the type of a setting.
 
     Raises:
-        NoSuchKey: there is none, or it is more than one value.
+        NoSuchKey: the key does not exist or is a table.
 
     """
     hint: Any = model
@@ -113,34 +112,32 @@ def type_at(model: type[msgspec.Struct], key: Key) -> Any:
         else:
             raise NoSuchKey(_unknown(hint, key[:place], str(part)))
     if is_table(hint) or named_tables(hint) or listed_tables(hint):
-        raise NoSuchKey(
-            f"{spell(key)} is more than one value; change it with: genie-tui config edit"
-        )
+        raise NoSuchKey(f"{spell(key)} has several values; change it with: genie-tui config edit")
     return hint
 
 
 def _unknown(hint: Any, above: Key, part: str) -> str:
     if is_table(hint):
         return unknown_key(part, above, tuple(fields_of(hint)))
-    return f"{spell(above)} has no parts that could be set one by one"
+    return f"{spell(above)} has no parts that can be set separately"
 
 
 def unknown_key(key: str, above: Key, known: Sequence[str]) -> str:
-    """Say that a table has no such key, and which is near."""
+    """Return the message for an unknown key, with the nearest known one."""
     near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"known settings are {', '.join(known)}"
+    hint = f"did you mean {near[0]!r}?" if near else f"known settings: {', '.join(known)}"
     place = f" in {spell(above)}" if above else ""
     return f"there is no setting {key!r}{place}; {hint}"
 
 
 def read_value(hint: Any, raw: str) -> Any:
-    """The value that a person wrote as plain text, for a setting of this type.
+    """Parse plain text as a value of this type.
 
     Raises:
-        msgspec.ValidationError: it can't be one.
+        msgspec.ValidationError: the text is not a valid value.
 
     """
-    kind = _given(hint)
+    kind = _without_none(hint)
     if not is_list(hint):
         return msgspec.convert(raw, kind, strict=False)
     if raw.strip().startswith("["):
@@ -152,20 +149,20 @@ def read_value(hint: Any, raw: str) -> Any:
 
 
 def given_as(text: str, model: type[msgspec.Struct]) -> tuple[str, Any]:
-    """The key, spelt out, and the value in KEY=VALUE, for one thing that is set for one time.
+    """Parse KEY=VALUE for a one-time setting; returns the key and the value.
 
     Raises:
-        ValueError: it is not of this form, or the value can't be one; the text says why.
-        NoSuchKey: there is no such setting, or it is in the file only.
+        ValueError: the form or the value is wrong; the text says how.
+        NoSuchKey: the setting does not exist, or can be set only in the file.
 
     """
     name, equals, raw = text.partition("=")
     key = read_key(name)
     hint = type_at(model, key)
     if not equals:
-        raise ValueError(f"there is no value; write {spell(key)}=VALUE")
+        raise ValueError(f"the value is missing; write {spell(key)}=VALUE")
     if key not in dict(single_keys(model)) and not is_list(hint):
-        raise NoSuchKey(f"{spell(key)} can be set in the file only")
+        raise NoSuchKey(f"{spell(key)} can only be set in the file")
     try:
         return spell(key), read_value(hint, raw)
     except msgspec.ValidationError as error:
@@ -173,8 +170,8 @@ def given_as(text: str, model: type[msgspec.Struct]) -> tuple[str, Any]:
 
 
 def expected(hint: Any, error: msgspec.ValidationError) -> str:
-    """Say what would be right, without msgspec's path inside the model."""
-    kind = _given(hint)
+    """Describe the valid values, without msgspec's path."""
+    kind = _without_none(hint)
     if get_origin(kind) is Literal:
         *first, last = (repr(each) for each in get_args(kind))
         return f"it is {', '.join(first)} or {last}"
@@ -182,14 +179,14 @@ def expected(hint: Any, error: msgspec.ValidationError) -> str:
         return 'it is a list of texts, as in ["a", "b"]'
     plain = get_args(kind)[0] if get_origin(kind) is Annotated else kind
     why = str(error).partition(" - at ")[0]
-    if plain not in _SAID:
+    if plain not in _TYPE_NAMES:
         return why
     bound = _BOUND.fullmatch(why)
-    return f"it is {_SAID[plain]}{f' {bound[1]}' if bound else ''}"
+    return f"it is {_TYPE_NAMES[plain]}{f' {bound[1]}' if bound else ''}"
 
 
-def _given(hint: Any) -> Any:
-    """The type without None, which stands for a setting that is absent."""
+def _without_none(hint: Any) -> Any:
+    """Return the type without None, which means an absent setting."""
     if get_origin(hint) not in (Union, UnionType):
         return hint
     kinds = [each for each in get_args(hint) if each is not NoneType]

@@ -1,4 +1,4 @@
-"""Finding every mistake in the values of a settings file."""
+"""Finding all mistakes in the values of a settings file."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from genie_core.settings.schema import (
 )
 
 LONGEST: Final = 80
-"""Characters of a wrong value that are repeated."""
+"""Characters of a wrong value shown in a message."""
 
 _NAME: Final = re.compile(r"[\w\-]{1,40}")
 _TAKEN: Final = frozenset({"system", "reasoner", "genie"})
@@ -35,7 +35,7 @@ class SettingMistake:
 
 
 def mistakes(value: Any, hint: Any, key: Key = ()) -> Iterator[SettingMistake]:
-    """Hold what a file says against the model, or against the part of it that `key` names."""
+    """Yield the mistakes in a value, compared with the model or the part of it at `key`."""
     tables, listed = named_tables(hint), listed_tables(hint)
     if is_table(hint):
         yield from _in_table(value, hint, key)
@@ -52,7 +52,7 @@ def mistakes(value: Any, hint: Any, key: Key = ()) -> Iterator[SettingMistake]:
 
 def _in_table(value: Any, table: type[msgspec.Struct], key: Key) -> Iterator[SettingMistake]:
     if not isinstance(value, dict):
-        yield SettingMistake(key, f"{spell(key)} can't be {shown(value)}: it is a table of its own")
+        yield SettingMistake(key, f"{spell(key)} can't be {shown(value)}: it is a table")
         return
     fields = fields_of(table)
     for name, inner in value.items():
@@ -71,12 +71,14 @@ def _required(table: type[msgspec.Struct]) -> Sequence[str]:
 
 def _in_name(name: str, key: Key) -> Iterator[SettingMistake]:
     if not _NAME.fullmatch(name):
-        why = "a name has letters, digits, - and _, at most 40"
+        why = "a name has at most 40 letters, digits, - and _"
     elif name.lower() in _TAKEN:
         why = "that name is taken"
     else:
         return
-    yield SettingMistake((*key, name), f"{spell(key)} can't have one called {shown(name)}: {why}")
+    yield SettingMistake(
+        (*key, name), f"{spell(key)} can't have an entry called {shown(name)}: {why}"
+    )
 
 
 def _in_value(value: Any, hint: Any, key: Key) -> Iterator[SettingMistake]:
@@ -87,11 +89,11 @@ def _in_value(value: Any, hint: Any, key: Key) -> Iterator[SettingMistake]:
 
 
 def wrong(key: Key, value: Any, hint: Any, error: msgspec.ValidationError) -> str:
-    """Say that a setting can't have a value, and what would be right."""
+    """Return the message for a wrong value, with the valid ones."""
     return f"{spell(key)} can't be {shown(value)}: {expected(hint, error)}"
 
 
 def shown(value: Any) -> str:
-    """A value for people: short, and without what looks like a key."""
+    """Format a value for a message: short, with secrets redacted."""
     text = hide_secrets(repr(value))
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -1,8 +1,8 @@
-"""The query that a message addressed to the assistant becomes.
+"""The query made from a message addressed to the assistant.
 
-The asker's words and the surrounding conversation reach the agent in one text. Each line of the
-question is quoted with "> " and each context message is one line of JSON, so that nobody can
-write a message that ends its own part and begins another person's.
+It contains the question and the surrounding conversation. Each line of the question is quoted with
+"> " and each context message is one line of JSON, so that a message can't end its own part and
+forge another member's.
 """
 
 import json
@@ -23,7 +23,7 @@ _CONTEXT_HEADING = (
 
 
 def compose_query(asker: str, question: str, context: Sequence[Message] = ()) -> str:
-    """Write the query for `question`, with the newest of `context` that fit the limits."""
+    """Compose the query for `question`, with the newest of `context` that fit the limits."""
     quoted = "\n".join(f"{_QUOTE}{line}" for line in question.splitlines() or [""])
     parts = [f"{_inline(asker)} asks:\n{quoted}"]
     if lines := _context_lines(context):
@@ -32,7 +32,7 @@ def compose_query(asker: str, question: str, context: Sequence[Message] = ()) ->
 
 
 def question_in(query: str) -> str:
-    """Return the question of a composed query; any other text is the question itself."""
+    """Return the question of a composed query; other text is returned as it is."""
     first, _, rest = query.partition("\n")
     if not first.endswith(" asks:") or not rest.startswith(_QUOTE):
         return query.strip()
@@ -45,7 +45,7 @@ def question_in(query: str) -> str:
 
 
 def _context_lines(context: Sequence[Message]) -> list[str]:
-    """Take the newest messages while they fit, and return them oldest first."""
+    """Return the newest messages that fit, oldest first."""
     lines: list[str] = []
     room = MAX_CONTEXT_CHARS
     for message in reversed(context[-MAX_CONTEXT_MESSAGES:]):

@@ -242,7 +242,7 @@ def _unset(text: str, source: SettingsSource, out: TextIO) -> int:
     key: Key = read_key(text)
     if not read_settings(source.file).has(key):
         raise SettingsError(f"{spell(key)} is not set in {source.file}")
-    source.mend(partial(remove, key=key))
+    source.repair(partial(remove, key=key))
     out.write(f"{spell(key)} is not set any more in {safe_line(str(source.file))}\n")
     return 0
 

@@ -64,11 +64,11 @@ def test_two_agents_cant_have_the_same_name() -> None:
 
 
 def test_what_does_not_exist_is_named_with_what_is_near() -> None:
-    with pytest.raises(
-        UnknownPart, match=r"the assistant is to have the tool 'calculat'.*'calculate'"
-    ):
+    with pytest.raises(UnknownPart, match=r"the tool 'calculat' of the assistant .*'calculate'"):
         roles_of(AssistantConfig(tools=("calculat",)), {}, "ann")
-    with pytest.raises(UnknownPart, match=r"'helper' is to have the tool server 'wiki'.*none"):
+    with pytest.raises(
+        UnknownPart, match=r"the tool server 'wiki' of the agent 'helper' does not exist.*none"
+    ):
         roles_of(AssistantConfig(agents=TEAM), {}, "ann")
     with pytest.raises(UnknownTemplate, match="coordinator"):
         roles_of(AssistantConfig(agents=(AgentSpec("coordinato", "?"),)), {}, "ann")

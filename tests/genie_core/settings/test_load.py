@@ -84,10 +84,10 @@ def test_a_file_that_is_wrong_already_is_said_to_be(source: SettingsSource, text
 
 def test_mending_may_leave_old_mistakes_and_makes_no_new_ones(source: SettingsSource) -> None:
     source.file.write_text("modle = 'x'\nport = 'y'\n[agents.a]\ndescription = 'x'\nemoji = 'x'\n")
-    source.mend(partial(remove, key=("modle",)))
+    source.repair(partial(remove, key=("modle",)))
     assert source.file.read_text().startswith("port = 'y'\n[agents.a]\n")
     with pytest.raises(SettingsError, match=r"agents\.a needs 'description'; nothing was changed"):
-        source.mend(partial(remove, key=("agents", "a", "description")))
+        source.repair(partial(remove, key=("agents", "a", "description")))
 
 
 def test_an_origin_in_words() -> None:

@@ -108,7 +108,7 @@ def test_set_and_unset_keep_all_else_of_the_file(shell: Shell) -> None:
     [
         (["set", "modle", "x"], ["'modle'", "did you mean 'model'?"]),
         (["set", "budget.mony", "1"], ["'mony' in budget", "'money'"]),
-        (["set", "budget", "1"], ["more than one value", "config edit"]),
+        (["set", "budget", "1"], ["has several values", "config edit"]),
         (["set", "model.x", "1"], ["model has no parts"]),
         (["set", "port", "70000"], ["port can't be '70000'", "<= 65535"]),
         (["set", "notify", "mien"], ["'mine', 'all' or 'none'"]),
@@ -119,7 +119,7 @@ def test_set_and_unset_keep_all_else_of_the_file(shell: Shell) -> None:
         (["set", "model", "opnai:b"], ["'opnai:b' names an unknown provider"]),
         (["set", "reasoner_model", "5"], ["'5' has no provider"]),
         (["set", "base_url", "localhost:1234"], ["write it like"]),
-        (["set", "base_url", "http://127.0.0.1:1/v1"], ["no model is named"]),
+        (["set", "base_url", "http://127.0.0.1:1/v1"], ["it needs a model"]),
         (["set", "template", "nonsense"], ["'nonsense'"]),
         (["set", "theme", "genie-ligth"], ["genie-light"]),
         (["set", "name", "two words"], ["contains a space"]),
@@ -198,7 +198,7 @@ def test_check_finds_tool_servers_that_cannot_be_started(shell: Shell) -> None:
     assert shell.run("check") == 1
     git, web = shell.out.splitlines()
     assert git.startswith(f"{servers}, line 2: the tool server 'git' can't be started")
-    assert "no program 'no-such-program' on PATH" in git
+    assert "the program 'no-such-program' is not on PATH" in git
     assert web.startswith(f"{servers}, line 3: headers.Authorization of the tool server 'web'")
     assert "secrets set T" in web
     shell.env["T"] = "x"

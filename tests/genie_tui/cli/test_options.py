@@ -80,7 +80,7 @@ def test_options_may_stand_before_and_after_the_command() -> None:
         (["--set", "budgt.money=2"], ["'budgt'", "did you mean 'budget'?"]),
         (["host", "--set", "budget.money=much"], ["budget.money can't be 'much'", "a number"]),
         (["--set", "budget.money"], ["write budget.money=VALUE"]),
-        (["--set", "agents.coder.model=x"], ["in the file only"]),
+        (["--set", "agents.coder.model=x"], ["only be set in the file"]),
         (["--\x1b]0;x\x07"], ["--␛]0;x␇"]),
         (["\x1b]0;x\x07"], ["]0;x"]),
     ],

@@ -382,7 +382,7 @@ class Advice:
 SMALL = ModelChoice("vllm:small", "http://127.0.0.1:1234/v1")
 OFFERS = (
     ModelOffer(SMALL, "small [/red] (LM Studio)", "runs on this machine\x1b[2J"),
-    ModelOffer(ModelChoice("openai:gpt-5-mini"), "openai:gpt-5-mini", "OPENAI_API_KEY is there"),
+    ModelOffer(ModelChoice("openai:gpt-5-mini"), "openai:gpt-5-mini", "OPENAI_API_KEY is set"),
 )
 
 

@@ -1,6 +1,6 @@
-"""Which stored secrets and variables go to which argument of a provider's client.
+"""Which secrets and variables a provider's client gets as arguments.
 
-Whatever is not given here a provider takes from the environment itself.
+A provider reads everything else from the environment itself.
 """
 
 from collections.abc import Mapping
@@ -26,14 +26,14 @@ _OWN_HOSTS: Final[Mapping[str, str]] = {
     "openai-chat": "api.openai.com",
     "openai-responses": "api.openai.com",
 }
-"""Hosts of providers that may also be asked at another address; their subdomains count, too."""
+"""Hosts of providers that can also be used at other addresses; includes their subdomains."""
 
 ARGUMENTS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "azure": _AZURE,
     "azure-responses": _AZURE,
     "bedrock": {"api_key": ("AWS_BEARER_TOKEN_BEDROCK",), "region_name": _REGION},
     "bedrock-mantle": {"api_key": ("AWS_BEARER_TOKEN_BEDROCK",), "region_name": _REGION},
-    "google-cloud": {},  # it has an order of its own among several kinds of credentials
+    "google-cloud": {},  # it chooses among several kinds of credentials
     "litellm": {},
     "ollama": {"api_key": ("OLLAMA_API_KEY",), "base_url": ("OLLAMA_BASE_URL",)},
     "openai": _OPENAI,
@@ -43,11 +43,11 @@ ARGUMENTS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "snowflake": {"account": ("SNOWFLAKE_ACCOUNT",), "token": ("SNOWFLAKE_TOKEN",)},
     "vllm": {"api_key": ("VLLM_API_KEY",), "base_url": ("VLLM_BASE_URL",)},
 }
-"""Arguments by provider. A provider that is not here has its variables for the `api_key`."""
+"""Variables by provider and argument. Other providers use their variables for `api_key`."""
 
 
 def variables_of(provider: str) -> Mapping[str, tuple[str, ...]]:
-    """Name the variables for each argument, the first that is set counts."""
+    """Return the variables for each argument; the first that is set counts."""
     if provider.startswith(GATEWAY_PREFIX):
         return {"api_key": GATEWAY_VARIABLES}
     if provider in ARGUMENTS:
@@ -56,7 +56,7 @@ def variables_of(provider: str) -> Mapping[str, tuple[str, ...]]:
 
 
 def arguments_for(provider: str, keys: Mapping[str, str]) -> dict[str, str]:
-    """Pick from `keys` what the provider's client is set up with."""
+    """Select from `keys` the arguments for the provider's client."""
     found = {
         argument: next((keys[each] for each in variables if keys.get(each)), "")
         for argument, variables in variables_of(provider).items()
@@ -65,10 +65,10 @@ def arguments_for(provider: str, keys: Mapping[str, str]) -> dict[str, str]:
 
 
 def key_of(choice: ModelChoice, keys: Mapping[str, str]) -> str:
-    """Name the secret or variable that is sent as the key for a model; "" if there is none.
+    """Return the name of the secret or variable sent as a model's key; "" if none is.
 
-    Keys go to their provider's own address only, or where its variable for an address leads; to any
-    other, the one goes that is named for it.
+    Keys go only to their provider's own address, or to the one in its address variable. Any other
+    address gets only the key named for it.
     """
     provider = choice.name.partition(":")[0]
     if choice.base_url:
@@ -78,14 +78,14 @@ def key_of(choice: ModelChoice, keys: Mapping[str, str]) -> str:
         if not is_own_address(provider, choice.base_url, keys):
             return ""
     elif provider == "ollama" and not keys.get("OLLAMA_BASE_URL"):
-        return ""  # it is asked on this machine, where anything may listen
+        return ""  # on this machine any program may listen on its port
     variables = variables_of(provider)
     names = variables.get("api_key", variables.get("token", ()))
     return next((name for name in names if keys.get(name)), "")
 
 
 def is_own_address(provider: str, address: str, keys: Mapping[str, str]) -> bool:
-    """Whether an address is the provider's own, or the one that its variable names."""
+    """Return whether an address is the provider's own, or the one in its variable."""
     scheme, host, port = _origin(address)
     own = _OWN_HOSTS.get(provider)
     if own and (scheme, port) == ("https", 443) and f".{host}".endswith(f".{own}"):

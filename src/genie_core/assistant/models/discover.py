@@ -1,7 +1,7 @@
-"""Which models could be used without further ado: keys that are there, and servers that run here.
+"""Finding models that can be used without further setup: from keys, and from local servers.
 
-Keys are only looked for, never sent. Of this machine's own servers the list of models is asked for,
-on loopback, and nothing else is sent anywhere. What answers there may be anything: it is data.
+Only the presence of keys is checked; none is sent. Local servers are asked for their list of models
+on loopback, and nothing else is sent. Their answers are untrusted.
 """
 
 import asyncio
@@ -18,10 +18,10 @@ from genie_core.assistant.models.providers import OLLAMA_LOCAL_URL, check_model
 
 LOOPBACK: Final = "127.0.0.1"
 PATIENCE: Final = 1.0
-"""Seconds in which a server must have said all it has to say."""
+"""Seconds within which a server must have answered completely."""
 
 MODELS_EACH: Final = 2
-"""How many of a server's models are offered."""
+"""Models offered per server."""
 
 LONGEST_NAME: Final = 100
 
@@ -40,12 +40,12 @@ _USUAL: Final[Mapping[str, str]] = {
     "moonshotai": "kimi-latest",
     "cerebras": "gpt-oss-120b",
 }
-"""A model of each provider that does for most, in the order in which they are offered."""
+"""A general-purpose model for each provider, in the order in which they are offered."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelOffer:
-    """A model that could be used. `why` says what there is for it, in a few words."""
+    """A model that can be used. `why` gives the reason in a few words."""
 
     choice: ModelChoice
     label: str
@@ -54,7 +54,7 @@ class ModelOffer:
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """A kind of server, the port it usually listens on, and the provider that names its models."""
+    """A kind of local server, its usual port, and the provider used for its models."""
 
     label: str
     port: int
@@ -66,14 +66,14 @@ LOCAL: Final = (
     Local("LM Studio", 1234, "vllm"),
     Local("vLLM", 8000, "vllm"),
 )
-"""LM Studio is asked as vLLM is, so that no key that was meant for OpenAI is ever sent to it."""
+"""LM Studio uses the provider vllm, so that no OpenAI key is sent to it."""
 
 
 async def discover(keys: Mapping[str, str], servers: Sequence[Local] = LOCAL) -> list[ModelOffer]:
-    """Look for models: those of this machine come first, then those that there are keys for.
+    """Find models: those of local servers first, then those with a key.
 
-    `keys` are variables and stored secrets by name; their values don't matter. Takes a good second
-    at most, and raises nothing because of what it finds.
+    `keys` are variables and stored secrets by name; values are ignored. Takes about a second at
+    most and raises nothing.
     """
     found = await asyncio.gather(*(_offers_of(server) for server in servers))
     return [offer for offers in found for offer in offers] + _offers_for(keys)
@@ -84,10 +84,10 @@ def _offers_for(keys: Mapping[str, str]) -> list[ModelOffer]:
     for provider, model in _USUAL.items():
         choice = ModelChoice(f"{provider}:{model}")
         variable = key_of(choice, keys)
-        with suppress(ModelError):  # its library is not installed
+        with suppress(ModelError):  # its package is not installed
             check_model(choice.name, keys)
             if variable:
-                offers.append(ModelOffer(choice, choice.name, f"{variable} is there"))
+                offers.append(ModelOffer(choice, choice.name, f"{variable} is set"))
     return offers
 
 
@@ -111,9 +111,9 @@ async def _offers_of(server: Local) -> list[ModelOffer]:
 
 
 async def _get_models(port: int) -> bytes:
-    """Ask for the list of models; `ValueError` or `OSError` if there is none to be had.
+    """Request the list of models. Raises `ValueError` or `OSError`.
 
-    In words of HTTP 1.0, which are answered in one piece and without further ado.
+    Uses HTTP/1.0, so that the answer comes unchunked and ends with the connection.
     """
     reader, writer = await asyncio.open_connection(LOOPBACK, port, limit=_LONGEST_ANSWER)
     try:
@@ -125,7 +125,7 @@ async def _get_models(port: int) -> bytes:
         try:
             head = await reader.readuntil(b"\r\n\r\n")
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
-            raise ValueError("no answer in words of HTTP") from error
+            raise ValueError("not an HTTP response") from error
         parts = head.split(b" ", 2)
         if not head.startswith(b"HTTP/1.") or len(parts) < 3 or parts[1] != b"200":
             raise ValueError("refused")
@@ -144,7 +144,7 @@ async def _rest(reader: asyncio.StreamReader) -> bytes:
 
 
 def _names_in(answer: bytes) -> list[str]:
-    """Read the models' names, leaving out what can be none and what is not for chatting."""
+    """Return the names of usable chat models."""
     try:
         listed: Any = json.loads(answer)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Setting up models for pydantic-ai and for the OpenAI Agents SDK, without a request."""
+"""Setting up models for pydantic-ai and the OpenAI Agents SDK, without a request."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pydantic_ai.providers import Provider
 
 _RESPONSES: Final = frozenset({"openai", "openai-responses", "azure-responses", "gateway/openai"})
-"""Providers that the OpenAI Agents SDK asks by way of responses, unless they have an address."""
+"""Providers for which the OpenAI Agents SDK uses the Responses API, unless given an address."""
 
 _Made = TypeVar("_Made")
 
@@ -31,21 +31,21 @@ _Made = TypeVar("_Made")
 def pydantic_model(choice: ModelChoice, keys: Mapping[str, str]) -> "Model":
     """Set up a model for pydantic-ai.
 
-    `keys` are credentials by the names of the environment variables that providers know them by;
-    what is not among them is looked for in the environment.
+    `keys` are credentials by the names of the providers' environment variables; others are read
+    from the environment.
 
     Raises:
-        ModelError: there is no such provider, or it refuses to be set up.
+        ModelError: the provider is unknown or refuses the setup.
 
     """
     return _made(choice, lambda: _pydantic_model(choice, keys))
 
 
 def openai_model(choice: ModelChoice, keys: Mapping[str, str]) -> "agents.Model":
-    """Set up a model for the OpenAI Agents SDK, as `pydantic_model` does.
+    """Set up a model for the OpenAI Agents SDK; `keys` as in `pydantic_model`.
 
     Raises:
-        ModelError: as there, or the SDK cannot ask that provider.
+        ModelError: as in `pydantic_model`, or the SDK does not support the provider.
 
     """
     return _made(choice, lambda: _openai_model(choice, keys))
@@ -68,7 +68,7 @@ def _pydantic_model(choice: ModelChoice, keys: Mapping[str, str]) -> "Model":
         needs_of(choice.name)
         return infer_model(choice.name, lambda name: _provider(name, keys))
     provider, name = served_name(choice.name)
-    # Chat completions is what servers of one's own have, unless the other way is asked for.
+    # Self-hosted servers offer chat completions; the Responses API must be requested.
     kind = "openai-chat" if provider in ("", "openai") else provider
     return infer_model(f"{kind}:{name}", lambda each: _served(each, choice, keys))
 
@@ -109,7 +109,7 @@ def _provider(name: str, keys: Mapping[str, str]) -> "Provider[Any]":
 
 
 def _served(name: str, choice: ModelChoice, keys: Mapping[str, str]) -> "Provider[Any]":
-    """Set up the provider for an address, with the key that goes there if there is one."""
+    """Set up the provider for an address, with its key if there is one."""
     from pydantic_ai.providers import infer_provider_class
 
     known = {**os.environ, **keys}
@@ -124,6 +124,6 @@ def _served(name: str, choice: ModelChoice, keys: Mapping[str, str]) -> "Provide
 
 
 def _forget_environment(client: "AsyncOpenAI") -> None:
-    """Remove what a client has from the environment for OpenAI: headers, account, project."""
+    """Remove the client's OpenAI headers, organization and project from the environment."""
     client.organization = client.project = None
     client._custom_headers = {}  # noqa: SLF001 - the SDK reads OPENAI_CUSTOM_HEADERS unasked

@@ -1,7 +1,7 @@
-"""The OpenAI Agents SDK's models, with the clients of pydantic-ai's providers.
+"""The OpenAI Agents SDK's models with the clients of pydantic-ai's providers.
 
-The SDK never closes a client that it is given. These are opened for their first request and closed
-at the end of a run, as soon as no other one needs them.
+The SDK never closes a client that it is given. These are opened for the first request and closed at
+the end of a run, unless another request is using them.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from genie_core.runtime.tasks import start_task
 
 
 class ProviderClient:
-    """A provider's connections, which are open while they are needed."""
+    """A provider's connections, open while they are needed."""
 
     def __init__(self, provider: Provider[AsyncOpenAI]) -> None:
         self._provider = provider
@@ -28,7 +28,7 @@ class ProviderClient:
 
     @asynccontextmanager
     async def request(self) -> AsyncIterator[None]:
-        """Keep the connections open for one request, and after it until a run ends."""
+        """Keep the connections open during one request and until a run ends."""
         async with self._turn:
             if not self._open:
                 await self._provider.__aenter__()
@@ -39,8 +39,8 @@ class ProviderClient:
         finally:
             self._requests -= 1
 
-    async def hang_up(self) -> None:
-        """Close the connections, unless a request is using them."""
+    async def close_idle(self) -> None:
+        """Close the connections unless a request is using them."""
         async with self._turn:
             if self._open and not self._requests:
                 self._open = False
@@ -48,26 +48,27 @@ class ProviderClient:
 
 
 class _Provided(Model):
-    """Opens the line for the requests of the model behind it."""
+    """Opens the provider's connections for each request of the model."""
 
     def __init__(self, name: str, provider: Provider[AsyncOpenAI]) -> None:
         model: Any = super()
         model.__init__(name, provider.client)
-        self._line = ProviderClient(provider)
+        self._connections = ProviderClient(provider)
 
     async def get_response(self, *given: Any, **named: Any) -> ModelResponse:
-        """Ask."""
         model: Any = super()
-        async with self._line.request():
+        async with self._connections.request():
             response: ModelResponse = await model.get_response(*given, **named)
             return response
 
     async def stream_response(
         self, *given: Any, **named: Any
     ) -> AsyncGenerator[TResponseStreamEvent]:
-        """Ask, for an answer piece by piece."""
         model: Any = super()
-        async with self._line.request(), aclosing(model.stream_response(*given, **named)) as events:
+        async with (
+            self._connections.request(),
+            aclosing(model.stream_response(*given, **named)) as events,
+        ):
             async for event in events:
                 yield event
 
@@ -76,20 +77,20 @@ class _Provided(Model):
         await self.close()
 
     async def close(self) -> None:
-        """Close the connections that no request is using; the next one opens them again."""
-        await self._line.hang_up()
+        """Close idle connections; the next request opens them again."""
+        await self._connections.close_idle()
 
 
 class ProvidedChatModel(_Provided, OpenAIChatCompletionsModel):
-    """A model asked by way of chat completions."""
+    """A model used through the Chat Completions API."""
 
 
 class ProvidedResponsesModel(_Provided, OpenAIResponsesModel):
-    """A model asked by way of responses."""
+    """A model used through the Responses API."""
 
 
 async def _finished(closing: Coroutine[Any, Any, object]) -> None:
-    """Finish closing, even if the run that closes is cancelled."""
+    """Finish closing even if the run is cancelled."""
     task = start_task(closing)
     try:
         await asyncio.shield(task)

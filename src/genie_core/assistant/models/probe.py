@@ -1,4 +1,4 @@
-"""Finding out, with a few tiny requests, whether a model can do what it is chosen for."""
+"""Testing with a few small requests whether a model can do its job."""
 
 import asyncio
 import time
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from pydantic_ai.settings import ModelSettings
 
 LIMIT: Final = 30.0
-"""Seconds in which a model must have done all that it is asked for."""
+"""Seconds within which a model must have completed the test."""
 
 MAIN: Final = "agent"
-"""Stands for the agent that answers where the users of a model are listed."""
+"""Name of the answering agent in lists of a model's users."""
 
 _QUESTION: Final = "Call the tool `add` once with 2 and 3, then say only its result."
 _DECIDER: Final = "You watch a group chat. Ignore every message, with two words for a reason."
@@ -29,7 +29,7 @@ _TURNS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A model to look at, with the library that asks it and what it is used for."""
+    """A model to test, with its library and its users."""
 
     choice: ModelChoice
     runtime: Runtime
@@ -40,10 +40,10 @@ class Subject:
 
 @dataclass(slots=True)
 class ProbeResult:
-    """What became of it. None is what was not found out.
+    """The result of a test; None means not tested.
 
-    `latency` is the time to the first answer in seconds. `structured` says how the model gives a
-    decision. `trouble` is one line, empty if the model can do all that it is used for.
+    `latency` is the time to the first answer in seconds. `structured` describes how the model
+    returns decisions. `trouble` is one line, empty if the model passed.
     """
 
     subject: Subject
@@ -54,7 +54,7 @@ class ProbeResult:
 
 
 def subjects_of(config: AssistantConfig) -> list[Subject]:
-    """List the models of a configuration, each once, and what they are used for."""
+    """Return the distinct models of a configuration and their users."""
     uses: list[tuple[str, ModelChoice, Runtime]] = [
         (MAIN, config.main_model, config.runtime),
         (REASONER, _decider(config), "pydantic-ai"),
@@ -74,10 +74,10 @@ def subjects_of(config: AssistantConfig) -> list[Subject]:
 
 
 async def examine(subject: Subject, keys: Mapping[str, str], limit: float = LIMIT) -> ProbeResult:
-    """Ask a model for what it is used for: a tool call, a decision, or both.
+    """Test a model for its uses: tool calls, decisions, or both.
 
-    That takes three requests, and two more if its decisions can't be read. Nothing is raised for a
-    model that fails.
+    Sends three requests, and two more if a decision can't be parsed. A failing model raises
+    nothing.
     """
     finding = ProbeResult(subject)
     try:
@@ -119,14 +119,14 @@ async def _try_tool(finding: ProbeResult, keys: Mapping[str, str], limit: float)
         finding.trouble = str(failure)
         return
     except GenieError:
-        if finding.tools is None:  # it went on calling without end, which is not the question here
+        if finding.tools is None:  # it kept calling the tool; only the first call matters
             raise
     answered()
     finding.tools = bool(finding.tools)
     if not finding.tools:
         finding.trouble = (
-            f"model {finding.subject.choice.name!r} answered without calling the tool it was told "
-            "to call; choose another model, one that can call tools"
+            f"model {finding.subject.choice.name!r} answered without the requested tool "
+            "call; choose a model that can call tools"
         )
 
 
@@ -186,7 +186,7 @@ def _decider(config: AssistantConfig) -> ModelChoice:
     from genie_core.assistant.agents import MENTION_ONLY
 
     if config.template == MENTION_ONLY:
-        return ModelChoice()  # no model decides about anything
+        return ModelChoice()  # no model decides
     return _or(config.reasoner, config)
 
 

@@ -1,8 +1,7 @@
-"""Which model providers there are and what each needs before its first request.
+"""The known model providers and their requirements.
 
-The table repeats what pydantic-ai asks for, so that a wrong setting is reported before the room
-opens, in a few microseconds, and without importing any SDK. A test holds the table against the
-installed pydantic-ai.
+The table repeats pydantic-ai's requirements, so that a wrong setting is reported before a room
+opens, without importing an SDK. A test compares it with the installed pydantic-ai.
 """
 
 from collections.abc import Mapping
@@ -21,14 +20,14 @@ OLLAMA_LOCAL_URL: Final = "http://127.0.0.1:11434/v1"
 GATEWAY_PREFIX: Final = "gateway/"
 
 COMPATIBLE: Final = ("openai", "openai-chat", "openai-responses", "ollama", "vllm")
-"""Providers that a model may name together with an address; of others, the name is the model's."""
+"""Providers that a model may name together with an address; other prefixes are part of its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a provider needs: of each group of variables at least one, and perhaps a package.
+    """The requirements of a provider: one variable of each group, and perhaps a package.
 
-    `compatible` ones are asked in the way of OpenAI, which the OpenAI Agents SDK can.
+    `compatible` ones work with the OpenAI Agents SDK.
     """
 
     variables: tuple[tuple[str, ...], ...] = ()
@@ -85,20 +84,20 @@ PROVIDERS: Final[Mapping[str, Needs]] = {
     "xai": Needs((("XAI_API_KEY",),), "xai_sdk", "xai", compatible=False),
     "zai": _key("ZAI_API_KEY"),
 }
-"""Providers whose models can chat and be named by a string, with what they need."""
+"""Requirements of the providers whose chat models can be named by a string."""
 
 
 def served_name(name: str) -> tuple[str, str]:
-    """Split the name of a model that has an address into a provider, or "", and the model's own.
+    """Split the name of a model with an address into provider, or "", and model.
 
-    The names of local models have colons, too: "qwen3:8b" and "mistral:latest" are names of models.
+    Names of local models may contain colons: "qwen3:8b" has no provider.
     """
     provider, colon, model = name.partition(":")
     return (provider, model) if colon and model and provider in COMPATIBLE else ("", name)
 
 
 def needs_of(name: str) -> Needs:
-    """Say what the provider of a model needs; `UnknownProvider` without a known one."""
+    """Return the requirements of a model's provider. Raises `UnknownProvider`."""
     provider, colon, model = name.partition(":")
     needs = _GATEWAY if provider.startswith(GATEWAY_PREFIX) else PROVIDERS.get(provider)
     if not colon or not model or needs is None:
@@ -107,10 +106,9 @@ def needs_of(name: str) -> Needs:
 
 
 def check_model(name: str, env: Mapping[str, str]) -> None:
-    """Raise a `ModelError` if `name` cannot work with these variables and stored secrets.
+    """Raise a `ModelError` if `name` can't work with these variables and stored secrets.
 
-    Passing does not promise that the key is valid or that the model exists: only the provider
-    knows that, and it is not asked.
+    Does not contact the provider, so the key may still be invalid or the model missing.
     """
     needs = needs_of(name)
     if needs.package and needs.extra and find_spec(needs.package) is None:
@@ -121,6 +119,6 @@ def check_model(name: str, env: Mapping[str, str]) -> None:
 
 
 def check_compatible(name: str) -> None:
-    """Raise `OtherRuntimeNeeded` if the OpenAI Agents SDK has no way to ask the model."""
+    """Raise `OtherRuntimeNeeded` if the OpenAI Agents SDK does not support the model."""
     if not needs_of(name).compatible:
         raise OtherRuntimeNeeded(name)

@@ -1,4 +1,4 @@
-"""Which model each part of an assistant has now."""
+"""The models that the parts of an assistant use."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -13,37 +13,36 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
 OFFLINE: Final = "offline"
-"""What a person types for no language model."""
+"""The input that selects the offline helper."""
 
 OFFLINE_LABEL: Final = "offline helper"
 OFFLINE_RUNTIME: Final[Runtime] = "pydantic-ai"
-"""The library that runs the offline helper, whatever runs the rest."""
+"""The library that runs the offline helper, independent of the settings."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelBinding:
-    """What an agent is run with: a library, and a model by name; no name is the offline helper."""
+    """The library and model of an agent; an empty name is the offline helper."""
 
     runtime: Runtime
     choice: ModelChoice
 
     @property
     def label(self) -> str:
-        """What people call the model."""
         return label_of(self.choice)
 
 
 def label_of(choice: ModelChoice) -> str:
-    """What people call a model."""
+    """Return the display name of a model."""
     return choice.name or OFFLINE_LABEL
 
 
 class ModelRegistry:
-    """Knows the models of an assistant, and makes each of them when it is first needed.
+    """Creates the models of an assistant when they are first needed.
 
-    Whoever has no model of their own has the main one, which `put` exchanges. `version` grows with
-    every change; who holds a model of an older version asks for it again. `keys` are credentials by
-    name. `offline` makes the model that needs no network.
+    Parts without a model of their own use the main one, which `put` replaces. `version` increases
+    with every change; holders of an older model must fetch it again. `keys` are credentials by
+    name. `offline` creates the offline helper.
     """
 
     def __init__(
@@ -59,29 +58,27 @@ class ModelRegistry:
 
     @property
     def main(self) -> ModelChoice:
-        """The model of all who have none of their own."""
         return self._main
 
     @property
     def keys(self) -> Mapping[str, str]:
-        """The credentials that are used."""
         return self._keys
 
     def use_keys(self, keys: Mapping[str, str]) -> None:
-        """Use other credentials from now on, if they are others."""
+        """Replace the credentials; a change discards all created models."""
         if dict(keys) != self._keys:
             self._keys = dict(keys)
             self._forget()
 
     def binding(self, own: ModelChoice, runtime: Runtime | None = None) -> ModelBinding:
-        """Say what whoever has `own` model and runtime, or none, is run with now."""
+        """Return the current library and model for a part's `own` settings."""
         choice = own if own.name else self._main
         if not choice.name:
             return ModelBinding(OFFLINE_RUNTIME, choice)
         return ModelBinding(runtime or self._config.runtime, choice)
 
     def for_pydantic_ai(self, choice: ModelChoice) -> "Model":
-        """The model for pydantic-ai. `ModelError` if it can't be set up."""
+        """Return the model for pydantic-ai. Raises `ModelError`."""
         if choice not in self._models:
             from genie_core.assistant.models.make import pydantic_model
 
@@ -91,7 +88,7 @@ class ModelRegistry:
         return self._models[choice]
 
     def for_openai_agents(self, choice: ModelChoice) -> "agents.Model":
-        """The model for the OpenAI Agents SDK. `ModelError` if it can't be set up."""
+        """Return the model for the OpenAI Agents SDK. Raises `ModelError`."""
         if choice not in self._openai:
             from genie_core.assistant.models.make import openai_model
 
@@ -99,13 +96,12 @@ class ModelRegistry:
         return self._openai[choice]
 
     def choice_of(self, name: str) -> ModelChoice:
-        """The model that a person means by a name."""
         return choice_in(self._config, name)
 
     def check(self, choice: ModelChoice) -> None:
-        """Raise the `ModelError` that putting this model in the main one's place would lead to.
+        """Raise the `ModelError` that using this main model would raise.
 
-        It is set up then, so that the next run need not wait for that. Blocks.
+        Sets the model up, so that the next run need not. Blocks.
         """
         if choice.name:
             asked = with_main_model(self._config, choice)
@@ -115,7 +111,6 @@ class ModelRegistry:
         self.for_pydantic_ai(choice)
 
     def put(self, choice: ModelChoice) -> None:
-        """Put another model in the place of the main one."""
         self._main = choice
         self.version += 1
 
@@ -131,9 +126,9 @@ class ModelRegistry:
 
 
 def choice_in(config: AssistantConfig, name: str) -> ModelChoice:
-    """The model that a person with these settings means by a name.
+    """Return the model that a person means by a name.
 
-    One that names another provider than the settings is not asked for at the settings' server.
+    A model of another provider than the configured one does not use the configured server.
     """
     name = name.strip()
     if not name or name.lower() in (OFFLINE, OFFLINE_LABEL):
@@ -144,7 +139,6 @@ def choice_in(config: AssistantConfig, name: str) -> ModelChoice:
 
 
 def with_main_model(config: AssistantConfig, choice: ModelChoice) -> AssistantConfig:
-    """The same settings with another main model."""
     return replace(
         config,
         model=choice.name or None,

@@ -1,4 +1,4 @@
-"""Agents and reasoners that can be given another model between two runs, and go on."""
+"""Agents and reasoners whose model can change between runs."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -13,8 +13,8 @@ from genie_core.reasoner import GroupReasoner, Response
 
 
 @dataclass(slots=True)
-class _Made:
-    """An agent, the version that it was made as, and what is open for it."""
+class _Instance:
+    """An agent, the version it was instance for, and its open resources."""
 
     agent: Any
     version: int
@@ -23,12 +23,12 @@ class _Made:
 
 
 class SwitchableAgent(Agent):
-    """Runs on the library, and asks the model, that are chosen when a run begins.
+    """An agent that uses the library and model selected when a run begins.
 
-    `now` tells the version of the choice and the library; `make` makes an agent for a library as
-    chosen now. A change of the version takes effect with the next run, which remembers those before
-    it. What was said to an agent on one library is unknown to the one on the other: neither can
-    read the other's memory. Both are kept, in one list of lines, which are told apart by their form.
+    `now` returns the version of the selection and the library; `make` creates an agent for a
+    library with the current model. A new version takes effect at the next run, which keeps the
+    history. The two libraries can't read each other's history: both are kept in one list of lines
+    and distinguished by their form.
     """
 
     def __init__(
@@ -36,45 +36,42 @@ class SwitchableAgent(Agent):
     ) -> None:
         self._make = make
         self._now = now
-        self._made: dict[Runtime, _Made] = {}
-        self._lines: dict[Runtime, list[Any]] = {}  # saved ones that nobody has read yet
+        self._instances: dict[Runtime, _Instance] = {}
+        self._lines: dict[Runtime, list[Any]] = {}  # saved lines not yet restored
         self._unsaved: list[Any] = []
         version, runtime = now()
-        self._made[runtime] = _Made(make(runtime), version)
+        self._instances[runtime] = _Instance(make(runtime), version)
 
     def get_serialized(self) -> Any:
-        """Return all lines."""
         lines = [line for each in self._lines.values() for line in each]
-        for made in self._made.values():
-            lines += _as_lines(made.agent.get_serialized())
+        for instance in self._instances.values():
+            lines += _as_lines(instance.agent.get_serialized())
         return lines
 
     def get_new_messages(self) -> list[Any]:
-        """Return the lines that were added since the last call, to be journalled."""
         lines, self._unsaved = self._unsaved, []
-        for made in self._made.values():
-            lines += made.agent.get_new_messages()
+        for instance in self._instances.values():
+            lines += instance.agent.get_new_messages()
         return lines
 
     def set_serialized(self, state: Any) -> None:
-        """Take over lines, or the state of a pydantic-ai agent as it was saved once."""
+        """Restore lines, or the older state of a pydantic-ai agent."""
         for line in _as_lines(state):
             self._lines.setdefault(_runtime_of(line), []).append(line)
-        for runtime, made in self._made.items():
-            self._remind(runtime, made.agent)
+        for runtime, instance in self._instances.items():
+            self._restore(runtime, instance.agent)
 
     @asynccontextmanager
     async def mcp(self) -> AsyncIterator["SwitchableAgent"]:
-        """Close at the end what runs have opened."""
+        """Close the resources of all runs at the end."""
         try:
             yield self
         finally:
             async with AsyncExitStack() as closing:  # each of them, whatever the others raise
-                for made in self._made.values():
-                    closing.push_async_callback(_close, made)
+                for instance in self._instances.values():
+                    closing.push_async_callback(_close, instance)
 
     async def run(self, input: AgentInput, callback: ApprovalCallback) -> str:  # noqa: A002 - the contract's name
-        """Answer a query, without streaming."""
         agent = await self._current()
         return await agent.run(input, callback)
 
@@ -84,37 +81,36 @@ class SwitchableAgent(Agent):
         callback: ApprovalCallback,
         emit: Callable[[str], None],
     ) -> str:
-        """Answer a query, streaming the text."""
         agent = await self._current()
         return await agent.run_streaming(input, callback, emit)
 
     async def _current(self) -> Agent:
         version, runtime = self._now()
-        made = self._made.get(runtime)
-        if made is None or made.version != version:
-            fresh = _Made(self._make(runtime), version)
-            if made is None:
-                self._remind(runtime, fresh.agent)
+        instance = self._instances.get(runtime)
+        if instance is None or instance.version != version:
+            replacement = _Instance(self._make(runtime), version)
+            if instance is None:
+                self._restore(runtime, replacement.agent)
             else:
-                self._unsaved += made.agent.get_new_messages()
-                fresh.agent.set_serialized(made.agent.get_serialized())
-                await _close(made)
-            made = self._made[runtime] = fresh
-        if not made.opened:
-            await made.resources.enter_async_context(made.agent.mcp())
-            made.opened = True
-        agent: Agent = made.agent
+                self._unsaved += instance.agent.get_new_messages()
+                replacement.agent.set_serialized(instance.agent.get_serialized())
+                await _close(instance)
+            instance = self._instances[runtime] = replacement
+        if not instance.opened:
+            await instance.resources.enter_async_context(instance.agent.mcp())
+            instance.opened = True
+        agent: Agent = instance.agent
         return agent
 
-    def _remind(self, runtime: Runtime, agent: Agent) -> None:
+    def _restore(self, runtime: Runtime, agent: Agent) -> None:
         lines = self._lines.pop(runtime, None)
         if lines:
             agent.set_serialized(lines)
 
 
-async def _close(made: _Made) -> None:
-    made.opened = False
-    await made.resources.aclose()
+async def _close(instance: _Instance) -> None:
+    instance.opened = False
+    await instance.resources.aclose()
 
 
 def _as_lines(state: Any) -> list[Any]:
@@ -122,50 +118,45 @@ def _as_lines(state: Any) -> list[Any]:
 
 
 def _runtime_of(line: Any) -> Runtime:
-    """Which library's agent wrote a line: the items of the SDK have a role or a type."""
+    """Return the library that wrote a line; items of the SDK have a role or type."""
     items = isinstance(line, dict) and not line.keys() & {"messages", "kind"}
     return "openai-agents" if items and line.keys() & {"role", "type"} else "pydantic-ai"
 
 
 class SwitchableReasoner(GroupReasoner):
-    """Decides with the model that is chosen when a decision is due, remembering those before.
+    """A reasoner that uses the model selected when a run begins, and keeps the history.
 
-    `version` tells the version of the choice; `make` makes a reasoner as chosen now, which can tell
-    what is new in its state.
+    `version` returns the version of the selection; `make` creates a reasoner with
+    `get_new_messages`.
     """
 
     def __init__(self, make: Callable[[], GroupReasoner], version: Callable[[], int]) -> None:
         self._make = make
         self._version = version
-        self._made = _Made(make(), version())
+        self._instance = _Instance(make(), version())
         self._unsaved: list[Any] = []
 
     @property
     def processed(self) -> int:
-        """How many messages were taken in."""
-        count: int = self._made.agent.processed
+        count: int = self._instance.agent.processed
         return count
 
     def get_serialized(self) -> Any:
-        """Return the whole state."""
-        return self._made.agent.get_serialized()
+        return self._instance.agent.get_serialized()
 
     def get_new_messages(self) -> list[Any]:
-        """Return what was added since the last call, to be journalled."""
         lines, self._unsaved = self._unsaved, []
-        return [*lines, *self._made.agent.get_new_messages()]
+        return [*lines, *self._instance.agent.get_new_messages()]
 
     def set_serialized(self, serialized: Any) -> None:
-        """Take over a state or the lines of a journal."""
-        self._made.agent.set_serialized(serialized)
+        self._instance.agent.set_serialized(serialized)
 
     async def run(self, updates: list[Message]) -> Response:
-        """Take in messages and decide on the last one."""
         version = self._version()
-        if version != self._made.version:
-            before, fresh = self._made.agent, self._make()
+        if version != self._instance.version:
+            before, replacement = self._instance.agent, self._make()
             self._unsaved += before.get_new_messages()
-            fresh.set_serialized(before.get_serialized())
-            self._made = _Made(fresh, version)
-        response: Response = await self._made.agent.run(updates)
+            replacement.set_serialized(before.get_serialized())
+            self._instance = _Instance(replacement, version)
+        response: Response = await self._instance.agent.run(updates)
         return response

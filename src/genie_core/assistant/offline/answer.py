@@ -1,4 +1,4 @@
-"""What the offline helper says: the results of its tools, and what it can and cannot do."""
+"""The texts of the offline helper: tool results, and its abilities."""
 
 from collections.abc import Collection, Sequence
 from typing import Final
@@ -24,18 +24,18 @@ _ABILITIES: Final = (
 )
 HOW_TO_CONFIGURE: Final = (
     "To talk to a language model instead, choose one with `/model`, for example `/model openai:…` "
-    "or `/model ollama:…`. To keep it, start with `--model`, set `GENIE_MODEL`, or put `model` "
-    "into the settings file."
+    "or `/model ollama:…`. To keep it, start with `--model`, set `GENIE_MODEL`, or set `model` "
+    "in the settings file."
 )
 
 
 def from_results(results: Sequence[ToolReturnPart]) -> str:
-    """Report what the tools returned, or that a call was denied or failed."""
+    """Report the tools' results, denials and failures."""
     return "\n\n".join(map(_from_result, results))
 
 
 def introduction(tools: Collection[str]) -> str:
-    """Say what the helper can do with these tools, and how to get more."""
+    """List the helper's abilities with these tools, and how to set up a model."""
     able = "\n".join(f"- {ability}" for tool, ability in _ABILITIES if tool in tools)
     return (
         "I am the offline helper: no language model is configured, and I understand only a few "
@@ -44,15 +44,15 @@ def introduction(tools: Collection[str]) -> str:
 
 
 def unavailable(call: PlannedCall) -> str:
-    """Decline a request that was understood but that no tool here can serve."""
+    """Decline a request whose tool is not available."""
     if call.tool in FILE_TOOLS or call.tool in COMMAND_TOOLS:
-        what = "run programs" if call.tool in COMMAND_TOOLS else "look at files"
+        action = "run programs" if call.tool in COMMAND_TOOLS else "use files"
         return (
-            f"I cannot {what}: no workspace folder is set. Start with `--workspace FOLDER`, "
-            "or put `workspace` into the settings file."
+            f"I cannot {action}: no workspace folder is set. Start with `--workspace FOLDER`, "
+            "or set `workspace` in the settings file."
         )
     if call.tool in CHAT_TOOLS:
-        return "I cannot look back in the chat: I was not given access to its messages."
+        return "I cannot search the chat: I have no access to its messages."
     return f"I cannot do that here: the tool `{call.tool}` is not available."
 
 
@@ -61,5 +61,5 @@ def _from_result(result: ToolReturnPart) -> str:
     if result.outcome == "denied":
         return f"I did not run `{result.tool_name}`. {said}"
     if result.outcome != "success":
-        return f"`{result.tool_name}` did not work: {said}"
+        return f"`{result.tool_name}` failed: {said}"
     return said

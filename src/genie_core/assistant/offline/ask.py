@@ -1,11 +1,11 @@
-"""Reducing a sentence to what it asks for."""
+"""Reducing a sentence to its request."""
 
 import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 MAX_ASK_CHARS: Final = 500
-"""Nobody asks for one of our few things in more words than this."""
+"""Longer sentences are not treated as requests."""
 
 _OPENING = re.compile(
     r"(?:(?:hey|hi|hello|ok|okay|so|and|then|now|well|please|pls|quick question|genie)\b[,:;!.]*\s+|"
@@ -24,7 +24,7 @@ _BY_NAME = re.compile(r"\s*(?:(?:hey|hi|hello|ok|okay)[,\s]+genie\b|genie\s*[,:]
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A sentence without its politeness. `question` tells whether it ended in a question mark."""
+    """A sentence without polite words. `question` is set if it ended in a question mark."""
 
     text: str
     question: bool
@@ -32,10 +32,10 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """The tool call that an ask amounts to.
+    """The tool call for a request.
 
-    `plain` says that the words can hardly mean anything else, so that acting on them is right
-    also when nobody called the assistant.
+    `plain` means that the words are unambiguous, so that acting on them is right even if the
+    message is not addressed to the assistant.
     """
 
     tool: str
@@ -44,7 +44,7 @@ class PlannedCall:
 
 
 def read_ask(sentence: str) -> Ask | None:
-    """Strip greetings and politeness; None for what is empty or too long to be an ask."""
+    """Strip greetings and polite words; None for text that is empty or too long."""
     if len(sentence) > MAX_ASK_CHARS:
         return None
     text = " ".join(sentence.replace("\u2019", "'").split())
@@ -55,11 +55,11 @@ def read_ask(sentence: str) -> Ask | None:
 
 
 def without_opening(text: str) -> str:
-    """Take greetings and polite words off the beginning, and leave the rest as it was written."""
+    """Strip greetings and polite words from the beginning."""
     opening = _OPENING.match(text)
     return text[opening.end() :] if opening else text
 
 
 def called_by_name(text: str) -> bool:
-    """Tell whether a message begins by calling the helper, as in "genie, …" or "hey genie"."""
+    """Return whether a message begins with the assistant's name, as in "genie, …" or "hey genie"."""
     return _BY_NAME.match(text) is not None

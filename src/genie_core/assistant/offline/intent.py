@@ -1,4 +1,4 @@
-"""From what somebody wrote to the tool call it asks for, by patterns over plain English."""
+"""Finding the tool call that a message asks for, by patterns over plain English."""
 
 import re
 from collections.abc import Callable, Collection, Iterator
@@ -14,18 +14,18 @@ _UNDERSTAND: Final[tuple[Callable[[Ask], PlannedCall | None], ...]] = (
     chat.understand,
 )
 MAX_SENTENCES: Final = 20
-"""How far back from the end of a long message a request is looked for."""
+"""Sentences at the end of a long message that are searched for a request."""
 MAX_CHARS: Final = 2_000
-"""How much of the end of a long message is looked at, at most."""
+"""Characters at the end of a long message that are searched for a request."""
 
 _SENTENCE_END = re.compile(r"(?<=[?!;])\s+|(?<=[a-z)]\.)\s+(?=[A-Z])|\n+")
 
 
 def plain_ask(text: str, tools: Collection[str]) -> PlannedCall | None:
-    """Return the call that a message to nobody in particular asks for.
+    """Return the call that an unaddressed message asks for.
 
-    The whole message has to be one plain request for something that one of `tools` does: in a
-    conversation among people, silence is the better mistake.
+    The whole message must be one plain request for one of `tools`: among people, silence is the
+    better mistake.
     """
     if len(text) > MAX_CHARS or "\n" in text.strip():
         return None
@@ -35,10 +35,10 @@ def plain_ask(text: str, tools: Collection[str]) -> PlannedCall | None:
 
 
 def asked_of_helper(text: str) -> PlannedCall | None:
-    """Return the call that a message to the helper asks for, in any of its sentences.
+    """Return the call that any sentence of a message to the helper asks for.
 
-    Only what changes nothing is looked for in a part of it: an act has to be all that is asked for.
-    The tool need not be available: what was understood can then be declined by name.
+    Only reading calls are found in a part of a message: an action must be the whole message. The
+    tool may be unavailable, so that the request can be declined by name.
     """
     if len(text) <= MAX_CHARS and (act := acts.understand(text)):
         return act
@@ -55,7 +55,7 @@ def _understood(ask: Ask) -> PlannedCall | None:
 def _sentences(text: str) -> Iterator[str]:
     """Yield the whole text first, then each sentence, the last one first.
 
-    Of a text that is too long only the sentences that begin within its end are looked at.
+    Of a text that is too long, only sentences that begin within its end are yielded.
     """
     if len(text) > MAX_CHARS:
         pieces = _SENTENCE_END.split(text[-MAX_CHARS:])[1:]

@@ -1,7 +1,7 @@
 """The offline helper as a pydantic-ai model.
 
-Being a model like any other, it is driven through the same reasoner, agent, tool, approval and
-persistence code. What it does is decided by fixed rules; it predicts no text.
+As a model it uses the same reasoner, agent, tool, approval and storage code as any other. Its
+behaviour follows fixed rules; it generates no text.
 """
 
 import json
@@ -28,7 +28,7 @@ from pydantic_ai.settings import ModelSettings
 from genie_core.assistant.offline import answer
 from genie_core.assistant.offline.intent import asked_of_helper
 from genie_core.assistant.offline.stream import MODEL_NAME, PROVIDER_NAME, FinishedResponse
-from genie_core.assistant.offline.triage import last_message, rule_on
+from genie_core.assistant.offline.triage import decide, last_message
 from genie_core.assistant.tools.catalog import TOOL_NAMES
 from genie_core.text.query import question_in
 
@@ -36,10 +36,10 @@ _PROFILE: Final = ModelProfile(supports_json_schema_output=True, supports_json_o
 
 
 class OfflineModel(Model):
-    """Answers by rule: a decision where structured output is asked for, else calls and text.
+    """Responds by rules: with a decision if one is requested, else with calls and text.
 
-    `tools` names what its owner's agent can do, so that as a reasoner it takes up no request that
-    could only be declined afterwards. Needs no network and does no blocking work.
+    `tools` are the tools of the owner's agent, so that as a reasoner it accepts no request that
+    would then be declined. Needs no network and does not block.
     """
 
     def __init__(self, tools: Collection[str] = TOOL_NAMES) -> None:
@@ -48,17 +48,14 @@ class OfflineModel(Model):
 
     @property
     def provider(self) -> None:
-        """None: there is no provider."""
         return
 
     @property
     def model_name(self) -> str:
-        """The name under which responses are recorded."""
         return MODEL_NAME
 
     @property
     def system(self) -> str:
-        """The name of the provider in records."""
         return PROVIDER_NAME
 
     async def request(
@@ -67,7 +64,6 @@ class OfflineModel(Model):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        """Return the whole response."""
         _, parameters = self.prepare_request(model_settings, model_request_parameters)
         parts = self._parts(messages, parameters)
         return ModelResponse(parts=parts, model_name=MODEL_NAME, provider_name=self.system)
@@ -95,9 +91,9 @@ class OfflineModel(Model):
 
 
 def _current_turn(messages: Sequence[ModelMessage]) -> tuple[str, list[ToolReturnPart]]:
-    """Return what was asked last and what tools have returned since.
+    """Return the last prompt and the tool results since.
 
-    What returned before the question, even in the same request, belongs to a run that was cut off.
+    Results before the prompt, even in the same request, belong to an interrupted run.
     """
     prompts: list[UserPromptPart] = []
     results: list[ToolReturnPart] = []
@@ -120,15 +116,15 @@ def _text(prompt: UserPromptPart) -> str:
 
 
 def _decision(prompt: str, tools: Collection[str], wanted: Collection[str]) -> str:
-    """Write the ruling as JSON, with those fields that the response has."""
-    ruling = asdict(rule_on(last_message(prompt), tools))
-    return json.dumps({name: value for name, value in ruling.items() if name in wanted})
+    """Return the decision as JSON with the fields of the requested schema."""
+    decision = asdict(decide(last_message(prompt), tools))
+    return json.dumps({name: value for name, value in decision.items() if name in wanted})
 
 
 def _answered(
     prompt: str, results: Sequence[ToolReturnPart], parameters: ModelRequestParameters
 ) -> TextPart | ToolCallPart:
-    """Call the tool that was asked for; once it has returned, or without one, answer."""
+    """Call the requested tool; once it has returned, or without one, answer."""
     if results:
         return TextPart(answer.from_results(results))
     available = {tool.name for tool in parameters.function_tools}

@@ -1,4 +1,4 @@
-"""Handing out a finished response the way a language model would: bit by bit."""
+"""Streaming a finished response word by word."""
 
 import re
 from asyncio import sleep
@@ -38,27 +38,23 @@ class FinishedResponse(StreamedResponse):
                     vendor_part_id="text", content=word
                 ):
                     yield event
-                await sleep(0)  # let whoever shows the text keep up with it
+                await sleep(0)  # let the screen keep up
 
     async def close_stream(self) -> None:
-        """Nothing to close: no connection is behind the stream."""
+        """Do nothing: there is no connection."""
 
     @property
     def model_name(self) -> str:
-        """The name under which responses are recorded."""
         return MODEL_NAME
 
     @property
     def provider_name(self) -> str:
-        """The name of the provider in records."""
         return PROVIDER_NAME
 
     @property
     def provider_url(self) -> None:
-        """None: there is no server."""
         return
 
     @property
     def timestamp(self) -> datetime:
-        """When the response was made."""
         return self._timestamp

@@ -1,4 +1,4 @@
-"""The offline helper as a reasoner: reading the update and deciding on its last message."""
+"""The offline helper as a reasoner: parsing the update and deciding about its last message."""
 
 import re
 from collections.abc import Collection
@@ -19,8 +19,8 @@ _ATTACHMENT = re.compile(r"^<attachment [^>]*>\n.*?\n</attachment>\n?", re.MULTI
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """The message to decide on."""
+class IncomingMessage:
+    """The message to decide about."""
 
     sender: str
     receiver: str
@@ -29,7 +29,7 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class OfflineDecision:
-    """The decision, as the fields of the reasoner's structured response."""
+    """The decision, with the fields of the reasoner's structured response."""
 
     decision: str
     reason: str
@@ -37,36 +37,42 @@ class OfflineDecision:
     receiver: str | None = None
 
 
-def last_message(prompt: str) -> Heard | None:
-    """Return the last message of the update that a group-sense reasoner prompts with."""
+def last_message(prompt: str) -> IncomingMessage | None:
+    """Return the last message of a group-sense reasoner's prompt."""
     messages = list(_MESSAGE.finditer(prompt))
     if not messages:
         return None
     last = messages[-1]
-    content = _ATTACHMENT.sub("", last["content"])  # before unescaping: nobody can write a tag
-    return Heard(unescape(last["sender"]), unescape(last["receiver"]), unescape(content).strip())
+    content = _ATTACHMENT.sub(
+        "", last["content"]
+    )  # before unescaping, so that text can't forge a tag
+    return IncomingMessage(
+        unescape(last["sender"]), unescape(last["receiver"]), unescape(content).strip()
+    )
 
 
-def rule_on(heard: Heard | None, tools: Collection[str]) -> OfflineDecision:
-    """Decide whether a message is for the helper, and say why."""
-    if heard is None or not heard.content:
+def decide(message: IncomingMessage | None, tools: Collection[str]) -> OfflineDecision:
+    """Decide whether a message is for the helper, with a reason."""
+    if message is None or not message.content:
         return OfflineDecision("ignore", "There is no text in this message.")
-    if mentioned(heard.content):
-        return _delegate(heard, "The message calls the assistant by name.")
-    if heard.receiver == SYSTEM or called_by_name(heard.content):
-        return _delegate(heard, "The message is addressed to the assistant.")
-    if heard.receiver:
-        return OfflineDecision("ignore", f"The message is addressed to {heard.receiver}.")
-    if mentions_someone_else(heard.content):
+    if mentioned(message.content):
+        return _delegate(message, "The message calls the assistant by name.")
+    if message.receiver == SYSTEM or called_by_name(message.content):
+        return _delegate(message, "The message is addressed to the assistant.")
+    if message.receiver:
+        return OfflineDecision("ignore", f"The message is addressed to {message.receiver}.")
+    if mentions_someone_else(message.content):
         return OfflineDecision("ignore", "The message is addressed to another member.")
-    if call := plain_ask(heard.content, tools):
-        return _delegate(heard, f"The message plainly asks for something that {call.tool} can do.")
+    if call := plain_ask(message.content, tools):
+        return _delegate(
+            message, f"The message plainly asks for something that {call.tool} can do."
+        )
     return OfflineDecision(
         "ignore", "The message does not ask for anything the offline helper can do."
     )
 
 
-def _delegate(heard: Heard, reason: str) -> OfflineDecision:
+def _delegate(message: IncomingMessage, reason: str) -> OfflineDecision:
     return OfflineDecision(
-        "delegate", reason, without_mention(heard.content) or heard.content, heard.sender
+        "delegate", reason, without_mention(message.content) or message.content, message.sender
     )

@@ -1,7 +1,7 @@
-"""What the arguments of built-in tools come to, however they are written.
+"""Canonical forms of built-in tools' arguments, for comparison with rules.
 
-"docs/../keys" begins like "docs/", and " keys/", "./keys" and a link to it don't begin like "keys".
-Rules are held to what a call would do.
+"docs/../keys" begins like "docs/", but " keys/", "./keys" and a link to keys don't begin like
+"keys". Rules must match the effect of a call.
 """
 
 from typing import Final
@@ -13,9 +13,9 @@ _PLACES: Final = frozenset({"path", "folder"})
 
 
 def normalized(workspace: Workspace | None, tool: str, name: str, value: str) -> tuple[str, ...]:
-    """Every plain way to write an argument of a built-in tool; none for what has only one.
+    """Return the canonical forms of an argument; empty if it has only one form.
 
-    What a tool would refuse, such as a path outside of the workspace, has none either.
+    Also empty for values that the tool would refuse, such as a path outside of the workspace.
     """
     if name in _PLACES and tool in (*FILE_TOOLS, *COMMAND_TOOLS) and workspace is not None:
         return _places(workspace, value)

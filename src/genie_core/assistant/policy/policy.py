@@ -1,4 +1,4 @@
-"""The rules by which tool calls are allowed, denied, or put before a person."""
+"""The rules that allow, deny, or ask about tool calls."""
 
 import json
 import re
@@ -18,10 +18,10 @@ LONGEST_VALUE: Final = 20_000
 
 READS: Final = "it only reads"
 FOR_GUESTS: Final = "it is for a guest, with your files and keys"
-OTHER_ROOMS: Final = "it reads your other rooms, and the answer is for everybody in this one"
+OTHER_ROOMS: Final = "it reads your other rooms, and everyone in this one sees the answer"
 
 READS_OTHER_ROOMS: Final = frozenset({"search_rooms"})
-"""The built-in tools that look beyond the room that they are used in."""
+"""The built-in tools that read other rooms than the current one."""
 
 _WHY_ASKED: Final[dict[Risk, str]] = {
     "read": "it only reads, and no rule allows it",
@@ -34,50 +34,49 @@ _SAID: Final = {"allow": "allows", "ask": "asks about", "deny": "denies"}
 
 _WILD: Final = frozenset("*?[")
 
-_Nearness: TypeAlias = tuple[int, ...]
+_Specificity: TypeAlias = tuple[int, ...]
 
 
-def _nothing_known(_agent: str, _tool: str) -> Risk:
+def _unknown_risk(_agent: str, _tool: str) -> Risk:
     return "unknown"
 
 
-def _only_as_written(_tool: str, _name: str, _value: str) -> tuple[str, ...]:
+def _no_canonical_forms(_tool: str, _name: str, _value: str) -> tuple[str, ...]:
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Judges calls by a person's rules.
+    """Decides about tool calls by a person's rules.
 
-    `risk_of` tells the risk of an agent's tool by both their names: "unknown" for all that is not
-    built in. A rule that denies wins over all others. Else the nearest one that fits counts: the
-    one that names the tool more exactly, then the one that names more arguments and more of them,
-    then the agent, then the risk; among equals the last. What no rule fits is allowed if it only
-    reads, and asked about otherwise; also what reads for somebody else than the `owner`, or from
-    other rooms, since the answers are for everybody in this one.
+    `risk_of` returns the risk of an agent's tool by their names, "unknown" if it is not built in. A
+    matching rule that denies wins. Otherwise the most specific matching rule decides: by the tool's
+    name, then by the number and length of argument patterns, then by the agent, then by the risk;
+    among equals the last. Without a matching rule, a call is allowed if it only reads and asked
+    about otherwise. A read is also asked about for anyone but the `owner`, and for other rooms,
+    since everyone in this room sees the answer.
 
-    Patterns are compared with the whole value, upper and lower case told apart. A rule fits only
-    if each argument that it names is there. A value that is too long to be compared fits rules that
-    deny or ask, and none that allows. `*` stands for anything at all, also a line break: "git *"
-    fits "git status; rm -rf ~". So a rule that allows commands by a pattern allows none that a shell
-    reads, unless it names the argument `shell`, too.
+    Patterns match the whole value, case-sensitive. A rule matches only if all arguments that it
+    names are present. A value too long to compare matches rules that deny or ask, and none that
+    allow. `*` matches anything, including line breaks: "git *" matches "git status; rm -rf ~".
+    Therefore a rule that allows commands by a pattern allows no shell command, unless it also names
+    the argument `shell`.
 
-    `meanings` knows every plain way to write a tool's argument. A rule that allows has to fit one of
-    them; others may also fit what was written. Of an address, a rule that allows has to fit the host
-    by itself.
+    `meanings` returns the canonical forms of an argument. A rule that allows must match one of
+    them; other rules may also match the argument as written. For an address, a rule that allows
+    must match the host by itself.
 
-    No rule allows to go over the budget.
+    No rule can allow exceeding the budget.
     """
 
     rules: Sequence[Rule] = ()
-    risk_of: Callable[[str, str], Risk] = field(default=_nothing_known)
+    risk_of: Callable[[str, str], Risk] = field(default=_unknown_risk)
     owner: str = ""
-    meanings: Callable[[str, str, str], tuple[str, ...]] = field(default=_only_as_written)
+    meanings: Callable[[str, str, str], tuple[str, ...]] = field(default=_no_canonical_forms)
 
     def evaluate(self, call: ToolCall) -> PolicyResult:
-        """Decide about a call."""
         risk = self.risk_of(kind_of(call.agent), call.tool)
-        values = _Values(call, self.meanings if risk != "unknown" else _only_as_written)
+        values = _Values(call, self.meanings if risk != "unknown" else _no_canonical_forms)
         fitting = [
             (number, rule)
             for number, rule in enumerate(self.rules, 1)
@@ -86,13 +85,12 @@ class Policy:
         if not fitting and call.tool == EXCEED_BUDGET:
             return PolicyResult("ask", "the budget of this session is used up", risk)
         if not fitting:
-            return self._usually(call, risk)
+            return self._default(call, risk)
         denying = [each for each in fitting if each[1].effect == "deny"]
-        number, rule = max(denying or fitting, key=lambda each: (_nearness(each[1]), each[0]))
-        return PolicyResult(rule.effect, told(number, rule), risk)
+        number, rule = max(denying or fitting, key=lambda each: (_specificity(each[1]), each[0]))
+        return PolicyResult(rule.effect, describe(number, rule), risk)
 
-    def _usually(self, call: ToolCall, risk: Risk) -> PolicyResult:
-        """What happens to a call that no rule fits."""
+    def _default(self, call: ToolCall, risk: Risk) -> PolicyResult:
         if risk != "read":
             return PolicyResult("ask", _WHY_ASKED[risk], risk)
         if self.owner and fold_name(call.person) != fold_name(self.owner):
@@ -102,8 +100,8 @@ class Policy:
         return PolicyResult("allow", READS, risk)
 
 
-def told(number: int, rule: Rule) -> str:
-    """What a rule says, as in "rule 3 asks about run_command with command=git *"."""
+def describe(number: int, rule: Rule) -> str:
+    """Describe a rule, as in "rule 3 asks about run_command with command=git *"."""
     tool = "any tool" if rule.tool == "*" else rule.tool
     agent = "" if rule.agent == "*" else f" of {rule.agent}"
     risk = f" that can {_CAN.get(rule.risk, rule.risk)}" if rule.risk else ""
@@ -117,12 +115,12 @@ _CAN: Final = {
     "write": "write",
     "execute": "run programs",
     "network": "reach the network",
-    "unknown": "do what is not known",
+    "unknown": "have unknown effects",
 }
 
 
 def check_rules(rules: Sequence[Rule], known_tools: Sequence[str]) -> list[str]:
-    """What is wrong with rules, one line for each fault. Tools of servers may not be known."""
+    """Return one line for each mistake in rules. Servers' tools may be unknown."""
     known = {*known_tools, EXCEED_BUDGET}
     return [
         f"rule {number}: {fault}"
@@ -139,20 +137,20 @@ def _faults(rule: Rule, known: set[str]) -> list[str]:
         if len(pattern) > LONGEST_PATTERN:
             faults.append(f"{where} has more than {LONGEST_PATTERN} characters")
         elif not pattern and where in ("tool", "agent"):
-            faults.append(f"{where} is empty and fits nothing; * stands for any")
-        elif _is_open(pattern):
-            faults.append(f"{where}={pattern}: [ has no ]; [[] stands for [ itself")
+            faults.append(f"{where} is empty and matches nothing; use * for any")
+        elif _has_open_bracket(pattern):
+            faults.append(f"{where}={pattern}: [ is not closed; write [[] for a literal [")
     if rule.effect not in _SAID:
-        faults.append(f"effect is {rule.effect!r}; it may be allow, ask or deny")
+        faults.append(f"effect is {rule.effect!r}; use allow, ask or deny")
     if rule.risk and rule.risk not in _WHY_ASKED:
-        faults.append(f"risk is {rule.risk!r}; it may be {', '.join(_WHY_ASKED)}")
+        faults.append(f"risk is {rule.risk!r}; use {', '.join(_WHY_ASKED)}")
     if not faults and known and not any(fnmatchcase(tool, rule.tool) for tool in known):
         faults.append(f"there is no tool {rule.tool}")
     return faults
 
 
-def _is_open(pattern: str) -> bool:
-    """Whether a set of characters has no end, so that its bracket would stand for itself."""
+def _has_open_bracket(pattern: str) -> bool:
+    """Return whether a bracket is unclosed and would stand for itself."""
     at = 0
     while (at := pattern.find("[", at)) >= 0:
         negated = pattern[at + 1 : at + 2] == "!"
@@ -164,7 +162,7 @@ def _is_open(pattern: str) -> bool:
 
 
 class _Values:
-    """The arguments of a call as texts to compare, each looked at once."""
+    """The arguments of a call as text, each converted once."""
 
     def __init__(
         self, call: ToolCall, meanings: Callable[[str, str, str], tuple[str, ...]]
@@ -174,7 +172,7 @@ class _Values:
         self._found: dict[str, tuple[str, tuple[str, ...]]] = {}
 
     def of(self, name: str) -> tuple[str, tuple[str, ...]]:
-        """An argument as it is written, and what it means, if there is more than one way to write it."""
+        """Return an argument as written and its canonical forms."""
         if name not in self._found:
             value = _as_text(self._call.arguments[name])
             meant = self._meanings(self._call.tool, name, value) if _is_short(value) else ()
@@ -200,14 +198,14 @@ def _fits(rule: Rule, call: ToolCall, risk: Risk, values: _Values) -> bool:
 
 
 def _is_loose(rule: Rule, call: ToolCall) -> bool:
-    """Whether a rule knows only a part of what a shell would read."""
+    """Return whether a rule's pattern can't constrain a shell command."""
     if not call.arguments.get("shell") or "shell" in rule.arguments:
         return False
     return bool(_WILD & set(rule.arguments.get("command", "")))
 
 
 def _argument_fits(rule: Rule, pattern: str, value: str, meant: tuple[str, ...]) -> bool:
-    """Compare an argument. What can't be compared fits unless the call would be allowed by it."""
+    """Compare an argument. One that can't be compared matches unless the rule allows."""
     if not _is_short(value) or len(pattern) > LONGEST_PATTERN:
         return rule.effect != "allow" or pattern == "*"
     if rule.effect != "allow":
@@ -218,7 +216,7 @@ def _argument_fits(rule: Rule, pattern: str, value: str, meant: tuple[str, ...])
 
 
 def _has_that_host(value: str, pattern: str) -> bool:
-    """Whether no host is told by what comes after one: "https://*.org/*" is none for a.com/b.org/."""
+    """Check the host alone: "https://*.org/*" must not match a.com/b.org/."""
     if "://" not in pattern or "://" not in value:
         return True
     host = re.split(r"[/?#]", value.partition("://")[2], maxsplit=1)[0]
@@ -230,13 +228,13 @@ def _is_short(value: str) -> bool:
 
 
 def _as_text(value: Any) -> str:
-    """Text as it is, everything else as JSON in its one canonical form."""
+    """Return text as it is and other values as canonical JSON."""
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-def _nearness(rule: Rule) -> _Nearness:
+def _specificity(rule: Rule) -> _Specificity:
     literal = sum(_literals(pattern) for pattern in rule.arguments.values())
     return (
         *_exactness(rule.tool),
@@ -248,7 +246,7 @@ def _nearness(rule: Rule) -> _Nearness:
 
 
 def _exactness(pattern: str) -> tuple[int, int]:
-    """A name in full is nearer than a pattern, a longer pattern nearer than a shorter one."""
+    """Rank a full name above a pattern, and a longer pattern above a shorter one."""
     if not _WILD & set(pattern):
         return 2, 0
     return (0, 0) if pattern == "*" else (1, _literals(pattern))

@@ -1,4 +1,4 @@
-"""The reasoner that lets nobody who calls the assistant by name wait in vain."""
+"""The reasoner that always answers messages addressed to the assistant."""
 
 import json
 from collections import deque
@@ -18,19 +18,18 @@ EMPTY_QUESTION: Final = "What can you do?"
 
 
 class AddressedReasoner(GroupReasoner):
-    """Delegate at once what is addressed to the assistant; ask `inner` about everything else.
+    """Delegates messages addressed to the assistant; asks `inner` about all others.
 
-    A message is addressed if it calls `@genie` or `@system`, or is sent to the receiver `system`.
-    No model decides about it. `inner` is shown it the next time it is asked, or as many of the
-    latest such messages as a query may have for context. Without an `inner`, everything else is
-    ignored.
+    A message is addressed if it mentions `@genie` or `@system`, or has the receiver `system`. No
+    model decides about it. `inner` sees it, or the latest such messages that fit a query's context,
+    on its next run. Without an `inner`, all other messages are ignored.
 
-    The agent never saw the messages that were ignored, so the latest of them go along with the
-    next addressed one. They are kept in memory only: a resumed chat begins without them.
+    The agent never saw ignored messages, so the latest of them accompany the next addressed one.
+    They are kept in memory only: a resumed chat begins without them.
 
-    A saved state has the own count under `processed`, the messages that `inner` has yet to be
-    shown under `bypassed`, and what `inner` saved under `inner`. In a journal each line is one
-    run: `bypassed` lists what it added, or is None if the run showed `inner` all there was.
+    A saved state holds the message count as `processed`, the messages that `inner` has yet to see
+    as `bypassed`, and the state of `inner` as `inner`. In a journal each line is one run:
+    `bypassed` lists the messages it added, or is None if the run showed all to `inner`.
     """
 
     def __init__(self, inner: GroupReasoner | None) -> None:
@@ -41,16 +40,16 @@ class AddressedReasoner(GroupReasoner):
         self._unsaved: list[dict[str, Any]] = []
         self._inner_news: Callable[[], list[Any]] | None = getattr(inner, "get_new_messages", None)
         if self._inner_news is not None:
-            # defined only when there is something to journal: its presence is what is asked for
+            # callers check for this attribute, so it exists only if `inner` has a journal
             self.get_new_messages = self._take_unsaved
 
     @property
     def processed(self) -> int:
-        """Count the messages taken in, whether or not the inner reasoner has seen them."""
+        """The number of messages received, whether or not `inner` has seen them."""
         return self._processed
 
     async def run(self, updates: list[Message]) -> Response:
-        """Decide about the last of `updates`; the ones before it are what led up to it."""
+        """Decide about the last of `updates`; the others are its context."""
         if not updates:
             raise ValueError("a reasoner needs at least one message to decide about")
         if reason := _addressed(updates[-1]):
@@ -61,12 +60,11 @@ class AddressedReasoner(GroupReasoner):
         else:
             response = await self._inner.run([*self._bypassed, *updates])
             self._bypassed = []
-        self._took_in(updates, bypassed=None)
+        self._record(updates, bypassed=None)
         self._recent.extend(updates)
         return response
 
     def get_serialized(self) -> Any:
-        """Return the count and, with an inner reasoner, its state and what it has yet to see."""
         if self._inner is None:
             return {"processed": self._processed}
         return {
@@ -76,11 +74,11 @@ class AddressedReasoner(GroupReasoner):
         }
 
     def set_serialized(self, serialized: Any) -> None:
-        """Restore a state or a journal, also one from before the template was changed.
+        """Restore a state or journal, including one saved with another template.
 
-        Alone, only the count matters, whoever saved it. An inner reasoner that saved its state
-        itself goes on from there. It is not given the count of one that was alone: it has seen
-        none of those messages.
+        Without `inner` only the count is restored. An `inner` that saved its own state continues
+        from it; a count saved without `inner` is dropped, since `inner` has seen none of those
+        messages.
         """
         if serialized == []:
             return
@@ -113,13 +111,13 @@ class AddressedReasoner(GroupReasoner):
 
     def _bypass(self, updates: list[Message]) -> None:
         if self._inner is None:
-            self._took_in(updates, bypassed=[])
+            self._record(updates, bypassed=[])
             return
-        kept = _newest(updates)
-        self._bypassed = _newest([*self._bypassed, *kept])
-        self._took_in(updates, bypassed=kept)
+        newest = _newest(updates)
+        self._bypassed = _newest([*self._bypassed, *newest])
+        self._record(updates, bypassed=newest)
 
-    def _took_in(self, updates: list[Message], *, bypassed: list[Message] | None) -> None:
+    def _record(self, updates: list[Message], *, bypassed: list[Message] | None) -> None:
         self._processed += len(updates)
         if self._inner_news is not None:
             line = {
@@ -145,7 +143,7 @@ class AddressedReasoner(GroupReasoner):
 
 
 def _newest(messages: Sequence[Message]) -> list[Message]:
-    """Return the latest messages that together are no more than a query's context may be."""
+    """Return the latest messages that fit the context limits of a query."""
     newest: list[Message] = []
     room = MAX_CONTEXT_CHARS
     for message in reversed(messages[-MAX_CONTEXT_MESSAGES:]):
@@ -161,12 +159,12 @@ def _serialized(messages: Sequence[Message]) -> list[Any]:
 
 
 def _is_own(state: Any) -> bool:
-    """Tell a state in the form above from one that an inner reasoner saved itself."""
+    """Return whether a state has the form above, not that of an inner reasoner."""
     return isinstance(state, dict) and state.keys() == {"processed", "bypassed", "inner"}
 
 
 def _addressed(message: Message) -> str | None:
-    """Tell how the message addresses the assistant, or None if it does not."""
+    """Return how the message addresses the assistant, or None."""
     if name := mentioned(message.content):
         return f"addressed with @{name}"
     return "sent to the assistant" if message.receiver == SYSTEM else None

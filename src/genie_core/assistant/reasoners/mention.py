@@ -1,4 +1,4 @@
-"""Recognising that a message calls the assistant by name."""
+"""Recognising mentions of the assistant."""
 
 import re
 from typing import Final
@@ -8,24 +8,24 @@ NAMES: Final = ("genie", "system")
 _TICKS = re.compile("`+")
 _MENTION = re.compile(rf"(?<![\w@./+-])@({'|'.join(NAMES)})(?![\w@-]|\.\w)", re.IGNORECASE)
 _LEFTOVER = re.compile(r"^(?:[,:;!\s]+|[-\u2013\u2014]\s+)+|,\s*(?=[?!.]*$)")
-"""Punctuation that only made sense next to the name: "@genie, …" or "…, @genie?"."""
+"""Punctuation around a removed mention: "@genie, …" or "…, @genie?"."""
 _AFTER = re.compile(r"[ \t]*(?=[?!,.;:](?:\s|$))")
-"""Before punctuation that followed the name and now follows the word before it."""
+"""Spaces before punctuation that follows a removed mention."""
 _ANY_MENTION = re.compile(r"(?<![\w@./+-])@([\w-]+)")
 
 
 def mentioned(text: str) -> str | None:
-    """Return the name by which the assistant is called in `text`, in lower case, or None.
+    """Return the mentioned name of the assistant in lower case, or None.
 
-    It counts only as a word of its own: not inside an e-mail address, a path or a longer name,
-    and not in code between backticks.
+    A mention is a word of its own: not part of an e-mail address, a path or a longer name, and not
+    in code between backticks.
     """
     found = _MENTION.search(_without_code(text))
     return found.group(1).lower() if found else None
 
 
 def without_mention(text: str) -> str:
-    """Return `text` without the calls by name, everything else kept as it was written."""
+    """Remove mentions of the assistant; keep the rest of the text as written."""
     covered = _without_code(text)
     kept, end = [], 0
     for found in _MENTION.finditer(covered):
@@ -38,7 +38,7 @@ def without_mention(text: str) -> str:
 
 
 def mentions_someone_else(text: str) -> bool:
-    """Tell whether `text` calls somebody by name who is not the assistant."""
+    """Return whether `text` mentions a name other than the assistant's."""
     names = _ANY_MENTION.findall(_without_code(text))
     return any(name.lower() not in NAMES for name in names)
 
@@ -46,8 +46,8 @@ def mentions_someone_else(text: str) -> bool:
 def _without_code(text: str) -> str:
     """Blank out code spans and blocks, keeping every position.
 
-    As in Markdown, code ends at the next run of as many backticks as it began with. The work
-    grows with the length of the text and no faster, whatever backticks are in it.
+    As in Markdown, code ends at the next run of as many backticks as it began with. Takes linear
+    time for any text.
     """
     runs = [run.span() for run in _TICKS.finditer(text)]
     closing = _next_of_same_length(runs)

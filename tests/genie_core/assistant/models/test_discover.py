@@ -139,7 +139,7 @@ async def test_a_server_with_a_key_is_left_alone_and_a_real_one_is_read() -> Non
 async def test_keys_that_are_there_are_offered_by_name() -> None:
     offers = await discover({"OPENAI_API_KEY": "sk-x", "GEMINI_API_KEY": "y", "HOME": "/"}, [])
     assert [offer.choice.name.partition(":")[0] for offer in offers] == ["openai", "google"]
-    assert offers[1].why == "GEMINI_API_KEY is there"
+    assert offers[1].why == "GEMINI_API_KEY is set"
     assert "sk-x" not in repr(offers)
     assert await discover({"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, []) == []
     assert await discover({"OPENAI_API_KEY": ""}, []) == []

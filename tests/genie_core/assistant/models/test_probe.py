@@ -58,7 +58,7 @@ async def test_a_model_without_tools_is_still_asked_to_decide(runtime: Runtime) 
 async def test_a_model_that_talks_instead_of_calling_is_found_out(runtime: Runtime) -> None:
     finding, _ = await look(runtime, Say("I would call add and get 5"))
     assert finding.tools is False
-    assert "without calling the tool" in finding.trouble
+    assert "without the requested tool call" in finding.trouble
 
 
 async def test_a_model_that_calls_for_ever_can_call(runtime: Runtime) -> None:

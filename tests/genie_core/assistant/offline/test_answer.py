@@ -16,7 +16,7 @@ def test_a_denial_is_said_plainly_with_its_reason() -> None:
 
 def test_a_failure_is_no_result() -> None:
     failed = ToolReturnPart("read_file", "disk on fire", "1", outcome="failed")
-    assert from_results([failed]) == "`read_file` did not work: disk on fire"
+    assert from_results([failed]) == "`read_file` failed: disk on fire"
 
 
 def test_the_introduction_offers_only_what_there_is() -> None:

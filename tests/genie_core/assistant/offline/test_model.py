@@ -56,8 +56,8 @@ async def test_a_question_becomes_a_tool_call_and_its_result_the_answer() -> Non
 
 
 async def test_context_does_not_confuse_the_question() -> None:
-    heard = [Message("what time is it in Oslo?", "bob"), Message("list the files", "carol")]
-    result = await agent().run(compose_query("alice", "search for invoice", heard))
+    message = [Message("what time is it in Oslo?", "bob"), Message("list the files", "carol")]
+    result = await agent().run(compose_query("alice", "search for invoice", message))
     assert result.output == '1 message with "invoice":\n- #1 bob: the invoice is due'
 
 

@@ -1,11 +1,11 @@
 import pytest
 
-from genie_core.assistant.offline.triage import Heard, last_message, rule_on
+from genie_core.assistant.offline.triage import IncomingMessage, decide, last_message
 from genie_core.assistant.tools.catalog import TOOL_NAMES, available
 
 
-def heard(content: str, receiver: str = "") -> Heard:
-    return Heard("alice", receiver, content)
+def message(content: str, receiver: str = "") -> IncomingMessage:
+    return IncomingMessage("alice", receiver, content)
 
 
 UPDATE = """<update>
@@ -23,12 +23,12 @@ lines
 
 
 def test_the_last_message_of_an_update_is_read() -> None:
-    assert last_message(UPDATE) == Heard("alice", "bob", "two <attachment>\nlines")
+    assert last_message(UPDATE) == IncomingMessage("alice", "bob", "two <attachment>\nlines")
 
 
 def test_text_that_is_no_update_has_no_message() -> None:
     assert last_message("hello") is None
-    assert rule_on(None, TOOL_NAMES).decision == "ignore"
+    assert decide(None, TOOL_NAMES).decision == "ignore"
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_text_that_is_no_update_has_no_message() -> None:
     ],
 )
 def test_what_is_meant_for_the_helper_is_delegated(content: str, receiver: str) -> None:
-    ruling = rule_on(heard(content, receiver), TOOL_NAMES)
+    ruling = decide(message(content, receiver), TOOL_NAMES)
     assert ruling.decision == "delegate"
     assert ruling.receiver == "alice"
     assert ruling.query
@@ -60,12 +60,12 @@ def test_what_is_meant_for_the_helper_is_delegated(content: str, receiver: str) 
 def test_everything_else_is_ignored_with_the_reason(
     content: str, receiver: str, reason: str
 ) -> None:
-    ruling = rule_on(heard(content, receiver), TOOL_NAMES)
+    ruling = decide(message(content, receiver), TOOL_NAMES)
     assert ruling.decision == "ignore"
     assert ruling.reason == reason
     assert ruling.query is None
 
 
 def test_files_are_not_offered_without_a_workspace() -> None:
-    assert rule_on(heard("list the files"), available(None)).decision == "ignore"
-    assert "list_files" in rule_on(heard("list the files"), TOOL_NAMES).reason
+    assert decide(message("list the files"), available(None)).decision == "ignore"
+    assert "list_files" in decide(message("list the files"), TOOL_NAMES).reason

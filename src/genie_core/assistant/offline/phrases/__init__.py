@@ -1,1 +1,1 @@
-"""What the offline helper understands, one module per kind of request."""
+"""The requests that the offline helper understands, one module per kind."""

@@ -1,7 +1,7 @@
-"""Doing something: "write buy milk to notes.md", "run git status", "fetch https://example.org".
+"""Actions: "write buy milk to notes.md", "run git status", "fetch https://example.org".
 
-The whole message has to be the request, and what is to be written or run is taken as it stands: a
-space or a dot more or less makes something else of it.
+The whole message must be the request. Content and commands are taken verbatim, since any changed
+character can alter their meaning.
 """
 
 import re
@@ -27,7 +27,7 @@ _NO_PROGRAM = re.compile(
     r"for|to|away|out|into|along|by|with|through)(?:\s|[.,!?]?$)",
     re.IGNORECASE,
 )
-"""What follows "run" when no program is meant."""
+"""Words after "run" that name no program."""
 
 _FETCHES = re.compile(
     r"(?P<verb>fetch|get|open|read|show (?:me|us))\s+(?:the )?(?:(?:web ?)?page |site )?(?:at )?"
@@ -37,7 +37,7 @@ _FETCHES = re.compile(
 
 
 def understand(text: str) -> PlannedCall | None:
-    """Recognise a wish to write a file, run a program or read a web page."""
+    """Recognise a request to write a file, run a program or read a web page."""
     text = _ENDING.sub("", without_opening(text.strip()))
     return _write(text) or _run(text) or _fetch(text)
 
@@ -78,7 +78,7 @@ def _fetch(text: str) -> PlannedCall | None:
 
 
 def _unquoted(text: str) -> str | None:
-    """Return what quotes are around, None without any."""
+    """Return the text inside quotes, None without quotes."""
     closing = _QUOTES.get(text[0])
     inside = text[1:-1]
     return inside if closing and len(text) > 2 and text[-1] == closing else None

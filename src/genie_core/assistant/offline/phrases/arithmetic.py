@@ -1,4 +1,4 @@
-"""Sums: "what is 12 * 7?", "how much is 15% of 80", "calculate the square root of 2"."""
+"""Calculations: "what is 12 * 7?", "how much is 15% of 80", "calculate the square root of 2"."""
 
 import re
 from typing import Final
@@ -11,10 +11,10 @@ _ASKED = re.compile(
     r"\s+(?P<sum>.+?)(?:\s+(?:equals?|make|come to))?\s*=?",
     re.IGNORECASE,
 )
-_NOT_A_SUM = re.compile(
+_NOT_A_CALCULATION = re.compile(
     r"\d{4}-\d{1,2}-\d{1,2}|\d{1,2}/\d{1,2}/\d{2,4}|\+?\d{2,4}(?:[- ]\d{2,4}){2,}|\d{3}-\d{4}|24/7"
 )
-"""Dates, telephone numbers and a figure of speech."""
+"""Dates, telephone numbers, and a figure of speech."""
 
 _WORDS: Final = (
     (r"\bto the power of\b", "**"),
@@ -37,7 +37,7 @@ _NAMES = re.compile(r"[a-z]\w*", re.IGNORECASE)
 
 
 def understand(ask: Ask) -> PlannedCall | None:
-    """Recognise a sum, with or without words around it."""
+    """Recognise a calculation, with or without words around it."""
     asked = _ASKED.fullmatch(ask.text)
     expression = _expression(asked["sum"] if asked else ask.text)
     if expression is None:
@@ -46,7 +46,7 @@ def understand(ask: Ask) -> PlannedCall | None:
 
 
 def _expression(words: str) -> str | None:
-    if _NOT_A_SUM.fullmatch(words.strip()):
+    if _NOT_A_CALCULATION.fullmatch(words.strip()):
         return None
     text = words
     for pattern, sign in _REWRITES:

@@ -1,4 +1,4 @@
-"""Looking back: "search this chat for the invoice", "summarise the last 20 messages"."""
+"""The chat: "search this chat for the invoice", "summarise the last 20 messages"."""
 
 import re
 from typing import Final
@@ -46,7 +46,7 @@ _FILLER = re.compile(
 
 
 def understand(ask: Ask) -> PlannedCall | None:
-    """Recognise a wish for a summary or a search of the chat."""
+    """Recognise a request to search or summarise the chat."""
     for pattern, plain in _SUMMARIES:
         if found := pattern.fullmatch(ask.text):
             return PlannedCall("summarise_chat", _count(found.groupdict().get("count")), plain)
@@ -64,6 +64,6 @@ def _count(words: str | None) -> dict[str, int]:
 
 
 def _quoted(words: str) -> str:
-    """Turn any kind of quotes around the whole into the ones that mean an exact phrase."""
+    """Replace any quotes around the whole text by those for an exact phrase."""
     whole = re.fullmatch(r"['\u2018\u201c\"`](.+)['\u2019\u201d\"`]", words)
     return f'"{whole.group(1)}"' if whole else words

@@ -51,7 +51,7 @@ def _between(found: re.Match[str], ask: Ask) -> PlannedCall | None:
 
 
 def _is_asked(found: re.Match[str], ask: Ask) -> bool:
-    """Tell a question from a mention, such as "days until christmas!"."""
+    """Distinguish a question from a mention such as "days until christmas!"."""
     return bool(found["asked"]) or ask.question
 
 

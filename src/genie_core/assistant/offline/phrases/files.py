@@ -50,7 +50,7 @@ _SEARCHES: Final = [
 
 
 def understand(ask: Ask) -> PlannedCall | None:
-    """Recognise a wish to see, list or search files."""
+    """Recognise a request to read, list or search files."""
     for pattern in _LISTS:
         if found := pattern.fullmatch(ask.text):
             return PlannedCall("list_files", _folder(found), plain=True)
@@ -82,6 +82,6 @@ def _lines(found: re.Match[str]) -> dict[str, Any]:
 
 
 def _is_path(path: str, text: str) -> bool:
-    """Tell a file's name from any other noun: it has an ending or a slash, or is called a file."""
+    """Return whether a noun is a file name: it has an extension or slash, or follows "file"."""
     named = re.search(rf"\bfile [`'\"]?{re.escape(path)}", text, re.IGNORECASE)
     return bool(named or re.search(r"\.\w{1,8}$|/", path.strip()))
