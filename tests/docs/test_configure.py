@@ -90,7 +90,7 @@ def test_the_defaults_are_those_of_the_program() -> None:
 def test_what_has_to_be_there_is_said_to() -> None:
     for heading, blank in TABLES.items():
         required = {field.name for field in msgspec.structs.fields(blank) if field.required}
-        said = {name for name, cells in rows(heading).items() if cells[1] == "has to be there"}
+        said = {name for name, cells in rows(heading).items() if cells[1] == "required"}
         assert said == required
 
 

@@ -33,7 +33,7 @@ def test_with_agents_it_is_told_who_they_are() -> None:
     )
     assert coordinator.tool_names[-1] == "run_subagent"
     assert "- researcher: Looks things up.\n- helper: Helps." in coordinator.prompt
-    assert "You work for\nann" in coordinator.prompt
+    assert "You work for ann" in coordinator.prompt
     assert [each.name for each in coordinator.servers] == ["tracker"]
     assert "work for\nann" in researcher.prompt.replace("work for ann", "work for\nann")
     assert researcher.servers == ()
