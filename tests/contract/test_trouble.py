@@ -219,4 +219,4 @@ async def test_a_parked_call_is_made_after_a_restart_unless_its_tool_has_changed
             assert "HEY" not in shouted
             assert '"args"' in told
             fates = {each.reason or "": each.outcome for each in two.bob.bodies(ApprovalResolved)}
-            assert "denied" in [fates[why] for why in fates if "not the one any more" in why]
+            assert "denied" in [fates[why] for why in fates if "the tool has changed" in why]
