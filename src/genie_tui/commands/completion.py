@@ -1,4 +1,4 @@
-"""What can be completed in a room's composer: names, commands and their arguments."""
+"""Completion in a room's composer: names, commands and their arguments."""
 
 import asyncio
 import shlex
@@ -23,7 +23,7 @@ _ROLES: Final = (
 
 
 class CommandCompletion:
-    """Offers people, commands and their arguments; folders are read in the background."""
+    """Completes people, commands and their arguments. Reads folders in the background."""
 
     def __init__(self, context: RoomContext) -> None:
         self._context = context
@@ -40,7 +40,7 @@ class CommandCompletion:
         self._folders.clear()
 
     def _argument(self, command: str, rest: str) -> tuple[str, Words] | None:
-        """The word that is being typed after a command, and what it may become."""
+        """Return the argument being typed after a command, and its completions."""
         known = slash_commands().get(command.lower())
         if known is None or known.slash is None or not known.slash.completes:
             return None

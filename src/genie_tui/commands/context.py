@@ -1,4 +1,4 @@
-"""What the commands of a room work with."""
+"""The context of a room's commands."""
 
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING
@@ -30,10 +30,10 @@ class RoomNotOpen(Exception):
 
 
 class RoomContext:
-    """A room's screen with its widgets, and the seat once the room is open.
+    """A room's screen with its widgets, and the joined room once it is open.
 
-    `take_over` is called when this person wants to host the room from their copy. `came_from` is
-    the widget where the keyboard was before it was moved, `away_since` when the host was lost.
+    `take_over` hosts the room from this person's copy. `came_from` is the widget that had the focus
+    before a command moved it; `away_since` is the time when the connection to the host was lost.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class RoomContext:
         self.panel.label(Tab.APPROVALS).show_count(waiting)
 
     def warn(self, text: str) -> None:
-        """Show a warning for some seconds; nothing if it is empty."""
+        """Show a warning, unless the text is empty."""
         if text:
             self.screen.notify(text, severity="warning")
 

@@ -1,4 +1,4 @@
-"""Sends what a person writes in a room, and runs commands."""
+"""Sends messages typed in a room, and runs commands."""
 
 from contextlib import suppress
 from typing import Final
@@ -14,10 +14,10 @@ OPENING: Final = "The room is still opening; your draft is kept."
 CLOSED: Final = "The room is closed; your draft is kept."
 
 EXCERPT: Final = 60
-"""Characters of a message that tell which one it is."""
+"""Characters of a message shown to identify it."""
 
 NOTICE_SECONDS: Final = 12.0
-"""Seconds for which it is shown that a message was not taken."""
+"""Seconds to show the notice about a refused message."""
 
 
 def run_command(context: RoomContext, name: str) -> None:
@@ -29,7 +29,7 @@ def run_command(context: RoomContext, name: str) -> None:
 
 
 async def submit(context: RoomContext, text: str) -> None:
-    """Send a message or run a slash command; otherwise return the draft and say what is wrong."""
+    """Send a message or run a slash command; on an error, restore the draft and show a warning."""
     line = parse_line(text)
     if names := context.attachments.secrets_in(text):
         _give_back(context, text, f"Not sent: it contains your secret {', '.join(names)}.")
@@ -40,7 +40,11 @@ async def submit(context: RoomContext, text: str) -> None:
             if isinstance(line, CommandLine):
                 await _run_typed(context, line)
             else:
-                _say(context, line, text)
+                joined = context.joined  # raises before the check for a closed room
+                if context.composer.closed:
+                    _give_back(context, text, CLOSED)
+                else:
+                    context.attachments.say(joined, line)
         except RoomNotOpen:
             _give_back(context, text, OPENING)
         except GenieError as error:
@@ -48,9 +52,9 @@ async def submit(context: RoomContext, text: str) -> None:
 
 
 def take_back(context: RoomContext, unsent: PendingMessage, why: str) -> None:
-    """Keep a message that the room refused within reach, and say why it was not sent.
+    """Show why the room refused a message, and make it the draft again.
 
-    It becomes the draft again, which is saved, unless something else is being written.
+    If the composer already has a draft, the message goes to the history instead.
     """
     said = visible_line(unsent.text) or ", ".join(_names(unsent))
     shown = said if len(said) <= EXCERPT else f"{said[:EXCERPT]}…"
@@ -68,14 +72,6 @@ async def _run_typed(context: RoomContext, line: CommandLine) -> None:
         await context.screen.run_action(command.run)
     elif command.run is not None:
         command.run(context)
-
-
-def _say(context: RoomContext, line: MessageLine, text: str) -> None:
-    joined = context.joined
-    if context.composer.closed:
-        _give_back(context, text, CLOSED)
-    else:
-        context.attachments.say(joined, line)
 
 
 def _keep(context: RoomContext, unsent: PendingMessage) -> tuple[str, list[str]]:

@@ -35,7 +35,7 @@ _LAST: Final = re.compile(r"(?P<room>.*?)\s+last\s+(?P<count>[0-9]{1,6})", re.AS
 
 
 class InvalidArguments(Exception):
-    """What follows a command is not what it takes."""
+    """The arguments of a command are invalid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class MessageLine:
 
 @dataclass(frozen=True, slots=True)
 class InviteOptions:
-    """Which invite to show or make; a `new` one voids all others. `lifetime` is in seconds."""
+    """The invite to show or make; a `new` one voids all others. `lifetime` is in seconds."""
 
     new: bool = False
     once: bool = False
@@ -68,7 +68,7 @@ class InviteOptions:
 
 @dataclass(frozen=True, slots=True)
 class ModerationRequest:
-    """What the host does to a member."""
+    """A measure of the host against a member."""
 
     measure: Measure
     name: str
@@ -78,7 +78,7 @@ class ModerationRequest:
 
 @dataclass(frozen=True, slots=True)
 class SaveRequest:
-    """Which file of the room to save, by number in a message or by name, and where.
+    """A file of the room to save, by number in a message or by name, and the target.
 
     Empty values stand for the newest file and the downloads folder.
     """
@@ -89,7 +89,7 @@ class SaveRequest:
 
 @dataclass(frozen=True, slots=True)
 class QuoteRequest:
-    """Which saved room to quote, and how many of its last messages."""
+    """The saved room to quote, and the number of its last messages."""
 
     room: str
     last: int = DEFAULT_QUOTED
@@ -97,7 +97,7 @@ class QuoteRequest:
 
 @dataclass(frozen=True, slots=True)
 class BudgetRaise:
-    """How much more to allow in this session, in US dollars or tokens."""
+    """An increase of this session's budget, in US dollars or tokens."""
 
     money: float = 0.0
     tokens: int = 0

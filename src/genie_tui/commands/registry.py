@@ -25,11 +25,11 @@ T = TypeVar("T")
 Handler: TypeAlias = Callable[[RoomContext], object]
 
 Completed: TypeAlias = Literal["person", "role", "path", "file", "attachment", "caller"]
-"""What an argument can be completed with."""
+"""The kind of values that complete an argument."""
 
 
 class Group(IntEnum):
-    """What a slash command is about; help and completion list the groups in this order."""
+    """The subject of a slash command; help and completion list the groups in this order."""
 
     GENERAL = 1
     MESSAGE = 2
@@ -41,12 +41,11 @@ class Group(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Slash:
-    """How a command is typed.
+    """The typed form of a command.
 
     `usage` begins with the slash and the name. A command with arguments has `read`, which parses
-    what follows the name, and `run`, which gets the result. `help` replaces that of the command.
-    `completes` says for each argument what it can be completed with; `at_once` offers that before
-    anything of the argument is typed.
+    them, and `run`, which gets the result. `help` replaces that of the command. `completes` names
+    the kind of values for each argument; `at_once` offers them before the first character.
     """
 
     usage: str
@@ -78,11 +77,11 @@ class Slash:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What a person can do anywhere in the app, or in a room.
+    """A command of the app or of a room.
 
-    `run` is a function, or the Textual action of the app. It is called for a key, from the palette
-    and for a slash command without arguments; a command without it can only be typed. The palette
-    shows the `name` of commands that are `offered`, the footer that of those that are `shown`.
+    `run` is a function, or a Textual action of the app. Keys, the palette and a slash command
+    without arguments call it; a command without `run` can only be typed. The palette lists
+    commands that are `offered`, the footer those that are `shown`.
     """
 
     name: str
@@ -120,13 +119,13 @@ class CommandLine:
 
 @dataclass(frozen=True, slots=True)
 class InvalidLine:
-    """Input that is neither a message nor a command; `text` says what is wrong with it."""
+    """Input that is neither a message nor a command; `text` is the error."""
 
     text: str
 
 
 def parse_line(text: str) -> MessageLine | CommandLine | InvalidLine:
-    """Tell what a submitted text is. Never raises.
+    """Parse a submitted text. Never raises.
 
     A line that starts with a slash is a command; two slashes send the text with one.
     """
@@ -210,13 +209,13 @@ class CommandProvider(Provider):
 
 
 class AppCommands(CommandProvider):
-    """Offers what can be done on every screen."""
+    """Offers the commands of every screen."""
 
     scope = Scope.APP
 
 
 class RoomCommands(CommandProvider):
-    """Offers what can be done in a room."""
+    """Offers the commands of a room."""
 
     scope = Scope.ROOM
 

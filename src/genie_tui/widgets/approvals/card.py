@@ -1,7 +1,7 @@
-"""The card that shows one request and takes a person's answer to it.
+"""The card that shows one request and takes a person's answer.
 
-The card acts on keys only while it has the focus itself, and only on those its guard admits. An
-answer concerns what is on the card while its key is pressed: showing another request drops the key.
+The card acts on keys only while it has the focus, and only on keys that its guard admits. An answer
+applies to the request that is shown when its key is pressed: showing another request drops the key.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -58,7 +58,7 @@ WRITING: Final = frozenset({"allow_for", "deny_because"})
 
 @dataclass(frozen=True, slots=True)
 class CardView:
-    """What a card shows: the request, the message it is for, and its place in the queue."""
+    """The request on a card, its message, and its place in the queue."""
 
     request: ToolApproval
     author: str
@@ -73,14 +73,14 @@ class CardView:
 
 
 class Writing(Enum):
-    """What the card's line is for; the value is its placeholder."""
+    """The purpose of the card's input line; the value is its placeholder."""
 
     REASON = "why, in a sentence"
     EXTENT = "how often or how long: 5, or 10m"
 
 
 class ReasonInput(Input):
-    """The line for the reason of a denial, or for how far a grant reaches."""
+    """The input line for the reason of a denial, or for the extent of a grant."""
 
 
 class ApprovalCard(Vertical, can_focus=True):
@@ -156,7 +156,7 @@ class ApprovalCard(Vertical, can_focus=True):
         another = _id(view) != _id(self._view)
         self._view = view
         if another:
-            # A person who writes a reason goes on writing: the next call must not get their keys.
+            # Keys of a reason being written must not reach the next request.
             self._about = None
             self.arm()
             self.query_one("#card-scroll", VerticalScroll).scroll_home(animate=False)
@@ -363,7 +363,7 @@ def _action(request: ToolApproval) -> tuple[tuple[str, str], ...]:
 
 
 def why_asked(request: ToolApproval) -> Content:
-    """How risky the tool is, and why the person is asked; empty if nothing is known of either."""
+    """The tool's risk, and the reason for asking; empty if neither is known."""
     risk = risk_of(request)
     because = visible_line(request.because[:BECAUSE])
     asked = f"asked because {because}" if because else ""

@@ -24,8 +24,8 @@ SOON: Final = "ready in a moment… keys don't count yet"
 class KeyGuard:
     """Decide for each key whether it counts. `clock` is monotonic seconds.
 
-    Every key begins the quiet time anew, so the guard never opens while keys keep coming, be they
-    typed or repeated by a key that is held down.
+    Every key restarts the quiet time, so the guard never opens while keys keep coming, typed or
+    repeated by a key that is held down.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -42,11 +42,11 @@ class KeyGuard:
         return self.admit(age_of(event))
 
     def admit(self, age: float = 0.0) -> bool:
-        """Tell whether a key counts, and begin the quiet time anew.
+        """Return whether a key counts, and restart the quiet time.
 
-        `age` is how many seconds ago it was pressed: while the app is busy, keys wait in a queue,
-        and that wait is no rest of the keyboard. What an earlier key is for is done first if this
-        one was pressed too late for a burst, so a busy app does not lose an answer.
+        The key was pressed `age` seconds ago: while the app is busy, keys wait in a queue, and that
+        wait is not quiet time. If this key came too late for a burst, the earlier key's action runs
+        first, so a busy app does not lose an answer.
         """
         pressed_at = max(self._clock() - age, self._quiet_since)
         if pressed_at - self._quiet_since >= BURST:
@@ -56,16 +56,16 @@ class KeyGuard:
         return rested
 
     def act_alone(self, widget: Widget, act: Callable[[], None]) -> None:
-        """Do what an admitted key is for, unless another key follows in the same burst.
+        """Run the action of an admitted key, unless another key follows in the same burst.
 
-        The way over the queues of the app and of the widget, which must be the one that gets the
-        keys, lets every key come first that the terminal had sent by then.
+        The call passes through the queues of the app and of `widget`, which must receive the keys,
+        so all keys that the terminal has sent by then come first.
         """
         self._held = act
         widget.set_timer(BURST, partial(widget.app.call_later, widget.call_later, self.release))
 
     def release(self) -> None:
-        """Do what is held back, if it still is."""
+        """Run the action that is held back, if there is one."""
         act, self._held = self._held, None
         if act is not None:
             act()

@@ -1,4 +1,4 @@
-"""The panels with the requests that wait: one to answer them, and one to read past ones."""
+"""Panels of waiting requests: one to answer them, one to read past ones."""
 
 import time
 from collections.abc import Callable
@@ -41,10 +41,10 @@ class ApprovalPanel(Vertical):
         """The last one that waited is gone."""
 
     class Answered(Message):
-        """An answer counted; the room may hear of it later."""
+        """An answer was accepted; the room may get it later."""
 
     class NotTaken(Message):
-        """An answer did not count: it came too late, or there is no engine to act on it."""
+        """An answer was not accepted: it came too late, or no engine is loaded."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class ApprovalPanel(Vertical):
         return len(self._queue)
 
     def bind(self, state: RoomState, me: str, answer: Callable[[str, Answer], bool]) -> None:
-        """Show what waits for `me` in this room; `answer` returns whether an answer counted."""
+        """Show the requests for `me` in this room; `answer` returns whether it was accepted."""
         self._state, self._me, self._answer = state, me, answer
         self.refresh_queue()
 
@@ -82,7 +82,7 @@ class ApprovalPanel(Vertical):
         self._show()
 
     def refresh_queue(self) -> None:
-        """Look again at what waits. The view moves only if its request is gone."""
+        """Update the waiting requests. The card moves on only if its request is gone."""
         if self._room_closed:
             return
         parked = self._state.parked_for(self._me)
@@ -149,7 +149,7 @@ class ApprovalPanel(Vertical):
 
 
 class PastApprovals(VerticalScroll, can_focus=False):
-    """Shows the requests that waited at some moment of a room, for all owners, to be read only."""
+    """Shows the requests of all owners that waited at a past moment, read-only."""
 
     def compose(self) -> ComposeResult:
         yield Static(NOTHING_THEN, id="past-approvals", markup=False)

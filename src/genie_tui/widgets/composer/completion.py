@@ -83,7 +83,7 @@ def offer(before: str, completions: Completions) -> Offer | None:
 
 
 def _matching(typed: str, sign: str, known: Sequence[tuple[str, str]]) -> Iterator[Choice]:
-    """First what starts with what was typed, then, from two characters on, what contains it."""
+    """Yield matches by prefix, then, from two typed characters on, matches anywhere."""
     wanted = typed.casefold()
     starting = [one for one in known if one[0].casefold().startswith(wanted)]
     containing = [one for one in known if len(wanted) > 1 and wanted in one[0].casefold()]

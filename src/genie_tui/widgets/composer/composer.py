@@ -21,7 +21,7 @@ LIMIT: Final = 16_000
 """Characters that a message may have."""
 
 SLACK: Final = 2_000
-"""By how many characters a paste may exceed the limit and still be left for the person to cut."""
+"""Characters by which a paste may exceed the limit without being cut."""
 
 KEPT: Final = 200
 """How many sent messages the history keeps."""
@@ -256,12 +256,11 @@ class Composer(Vertical):
 
 
 class Editor(TextArea, inherit_bindings=False):
-    """Edits text. `take_key` sees every key first and returns True to keep it to itself.
+    """Edits text. `take_key` gets every key first and returns True to consume it.
 
-    `changed` is called for every edit by the person, before the next key is looked at. `room` tells
-    how many characters more the draft may have; of a paste that goes far beyond, only so many are
-    inserted, and `cut` is then told how many are missing. `take_paste` sees every paste first and
-    returns True to keep it; keys wait for it meanwhile.
+    `changed` is called after every edit by the person, before the next key. `room` returns how many
+    more characters fit; a paste far beyond that is cut, and `cut` gets the number of missing
+    characters. `take_paste` gets every paste first and returns True to consume it; keys wait for it.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -320,10 +319,10 @@ class Editor(TextArea, inherit_bindings=False):
         return result
 
     def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:  # noqa: FBT001, FBT002 - the base's signature
-        """Bring the cursor into view, unless it is about to be moved.
+        """Scroll to the cursor, unless it is beyond the end of the document.
 
-        Undoing shortens the document before it moves the cursor, and taking the scroll bar away
-        in between asks for a cursor that stands beyond the end.
+        Undo shortens the document before it moves the cursor, and removing the scroll bar in
+        between calls this method.
         """
         if self.selection.end[0] >= self.document.line_count:
             return Offset(0, 0)
@@ -336,7 +335,7 @@ class Editor(TextArea, inherit_bindings=False):
             event.prevent_default()
 
     async def on_paste(self, event: events.Paste) -> None:
-        """Insert what was pasted: it never sends, however many lines it has."""
+        """Insert pasted text. Its line breaks never send the message."""
         event.stop()
         event.prevent_default()
         if not await self._take_paste(event.text):
