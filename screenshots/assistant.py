@@ -6,6 +6,7 @@ from pathlib import Path
 
 from genie_core.room.client.model import EngineState
 from genie_core.room.open.requests import NewRoom
+from genie_core.room.open.service import RoomService
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import AgentTable, BudgetTable, Settings
@@ -13,7 +14,6 @@ from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.openai.request import ModelRequest
 from genie_core.testing.turns import Call, Calls, Say, Turn
 from genie_tui.app import GenieApp
-from genie_tui.doorman import House
 from genie_tui.screens.dialogs.edit_call import EditCallScreen
 from genie_tui.screens.settings import SettingsForm
 from screenshots.stage import WIDE, app_for, room_of, seated, shoot, until, visitor
@@ -132,8 +132,8 @@ async def _settings(folder: Path) -> None:
     home.config.mkdir(parents=True, exist_ok=True)
     home.settings_file.write_text(SETTINGS, "utf-8")
     source = SettingsSource(home.settings_file, {}, {})
-    house = House("ann", Settings(local=True), home)
-    app = GenieApp(house, None, "ann", form=SettingsForm(source, home, "ann", house.use))
+    service = RoomService("ann", Settings(local=True), home)
+    app = GenieApp(service, None, "ann", form=SettingsForm(source, home, "ann", service.use))
     async with app.run_test(size=(110, 34)) as pilot:
         await pilot.pause(0.5)
         await pilot.press("f12")

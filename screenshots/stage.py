@@ -11,12 +11,12 @@ from genie_core.room.client.events import RoomEvent
 from genie_core.room.client.model import EngineState
 from genie_core.room.open.opener import RoomOpener
 from genie_core.room.open.requests import JoinRoom, OpenRequest
+from genie_core.room.open.service import RoomService
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.sessions.service import SessionService
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
 from genie_tui.app import GenieApp
-from genie_tui.doorman import House
 from genie_tui.exit_report import ExitReport
 from genie_tui.screens.room import RoomScreen
 
@@ -51,9 +51,9 @@ async def visitor(name: str, folder: Path, address: str, *, guest: bool = False)
 def app_for(
     folder: Path, opening: OpenRequest | None, settings: Settings, interfaces: Sequence[str] = ()
 ) -> GenieApp:
-    house = House("ann", settings, places(folder / "ann"), interfaces=interfaces or None)
+    service = RoomService("ann", settings, places(folder / "ann"), interfaces=interfaces or None)
     return GenieApp(
-        house,
+        service,
         opening,
         "ann",
         store=SessionService("ann", places(folder / "ann").sessions, places(folder / "ann").search),

@@ -34,14 +34,14 @@ def measure_screen(home: Path, room: str, report: Callable[[float], None]) -> No
 async def _shown(home: Path, room: str, report: Callable[[float], None]) -> None:
     import genie_core.room.open.profile
     from genie_core.room.open.requests import ResumeRoom
+    from genie_core.room.open.service import RoomService
     from genie_core.settings.locations import find_locations
     from genie_core.settings.model import Settings
     from genie_tui.app import GenieApp
-    from genie_tui.doorman import House
 
     settings = Settings(local=True, announce=False, port=_free_port())
-    house = House("ann", settings, find_locations({"GENIE_HOME": str(home)}))
-    app = GenieApp(house, ResumeRoom(room), "ann")
+    service = RoomService("ann", settings, find_locations({"GENIE_HOME": str(home)}))
+    app = GenieApp(service, ResumeRoom(room), "ann")
     began = perf_counter()
     with mock.patch.object(genie_core.room.open.profile, "engine_loader", _no_engine):
         async with app.run_test(size=(120, 40)) as pilot, asyncio.timeout(PATIENCE):

@@ -28,13 +28,13 @@ from genie_core.room.open.requests import (
     after_parting,
     to_take_over,
 )
+from genie_core.room.open.service import RoomService
 from genie_core.runtime.grace import QUICK_GRACE
 from genie_core.sessions.service import SessionService
 from genie_core.settings.model import Notify, Settings
 from genie_core.text.safe import visible
 from genie_tui.commands.keys import Scope, bindings_of
 from genie_tui.commands.registry import AppCommands, all_actions
-from genie_tui.doorman import Doorman
 from genie_tui.exit_report import ExitReport
 from genie_tui.notifications import Bell
 from genie_tui.onboarding import Onboarding
@@ -90,7 +90,7 @@ class GenieApp(GuardedApp[ExitReport]):
 
     def __init__(
         self,
-        doorman: Doorman,
+        service: RoomService,
         opening: OpenRequest | ReplayRoom | None,
         name: str,
         *,
@@ -103,7 +103,7 @@ class GenieApp(GuardedApp[ExitReport]):
         store: SessionService | None = None,
     ) -> None:
         super().__init__(clock)
-        self._doorman = doorman
+        self._service = service
         self._opening = opening
         self._person = name
         self._log_path = log_path
@@ -130,7 +130,7 @@ class GenieApp(GuardedApp[ExitReport]):
     async def on_mount(self) -> None:
         """Begin where the person wanted to go."""
         if self._opening is None:
-            await self.push_screen(LobbyScreen(self._doorman, self._person, self._onboarding))
+            await self.push_screen(LobbyScreen(self._service, self._person, self._onboarding))
         else:
             await self.open(self._opening)
 
@@ -171,7 +171,7 @@ class GenieApp(GuardedApp[ExitReport]):
     async def open(self, opening: OpenRequest | ReplayRoom) -> None:
         """Put up the screen that an opening leads to; nothing while one is in a room."""
         if isinstance(opening, ReplayRoom):
-            await self.push_screen(ReplayScreen(self._doorman, opening, self.clock))
+            await self.push_screen(ReplayScreen(self._service, opening, self.clock))
         elif self._room is None:
             await self.push_screen(self._room_for(opening))
 
@@ -266,7 +266,7 @@ class GenieApp(GuardedApp[ExitReport]):
         self._opening = None
         await self._take_down(room.screen)
         if not isinstance(self.screen, LobbyScreen | SessionsScreen):
-            await self.push_screen(LobbyScreen(self._doorman, self._person, self._onboarding))
+            await self.push_screen(LobbyScreen(self._service, self._person, self._onboarding))
         if opening is None:
             self._room = None
             return
@@ -280,8 +280,8 @@ class GenieApp(GuardedApp[ExitReport]):
             await self.pop_screen()
 
     def _room_for(self, opening: OpenRequest) -> RoomScreen:
-        room = RoomScreen(self._doorman, opening, self.clock, self._bell)
-        self._room = OpenRoom(room, self._doorman)
+        room = RoomScreen(self._service, opening, self.clock, self._bell)
+        self._room = OpenRoom(room, self._service)
         return room
 
     # Ending

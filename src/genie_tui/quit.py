@@ -18,13 +18,13 @@ from textual.screen import Screen
 from textual.worker import WorkerCancelled, WorkerFailed
 
 from genie_core.errors import GenieError
+from genie_core.room.open.service import RoomService
 from genie_core.room.participant.receipt import LeftInDisorder, Receipt, ShutdownProgress
 from genie_core.runtime.grace import QUICK_GRACE
 from genie_core.runtime.tasks import start_task
 from genie_core.storage.atomic import create_file, reason, sync_data, write_whole
 from genie_core.storage.filenames import safe_name
 from genie_core.text.format import counted
-from genie_tui.doorman import Doorman
 from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText, receipt_lines
 from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
@@ -53,9 +53,9 @@ logger = logging.getLogger(__name__)
 class OpenRoom:
     """The room on the screen. It is left once, however often and by whichever caller that is asked."""
 
-    def __init__(self, screen: RoomScreen, doorman: Doorman) -> None:
+    def __init__(self, screen: RoomScreen, service: RoomService) -> None:
         self.screen = screen
-        self._doorman = doorman
+        self._service = service
         self._leaving: asyncio.Task[Receipt] | None = None
 
     @property
@@ -95,7 +95,7 @@ class OpenRoom:
             len(state.pending_for(joined.name)) + len(state.parked_for(joined.name)),
             "" if self.hosts and joined.saved == state.room else joined.saved,
             receipt,
-            self._doorman.place_of(joined.saved) if joined.saved else "",
+            self._service.place_of(joined.saved) if joined.saved else "",
             self.screen.views.draft_kept,
         )
 

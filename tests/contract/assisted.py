@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.genie_core.room.house import Ear, House, opened
+from tests.genie_core.room.live_room import Ear, LiveRoom, opened
 
 from genie_core.assistant.build import build_assistant
 from genie_core.assistant.config import AssistantConfig, ModelChoice
@@ -148,7 +148,7 @@ class Guest:
 class Two:
     """Ann hosts; Bob has joined over loopback."""
 
-    house: House
+    live: LiveRoom
     ann: Guest
     bob: Guest
 
@@ -165,15 +165,15 @@ async def room_of_two(
 
     With `events` it is one that was suspended after them; `options` are the server's.
     """
-    async with opened(events, **options) as house:
-        address = str(await house.server.listen(port=0))
-        here = await house.joined("ann", loader(ann, "ann", folder / "ann") if ann else None)
-        there = await house.joined(
+    async with opened(events, **options) as live:
+        address = str(await live.server.listen(port=0))
+        here = await live.joined("ann", loader(ann, "ann", folder / "ann") if ann else None)
+        there = await live.joined(
             "bob",
             loader(bob, "bob", folder / "bob") if bob else None,
             connector=ws_connector(address),
         )
-        two = Two(house, Guest(*here), Guest(*there))
+        two = Two(live, Guest(*here), Guest(*there))
         await asyncio.gather(*(_ready(each) for each in (two.ann, two.bob)))
         yield two
 

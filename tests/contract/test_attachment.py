@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.genie_core.room.house import Ear, Sink
+from tests.genie_core.room.live_room import Ear, Sink
 
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import Deliver

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.contract.assisted import KEY, Guest, delegates
-from tests.genie_core.room.house import Ear
+from tests.genie_core.room.live_room import Ear
 
 from genie_core.room.client.model import EngineState
 from genie_core.room.open.opener import RoomOpener

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import pytest
 from keyring.backends import fail
-from tests.genie_core.room.house import Ear
+from tests.genie_core.room.live_room import Ear
 from textual.pilot import Pilot
 
 from genie_core.assistant.config import Runtime
@@ -26,6 +26,7 @@ from genie_core.privacy.known_secrets import HIDDEN, KnownSecrets
 from genie_core.room.client.model import Answer, EngineState
 from genie_core.room.open.opener import RoomOpener
 from genie_core.room.open.requests import JoinRoom, NewRoom
+from genie_core.room.open.service import RoomService
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol import codec
 from genie_core.settings.locations import Locations, find_locations
@@ -35,7 +36,6 @@ from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Call, Refuse, Say
 from genie_tui.app import GenieApp
 from genie_tui.cli.main import main
-from genie_tui.doorman import House
 from genie_tui.screens.room import RoomScreen
 
 KEY = "sk-scripted-zq81kd03mv"
@@ -114,7 +114,7 @@ async def test_a_secret_that_everybody_repeats_is_nowhere_to_be_found(
             runtime=runtime,
             local=True,
         )
-        app = GenieApp(House("ann", settings, locations), NewRoom("Lab"), "ann")
+        app = GenieApp(RoomService("ann", settings, locations), NewRoom("Lab"), "ann")
         async with app.run_test(size=(160, 50)) as pilot:
             ann = await joined_room_of(app, pilot)
             home = Locations(tmp_path / "c", tmp_path / "bob", tmp_path / "l")
@@ -196,7 +196,7 @@ async def test_what_a_provider_says_is_shown_to_the_owner_and_nobody_else(
         )
         gateway = model.base_url.removeprefix("http://").removesuffix("/v1")
         private = (KEY[-4:], gateway, "org-acme", "Incorrect")
-        app = GenieApp(House("ann", settings, locations), NewRoom("Lab"), "ann")
+        app = GenieApp(RoomService("ann", settings, locations), NewRoom("Lab"), "ann")
         async with app.run_test(size=(200, 60)) as pilot:
             ann = await joined_room_of(app, pilot)
             home = Locations(tmp_path / "c", tmp_path / "bob", tmp_path / "l")

@@ -203,7 +203,7 @@ async def test_a_parked_call_is_made_after_a_restart_unless_its_tool_has_changed
             two.ann.joined.messages.send("@genie shout and tell")
             await two.ann.ear.until(lambda: len(two.ann.joined.state.open) == 2)
             await two.ann.joined.leave()
-            events = two.house.sink.events
+            events = two.live.sink.events
 
         other = {**SHOUT, "inputSchema": {"type": "object", "properties": {"text": {}, "at": {}}}}
         web.tools = [other, tool("tell")]

@@ -5,7 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests.genie_core.room.house import loader, opened
+from tests.genie_core.room.live_room import loader, opened
 
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import encode_state
@@ -41,15 +41,15 @@ def phases(state: RoomState) -> list[Phase]:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 async def test_a_room_goes_on_whatever_the_hosts_clock_says(tmp_path: Path, seed: int) -> None:
     clock = JumpingClock(seed)
-    async with opened(clock=clock) as house:
-        ann, hears = await house.joined("ann", loader(tmp_path / "ann"))
-        bob, _ = await house.joined("bob", None)
+    async with opened(clock=clock) as live:
+        ann, hears = await live.joined("ann", loader(tmp_path / "ann"))
+        bob, _ = await live.joined("bob", None)
         for number in range(8):
             (ann, bob)[number % 2].messages.send(f"message {number}")
             await hears.until(lambda: phases(ann.state)[number:] == [Phase.ANSWERED])  # noqa: B023 - awaited here
         await bob.leave()
         await ann.leave()
-        events = list(house.sink.events)
+        events = list(live.sink.events)
     assert any(after.at < before.at for before, after in pairwise(events))
     texts = [exchange.said.text for exchange in ann.state.exchanges.values()]
     assert texts == [f"message {number}" for number in range(8)]
@@ -70,12 +70,12 @@ async def test_a_room_goes_on_whatever_the_hosts_clock_says(tmp_path: Path, seed
 async def test_what_is_shown_of_such_a_room_has_all_in_order_and_no_negative_time(
     tmp_path: Path,
 ) -> None:
-    async with opened(clock=JumpingClock(4)) as house:
-        ann, hears = await house.joined("ann", loader(tmp_path))
+    async with opened(clock=JumpingClock(4)) as live:
+        ann, hears = await live.joined("ann", loader(tmp_path))
         for number in range(4):
             ann.messages.send(f"message {number}")
         await hears.until(lambda: phases(ann.state) == [Phase.ANSWERED] * 4)
-        events = list(house.sink.events)
+        events = list(live.sink.events)
     state = RoomState()
     transcript, ledger = LogEntries(state), LedgerRows()
     for event in events:

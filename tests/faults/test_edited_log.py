@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.contract.seated import quiet_engine
 from tests.genie_core.room.histories import histories
-from tests.genie_core.room.house import Ear
+from tests.genie_core.room.live_room import Ear
 from tests.ports import free_port
 
 import genie_core.room.open.profile

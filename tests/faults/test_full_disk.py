@@ -21,6 +21,7 @@ from textual.widgets import TextArea
 
 import genie_core.room.open.profile
 from genie_core.room.open.requests import NewRoom
+from genie_core.room.open.service import RoomService
 from genie_core.room.protocol.events import Event, MessagePosted
 from genie_core.sessions.log.index import INDEX_NAME
 from genie_core.sessions.log.reader import LogReader
@@ -31,7 +32,6 @@ from genie_core.settings.locations import find_locations
 from genie_core.settings.model import Settings
 from genie_core.storage.errors import DiskFailure
 from genie_tui.app import GenieApp
-from genie_tui.doorman import House
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer.composer import Composer
@@ -170,8 +170,8 @@ async def hosting(
     """The app with a room that ann hosts, which is saved for real."""
     monkeypatch.setattr(genie_core.room.open.profile, "engine_loader", quiet_engine)
     settings = Settings(local=True, announce=False, port=free_port())
-    house = House("ann", settings, find_locations({"GENIE_HOME": str(tmp_path)}))
-    app = GenieApp(house, NewRoom("Garden"), "ann")
+    service = RoomService("ann", settings, find_locations({"GENIE_HOME": str(tmp_path)}))
+    app = GenieApp(service, NewRoom("Garden"), "ann")
     async with app.run_test(size=(120, 40)) as pilot:
         screen = app.screen
         assert isinstance(screen, RoomScreen)

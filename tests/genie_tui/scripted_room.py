@@ -34,6 +34,7 @@ from genie_core.room.engine.grants import Grant, Grants
 from genie_core.room.engine.host import EngineHost
 from genie_core.room.files.transfer import Direction, Transfer
 from genie_core.room.open.requests import NearbyRoom, NewRoom, OpenRequest
+from genie_core.room.open.service import RoomService, SavedSummary
 from genie_core.room.participant.files import RoomFiles
 from genie_core.room.participant.hosting import Hosting
 from genie_core.room.participant.receipt import Receipt, ShutdownProgress
@@ -58,7 +59,6 @@ from genie_core.sessions.labels import Labels
 from genie_core.sessions.replay.player import Recording, open_recording
 from genie_core.sessions.view_state import View
 from genie_tui.app import GenieApp
-from genie_tui.doorman import SavedSummary
 from genie_tui.screens.room import RoomScreen
 
 START = 1_790_000_000.0
@@ -385,8 +385,8 @@ class ScriptedJoinedRoom(JoinedRoom):
 
 
 @dataclass
-class ScriptedDoorman:
-    """Hands out the scripted seat, or raises the error it is given."""
+class ScriptedRoomService(RoomService):
+    """Opens the scripted room, or raises the error it is given."""
 
     joined: ScriptedJoinedRoom
     error: Exception | None = None
@@ -529,11 +529,11 @@ async def in_room(
     joined: ScriptedJoinedRoom,
     size: tuple[int, int] = (120, 40),
     clock: Callable[[], float] | None = None,
-    doorman: ScriptedDoorman | None = None,
+    service: ScriptedRoomService | None = None,
 ) -> AsyncIterator[tuple[RoomScreen, Pilot[Any]]]:
     """The app with this seat's room on screen and everything fed so far shown."""
-    doorman = doorman or ScriptedDoorman(joined)
-    app = GenieApp(doorman, NewRoom("Garden"), joined.name, clock=clock or HandClock())
+    service = service or ScriptedRoomService(joined)
+    app = GenieApp(service, NewRoom("Garden"), joined.name, clock=clock or HandClock())
     async with app.run_test(size=size) as pilot:
         screen = app.screen
         assert isinstance(screen, RoomScreen)

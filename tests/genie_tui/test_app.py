@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.genie_tui.scripted_room import (
     HandClock,
-    ScriptedDoorman,
     ScriptedJoinedRoom,
+    ScriptedRoomService,
     in_room,
     until,
 )
@@ -59,7 +59,7 @@ async def test_who_ends_it_while_a_room_is_put_together_is_told_of_no_error(
         card.app.exit()
         yield from compose(card)
 
-    app = GenieApp(ScriptedDoorman(joined), None, "ann")
+    app = GenieApp(ScriptedRoomService(joined), None, "ann")
     async with app.run_test() as pilot:
         monkeypatch.setattr(ApprovalCard, "compose", and_end)
         await app.open(NewRoom("x"))
@@ -79,7 +79,7 @@ async def test_an_app_that_is_shut_down_meanwhile_tells_of_no_error_either(
         card.query_one("#gone")
 
     monkeypatch.setattr(ApprovalCard, "on_mount", too_late)
-    app = GenieApp(ScriptedDoorman(joined), None, "ann")
+    app = GenieApp(ScriptedRoomService(joined), None, "ann")
     async with app.run_test():
         app.call_later(app.open, NewRoom("x"))
         await begun.wait()
@@ -87,7 +87,7 @@ async def test_an_app_that_is_shut_down_meanwhile_tells_of_no_error_either(
 
 
 async def test_an_opening_from_the_command_line_that_fails_ends_the_app() -> None:
-    door = ScriptedDoorman(ScriptedJoinedRoom(), GenieError("the port is taken"))
+    door = ScriptedRoomService(ScriptedJoinedRoom(), GenieError("the port is taken"))
     app = GenieApp(door, NewRoom("x"), "ann")
     async with app.run_test() as pilot:
         await until(pilot, lambda: app.failure)
@@ -101,7 +101,7 @@ INVITE = JoinRoom("genie1-x", guest=True)
 
 async def test_who_meets_another_host_under_a_known_id_is_asked_and_may_keep_both() -> None:
     clock = HandClock()
-    door = ScriptedDoorman(ScriptedJoinedRoom(), OTHER)
+    door = ScriptedRoomService(ScriptedJoinedRoom(), OTHER)
     app = GenieApp(door, INVITE, "ben", clock=clock)
     async with app.run_test() as pilot:
         await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
@@ -118,7 +118,7 @@ async def test_who_meets_another_host_under_a_known_id_is_asked_and_may_keep_bot
 
 
 async def test_who_does_not_want_another_hosts_room_is_told_why_they_are_not_in() -> None:
-    app = GenieApp(ScriptedDoorman(ScriptedJoinedRoom(), OTHER), INVITE, "ben")
+    app = GenieApp(ScriptedRoomService(ScriptedJoinedRoom(), OTHER), INVITE, "ben")
     async with app.run_test() as pilot:
         await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
         await pilot.press("escape")
@@ -132,7 +132,7 @@ async def test_an_internal_error_is_logged_and_the_seat_given_back(
     joined: ScriptedJoinedRoom, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log_path = Path("/somewhere/genie-tui.log")
-    app = GenieApp(ScriptedDoorman(joined), NewRoom("x"), "ann", log_path=log_path)
+    app = GenieApp(ScriptedRoomService(joined), NewRoom("x"), "ann", log_path=log_path)
 
     def broken() -> None:
         raise ZeroDivisionError("secret detail")
@@ -166,7 +166,7 @@ async def test_the_theme_is_switched_and_chosen(joined: ScriptedJoinedRoom) -> N
 
 
 def test_an_unknown_theme_falls_back() -> None:
-    door = ScriptedDoorman(ScriptedJoinedRoom())
+    door = ScriptedRoomService(ScriptedJoinedRoom())
     assert GenieApp(door, None, "ann", theme="nonsense").theme == DARK.name
     assert GenieApp(door, None, "ann", theme=LIGHT.name).theme == LIGHT.name
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from tests.genie_tui.scripted_room import (
     HandClock,
-    ScriptedDoorman,
     ScriptedInvites,
     ScriptedJoinedRoom,
+    ScriptedRoomService,
     in_room,
     until,
 )
@@ -129,10 +129,10 @@ async def test_the_receipt_tells_of_a_draft_that_was_kept(
     clock = HandClock()
     plan = FileRef("ab" * 32, "plan\x1b.pdf", 5)
     joined.places[plan.digest] = tmp_path
-    doorman = ScriptedDoorman(
+    service = ScriptedRoomService(
         joined, views={joined.saved: View(draft="[b]look\nhere", files=(plan,))}
     )
-    async with in_room(joined, doorman=doorman, clock=clock) as (screen, pilot):
+    async with in_room(joined, service=service, clock=clock) as (screen, pilot):
         await until(pilot, lambda: screen.draft)
         await pilot.press("ctrl+q")
         told = await receipt_of(pilot)
@@ -303,13 +303,13 @@ async def test_what_went_wrong_is_on_the_receipt_too(joined: ScriptedJoinedRoom)
 
 async def told_on_leaving(joined: ScriptedJoinedRoom, *, kept: bool) -> tuple[str, str]:
     """The receipt, and what is said at the end, with a disk that takes a view or does not."""
-    clock, doorman = HandClock(), ScriptedDoorman(joined)
-    async with in_room(joined, clock=clock, doorman=doorman) as (screen, pilot):
-        await until(pilot, lambda: joined.saved in doorman.views)
+    clock, service = HandClock(), ScriptedRoomService(joined)
+    async with in_room(joined, clock=clock, service=service) as (screen, pilot):
+        await until(pilot, lambda: joined.saved in service.views)
         app = pilot.app
         assert isinstance(app, GenieApp)
         if not kept:
-            doorman.view_error = GenieError("the disk is full")
+            service.view_error = GenieError("the disk is full")
             screen.draft = "so that there is something to write"
         await pilot.press("ctrl+q")
         if not kept:
@@ -364,11 +364,11 @@ async def full_disk(
     joined: ScriptedJoinedRoom, clock: HandClock
 ) -> AsyncIterator[tuple[RoomScreen, Pilot[Any], GenieApp]]:
     """A room whose disk takes nothing any more, with two messages and a draft."""
-    doorman = ScriptedDoorman(joined)
+    service = ScriptedRoomService(joined)
     plan = FileRef("ab" * 32, "plan\x1b.pdf", 5)
-    async with in_room(joined, doorman=doorman, clock=clock) as (screen, pilot):
-        await until(pilot, lambda: joined.saved in doorman.views)
-        doorman.view_error = GenieError("your draft can't be kept: No space left on device")
+    async with in_room(joined, service=service, clock=clock) as (screen, pilot):
+        await until(pilot, lambda: joined.saved in service.views)
+        service.view_error = GenieError("your draft can't be kept: No space left on device")
         joined.pending = (PendingMessage("1", "first\nwords", emote=False, at=1.0, files=(plan,)),)
         screen.draft = "half a [b]sen"
         app = pilot.app
@@ -465,15 +465,15 @@ async def test_with_nobody_there_and_no_disk_at_all_it_is_printed(
 async def test_a_disk_that_fills_while_leaving_loses_nothing_either(
     joined: ScriptedJoinedRoom,
 ) -> None:
-    clock, doorman = HandClock(), ScriptedDoorman(joined)
+    clock, service = HandClock(), ScriptedRoomService(joined)
     joined.leaving.clear()
-    async with in_room(joined, doorman=doorman, clock=clock) as (_, pilot):
-        await until(pilot, lambda: joined.saved in doorman.views)
+    async with in_room(joined, service=service, clock=clock) as (_, pilot):
+        await until(pilot, lambda: joined.saved in service.views)
         app = pilot.app
         assert isinstance(app, GenieApp)
         await pilot.press("ctrl+q")
         await until(pilot, lambda: joined.leaves)
-        doorman.view_error = GenieError("No space left on device")
+        service.view_error = GenieError("No space left on device")
         joined.pending = (PendingMessage("1", "late words", emote=False, at=1.0),)
         joined.leaving.set()
         await until(pilot, lambda: isinstance(app.screen, UnsavedScreen))
@@ -487,9 +487,9 @@ async def test_a_disk_that_fills_while_leaving_loses_nothing_either(
 async def test_asking_again_while_a_disk_is_slow_does_not_begin_anew(
     joined: ScriptedJoinedRoom,
 ) -> None:
-    clock, doorman = HandClock(), ScriptedDoorman(joined)
-    async with in_room(joined, doorman=doorman, clock=clock) as (screen, pilot):
-        await until(pilot, lambda: joined.saved in doorman.views)
+    clock, service = HandClock(), ScriptedRoomService(joined)
+    async with in_room(joined, service=service, clock=clock) as (screen, pilot):
+        await until(pilot, lambda: joined.saved in service.views)
         writes, disk = 0, asyncio.Event()
 
         async def keep() -> bool:
@@ -513,15 +513,15 @@ async def test_a_signal_does_not_wait_for_an_answer(
     joined: ScriptedJoinedRoom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    clock, doorman = HandClock(), ScriptedDoorman(joined)
+    clock, service = HandClock(), ScriptedRoomService(joined)
     joined.leaving.clear()
-    async with in_room(joined, doorman=doorman, clock=clock) as (_, pilot):
-        await until(pilot, lambda: joined.saved in doorman.views)
+    async with in_room(joined, service=service, clock=clock) as (_, pilot):
+        await until(pilot, lambda: joined.saved in service.views)
         app = pilot.app
         assert isinstance(app, GenieApp)
         await pilot.press("ctrl+q")
         await until(pilot, lambda: joined.leaves)
-        doorman.view_error = GenieError("No space left on device")
+        service.view_error = GenieError("No space left on device")
         joined.pending = (PendingMessage("1", "late words", emote=False, at=1.0),)
         joined.leaving.set()
         await choose(pilot, clock, "w")
@@ -588,7 +588,7 @@ async def test_a_member_leaves_without_a_question(crowd: ScriptedJoinedRoom) -> 
 
 
 async def test_suspending_in_the_lobby_ends_well() -> None:
-    app = GenieApp(ScriptedDoorman(ScriptedJoinedRoom()), None, "ann")
+    app = GenieApp(ScriptedRoomService(ScriptedJoinedRoom()), None, "ann")
     async with app.run_test() as pilot:
         await pilot.press("ctrl+q")
         await pilot.pause()
@@ -599,9 +599,9 @@ async def test_suspending_in_the_lobby_ends_well() -> None:
 
 
 async def test_a_room_that_never_opened_leaves_nothing_behind(joined: ScriptedJoinedRoom) -> None:
-    doorman = ScriptedDoorman(joined)
-    screen = RoomScreen(doorman, NewRoom("x"), lambda: 0.0, Bell("mine", lambda: 0.0))
-    room = OpenRoom(screen, doorman)
+    service = ScriptedRoomService(joined)
+    screen = RoomScreen(service, NewRoom("x"), lambda: 0.0, Bell("mine", lambda: 0.0))
+    room = OpenRoom(screen, service)
     assert (room.joined, room.hosts) == (None, False)
     assert await room.leave("enough", None) is None
     assert joined.leaves == []
@@ -610,11 +610,11 @@ async def test_a_room_that_never_opened_leaves_nothing_behind(joined: ScriptedJo
 async def test_who_leaves_twice_leaves_once_and_is_told_the_same(
     joined: ScriptedJoinedRoom,
 ) -> None:
-    doorman = ScriptedDoorman(joined)
+    service = ScriptedRoomService(joined)
     joined.receipt = RECEIPT
     joined.ask()
-    async with in_room(joined, doorman=doorman) as (screen, _):
-        room = OpenRoom(screen, doorman)
+    async with in_room(joined, service=service) as (screen, _):
+        room = OpenRoom(screen, service)
         assert room.hosts
         first, second = await asyncio.gather(room.leave("one", 1.0), room.leave("two", None))
         assert (joined.leaves, joined.graces) == (["one"], [1.0])
@@ -636,9 +636,9 @@ async def test_a_view_that_breaks_keeps_nobody_from_leaving(
     async def broken() -> bool:
         raise ZeroDivisionError
 
-    doorman = ScriptedDoorman(joined)
-    async with in_room(joined, doorman=doorman) as (screen, pilot):
-        await until(pilot, lambda: joined.saved in doorman.views)  # else it is tried meanwhile
+    service = ScriptedRoomService(joined)
+    async with in_room(joined, service=service) as (screen, pilot):
+        await until(pilot, lambda: joined.saved in service.views)  # else it is tried meanwhile
         monkeypatch.setattr(screen.views, "keep", broken)
         app = pilot.app
         assert isinstance(app, GenieApp)
@@ -654,10 +654,10 @@ async def test_a_screen_that_is_torn_down_keeps_no_room_from_being_left(
     def gone(_: object) -> None:
         raise NoMatches
 
-    doorman = ScriptedDoorman(joined)
-    async with in_room(joined, doorman=doorman) as (screen, _):
+    service = ScriptedRoomService(joined)
+    async with in_room(joined, service=service) as (screen, _):
         monkeypatch.setattr(type(screen.views), "unsaved", property(gone))
-        assert await OpenRoom(screen, doorman).leave("the app ended", 1.0) is not None
+        assert await OpenRoom(screen, service).leave("the app ended", 1.0) is not None
         assert joined.leaves == ["the app ended"]
 
 

@@ -19,6 +19,7 @@ from genie_core.assistant.errors import MissingVariable
 from genie_core.errors import GenieError
 from genie_core.logging import DiscreetFormatter
 from genie_core.room.open.requests import JoinRoom, OpenRequest, ReplayRoom
+from genie_core.room.open.service import RoomService
 from genie_core.room.protocol.names import check_name
 from genie_core.sessions.service import SessionService
 from genie_core.settings.credentials import hide_own_secrets, names_at_hand
@@ -28,7 +29,6 @@ from genie_core.settings.model import Settings, assistant_config, default_name
 from genie_core.text.safe import visible_line
 from genie_tui.app import GenieApp
 from genie_tui.cli.doctor import terminal_problem
-from genie_tui.doorman import House
 from genie_tui.exit_report import ExitReport, exit_lines
 from genie_tui.onboarding import Onboarding
 from genie_tui.screens.settings import SettingsForm
@@ -81,16 +81,16 @@ def start(
     # A keyring may wait for its owner, so this thread is not waited for.
     threading.Thread(target=hide_own_secrets, args=(name, locations), daemon=True).start()
     chosen = reading.origin(("name",)).layer == "command line"
-    house = House(name, settings, locations, renamed=chosen)
-    form = SettingsForm(source, locations, name, house.use)
+    service = RoomService(name, settings, locations, renamed=chosen)
+    form = SettingsForm(source, locations, name, service.use)
     app = _SignalledApp(
-        house,
+        service,
         opening,
         name,
         log_path=locations.log_file,
         notify=settings.notify,
         form=form,
-        onboarding=Onboarding(source, locations, name, house.use),
+        onboarding=Onboarding(source, locations, name, service.use),
         store=SessionService(
             name, locations.sessions, locations.search, settings.retention.limits()
         ),

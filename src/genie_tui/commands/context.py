@@ -7,7 +7,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widget import Widget
 
-from genie_tui.doorman import Doorman
+from genie_core.room.open.service import RoomService
 from genie_tui.screens.attachments import AttachmentController
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.invite import Terms
@@ -39,12 +39,12 @@ class RoomContext:
     def __init__(
         self,
         screen: Screen[None],
-        doorman: Doorman,
+        service: RoomService,
         take_over: Callable[[], None],
         clock: Callable[[], float],
     ) -> None:
         self.screen = screen
-        self.doorman = doorman
+        self.service = service
         self.take_over = take_over
         self.clock = clock
         self.open_room: JoinedRoom | None = None
@@ -56,7 +56,7 @@ class RoomContext:
         self.door = JoinRequests(clock)
         self.composer = Composer()
         self.attachments = AttachmentController(
-            screen, self.composer, doorman, lambda: self.open_room, self.timeline.transfers, clock
+            screen, self.composer, service, lambda: self.open_room, self.timeline.transfers, clock
         )
 
     @property

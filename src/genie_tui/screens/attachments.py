@@ -11,10 +11,10 @@ from textual.screen import Screen
 from genie_core.errors import GenieError
 from genie_core.privacy.redaction import secrets_in
 from genie_core.room.files.transfer import Transfer
+from genie_core.room.open.service import RoomService
 from genie_core.room.protocol.events import FileRef, Quote
 from genie_core.text.safe import visible_line
 from genie_tui.commands.parse import MessageLine, QuoteRequest
-from genie_tui.doorman import Doorman
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.transfers import FileTransfers
 from genie_tui.widgets.composer.attachments import (
@@ -47,14 +47,14 @@ class AttachmentController:
         self,
         screen: Screen[None],
         composer: Composer,
-        doorman: Doorman,
+        service: RoomService,
         joined: "Callable[[], JoinedRoom | None]",
         transfers: FileTransfers,
         clock: Callable[[], float],
     ) -> None:
         self._screen = screen
         self._composer = composer
-        self._doorman = doorman
+        self._service = service
         self._joined = joined
         self._clock = clock
         self._pasted: tuple[str, tuple[Path, ...]] | None = None
@@ -183,7 +183,7 @@ class AttachmentController:
 
     async def _quote(self, joined: "JoinedRoom", request: QuoteRequest) -> None:
         try:
-            quote = await asyncio.to_thread(self._doorman.quote, request.room, request.last)
+            quote = await asyncio.to_thread(self._service.quote, request.room, request.last)
         except GenieError as error:
             self._complain(str(error))
             return

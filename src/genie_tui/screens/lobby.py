@@ -24,10 +24,10 @@ from genie_core.room.open.requests import (
     RejoinRoom,
     ResumeRoom,
 )
+from genie_core.room.open.service import RoomService, SavedSummary
 from genie_core.text.format import ago
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Scope, bindings
-from genie_tui.doorman import Doorman, SavedSummary
 from genie_tui.onboarding import Onboarding
 from genie_tui.widgets.model_picker import ModelPicker
 from genie_tui.widgets.too_small import TooSmall
@@ -65,9 +65,11 @@ class LobbyScreen(Screen[None]):
             super().__init__()
             self.opening = opening
 
-    def __init__(self, doorman: Doorman, person: str, onboarding: Onboarding | None = None) -> None:
+    def __init__(
+        self, service: RoomService, person: str, onboarding: Onboarding | None = None
+    ) -> None:
         super().__init__()
-        self._doorman = doorman
+        self._service = service
         self._onboarding = onboarding
         self._person = person
         self._greeted = False
@@ -117,7 +119,7 @@ class LobbyScreen(Screen[None]):
                 self.run_worker(self._seek(self._onboarding), group="onboarding", exclusive=True)
 
     async def _look_around(self) -> None:
-        async with self._doorman.browse(self._show_nearby):
+        async with self._service.browse(self._show_nearby):
             await asyncio.Event().wait()
 
     async def _seek(self, onboarding: Onboarding) -> None:
@@ -170,11 +172,11 @@ class LobbyScreen(Screen[None]):
     async def _list_saved(self) -> None:
         """List the saved rooms as they are told of, and again once that is up to date."""
         try:
-            rooms = await asyncio.to_thread(self._doorman.saved)
+            rooms = await asyncio.to_thread(self._service.saved)
             self._show_saved(rooms)
-            past = await asyncio.to_thread(self._doorman.catch_up)
+            past = await asyncio.to_thread(self._service.catch_up)
             self._show_past(past)
-            fresh = await asyncio.to_thread(self._doorman.saved)
+            fresh = await asyncio.to_thread(self._service.saved)
         except GenieError as error:
             self.show_error(str(error))
         else:

@@ -15,6 +15,7 @@ from textual.widgets import Footer, Input, Static
 
 from genie_core.errors import GenieError
 from genie_core.room.open.requests import ReplayRoom
+from genie_core.room.open.service import RoomService
 from genie_core.room.protocol.events import Event
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.text.events import message_title, why_silent
@@ -22,7 +23,6 @@ from genie_core.sessions.replay.landmarks import Landmark, message_of
 from genie_core.sessions.replay.player import Recording, ReplayMoment
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Scope, bindings
-from genie_tui.doorman import Doorman
 from genie_tui.screens.decision_labels import DecisionLabels
 from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.playback import Playback
@@ -67,9 +67,11 @@ class ReplayScreen(Screen[None]):
             self.screen = screen
             self.text = text
 
-    def __init__(self, doorman: Doorman, opening: ReplayRoom, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, service: RoomService, opening: ReplayRoom, clock: Callable[[], float]
+    ) -> None:
         super().__init__()
-        self._doorman = doorman
+        self._service = service
         self._opening = opening
         self._playback = Playback(self, self.show_moment, self.show_events, clock)
         self._me = self._recorded = ""
@@ -112,7 +114,7 @@ class ReplayScreen(Screen[None]):
 
     async def _open(self) -> None:
         try:
-            recording = await asyncio.to_thread(self._doorman.recording, self._opening.id)
+            recording = await asyncio.to_thread(self._service.recording, self._opening.id)
         except GenieError as error:
             self.post_message(self.OpeningFailed(self, str(error)))
             return
@@ -127,7 +129,7 @@ class ReplayScreen(Screen[None]):
             recording.place,
             self._playback.past,
         )
-        self._labels.begin(partial(self._doorman.labels, recording.id), recording.me)
+        self._labels.begin(partial(self._service.labels, recording.id), recording.me)
         self.query_one(StatusBar).show_room(recording.title, "")
         for problem in recording.problems:
             self.notify(problem, severity="warning", timeout=12)
@@ -281,7 +283,7 @@ class ReplayScreen(Screen[None]):
         from genie_tui.screens.dialogs.what_if import WhatIfScreen
 
         try:
-            reports = await asyncio.to_thread(self._doorman.reports, self._recorded)
+            reports = await asyncio.to_thread(self._service.reports, self._recorded)
         except GenieError as error:
             self.notify(visible_line(str(error)), severity="warning", timeout=12)
             return

@@ -33,6 +33,7 @@ from genie_core.room.client.model import (
 )
 from genie_core.room.files.transfer import Transfer
 from genie_core.room.open.requests import NewRoom, OpenRequest, Question, ReplayRoom, question_after
+from genie_core.room.open.service import RoomService
 from genie_core.room.participant.receipt import excerpt
 from genie_core.room.protocol.events import Event
 from genie_core.room.protocol.frames import (
@@ -51,7 +52,6 @@ from genie_tui.commands.context import RoomContext
 from genie_tui.commands.handlers import engine, host
 from genie_tui.commands.keys import Scope, bindings_of, by_key
 from genie_tui.commands.registry import RoomCommands, all_actions
-from genie_tui.doorman import Doorman
 from genie_tui.notifications import Bell
 from genie_tui.room_feed import RoomFeed
 from genie_tui.screens import room_focus
@@ -128,15 +128,15 @@ class RoomScreen(Screen[None]):
             self.parting = parting
 
     def __init__(
-        self, doorman: Doorman, opening: OpenRequest, clock: Callable[[], float], bell: Bell
+        self, service: RoomService, opening: OpenRequest, clock: Callable[[], float], bell: Bell
     ) -> None:
         super().__init__()
         self._bell = bell
-        self._doorman = doorman
+        self._service = service
         self._opening = opening
         self._clock = clock
         self._feed = RoomFeed(self)
-        self.context = RoomContext(self, doorman, self._want_room, clock)
+        self.context = RoomContext(self, service, self._want_room, clock)
         self._door, self._banner = self.context.door, self.context.banner
         self._timeline, self._composer = self.context.timeline, self.context.composer
         self._progress = RoomProgress(self.context)
@@ -191,7 +191,7 @@ class RoomScreen(Screen[None]):
 
     async def _open(self) -> None:
         try:
-            joined = await self._doorman.open(self._opening, self._feed)
+            joined = await self._service.open(self._opening, self._feed)
         except SessionInUse as error:
             note = f"Only watched, nothing can be said here: {error}."
             instead = ReplayRoom(error.room, follow=True, note=note)
@@ -212,7 +212,7 @@ class RoomScreen(Screen[None]):
         self._timeline.history = joined.past
         self._timeline.bind_state(state, me)
         self.context.panel.bind_state(state, me)
-        self._labels.begin(partial(self._doorman.labels, joined.saved), me)
+        self._labels.begin(partial(self._service.labels, joined.saved), me)
         self._progress.begin()
         self._approvals.bind(state, me, joined.approvals.answer)
         self.context.show_waiting()

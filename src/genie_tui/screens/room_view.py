@@ -75,7 +75,7 @@ class RoomView:
             if view is None or self._kept is None or view == self._kept:
                 return True
             try:
-                await asyncio.to_thread(self._context.doorman.keep_view, self._saved, view)
+                await asyncio.to_thread(self._context.service.keep_view, self._saved, view)
             except GenieError as error:
                 self._tell(error)
                 return False
@@ -115,7 +115,7 @@ class RoomView:
             self._screen.notify(str(error), severity="warning", markup=False)
 
     async def _bring_back(self, saved: str) -> None:
-        view = await asyncio.to_thread(self._context.doorman.view, saved)
+        view = await asyncio.to_thread(self._context.service.view, saved)
         # Behind what the seat has reported so far, so that there is a conversation to scroll.
         self._screen.call_later(self._show, view)
 

@@ -221,7 +221,7 @@ def test_watching_loads_no_engine(saved: SavedSession, tmp_path: Path) -> None:
     code = (
         "import asyncio, sys\n"
         "from genie_tui.app import GenieApp\n"
-        "from genie_tui.doorman import House\n"
+        "from genie_core.room.open.service import House\n"
         "from genie_core.settings.locations import find_locations\n"
         "from genie_core.room.open.requests import ReplayRoom\n"
         "from genie_core.settings.model import Settings\n"

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tests.genie_tui.room_parts import editor, notes
 from tests.genie_tui.scripted_room import (
-    ScriptedDoorman,
     ScriptedJoinedRoom,
+    ScriptedRoomService,
     in_room,
     until,
 )
@@ -46,12 +46,12 @@ async def test_an_unknown_command_gives_the_draft_back(joined: ScriptedJoinedRoo
 
 
 async def test_a_message_before_the_room_is_open_stays_a_draft(joined: ScriptedJoinedRoom) -> None:
-    class SlowDoorman(ScriptedDoorman):
+    class SlowRoomService(ScriptedRoomService):
         async def open(self, opening: object, on_event: object) -> ScriptedJoinedRoom:
             await asyncio.Event().wait()
             return self.joined
 
-    app = GenieApp(SlowDoorman(joined), NewRoom("Garden"), "ann")
+    app = GenieApp(SlowRoomService(joined), NewRoom("Garden"), "ann")
     async with app.run_test() as pilot:
         screen = app.screen
         assert isinstance(screen, RoomScreen)

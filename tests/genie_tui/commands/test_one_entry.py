@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.genie_tui.room_parts import notes
-from tests.genie_tui.scripted_room import HandClock, ScriptedDoorman, ScriptedJoinedRoom, until
+from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, ScriptedRoomService, until
 from textual.widgets import Footer
 from textual.widgets._footer import FooterKey  # the footer's keys have no public name
 
@@ -47,7 +47,7 @@ async def test_an_entry_is_slash_command_key_palette_entry_help_line_and_footer_
         BINDINGS = bindings_of(all_actions(Scope.ROOM))
 
     monkeypatch.setattr("genie_tui.app.RoomScreen", Room)
-    app = GenieApp(ScriptedDoorman(joined), NewRoom("Garden"), joined.name, clock=HandClock())
+    app = GenieApp(ScriptedRoomService(joined), NewRoom("Garden"), joined.name, clock=HandClock())
     async with app.run_test(size=(160, 40)) as pilot:
         screen = app.screen
         assert isinstance(screen, Room)

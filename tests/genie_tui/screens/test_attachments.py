@@ -8,8 +8,8 @@ import pytest
 from tests.genie_tui.room_parts import notes
 from tests.genie_tui.scripted_room import (
     HandClock,
-    ScriptedDoorman,
     ScriptedJoinedRoom,
+    ScriptedRoomService,
     in_room,
     until,
 )
@@ -297,8 +297,8 @@ async def test_a_disk_that_hangs_makes_it_a_text(
 
 async def test_a_thread_is_shown_before_it_goes_along(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
-    doorman = ScriptedDoorman(joined, quotes={"garden": QUOTE})
-    async with in_room(joined, clock=clock, doorman=doorman) as (screen, pilot):
+    service = ScriptedRoomService(joined, quotes={"garden": QUOTE})
+    async with in_room(joined, clock=clock, service=service) as (screen, pilot):
         order(screen, "/thread garden last 2")
         asked = await question(pilot)
         for part in ("Garden", QUOTE.room, "2 messages", "22 characters", "bob", "agent", "line 2"):
@@ -318,8 +318,8 @@ async def test_a_thread_is_shown_before_it_goes_along(joined: ScriptedJoinedRoom
 
 
 async def test_a_thread_that_is_not_wanted_stays(joined: ScriptedJoinedRoom) -> None:
-    doorman = ScriptedDoorman(joined, quotes={"garden": QUOTE, "empty": Quote("e", "E", ())})
-    async with in_room(joined, doorman=doorman) as (screen, pilot):
+    service = ScriptedRoomService(joined, quotes={"garden": QUOTE, "empty": Quote("e", "E", ())})
+    async with in_room(joined, service=service) as (screen, pilot):
         order(screen, "/thread garden")
         await question(pilot)
         await pilot.press("escape")
@@ -334,8 +334,8 @@ async def test_a_thread_that_is_not_wanted_stays(joined: ScriptedJoinedRoom) -> 
 async def test_too_much_is_not_quoted(joined: ScriptedJoinedRoom) -> None:
     clock = HandClock()
     long = Quote("r", "Long", (QuotedLine("carol", "x" * 30_000),))
-    doorman = ScriptedDoorman(joined, quotes={"long": long})
-    async with in_room(joined, clock=clock, doorman=doorman) as (screen, pilot):
+    service = ScriptedRoomService(joined, quotes={"long": long})
+    async with in_room(joined, clock=clock, service=service) as (screen, pilot):
         for _ in range(2):
             order(screen, "/thread long")
             await question(pilot)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.genie_tui.scripted_room import ScriptedDoorman, ScriptedJoinedRoom, in_room, until
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom, ScriptedRoomService, in_room, until
 from textual.geometry import Region
 
 from genie_core.room.protocol.events import DecisionMade
@@ -34,8 +34,8 @@ def toasts(screen: RoomScreen) -> list[str]:
 
 async def test_a_decision_is_marked_from_the_conversation_and_unmarked(tmp_path: Path) -> None:
     joined, message = room_with_decision()
-    doorman = ScriptedDoorman(joined, folder=tmp_path)
-    async with in_room(joined, size=(160, 40), doorman=doorman) as (screen, pilot):
+    service = ScriptedRoomService(joined, folder=tmp_path)
+    async with in_room(joined, size=(160, 40), service=service) as (screen, pilot):
         timeline, ledger = screen.query_one(Timeline), screen.query_one(Ledger)
         await pilot.press("f5", "up", "!")
         await until(pilot, lambda: Labels.read(tmp_path).wrong)
@@ -53,8 +53,8 @@ async def test_a_decision_is_marked_from_the_conversation_and_unmarked(tmp_path:
 async def test_marks_are_there_again_when_the_room_is_opened(tmp_path: Path) -> None:
     joined, message = room_with_decision()
     Labels.read(tmp_path).put(Label(message, "wrong", "ignore", 1_790_000_000.0, "ann"))
-    doorman = ScriptedDoorman(joined, folder=tmp_path)
-    async with in_room(joined, doorman=doorman) as (screen, pilot):
+    service = ScriptedRoomService(joined, folder=tmp_path)
+    async with in_room(joined, service=service) as (screen, pilot):
         await until(pilot, lambda: MARKED in text_of(screen.query_one(Timeline)))
 
 
@@ -62,8 +62,8 @@ async def test_what_nobody_decided_cant_be_wrong(tmp_path: Path) -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     joined.say_here("what is 6*7?")
-    doorman = ScriptedDoorman(joined, folder=tmp_path)
-    async with in_room(joined, doorman=doorman) as (screen, pilot):
+    service = ScriptedRoomService(joined, folder=tmp_path)
+    async with in_room(joined, service=service) as (screen, pilot):
         await pilot.press("f5", "up", "!")
         await until(pilot, lambda: UNDECIDED in toasts(screen))
     assert not Labels.read(tmp_path).wrong
@@ -71,8 +71,8 @@ async def test_what_nobody_decided_cant_be_wrong(tmp_path: Path) -> None:
 
 async def test_a_disk_that_refuses_is_told_and_nothing_is_shown_as_marked(tmp_path: Path) -> None:
     joined, _ = room_with_decision()
-    doorman = ScriptedDoorman(joined, folder=tmp_path / "not there")
-    async with in_room(joined, doorman=doorman) as (screen, pilot):
+    service = ScriptedRoomService(joined, folder=tmp_path / "not there")
+    async with in_room(joined, service=service) as (screen, pilot):
         await pilot.press("f5", "up", "!")
         await until(pilot, lambda: any("can't write" in each for each in toasts(screen)))
         assert MARKED not in text_of(screen.query_one(Timeline))

@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 from tests.genie_tui.scripted_room import (
     DEADLINE,
-    ScriptedDoorman,
     ScriptedJoinedRoom,
+    ScriptedRoomService,
     too_late,
     until,
 )
@@ -28,8 +28,8 @@ from genie_core.room.open.requests import (
     RejoinRoom,
     ResumeRoom,
 )
+from genie_core.room.open.service import SavedSummary
 from genie_tui.app import GenieApp
-from genie_tui.doorman import SavedSummary
 from genie_tui.onboarding import Onboarding
 from genie_tui.screens.help import HelpScreen
 from genie_tui.screens.lobby import LATEST, LobbyScreen
@@ -51,10 +51,10 @@ KNOWN = NearbyRoom("r1", "Garden [/red]", "hana", "k1", WORDS, "pin1", HERE, cop
 STRANGE = NearbyRoom("r2", "Standup\x1b[2J", "bob\u202e", "k2", WORDS, "pin2", HERE)
 
 
-def doorman(*saved: SavedSummary, error: GenieError | None = None) -> ScriptedDoorman:
+def service(*saved: SavedSummary, error: GenieError | None = None) -> ScriptedRoomService:
     joined = ScriptedJoinedRoom()
     joined.open_room()
-    return ScriptedDoorman(joined, error, saved)
+    return ScriptedRoomService(joined, error, saved)
 
 
 async def entered(pilot: Pilot[Any]) -> None:
@@ -62,7 +62,7 @@ async def entered(pilot: Pilot[Any]) -> None:
 
 
 async def test_a_saved_room_is_resumed_by_enter() -> None:
-    door = doorman(*rooms())
+    door = service(*rooms())
     app = GenieApp(door, None, "ann")
     async with app.run_test() as pilot:
         await until(pilot, lambda: app.screen.query_one("#saved", OptionList).has_focus)
@@ -72,7 +72,7 @@ async def test_a_saved_room_is_resumed_by_enter() -> None:
 
 
 async def test_what_crashed_is_listed_as_it_was_and_what_is_past_a_limit_is_told() -> None:
-    door = doorman(*rooms())
+    door = service(*rooms())
     door.past = "2 sessions are past your limit [/red]"
     one, two = rooms()
     door.rooms_then = (two, replace(one, messages=129))
@@ -87,7 +87,7 @@ async def test_what_crashed_is_listed_as_it_was_and_what_is_past_a_limit_is_told
 
 
 async def test_saved_rooms_are_described_without_markup_or_escapes() -> None:
-    app = GenieApp(doorman(*rooms()), None, "ann")
+    app = GenieApp(service(*rooms()), None, "ann")
     async with app.run_test() as pilot:
         listed = app.screen.query_one("#saved", OptionList)
         await until(pilot, lambda: listed.option_count == 2)
@@ -101,7 +101,7 @@ async def test_saved_rooms_are_described_without_markup_or_escapes() -> None:
 
 async def test_only_the_latest_saved_rooms_are_listed_and_where_the_others_are() -> None:
     many = [SavedSummary(str(n), f"Room {n}", time.time() - n, 1, 1) for n in range(LATEST + 3)]
-    app = GenieApp(doorman(*many), None, "ann")
+    app = GenieApp(service(*many), None, "ann")
     async with app.run_test() as pilot:
         listed = app.screen.query_one("#saved", OptionList)
         await until(pilot, lambda: listed.option_count == LATEST)
@@ -112,7 +112,7 @@ async def test_only_the_latest_saved_rooms_are_listed_and_where_the_others_are()
 
 @pytest.mark.parametrize("title", ["Spring", ""])
 async def test_a_new_room_takes_its_title(title: str) -> None:
-    door = doorman()
+    door = service()
     app = GenieApp(door, None, "ann")
     async with app.run_test() as pilot:
         await until(pilot, lambda: app.screen.query_one("#new-title", Input).has_focus)
@@ -122,7 +122,7 @@ async def test_a_new_room_takes_its_title(title: str) -> None:
 
 
 async def test_joining_by_keyboard_alone() -> None:
-    door = doorman(*rooms())
+    door = service(*rooms())
     app = GenieApp(door, None, "ann")
     async with app.run_test() as pilot:
         lobby = app.screen
@@ -134,7 +134,7 @@ async def test_joining_by_keyboard_alone() -> None:
 
 
 async def test_an_empty_address_is_explained() -> None:
-    app = GenieApp(doorman(), None, "ann")
+    app = GenieApp(service(), None, "ann")
     async with app.run_test() as pilot:
         app.screen.query_one("#address", Input).focus()
         await pilot.press("enter")
@@ -143,7 +143,7 @@ async def test_an_empty_address_is_explained() -> None:
 
 
 async def test_a_failed_opening_comes_back_with_the_reason_and_what_was_typed() -> None:
-    door = doorman(*rooms(), error=GenieError("nobody answers at [/red] 127.0.0.1:7"))
+    door = service(*rooms(), error=GenieError("nobody answers at [/red] 127.0.0.1:7"))
     app = GenieApp(door, None, "ann")
     async with app.run_test() as pilot:
         lobby = app.screen
@@ -164,7 +164,7 @@ async def test_a_failed_opening_comes_back_with_the_reason_and_what_was_typed() 
 
 
 async def test_unreadable_saved_rooms_are_explained() -> None:
-    class Broken(ScriptedDoorman):
+    class Broken(ScriptedRoomService):
         def saved(self) -> list[SavedSummary]:
             raise GenieError("the folder can't be read")
 
@@ -179,12 +179,12 @@ async def test_what_comes_when_the_app_ends_is_not_shown_any_more(
 ) -> None:
     read = threading.Event()
 
-    class Slow(ScriptedDoorman):
+    class Slow(ScriptedRoomService):
         def saved(self) -> list[SavedSummary]:
             read.wait(DEADLINE)
             raise GenieError("the folder can't be read")
 
-    class Unhurried(ScriptedDoorman):
+    class Unhurried(ScriptedRoomService):
         async def open(self, opening: OpenRequest, on_event: OnEvent) -> ScriptedJoinedRoom:
             self.openings.append(opening)
             await opened.wait()
@@ -208,7 +208,7 @@ async def test_what_comes_when_the_app_ends_is_not_shown_any_more(
 
 
 async def test_a_known_room_on_the_network_is_joined_by_enter() -> None:
-    door = doorman()
+    door = service()
     app = GenieApp(door, None, "ann")
     async with app.run_test() as pilot:
         await until(pilot, lambda: door.on_change)
@@ -223,7 +223,7 @@ async def test_a_known_room_on_the_network_is_joined_by_enter() -> None:
 
 
 async def test_a_strange_room_asks_for_its_invite() -> None:
-    door = doorman()
+    door = service()
     app = GenieApp(door, None, "ann")
     async with app.run_test() as pilot:
         lobby = app.screen
@@ -246,7 +246,7 @@ async def test_a_strange_room_asks_for_its_invite() -> None:
 
 
 async def test_rooms_on_the_network_are_described_without_markup_or_escapes() -> None:
-    door = doorman()
+    door = service()
     door.nearby = (KNOWN, STRANGE)
     app = GenieApp(door, None, "ann")
     async with app.run_test() as pilot:
@@ -260,7 +260,7 @@ async def test_rooms_on_the_network_are_described_without_markup_or_escapes() ->
 
 
 async def test_the_list_follows_the_network_and_keeps_its_place() -> None:
-    door = doorman()
+    door = service()
     app = GenieApp(door, None, "ann")
     async with app.run_test() as pilot:
         lobby = app.screen
@@ -282,7 +282,7 @@ async def test_a_room_joined_before_is_rejoined_by_way_of_the_network() -> None:
         SavedSummary("r1@ann", "Garden", now - 90, 2, 3, host="hana [/b]"),
         SavedSummary("r3@ann", "Away", now - 900, 2, 3, host="bob"),
     ]
-    door = doorman(*saved)
+    door = service(*saved)
     door.nearby = (KNOWN,)
     app = GenieApp(door, None, "ann")
     async with app.run_test() as pilot:
@@ -296,7 +296,7 @@ async def test_a_room_joined_before_is_rejoined_by_way_of_the_network() -> None:
 
 
 async def test_a_room_that_is_not_on_the_network_is_looked_for_where_it_was() -> None:
-    door = doorman(SavedSummary("r3@ann", "Away", time.time(), 2, 3, host="bob"))
+    door = service(SavedSummary("r3@ann", "Away", time.time(), 2, 3, host="bob"))
     app = GenieApp(door, None, "ann")
     async with app.run_test() as pilot:
         await until(pilot, lambda: app.screen.query_one("#saved", OptionList).has_focus)
@@ -306,7 +306,7 @@ async def test_a_room_that_is_not_on_the_network_is_looked_for_where_it_was() ->
 
 
 async def test_the_network_is_left_alone_while_a_room_is_open() -> None:
-    door = doorman(error=GenieError("nobody answers"))
+    door = service(error=GenieError("nobody answers"))
     app = GenieApp(door, None, "ann")
     async with app.run_test() as pilot:
         await until(pilot, lambda: door.browsing == 1)
@@ -318,7 +318,7 @@ async def test_the_network_is_left_alone_while_a_room_is_open() -> None:
 
 
 async def test_an_invite_that_was_broken_into_lines_is_pasted_as_one() -> None:
-    app = GenieApp(doorman(), None, "ann")
+    app = GenieApp(service(), None, "ann")
     async with app.run_test() as pilot:
         address = app.screen.query_one("#address", Input)
         address.focus()
@@ -328,7 +328,7 @@ async def test_an_invite_that_was_broken_into_lines_is_pasted_as_one() -> None:
 
 
 async def test_everything_can_be_reached_on_a_small_terminal() -> None:
-    door = doorman(*rooms())
+    door = service(*rooms())
     door.nearby = (KNOWN, STRANGE)
     app = GenieApp(door, None, "ann")
     async with app.run_test(size=(60, 16)) as pilot:
@@ -343,7 +343,7 @@ async def test_everything_can_be_reached_on_a_small_terminal() -> None:
 async def test_a_room_of_ones_own_that_somebody_hosts_now_is_joined_there() -> None:
     own = rooms()[0]
     taken_over = replace(KNOWN, copy=own.id)
-    door = doorman(own)
+    door = service(own)
     app = GenieApp(door, None, "ann")
     async with app.run_test() as pilot:
         await until(pilot, lambda: app.screen.query_one("#saved", OptionList).has_focus)
@@ -388,7 +388,7 @@ OFFERS = (
 
 async def test_offered_models_leave_whoever_types_alone_and_are_chosen_by_key() -> None:
     advice = Advice(*OFFERS)
-    app = GenieApp(doorman(), None, "ann", onboarding=cast("Onboarding", advice))
+    app = GenieApp(service(), None, "ann", onboarding=cast("Onboarding", advice))
     async with app.run_test() as pilot:
         title = app.screen.query_one("#new-title", Input)
         await until(pilot, lambda: title.has_focus)
@@ -422,7 +422,7 @@ async def test_offered_models_leave_whoever_types_alone_and_are_chosen_by_key() 
 async def test_offered_models_can_be_put_away(keys: tuple[str, ...], done: str | None) -> None:
     advice = Advice(*OFFERS)
     advice.ready.set()
-    app = GenieApp(doorman(), None, "ann", onboarding=cast("Onboarding", advice))
+    app = GenieApp(service(), None, "ann", onboarding=cast("Onboarding", advice))
     async with app.run_test() as pilot:
         card = app.screen.query_one(ModelPicker)
         await until(pilot, lambda: card.display)
@@ -436,7 +436,7 @@ async def test_offered_models_can_be_put_away(keys: tuple[str, ...], done: str |
 async def test_a_choice_that_cannot_be_written_is_explained() -> None:
     advice = Advice(*OFFERS, error=GenieError("can't write [/red]"))
     advice.ready.set()
-    app = GenieApp(doorman(), None, "ann", onboarding=cast("Onboarding", advice))
+    app = GenieApp(service(), None, "ann", onboarding=cast("Onboarding", advice))
     async with app.run_test() as pilot:
         card = app.screen.query_one(ModelPicker)
         await until(pilot, lambda: card.display)

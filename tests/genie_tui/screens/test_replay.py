@@ -17,6 +17,7 @@ from textual.widgets import Input, Static
 from genie_core.assistant.what_if.files import save as save_report
 from genie_core.assistant.what_if.report import CaseResult, Comparison, WhatIfReport
 from genie_core.room.open.requests import ReplayRoom, ResumeRoom
+from genie_core.room.open.service import RoomService
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalResolved,
@@ -35,7 +36,6 @@ from genie_core.sessions.session import SavedSession
 from genie_core.settings.locations import Locations, find_locations
 from genie_core.settings.model import Settings
 from genie_tui.app import GenieApp
-from genie_tui.doorman import House
 from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.dialogs.what_if import WhatIfScreen
 from genie_tui.screens.lobby import LobbyScreen
@@ -73,7 +73,9 @@ async def watching(
     is_empty: bool = False,
 ) -> AsyncIterator[tuple[ReplayScreen, Pilot[Any]]]:
     """The app with a replay on screen, all of its log read, and its first moment shown."""
-    app = GenieApp(House("ann", Settings(), places), opening, "ann", clock=clock or HandClock())
+    app = GenieApp(
+        RoomService("ann", Settings(), places), opening, "ann", clock=clock or HandClock()
+    )
     async with app.run_test(size=size) as pilot:
         screen = app.screen
         assert isinstance(screen, ReplayScreen)
@@ -398,7 +400,10 @@ async def test_a_room_that_is_held_is_played_from_its_start_and_then_followed(
 
 async def test_a_room_that_is_held_is_shown_instead(places: Locations, saved: SavedSession) -> None:
     app = GenieApp(
-        House("ann", Settings(local=True), places), ResumeRoom(saved.id), "ann", clock=HandClock()
+        RoomService("ann", Settings(local=True), places),
+        ResumeRoom(saved.id),
+        "ann",
+        clock=HandClock(),
     )
     with saved.held():
         async with app.run_test(size=SIZE) as pilot:
@@ -423,7 +428,7 @@ async def test_leaving_ends_what_began_with_it(places: Locations, saved: SavedSe
 
 
 async def test_from_the_lobby_one_comes_back_to_it(places: Locations, saved: SavedSession) -> None:
-    app = GenieApp(House("ann", Settings(local=True), places), None, "ann", clock=HandClock())
+    app = GenieApp(RoomService("ann", Settings(local=True), places), None, "ann", clock=HandClock())
     async with app.run_test(size=SIZE) as pilot:
         lobby = app.screen
         assert isinstance(lobby, LobbyScreen)
@@ -439,7 +444,7 @@ async def test_from_the_lobby_one_comes_back_to_it(places: Locations, saved: Sav
 
 
 async def test_an_unknown_room_is_said_in_a_line(places: Locations, saved: SavedSession) -> None:
-    app = GenieApp(House("ann", Settings(), places), ReplayRoom(saved.id + "x"), "ann")
+    app = GenieApp(RoomService("ann", Settings(), places), ReplayRoom(saved.id + "x"), "ann")
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: app.return_code is not None)
     assert app.return_code == 1

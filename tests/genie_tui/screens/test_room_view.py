@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from tests.genie_tui.scripted_room import (
-    ScriptedDoorman,
     ScriptedInvites,
     ScriptedJoinedRoom,
+    ScriptedRoomService,
     in_room,
     until,
 )
@@ -50,22 +50,22 @@ def joined() -> ScriptedJoinedRoom:
 @asynccontextmanager
 async def back(
     joined: ScriptedJoinedRoom, view: View | None = None
-) -> AsyncIterator[tuple[RoomScreen, ScriptedDoorman, Pilot[Any]]]:
+) -> AsyncIterator[tuple[RoomScreen, ScriptedRoomService, Pilot[Any]]]:
     """The room's screen after a view was kept."""
-    doorman = ScriptedDoorman(joined)
+    service = ScriptedRoomService(joined)
     if view is not None:
-        doorman.views[joined.saved] = view
-    async with in_room(joined, doorman=doorman) as (screen, pilot):
-        yield screen, doorman, pilot
+        service.views[joined.saved] = view
+    async with in_room(joined, service=service) as (screen, pilot):
+        yield screen, service, pilot
 
 
 async def kept(
-    pilot: Pilot[Any], screen: RoomScreen, doorman: ScriptedDoorman, joined: ScriptedJoinedRoom
+    pilot: Pilot[Any], screen: RoomScreen, service: ScriptedRoomService, joined: ScriptedJoinedRoom
 ) -> View:
     """What is written down of the screen as it is now."""
     assert await screen.views.keep()
     await pilot.pause()
-    return doorman.views[joined.saved]
+    return service.views[joined.saved]
 
 
 async def test_everything_is_brought_back(joined: ScriptedJoinedRoom) -> None:
@@ -80,7 +80,7 @@ async def test_everything_is_brought_back(joined: ScriptedJoinedRoom) -> None:
         reasons=True,
         seen=30,
     )
-    async with back(joined, view) as (screen, doorman, pilot):
+    async with back(joined, view) as (screen, service, pilot):
         timeline = screen.query_one(Timeline)
         await until(pilot, lambda: timeline.reading == (20, -1))
         assert screen.draft == view.draft
@@ -89,60 +89,60 @@ async def test_everything_is_brought_back(joined: ScriptedJoinedRoom) -> None:
         assert screen.query_one(ActivityPanel).filter_shown is RowFilter.FAILURES
         assert screen.query_one(ActivityPanel).text_found == "disk"
         assert timeline.reasons
-        assert await kept(pilot, screen, doorman, joined) == view
+        assert await kept(pilot, screen, service, joined) == view
         joined.feed(MessagePosted("new", "while I read back"), by="bob")
         await pilot.pause()
         assert timeline.reading == (20, -1)
 
 
 async def test_who_followed_follows_again_and_has_seen_all(joined: ScriptedJoinedRoom) -> None:
-    async with back(joined, View(draft="x", seen=3)) as (screen, doorman, pilot):
+    async with back(joined, View(draft="x", seen=3)) as (screen, service, pilot):
         await until(pilot, lambda: screen.draft == "x")
         assert screen.query_one(Timeline).reading is None
-        view = await kept(pilot, screen, doorman, joined)
+        view = await kept(pilot, screen, service, joined)
         assert view == View(draft="x", tab="ACTIVITY", shown="ALL", seen=joined.state.head)
         assert joined.seen == joined.state.head
 
 
 async def test_a_draft_is_written_down_while_one_types(joined: ScriptedJoinedRoom) -> None:
-    async with back(joined) as (screen, doorman, pilot):
+    async with back(joined) as (screen, service, pilot):
         await pilot.press(*"hello")
         await until(
-            pilot, lambda: doorman.views.get(joined.saved, View()).draft == "hello"
+            pilot, lambda: service.views.get(joined.saved, View()).draft == "hello"
         )  # nobody asked for it
         screen.draft = ""
-        await until(pilot, lambda: not doorman.views[joined.saved].draft)
+        await until(pilot, lambda: not service.views[joined.saved].draft)
 
 
 async def test_what_is_typed_before_the_draft_comes_back_is_not_lost(
     joined: ScriptedJoinedRoom,
 ) -> None:
-    doorman = ScriptedDoorman(joined, views={joined.saved: View(draft="from before")})
-    async with in_room(joined, doorman=doorman) as (screen, pilot):
+    service = ScriptedRoomService(joined, views={joined.saved: View(draft="from before")})
+    async with in_room(joined, service=service) as (screen, pilot):
         await until(pilot, lambda: screen.draft == "from before")
         screen.draft = "typed"
         screen.views.begin(joined)
         await until(pilot, lambda: screen.draft == "from before\ntyped")
-        doorman.views[joined.saved] = View(draft="from before")
+        service.views[joined.saved] = View(draft="from before")
         screen.views.begin(joined)  # as when one goes on in the room under another host
         await pilot.pause()
         await until(pilot, lambda: screen.draft == "from before\ntyped")
 
 
 async def test_unsent_messages_are_kept(joined: ScriptedJoinedRoom) -> None:
-    async with back(joined) as (screen, doorman, pilot):
-        await until(pilot, lambda: joined.saved in doorman.views)
+    async with back(joined) as (screen, service, pilot):
+        await until(pilot, lambda: joined.saved in service.views)
         joined.pending = (PendingMessage("a", "not yet", emote=False, at=1.0),)
-        assert (await kept(pilot, screen, doorman, joined)).unsent == joined.messages.pending
+        assert (await kept(pilot, screen, service, joined)).unsent == joined.messages.pending
 
 
 async def test_what_the_room_has_not_heard_of_the_engine_is_kept(
     joined: ScriptedJoinedRoom,
 ) -> None:
-    async with back(joined) as (screen, doorman, pilot):
-        await until(pilot, lambda: joined.saved in doorman.views)
+    async with back(joined) as (screen, service, pilot):
+        await until(pilot, lambda: joined.saved in service.views)
         joined.reports = (PendingReport("a", RunCancelled(4, "bob left")),)
-        assert (await kept(pilot, screen, doorman, joined)).unrecorded == joined.reports
+        assert (await kept(pilot, screen, service, joined)).unrecorded == joined.reports
 
 
 async def test_what_goes_with_the_draft_comes_back_with_it(
@@ -150,14 +150,14 @@ async def test_what_goes_with_the_draft_comes_back_with_it(
 ) -> None:
     view = View(draft="look", files=(PLAN,), quotes=(QUOTE,))
     joined.places[PLAN.digest] = tmp_path
-    async with back(joined, view) as (screen, doorman, pilot):
+    async with back(joined, view) as (screen, service, pilot):
         await until(pilot, lambda: screen.draft == "look")
         assert joined.brought == [PLAN]
         shown = chips(screen)
         assert "plan.pdf" in shown
         assert "Garden" in shown
         assert not pilot.app._notifications
-        again = await kept(pilot, screen, doorman, joined)
+        again = await kept(pilot, screen, service, joined)
         assert (again.draft, again.files, again.quotes) == ("look", (PLAN,), (QUOTE,))
         screen.views.begin(joined)  # as when one goes on in the room under another host
         await until(pilot, lambda: len(joined.brought) == 2)
@@ -169,7 +169,7 @@ async def test_of_a_file_that_is_gone_one_line_is_told_and_the_rest_stays(
 ) -> None:
     notes = FileRef("cd" * 32, "[b]notes\x1b.txt", 5)
     joined.places[PLAN.digest] = tmp_path
-    async with back(joined, View(draft="look", files=(notes, PLAN))) as (screen, doorman, pilot):
+    async with back(joined, View(draft="look", files=(notes, PLAN))) as (screen, service, pilot):
         await until(pilot, lambda: screen.draft == "look")
         (told,) = [note.message for note in pilot.app._notifications]
         assert told == (
@@ -177,18 +177,18 @@ async def test_of_a_file_that_is_gone_one_line_is_told_and_the_rest_stays(
         )
         assert "plan.pdf" in chips(screen)
         assert "notes" not in chips(screen)
-        assert (await kept(pilot, screen, doorman, joined)).files == (PLAN,)
+        assert (await kept(pilot, screen, service, joined)).files == (PLAN,)
 
 
 async def test_a_message_that_is_asked_about_is_still_a_draft(
     joined: ScriptedJoinedRoom, tmp_path: Path
 ) -> None:
     joined.places[PLAN.digest] = tmp_path
-    async with back(joined, View(draft="/me looks", files=(PLAN,))) as (screen, doorman, pilot):
+    async with back(joined, View(draft="/me looks", files=(PLAN,))) as (screen, service, pilot):
         await until(pilot, lambda: screen.draft)
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
-        view = await kept(pilot, screen, doorman, joined)
+        view = await kept(pilot, screen, service, joined)
         assert (view.draft, view.files) == ("/me looks", (PLAN,))
 
 
@@ -197,10 +197,10 @@ async def test_a_secret_in_a_draft_is_not_written_down(
 ) -> None:
     monkeypatch.setattr(redaction, "_KNOWN", KnownSecrets())
     redaction.know(["correct-horse-battery"])
-    async with back(joined) as (screen, doorman, pilot):
-        await until(pilot, lambda: joined.saved in doorman.views)
+    async with back(joined) as (screen, service, pilot):
+        await until(pilot, lambda: joined.saved in service.views)
         screen.draft = "it is correct-horse-battery"
-        view = await kept(pilot, screen, doorman, joined)
+        view = await kept(pilot, screen, service, joined)
         assert view.draft.startswith("it is ")
         assert "horse" not in view.draft
 
@@ -212,27 +212,27 @@ async def test_a_draft_that_comes_along_to_another_seat_is_not_doubled_for_a_sec
     redaction.know(["correct-horse-battery"])
     draft = "it is correct-horse-battery"
     masked = View(draft=redaction.mask_known(draft))
-    async with back(joined, masked) as (screen, doorman, pilot):
+    async with back(joined, masked) as (screen, service, pilot):
         await until(pilot, lambda: screen.draft == masked.draft)
         screen.draft = draft
-        doorman.views[joined.saved] = View(draft=masked.draft, reasons=True)
+        service.views[joined.saved] = View(draft=masked.draft, reasons=True)
         screen.views.begin(joined)
         await until(pilot, lambda: screen.query_one(Timeline).reasons)
         assert screen.draft == draft
 
 
 async def test_a_disk_that_takes_no_draft_is_told_of_once(joined: ScriptedJoinedRoom) -> None:
-    async with back(joined) as (screen, doorman, pilot):
-        await until(pilot, lambda: joined.saved in doorman.views)
-        doorman.view_error = GenieError("your draft can't be kept: [b]no space")
+    async with back(joined) as (screen, service, pilot):
+        await until(pilot, lambda: joined.saved in service.views)
+        service.view_error = GenieError("your draft can't be kept: [b]no space")
         screen.draft = "one"
         assert not await screen.views.keep()
         screen.draft = "two"
         assert not await screen.views.keep()
         told = [n for n in pilot.app._notifications if "no space" in n.message]
         assert len(told) == 1
-        doorman.view_error = None
-        assert (await kept(pilot, screen, doorman, joined)).draft == "two"
+        service.view_error = None
+        assert (await kept(pilot, screen, service, joined)).draft == "two"
 
 
 async def test_a_view_from_another_version_is_shown_as_far_as_it_is_known(

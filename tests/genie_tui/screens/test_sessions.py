@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.genie_core.sessions.recorded import NOW, Recorded
-from tests.genie_tui.scripted_room import ScriptedDoorman, ScriptedJoinedRoom, Ticking, until
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom, ScriptedRoomService, Ticking, until
 from textual.events import Key
 from textual.pilot import Pilot
 from textual.screen import Screen
@@ -59,7 +59,11 @@ async def listed(
 ) -> AsyncIterator[tuple[Chosen, Pilot[Any]]]:
     """The screen over what is recorded, all of it listed."""
     app = GenieApp(
-        ScriptedDoorman(ScriptedJoinedRoom()), None, "ann", store=recorded.store, clock=Ticking()
+        ScriptedRoomService(ScriptedJoinedRoom()),
+        None,
+        "ann",
+        store=recorded.store,
+        clock=Ticking(),
     )
     async with app.run_test(size=size) as pilot:
         screen = Chosen(recorded.store, Ticking())
@@ -98,7 +102,11 @@ def recorded(tmp_path: Path) -> Recorded:
 async def test_the_lobby_leads_to_all_sessions_and_back(recorded: Recorded) -> None:
     recorded.said("Garden", "hi")
     app = GenieApp(
-        ScriptedDoorman(ScriptedJoinedRoom()), None, "ann", store=recorded.store, clock=Ticking()
+        ScriptedRoomService(ScriptedJoinedRoom()),
+        None,
+        "ann",
+        store=recorded.store,
+        clock=Ticking(),
     )
     async with app.run_test() as pilot:
         await until(pilot, lambda: isinstance(app.screen, LobbyScreen))
@@ -118,7 +126,7 @@ async def test_limits_that_were_changed_count_in_the_list_that_is_shown(
     source = SettingsSource(file, {})
     used: list[Settings] = []
     form = SettingsForm(source, recorded.locations, "ann", used.append)
-    door = ScriptedDoorman(ScriptedJoinedRoom())
+    door = ScriptedRoomService(ScriptedJoinedRoom())
     app = GenieApp(door, None, "ann", store=recorded.store, form=form, clock=Ticking())
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("f3")
@@ -142,7 +150,7 @@ async def test_limits_that_were_changed_count_in_the_list_that_is_shown(
 
 async def test_a_failed_way_in_comes_back_to_the_list(recorded: Recorded) -> None:
     recorded.said("Garden", "hi")
-    door = ScriptedDoorman(ScriptedJoinedRoom(), GenieError("the room is open in process 7"))
+    door = ScriptedRoomService(ScriptedJoinedRoom(), GenieError("the room is open in process 7"))
     app = GenieApp(door, None, "ann", store=recorded.store, clock=Ticking())
     async with app.run_test(notifications=True) as pilot:
         await until(pilot, lambda: isinstance(app.screen, LobbyScreen))
@@ -505,7 +513,11 @@ async def test_trouble_with_the_disk_is_told(recorded: Recorded) -> None:
     recorded.locations.sessions.parent.mkdir(parents=True)
     recorded.locations.sessions.write_text("a file stands here")
     app = GenieApp(
-        ScriptedDoorman(ScriptedJoinedRoom()), None, "ann", store=recorded.store, clock=Ticking()
+        ScriptedRoomService(ScriptedJoinedRoom()),
+        None,
+        "ann",
+        store=recorded.store,
+        clock=Ticking(),
     )
     async with app.run_test() as pilot:
         screen = SessionsScreen(recorded.store, Ticking())

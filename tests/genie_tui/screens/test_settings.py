@@ -8,8 +8,8 @@ import pytest
 from tests.genie_tui.scripted_room import (
     DEADLINE,
     HandClock,
-    ScriptedDoorman,
     ScriptedJoinedRoom,
+    ScriptedRoomService,
     too_late,
     until,
 )
@@ -43,7 +43,7 @@ class Home:
     @asynccontextmanager
     async def open(self, size: tuple[int, int]) -> AsyncIterator[tuple[SettingsScreen, Pilot[Any]]]:
         """The app with the settings on screen."""
-        door = ScriptedDoorman(ScriptedJoinedRoom())
+        door = ScriptedRoomService(ScriptedJoinedRoom())
         app = GenieApp(door, None, "ann", clock=HandClock(), form=self.form)
         async with app.run_test(size=size) as pilot:
             await pilot.press("f12")

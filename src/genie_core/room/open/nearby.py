@@ -92,7 +92,7 @@ async def browse(
     on_change: Callable[[Sequence[NearbyRoom]], None],
     interfaces: Sequence[str] | None = None,
 ) -> AsyncIterator[None]:
-    """Watch for rooms as `genie_tui.doorman.Doorman.browse` says, on all interfaces or on these."""
+    """Watch for rooms as `RoomService.browse` does, on all interfaces or on these."""
     neighbourhood = await asyncio.to_thread(NearbyRooms, catalog, name)
     changed = asyncio.Event()
     async with (

@@ -1,7 +1,7 @@
-"""Putting a seat together: a saved room, a server or a connection, and an engine.
+"""Opens rooms: a saved session, a server or a connection, and an engine.
 
-This module imports all of the room and nothing of the vendor SDKs; those come with the engine, in
-a thread, when the person is in the room already.
+This module imports the whole room but no vendor SDK; the engine loads those in a thread, after the
+person has entered.
 """
 
 import asyncio
@@ -72,9 +72,9 @@ class RoomOpener:
         self._renamed = renamed
 
     async def enter(self, opening: OpenRequest, on_event: OnEvent) -> JoinedRoom:
-        """Join or host a room; see `genie_tui.doorman.Doorman.open`."""
+        """Join or host a room; see `RoomService.open`."""
         resources = AsyncExitStack()
-        visitor = RoomJoiner(self._person)
+        joiner = RoomJoiner(self._person)
         try:
             match opening:
                 case NewRoom(title=title):
@@ -82,9 +82,9 @@ class RoomOpener:
                 case ResumeRoom():
                     return await self._resume(opening, on_event, resources)
                 case JoinRoom():
-                    return await visitor.join(opening, on_event, resources)
+                    return await joiner.join(opening, on_event, resources)
                 case RejoinRoom():
-                    return await visitor.rejoin(opening, on_event, resources)
+                    return await joiner.rejoin(opening, on_event, resources)
         except BaseException:
             await resources.aclose()
             raise
@@ -96,8 +96,8 @@ class RoomOpener:
         saved = await asyncio.to_thread(
             person.catalog.create, title, time.time(), host=person.name, name=person.name
         )
-        doors = await serve_room(person, saved, sock, resources)
-        return await join_as_host(person, doors, on_event, resources)
+        hosted = await serve_room(person, saved, sock, resources)
+        return await join_as_host(person, hosted, on_event, resources)
 
     async def _resume(
         self, opening: ResumeRoom, on_event: OnEvent, resources: AsyncExitStack
@@ -109,8 +109,8 @@ class RoomOpener:
         person = self._named_for(saved, opening).with_habits_of(saved)
         before = saved.metadata.address if saved.metadata.kind == "hosted" else ""
         sock = await bind_room(person, resources, before)
-        doors = await serve_room(person, saved, sock, resources)
-        return await join_as_host(person, doors, on_event, resources, opening.unsent)
+        hosted = await serve_room(person, saved, sock, resources)
+        return await join_as_host(person, hosted, on_event, resources, opening.unsent)
 
     def _named_for(self, saved: SavedSession, opening: ResumeRoom) -> Profile:
         """The person under the name by which they host a room."""

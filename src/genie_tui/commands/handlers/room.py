@@ -45,14 +45,14 @@ def reasons(context: RoomContext) -> None:
 async def _edit_preferences(context: RoomContext, joined: "JoinedRoom") -> None:
     before = ""
     try:
-        before = await asyncio.to_thread(context.doorman.preferences, joined.name)
+        before = await asyncio.to_thread(context.service.preferences, joined.name)
     except GenieError as error:
         _complain(context, error)
     text = await context.screen.app.push_screen_wait(PreferencesScreen(before))
     if text is None:
         return
     try:
-        await asyncio.to_thread(context.doorman.keep_preferences, joined.name, text)
+        await asyncio.to_thread(context.service.keep_preferences, joined.name, text)
     except GenieError as error:
         _complain(context, error)
     if joined.prefer(text):

@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.genie_core.assistant.recordings import Recording
-from tests.genie_core.room.house import Ear, loader, opened
+from tests.genie_core.room.live_room import Ear, loader, opened
 
 from genie_core.assistant.what_if.cases import RecordedDecisions
 from genie_core.message import SYSTEM, Message
@@ -110,10 +110,10 @@ async def test_the_conversation_is_that_of_the_live_engine(tmp_path: Path) -> No
             return Response(Decision.DELEGATE, query=last.content, receiver=last.sender)
         return Response(Decision.IGNORE, reason="no question")
 
-    async with opened() as house:
-        ann, heard = await house.joined("ann", loader(tmp_path / "ann", decide))
-        bob, _ = await house.joined("bob", loader(tmp_path / "bob", decide))
-        guest, _ = await house.joined("cleo", None)
+    async with opened() as live:
+        ann, heard = await live.joined("ann", loader(tmp_path / "ann", decide))
+        bob, _ = await live.joined("bob", loader(tmp_path / "bob", decide))
+        guest, _ = await live.joined("cleo", None)
         for joined, text in (
             (ann, "good morning"),
             (guest, "who is there?"),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import cast
 
-from tests.genie_core.room.house import Ear
+from tests.genie_core.room.live_room import Ear
 
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.model import PendingReport

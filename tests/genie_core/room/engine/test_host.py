@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from tests.genie_core.room.engine.doubles import FakeRoom
-from tests.genie_core.room.house import (
+from tests.genie_core.room.live_room import (
     Ear,
-    House,
+    LiveRoom,
     answers,
     by_socket,
     loader,
@@ -64,12 +64,12 @@ FILE = FileRef(DIGEST, "plan.pdf", 5, "application/pdf")
 async def test_what_is_said_at_a_terminal_without_an_engine_runs_where_there_is_one(
     tmp_path: Path,
 ) -> None:
-    async with opened() as house:
-        connector = await by_socket(house)
-        desk, _ = await house.joined(
+    async with opened() as live:
+        connector = await by_socket(live)
+        desk, _ = await live.joined(
             "ben", loader(tmp_path / "desk"), connector=connector, device="desk"
         )
-        couch, ear = await house.joined("ben", None, connector=connector, device="couch")
+        couch, ear = await live.joined("ben", None, connector=connector, device="couch")
         couch.messages.send("hello")
         await ear.until(lambda: answers(couch))
         (exchange,) = couch.state.exchanges.values()
@@ -224,28 +224,28 @@ async def test_an_engine_that_was_loaded_again_acts_on_nothing_from_before(tmp_p
 @asynccontextmanager
 async def a_guests_call(
     folder: Path, *, share: bool = False
-) -> AsyncIterator[tuple[House, tuple[JoinedRoom, Ear], tuple[JoinedRoom, Ear], JoinedRoom]]:
+) -> AsyncIterator[tuple[LiveRoom, tuple[JoinedRoom, Ear], tuple[JoinedRoom, Ear], JoinedRoom]]:
     """A guest's message makes the host's agent ask; the host sits at two terminals."""
-    async with opened() as house:
-        connector = await by_socket(house)
-        ann, ear = await house.joined("ann", loader(folder, run=tool_user), device="desk")
-        away, away_ear = await house.joined("ann", None, connector=connector, device="couch")
-        cleo, _ = await house.joined("cleo", None, connector=connector)
+    async with opened() as live:
+        connector = await by_socket(live)
+        ann, ear = await live.joined("ann", loader(folder, run=tool_user), device="desk")
+        away, away_ear = await live.joined("ann", None, connector=connector, device="couch")
+        cleo, _ = await live.joined("cleo", None, connector=connector)
         if share:
             assert ann.hosting.share(True)
             await ear.until(lambda: ann.state.sharing)
         cleo.messages.send("secrets.txt")
         await away_ear.until(lambda: away.state.pending_for("ann"))
         await ear.until(lambda: ann.state.pending_for("ann"))
-        yield house, (ann, ear), (away, away_ear), cleo
+        yield live, (ann, ear), (away, away_ear), cleo
 
 
 async def test_a_guests_call_is_seen_where_it_runs_and_nowhere_else(tmp_path: Path) -> None:
-    async with a_guests_call(tmp_path) as (house, (ann, ear), (away, _), cleo):
+    async with a_guests_call(tmp_path) as (live, (ann, ear), (away, _), cleo):
         (here,), (there,) = ann.state.pending_for("ann"), away.state.pending_for("ann")
         assert (here.arguments, here.withheld) == ({"path": "secrets.txt"}, True)
         assert (there.arguments, there.withheld) == ({}, True)
-        (asked,) = [e.body for e in house.sink.events if isinstance(e.body, ApprovalRequested)]
+        (asked,) = [e.body for e in live.sink.events if isinstance(e.body, ApprovalRequested)]
         assert asked.arguments == {}
         assert ann.approvals.answer(here.id, Answer(allow=True))
         await ear.until(lambda: answers(ann))
@@ -264,25 +264,25 @@ async def test_what_cannot_be_seen_is_not_allowed_from_another_terminal(tmp_path
 
 
 async def test_a_host_who_shares_shows_it_to_all(tmp_path: Path) -> None:
-    async with a_guests_call(tmp_path, share=True) as (house, (ann, ear), (away, _), _):
+    async with a_guests_call(tmp_path, share=True) as (live, (ann, ear), (away, _), _):
         (request,) = away.state.pending_for("ann")
         assert (request.arguments, request.withheld) == ({"path": "secrets.txt"}, False)
         assert away.approvals.answer(request.id, Answer(allow=True))
         await ear.until(lambda: answers(ann))
-        (settled,) = [e.body for e in house.sink.events if isinstance(e.body, ApprovalResolved)]
+        (settled,) = [e.body for e in live.sink.events if isinstance(e.body, ApprovalResolved)]
         assert settled.outcome == "approved"
 
 
 async def test_a_call_is_not_allowed_blind_after_what_it_does_was_forgotten(tmp_path: Path) -> None:
-    async with opened() as house:
-        ann, ear = await house.joined("ann", loader(tmp_path, run=tool_user))
-        cleo, _ = await house.joined("cleo", None)
+    async with opened() as live:
+        ann, ear = await live.joined("ann", loader(tmp_path, run=tool_user))
+        cleo, _ = await live.joined("cleo", None)
         cleo.messages.send("secrets.txt")
         await ear.until(lambda: ann.state.pending_for("ann"))
         await ann.leave()
-        events = house.sink.events
-    async with opened(events) as house:  # the file of what was withheld is gone
-        ann, ear = await house.joined("ann", loader(tmp_path, run=tool_user))
+        events = live.sink.events
+    async with opened(events) as live:  # the file of what was withheld is gone
+        ann, ear = await live.joined("ann", loader(tmp_path, run=tool_user))
         await ear.until(lambda: ann.engine.status.state is EngineState.READY)
         (request,) = ann.state.parked_for("ann")
         assert not ann.approvals.answer(request.id, Answer(allow=True))
@@ -302,11 +302,11 @@ async def test_an_engine_gets_files_by_their_place_and_quotes_as_threads(tmp_pat
         return Response(Decision.IGNORE, reason="listening")
 
     quote = Quote("r2", "Design", (QuotedLine("dora", "blue?"), QuotedLine("ann", "green")))
-    async with opened(files=Store(FILE)) as house:
+    async with opened(files=Store(FILE)) as live:
         shelf = Shelf(tmp_path / "blobs")
         shelf.sent.add(DIGEST)
-        _, ear = await house.joined("ann", loader(tmp_path / "a", decide), library=shelf)
-        cleo, _ = await house.joined("cleo", None, connector=await by_socket(house))
+        _, ear = await live.joined("ann", loader(tmp_path / "a", decide), library=shelf)
+        cleo, _ = await live.joined("cleo", None, connector=await by_socket(live))
         cleo.messages.send("look at this", files=[FILE], quotes=[quote])
         cleo.messages.send("", files=[FILE])
         await ear.until(lambda: len(seen) == 2)
@@ -326,11 +326,11 @@ async def test_an_engine_gets_a_file_of_others_when_it_is_there(tmp_path: Path) 
         seen.extend(updates)
         return Response(Decision.IGNORE, reason="listening")
 
-    async with opened(files=Store(FILE)) as house:
+    async with opened(files=Store(FILE)) as live:
         shelf = Shelf(tmp_path)
-        ben, ear = await house.joined("ben", loader(tmp_path / "b", decide), library=shelf)
+        ben, ear = await live.joined("ben", loader(tmp_path / "b", decide), library=shelf)
         await ear.until(lambda: ben.engine.status.state is EngineState.READY)
-        cleo, _ = await house.joined("cleo", None, connector=await by_socket(house))
+        cleo, _ = await live.joined("cleo", None, connector=await by_socket(live))
         cleo.messages.send("look at this", files=[FILE])
         await ear.until(lambda: len(ben.state.exchanges) == 1)
         shelf.sent.add(DIGEST)
@@ -368,8 +368,8 @@ async def sender(_input: AgentInput, callback: ApprovalCallback, _emit: Emit) ->
 async def test_a_person_edits_a_call_without_seeing_the_secret_that_it_is_made_with(
     tmp_path: Path, secret: str
 ) -> None:
-    async with opened() as house:
-        ann, ear = await house.joined("ann", loader(tmp_path, run=sender))
+    async with opened() as live:
+        ann, ear = await live.joined("ann", loader(tmp_path, run=sender))
         ann.messages.send("send it")
         await ear.until(lambda: ann.state.pending_for("ann"))
         (request,) = ann.state.pending_for("ann")
@@ -379,18 +379,18 @@ async def test_a_person_edits_a_call_without_seeing_the_secret_that_it_is_made_w
         await ear.until(lambda: answers(ann))
         assert answers(ann) == ["True b"]
         assert request.edited == edited
-        assert secret not in repr(house.sink.events)
+        assert secret not in repr(live.sink.events)
 
 
 async def test_a_call_with_a_secret_that_was_parked_is_known_again(
     tmp_path: Path, secret: str
 ) -> None:
-    async with opened() as house:
-        ann, ear = await house.joined("ann", loader(tmp_path, run=sender))
+    async with opened() as live:
+        ann, ear = await live.joined("ann", loader(tmp_path, run=sender))
         ann.messages.send("send it")
         await ear.until(lambda: ann.state.pending_for("ann"))
         await ann.leave()
-    async with opened(house.sink.events) as resumed:
+    async with opened(live.sink.events) as resumed:
         ann, ear = await resumed.joined("ann", loader(tmp_path, run=sender))
         await ear.until(lambda: ann.engine.status.state is EngineState.READY)
         (request,) = ann.state.parked_for("ann")
@@ -404,10 +404,10 @@ async def test_an_engine_that_breaks_tells_no_secret(tmp_path: Path, secret: str
     async def broken() -> Engine:
         raise GenieError(f"the key {secret} is wrong")
 
-    async with opened() as house:
-        ann, ear = await house.joined("ann", broken)
+    async with opened() as live:
+        ann, ear = await live.joined("ann", broken)
         await ear.until(lambda: ann.engine.status.state is EngineState.FAILED)
         ann.messages.send("anybody there?")
         await ear.until(lambda: any(isinstance(e.body, RunFailed) for e in ear.events))
         assert ann.engine.status.detail == f"the key {HIDDEN} is wrong"
-        assert secret not in repr((ear.notices, ear.engines, house.sink.events))
+        assert secret not in repr((ear.notices, ear.engines, live.sink.events))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.genie_core.room.house import (
+from tests.genie_core.room.live_room import (
     answers,
     by_socket,
     loader,
@@ -15,13 +15,13 @@ from genie_core.room.client.model import Answer, EngineState
 
 
 async def test_a_call_that_waits_at_one_terminal_is_answered_at_another(tmp_path: Path) -> None:
-    async with opened() as house:
-        connector = await by_socket(house)
-        ann, ear = await house.joined("ann", None)
-        desk, desk_ear = await house.joined(
+    async with opened() as live:
+        connector = await by_socket(live)
+        ann, ear = await live.joined("ann", None)
+        desk, desk_ear = await live.joined(
             "ben", loader(tmp_path / "desk", run=tool_user), connector=connector, device="desk"
         )
-        couch, couch_ear = await house.joined("ben", None, connector=connector, device="couch")
+        couch, couch_ear = await live.joined("ben", None, connector=connector, device="couch")
         desk.messages.send("old.txt")
         await couch_ear.until(lambda: couch.state.pending_for("ben"))
         (request,) = couch.state.pending_for("ben")
@@ -39,10 +39,10 @@ async def test_a_call_that_waits_at_one_terminal_is_answered_at_another(tmp_path
 
 
 async def test_each_terminal_runs_its_own_messages_and_either_can_stop_them(tmp_path: Path) -> None:
-    async with opened() as house:
-        connector = await by_socket(house)
+    async with opened() as live:
+        connector = await by_socket(live)
         joined_rooms = {
-            device: await house.joined(
+            device: await live.joined(
                 "ben",
                 loader(tmp_path / device, run=tool_user),
                 connector=connector,
@@ -65,9 +65,9 @@ async def test_each_terminal_runs_its_own_messages_and_either_can_stop_them(tmp_
 async def test_a_person_decides_about_no_one_elses_calls_nor_about_what_is_over(
     tmp_path: Path,
 ) -> None:
-    async with opened() as house:
-        ann, ear = await house.joined("ann", loader(tmp_path, run=tool_user))
-        ben, _ = await house.joined("ben", None)
+    async with opened() as live:
+        ann, ear = await live.joined("ann", loader(tmp_path, run=tool_user))
+        ben, _ = await live.joined("ben", None)
         ann.messages.send("old.txt")
         await ear.until(lambda: ann.state.pending_for("ann") and ben.state.pending_for("ann"))
         (request,) = ben.state.pending_for("ann")

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from tests.genie_core.room.doubles import Guest, local_connector, participant, room_server
 from tests.genie_core.room.engine.doubles import FakeRoom
-from tests.genie_core.room.house import Ear
+from tests.genie_core.room.live_room import Ear
 
 from genie_core.privacy import redaction
 from genie_core.privacy.known_secrets import HIDDEN, KnownSecrets

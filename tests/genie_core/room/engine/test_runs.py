@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.genie_core.room.engine.doubles import FakeRoom
-from tests.genie_core.room.house import Ear, House, loader, opened
+from tests.genie_core.room.live_room import Ear, LiveRoom, loader, opened
 
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.agent.approval import ask_about
@@ -145,12 +145,12 @@ async def desk(
     events: Sequence[Event] = (),
     schema: dict[str, Any] | None = None,
     runner: Runner | None = None,
-) -> AsyncIterator[tuple[Desk, House]]:
-    async with opened(events) as house:
+) -> AsyncIterator[tuple[Desk, LiveRoom]]:
+    async with opened(events) as live:
         runner = runner or Runner(schema)
-        person, ear = await house.joined("ann", loader(folder, run=runner, policy=policy))
+        person, ear = await live.joined("ann", loader(folder, run=runner, policy=policy))
         await ear.until(lambda: person.engine.status.state is EngineState.READY)
-        yield Desk(person, ear, runner), house
+        yield Desk(person, ear, runner), live
 
 
 # -- rules
@@ -270,8 +270,8 @@ async def test_grants_are_counted_listed_and_revoked(tmp_path: Path) -> None:
 
 
 async def test_auto_mode_is_for_the_own_messages_and_shows_until_the_end(tmp_path: Path) -> None:
-    async with desk(tmp_path, Rules()) as (ann, house):
-        cleo, _ = await house.joined("cleo", None)
+    async with desk(tmp_path, Rules()) as (ann, live):
+        cleo, _ = await live.joined("cleo", None)
         assert ann.person.engine.set_auto(on=True)
         assert is_auto(ann)
         await ann.run("edit a")
@@ -287,8 +287,8 @@ async def test_auto_mode_is_for_the_own_messages_and_shows_until_the_end(tmp_pat
 
 
 async def test_auto_mode_without_an_engine_is_none(tmp_path: Path) -> None:
-    async with desk(tmp_path) as (_, house):
-        cleo, _ = await house.joined("cleo", None)
+    async with desk(tmp_path) as (_, live):
+        cleo, _ = await live.joined("cleo", None)
         assert not cleo.engine.set_auto(on=True)
         assert not cleo.engine.status.auto
 
@@ -309,13 +309,13 @@ async def test_a_denial_can_stop_the_run(tmp_path: Path) -> None:
 
 
 async def test_a_run_is_stopped_from_another_terminal(tmp_path: Path) -> None:
-    async with opened() as house:
+    async with opened() as live:
         runner = Runner()
-        connector = await _by_socket(house)
-        _, _ = await house.joined(
+        connector = await _by_socket(live)
+        _, _ = await live.joined(
             "ben", loader(tmp_path, run=runner), connector=connector, device="desk"
         )
-        couch, ear = await house.joined("ben", None, connector=connector, device="couch")
+        couch, ear = await live.joined("ben", None, connector=connector, device="couch")
         couch.messages.send("edit a;edit b")
         await ear.until(lambda: couch.state.pending_for("ben"))
         (first,) = couch.state.pending_for("ben")
@@ -333,10 +333,10 @@ async def test_a_run_is_stopped_from_another_terminal(tmp_path: Path) -> None:
         assert [(s.scope, s.count) for s in settled] == [("times", 2), ("once", 0), ("once", 0)]
 
 
-async def _by_socket(house: House) -> Any:
+async def _by_socket(live: LiveRoom) -> Any:
     from genie_core.room.transport.websocket import ws_connector
 
-    return ws_connector(str(await house.server.listen(port=0)))
+    return ws_connector(str(await live.server.listen(port=0)))
 
 
 # -- edits and schemas
@@ -358,14 +358,14 @@ async def test_what_a_person_makes_of_a_call_is_run_and_recorded(tmp_path: Path)
 
 
 async def test_what_is_made_of_a_guests_call_stays_here(tmp_path: Path) -> None:
-    async with desk(tmp_path, Rules()) as (ann, house):
-        cleo, _ = await house.joined("cleo", None)
+    async with desk(tmp_path, Rules()) as (ann, live):
+        cleo, _ = await live.joined("cleo", None)
         cleo.messages.send("edit a")
         answer = Answer(allow=True, arguments={"path": "z"})
         assert ann.person.approvals.answer(await ann.waiting(), answer)
         await ann.until(lambda: ann.ended)
         assert ann.runner.done == [("edit", "z")]
-        (settled,) = [e.body for e in house.sink.events if isinstance(e.body, ApprovalResolved)]
+        (settled,) = [e.body for e in live.sink.events if isinstance(e.body, ApprovalResolved)]
         assert (settled.how, settled.arguments) == ("edit", None)
 
 
@@ -374,11 +374,11 @@ async def test_what_is_made_of_a_guests_call_stays_here(tmp_path: Path) -> None:
 
 async def parked(folder: Path, text: str, schema: dict[str, Any] | None = None) -> list[Event]:
     """The log of a room that was suspended while a call waited."""
-    async with desk(folder, Rules(), schema=schema) as (ann, house):
+    async with desk(folder, Rules(), schema=schema) as (ann, live):
         ann.person.messages.send(text)
         await ann.waiting()
         await ann.person.leave()
-        return house.sink.events
+        return live.sink.events
 
 
 @pytest.mark.parametrize("edited", [None, {"path": "z"}])
@@ -495,8 +495,8 @@ async def test_what_each_step_took_is_recorded_with_it(tmp_path: Path) -> None:
             await callback("edit", {})
         return "done"
 
-    async with opened() as house:
-        ann, ear = await house.joined("ann", loader(tmp_path, decide, run))
+    async with opened() as live:
+        ann, ear = await live.joined("ann", loader(tmp_path, decide, run))
         for text in ("answer", "fail", "wait"):
             ann.messages.send(text)
         await ear.until(lambda: ann.state.pending_for("ann"))
@@ -664,8 +664,8 @@ async def echo(query: AgentInput, _callback: ApprovalCallback, _emit: Emit) -> s
 async def test_many_undecided_messages_wait_for_the_hosts_word(
     tmp_path: Path, choice: BacklogChoice, answered: list[int]
 ) -> None:
-    async with opened(from_before(20)) as house:
-        ann, ear = await house.joined("ann", loader(tmp_path, run=echo))
+    async with opened(from_before(20)) as live:
+        ann, ear = await live.joined("ann", loader(tmp_path, run=echo))
         await ear.until(
             lambda: any("20 messages from before the restart" in each for each in ear.notices)
         )
@@ -691,8 +691,8 @@ def answers_in(person: JoinedRoom) -> list[str]:
 
 
 async def test_a_few_undecided_messages_are_lost_as_after_any_crash(tmp_path: Path) -> None:
-    async with opened(from_before(MIN_BACKLOG - 1)) as house:
-        ann, ear = await house.joined("ann", loader(tmp_path, run=echo))
+    async with opened(from_before(MIN_BACKLOG - 1)) as live:
+        ann, ear = await live.joined("ann", loader(tmp_path, run=echo))
         await ear.until(
             lambda: not ann.state.running and ann.engine.status.state is EngineState.READY
         )
@@ -703,8 +703,8 @@ async def test_a_few_undecided_messages_are_lost_as_after_any_crash(tmp_path: Pa
 
 async def test_a_backlog_delays_nothing_and_floods_nothing(tmp_path: Path) -> None:
     count = 11_000  # more than may wait to be reported
-    async with opened(from_before(count)) as house:
-        ann, ear = await house.joined("ann", loader(tmp_path, run=echo))
+    async with opened(from_before(count)) as live:
+        ann, ear = await live.joined("ann", loader(tmp_path, run=echo))
         await ear.until(lambda: len(ear.notices) == 1)
         assert ann.engine.choose("none") == 0
         assert len(ann.reports) <= IN_FLIGHT

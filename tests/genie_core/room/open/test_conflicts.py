@@ -2,7 +2,7 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
-from tests.genie_core.room.house import Ear
+from tests.genie_core.room.live_room import Ear
 
 from genie_core.room.open.conflicts import HostConflicts
 from genie_core.room.protocol.events import AnyBody, Event, HostStarted, MemberJoined, RoomCreated

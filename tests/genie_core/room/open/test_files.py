@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.genie_core.room.house import Ear
+from tests.genie_core.room.live_room import Ear
 from tests.genie_core.room.open.test_join import _pin, copy_of
 from tests.genie_core.room.open.test_opener import joined, said
 

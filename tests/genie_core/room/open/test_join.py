@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.genie_core.room.house import Ear
+from tests.genie_core.room.live_room import Ear
 from tests.genie_core.room.open.test_opener import LOCAL, joined, places, said, saved
 from tests.genie_tui.impostor import Frame, Impostor, Script
 from websockets.asyncio.client import connect

@@ -13,7 +13,7 @@ from unittest.mock import ANY
 
 import msgspec
 import pytest
-from tests.genie_core.room.house import Ear
+from tests.genie_core.room.live_room import Ear
 
 from genie_core.room.client.model import ConnectionState, PendingMessage
 from genie_core.room.open.host import HostedRoom, NotYours, serve_room
@@ -381,7 +381,7 @@ async def test_nobody_at_the_address(tmp_path: Path) -> None:
 GUEST = """
 import asyncio, sys
 from pathlib import Path
-from tests.genie_core.room.house import Ear
+from tests.genie_core.room.live_room import Ear
 from genie_core.room.open.opener import RoomOpener
 from genie_core.settings.locations import Locations
 from genie_core.room.open.requests import JoinRoom

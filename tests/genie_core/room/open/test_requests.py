@@ -13,7 +13,7 @@ def test_only_what_there_is_a_copy_of_is_known() -> None:
 
 def test_the_lobby_is_painted_before_anything_of_the_network_is_loaded() -> None:
     code = (
-        "import sys, genie_tui.app, genie_tui.doorman; "
+        "import sys, genie_tui.app, genie_core.room.open.service; "
         "sys.exit(', '.join({'zeroconf', 'ifaddr', 'cryptography', 'mnemonic', "
         "'genie_core.room.discovery.browser', 'genie_core.room.open.nearby'} & sys.modules.keys()) or 0)"
     )

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 from tests.genie_core.room.doubles import local_connector, room_server
-from tests.genie_core.room.house import Ear, opened
+from tests.genie_core.room.live_room import Ear, opened
 from tests.ports import free_port
 
 from genie_core.room.client.connection import RoomConnection
@@ -110,17 +110,17 @@ async def test_a_fault_in_what_follows_an_event_ends_the_visit_visibly() -> None
 
 async def test_a_host_whose_log_went_another_way_ends_the_seat_with_what_is_unsent() -> None:
     port = free_port()
-    async with opened() as house:
-        await house.server.listen(port=port)
+    async with opened() as live:
+        await live.server.listen(port=port)
         connector = ws_connector(f"127.0.0.1:{port}")
-        await house.joined("ann", None)
-        ben, ear = await house.joined("ben", None, connector=connector, saved=lambda: "copy-7")
+        await live.joined("ann", None)
+        ben, ear = await live.joined("ben", None, connector=connector, saved=lambda: "copy-7")
         ben.messages.send("only the first host ever knew this")
         await ear.until(lambda: ben.state.exchanges)
-        await house.server.close()
+        await live.server.close()
         await ear.until(lambda: ben.connection.state is ConnectionState.RETRYING)
         ben.messages.send("is anybody there?")
-        async with opened(house.sink.events[:3]) as other:
+        async with opened(live.sink.events[:3]) as other:
             await other.server.listen(port=port)
             await ear.until(lambda: ben.connection.state is ConnectionState.CLOSED)
             assert ben.ended is not None

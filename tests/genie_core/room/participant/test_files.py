@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.genie_core.room.doubles import Recorder, local_connector, room_server
-from tests.genie_core.room.house import Ear, by_socket, opened
+from tests.genie_core.room.live_room import Ear, by_socket, opened
 from tests.genie_core.room.shelf import Shelf, Store
 
 from genie_core.room.client.connection import RoomConnection
@@ -142,11 +142,11 @@ async def test_no_more_may_wait_than_the_room_would_ever_take(tmp_path: Path) ->
 
 
 async def test_what_an_earlier_seat_could_not_send_is_sent_by_the_next_in_order() -> None:
-    async with opened() as house:
-        address = str(await house.server.listen(port=0))
-        ann, heard = await house.joined("ann", None)
-        ben, ear = await house.joined("ben", None, connector=ws_connector(address))
-        await house.server.close()
+    async with opened() as live:
+        address = str(await live.server.listen(port=0))
+        ann, heard = await live.joined("ann", None)
+        ben, ear = await live.joined("ben", None, connector=ws_connector(address))
+        await live.server.close()
         await ear.until(lambda: ben.connection.state is ConnectionState.RETRYING)
         for number in range(5):
             ben.messages.send(f"message {number}")
@@ -154,29 +154,29 @@ async def test_what_an_earlier_seat_could_not_send_is_sent_by_the_next_in_order(
         assert [unsent.text for unsent in left] == [f"message {number}" for number in range(5)]
         with pytest.raises(LeftInDisorder):
             await ben.leave()
-        events = house.sink.events
-    async with opened(events) as house:
-        ann, heard = await house.joined("ann", None)
-        ben, ear = await house.joined(
+        events = live.sink.events
+    async with opened(events) as live:
+        ann, heard = await live.joined("ann", None)
+        ben, ear = await live.joined(
             "ben", None, prepare=lambda joined: joined.restore_messages(left)
         )
         ben.messages.send("and one more")
         await heard.until(lambda: len(ann.state.exchanges) == 6)
         await ear.until(lambda: not ben.messages.pending)
-        said = [e.body for e in house.sink.events if isinstance(e.body, MessagePosted)]
+        said = [e.body for e in live.sink.events if isinstance(e.body, MessagePosted)]
         assert [each.id for each in said[:5]] == [unsent.id for unsent in left]
         assert said[5].text == "and one more"
 
 
 async def test_messages_wait_for_their_files_and_keep_their_order(tmp_path: Path) -> None:
     first, second = files(2)
-    async with opened(files=Store(first, second)) as house:
+    async with opened(files=Store(first, second)) as live:
         shelf = Shelf(tmp_path)
-        ann, ear = await house.joined("ann", None)
-        cleo, other = await house.joined(
+        ann, ear = await live.joined("ann", None)
+        cleo, other = await live.joined(
             "cleo",
             None,
-            connector=ws_connector(str(await house.server.listen(port=0))),
+            connector=ws_connector(str(await live.server.listen(port=0))),
             library=shelf,
         )
         cleo.messages.send("before")
@@ -196,7 +196,7 @@ async def test_messages_wait_for_their_files_and_keep_their_order(tmp_path: Path
         texts = [e.said.text for e in ann.state.exchanges.values()]
         assert texts == ["before", "with both", "after", "with one"]
         await other.until(lambda: not cleo.messages.pending and other.unsent == ())
-        said = [e.body for e in house.sink.events if isinstance(e.body, MessagePosted)]
+        said = [e.body for e in live.sink.events if isinstance(e.body, MessagePosted)]
         assert said[1].files == (first, second)
 
 
@@ -204,13 +204,13 @@ async def test_messages_wait_for_their_files_and_keep_their_order(tmp_path: Path
 async def test_a_kept_message_is_measured_by_what_this_room_takes(most: int, taken: bool) -> None:
     """Before the welcome nothing is known of that, and too long a message comes back."""
     kept = PendingMessage("m1", "x" * 20_000, emote=False, at=1.0)
-    async with opened(limits=Limits(text_chars=most)) as house:
-        ann, heard = await house.joined("ann", None)
-        ben, ear = await house.joined(
+    async with opened(limits=Limits(text_chars=most)) as live:
+        ann, heard = await live.joined("ann", None)
+        ben, ear = await live.joined(
             "ben",
             None,
             prepare=lambda joined: joined.restore_messages([kept]),
-            connector=await by_socket(house),
+            connector=await by_socket(live),
         )
         if taken:
             await heard.until(lambda: ann.state.exchanges)

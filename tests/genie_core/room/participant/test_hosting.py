@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.genie_core.room.doubles import Recorder, local_connector, room_server
-from tests.genie_core.room.house import Ear, identity_of, loader, opened
+from tests.genie_core.room.live_room import Ear, identity_of, loader, opened
 
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.model import ConnectionState, NextStep
@@ -27,10 +27,10 @@ def deed_of(name: str, pin: str = "") -> HostRecord:
 
 async def test_whoever_accepted_to_host_does_so_when_the_host_leaves(tmp_path: Path) -> None:
     deed = deed_of("ben")
-    async with opened() as house:
-        connector = ws_connector(str(await house.server.listen(port=0)))
-        ann, heard = await house.joined("ann", None)
-        desk, ear = await house.joined(
+    async with opened() as live:
+        connector = ws_connector(str(await live.server.listen(port=0)))
+        ann, heard = await live.joined("ann", None)
+        desk, ear = await live.joined(
             "ben",
             loader(tmp_path),
             connector=connector,
@@ -38,11 +38,11 @@ async def test_whoever_accepted_to_host_does_so_when_the_host_leaves(tmp_path: P
             deed=lambda: deed,
             saved=lambda: "c",
         )
-        couch, other = await house.joined(
+        couch, other = await live.joined(
             "ben", None, connector=connector, device="couch", deed=lambda: deed_of("ben", "x" * 43)
         )
         learnt: list[HostRecord] = []
-        dora, third = await house.joined("dora", None, connector=connector, learn=learnt.append)
+        dora, third = await live.joined("dora", None, connector=connector, learn=learnt.append)
         assert ann.hosting.offer("ben")
         await ear.until(lambda: ear.offers == ["ann"])
         assert desk.hosting.accept()
@@ -62,10 +62,10 @@ async def test_only_who_hosts_now_is_told_and_only_to_those_who_knew_another_hos
     past = [Event(1, 1.0, ROOM, RoomCreated("r", "Room"))]
     past += [Event(seq, 2.0, ROOM, HostStarted(name)) for seq, name in ((2, "ann"), (3, "ben"))]
     past.append(Event(4, 3.0, ROOM, HostStarted("carol")))
-    async with opened(past) as house:  # which ann hosts, again
-        _, hers = await house.joined("ann", None)
-        _, new = await house.joined("dora", None)
-        _, knew = await house.joined("erik", None, prepare=lambda erik: erik.replay(past[:3]))
+    async with opened(past) as live:  # which ann hosts, again
+        _, hers = await live.joined("ann", None)
+        _, new = await live.joined("dora", None)
+        _, knew = await live.joined("erik", None, prepare=lambda erik: erik.replay(past[:3]))
         for ear in (hers, new, knew):
             await ear.until(lambda ear=ear: ear.events[-1].by == "erik")  # type: ignore[misc] # mypy can't infer a lambda with a default
         assert (hers.notices, new.notices) == ([], [])
@@ -73,9 +73,9 @@ async def test_only_who_hosts_now_is_told_and_only_to_those_who_knew_another_hos
 
 
 async def test_without_a_place_to_host_at_nobody_is_asked(tmp_path: Path) -> None:
-    async with opened() as house:
-        ann, _ = await house.joined("ann", None)
-        ben, ear = await house.joined("ben", loader(tmp_path))
+    async with opened() as live:
+        ann, _ = await live.joined("ann", None)
+        ben, ear = await live.joined("ben", loader(tmp_path))
         assert not ben.hosting.accept()
         ann.hosting.offer("ben")
         ann.messages.send("done")

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
-from tests.genie_core.room.house import answers, by_socket, loader, opened
+from tests.genie_core.room.live_room import answers, by_socket, loader, opened
 from tests.ports import free_port
 
 from genie_core.agent import AgentInput, ApprovalCallback
@@ -54,15 +54,15 @@ async def test_leaving_does_not_wait_for_an_agent_that_will_not_end(
                 continue
         return "at last"
 
-    async with opened() as house:
-        ann, ear = await house.joined("ann", loader(tmp_path, run=stubborn))
+    async with opened() as live:
+        ann, ear = await live.joined("ann", loader(tmp_path, run=stubborn))
         ann.messages.send("go")
         await ear.until(lambda: any(e.phase is Phase.WORKING for e in ann.state.exchanges.values()))
         assert ann.state.presence("ann") is Presence.THINKING
         async with asyncio.timeout(60):
             await ann.leave(grace=0.05)
         released.set()
-        kinds = [type(event.body).__name__ for event in house.sink.events]
+        kinds = [type(event.body).__name__ for event in live.sink.events]
         assert "RunCancelled" in kinds
         assert kinds[-1] == "RoomSuspended"
 
@@ -82,10 +82,10 @@ async def test_the_receipt_tells_finished_cancelled_parked_and_left_behind(tmp_p
                 await held(released)
         return "done"
 
-    async with opened() as house:
-        ann, ear = await house.joined("ann", loader(tmp_path, run=run))
+    async with opened() as live:
+        ann, ear = await live.joined("ann", loader(tmp_path, run=run))
         for guest in ("bob", "cleo", "dan"):
-            person, _ = await house.joined(guest, None)
+            person, _ = await live.joined(guest, None)
             person.messages.send({"bob": "quick", "cleo": "slow", "dan": "stubborn"}[guest])
         ann.messages.send("ask")
         await ear.until(lambda: ann.state.pending_for("ann") and len(working(ann)) == 3)
@@ -119,8 +119,8 @@ async def test_leaving_leaves_a_thread_behind_that_an_agent_waits_for(tmp_path: 
         await asyncio.to_thread(release.wait)
         return "at last"
 
-    async with opened() as house:
-        ann, ear = await house.joined("ann", loader(tmp_path, run=blocked))
+    async with opened() as live:
+        ann, ear = await live.joined("ann", loader(tmp_path, run=blocked))
         ann.messages.send("wait for it")
         await ear.until(lambda: working(ann))
         receipt = await ann.leave(grace=0)
@@ -139,12 +139,12 @@ async def test_what_is_said_while_the_host_suspends_is_answered_when_the_room_is
         return f"echo: {input.query}"
 
     port = free_port()
-    async with opened() as house:
-        connector = ws_connector(str(await house.server.listen(port=port)))
-        ann, ear = await house.joined(
-            "ann", loader(tmp_path, run=run), begin_closing=house.server.begin_suspending
+    async with opened() as live:
+        connector = ws_connector(str(await live.server.listen(port=port)))
+        ann, ear = await live.joined(
+            "ann", loader(tmp_path, run=run), begin_closing=live.server.begin_suspending
         )
-        ben, other = await house.joined("ben", None, connector=connector)
+        ben, other = await live.joined("ben", None, connector=connector)
         ann.messages.send("long")
         await ear.until(lambda: working(ann))
         leaving = asyncio.create_task(ann.leave(grace=DEADLINE))
@@ -158,8 +158,8 @@ async def test_what_is_said_while_the_host_suspends_is_answered_when_the_room_is
         assert [e.said.text for e in ann.state.exchanges.values()] == ["long"]
         await other.until(lambda: ben.connection.state is ConnectionState.RETRYING)
         assert "suspended" in ben.connection.detail
-        await house.server.close()
-        async with opened(house.sink.events) as again:
+        await live.server.close()
+        async with opened(live.sink.events) as again:
             await again.server.listen(port=port)
             await again.joined("ann", loader(tmp_path, run=run))
             await other.until(
@@ -206,18 +206,18 @@ async def stranded(
     folder: Path, deleter: Deleter
 ) -> AsyncIterator[tuple[list[Event], JoinedRoom, str]]:
     """A room as its host left it while a call of ben's waited, ben at his screen, and the call."""
-    async with opened() as house:
-        ann, _ = await house.joined("ann", None)
-        ben, ear = await house.joined(
-            "ben", loader(folder, run=deleter.run), connector=await by_socket(house)
+    async with opened() as live:
+        ann, _ = await live.joined("ann", None)
+        ben, ear = await live.joined(
+            "ben", loader(folder, run=deleter.run), connector=await by_socket(live)
         )
         ben.messages.send("old.txt")
         await ear.until(lambda: ben.state.pending_for("ben"))
         (proposal,) = ben.state.pending_for("ben")
         await ann.leave()
-        await house.server.close()
+        await live.server.close()
         await ear.until(lambda: ben.connection.state is ConnectionState.RETRYING)
-        yield house.sink.events, ben, proposal.id
+        yield live.sink.events, ben, proposal.id
 
 
 async def test_what_was_allowed_while_the_host_was_away_is_not_asked_again(
@@ -233,9 +233,9 @@ async def test_what_was_allowed_while_the_host_was_away_is_not_asked_again(
     assert [each.text for each in receipt.unheard] == ["old.txt"]
     assert [type(each.body) for each in left] == [ApprovalResolved, AnswerPosted]
 
-    async with opened(events) as house:
-        await house.joined("ann", None)
-        ben, ear = await house.joined(
+    async with opened(events) as live:
+        await live.joined("ann", None)
+        ben, ear = await live.joined(
             "ben", loader(tmp_path, run=deleter.run), prepare=back_with(events, left)
         )
         await ear.until(lambda: answers(ben))
@@ -246,7 +246,7 @@ async def test_what_was_allowed_while_the_host_was_away_is_not_asked_again(
         assert ben.state.proposals[approval].outcome == "approved"
         assert deleter.done == ["old.txt"]
         assert not ben.reports
-        ends = [e.body for e in house.sink.events if isinstance(e.body, AnswerPosted | RunFailed)]
+        ends = [e.body for e in live.sink.events if isinstance(e.body, AnswerPosted | RunFailed)]
         assert ends == [left[-1].body]
     assert "did not record" not in caplog.text
 
@@ -260,9 +260,9 @@ async def test_a_call_that_nobody_answered_before_the_host_was_gone_waits_for_th
         left = ben.reports
     assert [type(each.body) for each in left] == [ApprovalResolved, RunCancelled]
 
-    async with opened(events) as house:
-        await house.joined("ann", None)
-        ben, ear = await house.joined(
+    async with opened(events) as live:
+        await live.joined("ann", None)
+        ben, ear = await live.joined(
             "ben", loader(tmp_path, run=deleter.run), prepare=back_with(events, left)
         )
         await ear.until(lambda: ben.engine.status.state is EngineState.READY)
@@ -271,7 +271,7 @@ async def test_a_call_that_nobody_answered_before_the_host_was_gone_waits_for_th
         assert ben.approvals.answer(approval, Answer(allow=True))
         await ear.until(lambda: answers(ben))
         assert (answers(ben), deleter.done) == (["deleted old.txt"], ["old.txt"])
-        failed = [e.body for e in house.sink.events if isinstance(e.body, RunFailed)]
+        failed = [e.body for e in live.sink.events if isinstance(e.body, RunFailed)]
         assert failed == []
 
 
@@ -283,9 +283,9 @@ async def test_a_program_that_ended_in_the_middle_leaves_what_it_could_tell(tmp_
         await told(ben, ApprovalResolved)
         left = ben.reports[:1]
 
-    async with opened(events) as house:
-        await house.joined("ann", None)
-        ben, ear = await house.joined(
+    async with opened(events) as live:
+        await live.joined("ann", None)
+        ben, ear = await live.joined(
             "ben", loader(tmp_path, run=deleter.run), prepare=back_with(events, left)
         )
         await ear.until(lambda: not ben.state.running)
@@ -315,20 +315,20 @@ async def stranded_again(
         await ben.leave()
         left = ben.reports
 
-    async with opened(events) as house:
-        ann, _ = await house.joined("ann", None)
-        ben, ear = await house.joined(
+    async with opened(events) as live:
+        ann, _ = await live.joined("ann", None)
+        ben, ear = await live.joined(
             "ben",
             loader(folder, run=deleter.run),
             prepare=back_with(events, left),
-            connector=await by_socket(house),
+            connector=await by_socket(live),
         )
         await ear.until(lambda: ben.engine.status.state is EngineState.READY)
         await ear.until(lambda: ben.state.parked)
         await ann.leave()
-        await house.server.close()
+        await live.server.close()
         await ear.until(lambda: ben.connection.state is ConnectionState.RETRYING)
-        yield house.sink.events, ben, approval
+        yield live.sink.events, ben, approval
 
 
 async def test_a_call_is_made_once_however_often_its_run_is_cut_off(tmp_path: Path) -> None:
@@ -345,9 +345,9 @@ async def test_a_call_is_made_once_however_often_its_run_is_cut_off(tmp_path: Pa
     assert receipt.parked == ()
     assert [each.detail for each in receipt.unheard] == ["cancelled"]
 
-    async with opened(events) as house:
-        await house.joined("ann", None)
-        ben, ear = await house.joined(
+    async with opened(events) as live:
+        await live.joined("ann", None)
+        ben, ear = await live.joined(
             "ben", loader(tmp_path, run=slow.run), prepare=back_with(events, left)
         )
         await ear.until(lambda: ben.engine.status.state is EngineState.READY)
@@ -382,13 +382,13 @@ async def test_a_step_too_large_for_the_host_that_is_there_now_keeps_nobody_out(
         await ben.leave()
         left = ben.reports
 
-    async with opened(events, limits=Limits(frame_bytes=16 * 1024)) as house:
-        await house.joined("ann", None)
-        ben, ear = await house.joined(
+    async with opened(events, limits=Limits(frame_bytes=16 * 1024)) as live:
+        await live.joined("ann", None)
+        ben, ear = await live.joined(
             "ben",
             loader(tmp_path, run=talker.run),
             prepare=back_with(events, left),
-            connector=await by_socket(house),
+            connector=await by_socket(live),
         )
         await ear.until(lambda: not ben.state.running)
         await ear.until(lambda: any("too large" in line for line in ear.notices))
@@ -403,9 +403,9 @@ async def test_what_became_of_a_message_that_this_log_does_not_have_is_left_out(
     def prepare(joined: JoinedRoom) -> None:
         joined.restore_reports([PendingReport("a", RunCancelled(99, "ben left"))], ())
 
-    async with opened() as house:
-        await house.joined("ann", None)
-        ben, _ = await house.joined("ben", loader(tmp_path), prepare=prepare)
+    async with opened() as live:
+        await live.joined("ann", None)
+        ben, _ = await live.joined("ben", loader(tmp_path), prepare=prepare)
         assert ben.reports == ()
 
 
@@ -414,15 +414,15 @@ async def test_who_is_back_before_the_host_knows_that_they_were_gone_takes_their
 ) -> None:
     """The connection from before seems to last; whoever has the copy is the same terminal."""
     deleter = Deleter()
-    async with opened() as house:
-        await house.joined("ann", None)
-        ghost, ear = await house.joined(
+    async with opened() as live:
+        await live.joined("ann", None)
+        ghost, ear = await live.joined(
             "ben", loader(tmp_path / "ghost", run=deleter.run), device="laptop"
         )
         ghost.messages.send("old.txt")
         await ear.until(lambda: ghost.state.pending_for("ben"))
         (call,) = ghost.state.pending_for("ben")
-        events = list(house.sink.events)
+        events = list(live.sink.events)
         left = [
             PendingReport("s", ApprovalResolved(call.message, call.id, "approved"), len(events)),
             PendingReport(
@@ -430,7 +430,7 @@ async def test_who_is_back_before_the_host_knows_that_they_were_gone_takes_their
             ),
         ]
 
-        ben, ear = await house.joined(
+        ben, ear = await live.joined(
             "ben",
             loader(tmp_path / "ben", run=deleter.run),
             prepare=back_with(events, left),

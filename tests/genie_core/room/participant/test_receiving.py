@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from tests.genie_core.room.doubles import local_connector, room_server
-from tests.genie_core.room.house import Ear
+from tests.genie_core.room.live_room import Ear
 
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import Deliver, EventsRecorded, RoomRenamed

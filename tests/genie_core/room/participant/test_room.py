@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.genie_core.room.house import loader, opened
+from tests.genie_core.room.live_room import loader, opened
 from tests.ports import free_port
 
 from genie_core.agent import AgentInput, ApprovalCallback
@@ -40,10 +40,10 @@ async def tool_user(input: AgentInput, callback: ApprovalCallback, emit: Emit) -
 async def test_a_member_handles_their_own_messages_and_the_host_those_of_guests(
     tmp_path: Path,
 ) -> None:
-    async with opened() as house:
-        ann, ear = await house.joined("ann", loader(tmp_path / "ann"))
-        ben, _ = await house.joined("ben", loader(tmp_path / "ben"))
-        cleo, _ = await house.joined("cleo", None)
+    async with opened() as live:
+        ann, ear = await live.joined("ann", loader(tmp_path / "ann"))
+        ben, _ = await live.joined("ben", loader(tmp_path / "ben"))
+        cleo, _ = await live.joined("cleo", None)
         for person in (ann, ben, cleo):
             person.messages.send(f"from {person.name}")
         await ear.until(
@@ -60,9 +60,9 @@ async def test_a_member_handles_their_own_messages_and_the_host_those_of_guests(
 
 
 async def test_the_reason_for_silence_reaches_everybody(tmp_path: Path) -> None:
-    async with opened() as house:
-        ann, _ = await house.joined("ann", loader(tmp_path / "a", ignore_all))
-        cleo, ear = await house.joined("cleo", None)
+    async with opened() as live:
+        ann, _ = await live.joined("ann", loader(tmp_path / "a", ignore_all))
+        cleo, ear = await live.joined("cleo", None)
         ann.messages.send("nice weather")
         await ear.until(
             lambda: any(e.phase is Phase.IGNORED for e in cleo.state.exchanges.values())
@@ -73,9 +73,9 @@ async def test_the_reason_for_silence_reaches_everybody(tmp_path: Path) -> None:
 
 
 async def test_only_the_handler_can_answer_and_the_first_answer_counts(tmp_path: Path) -> None:
-    async with opened() as house:
-        ann, ear = await house.joined("ann", loader(tmp_path / "a", run=tool_user))
-        cleo, _ = await house.joined("cleo", None)
+    async with opened() as live:
+        ann, ear = await live.joined("ann", loader(tmp_path / "a", run=tool_user))
+        cleo, _ = await live.joined("cleo", None)
         cleo.messages.send("old.txt")
         await ear.until(lambda: ann.state.pending_for("ann"))
         (proposal,) = ann.state.pending_for("ann")
@@ -100,9 +100,9 @@ async def test_only_the_handler_can_answer_and_the_first_answer_counts(tmp_path:
 async def test_a_grant_for_the_session_covers_that_tool_for_that_person_only(
     tmp_path: Path,
 ) -> None:
-    async with opened() as house:
-        ann, ear = await house.joined("ann", loader(tmp_path / "a", run=tool_user))
-        cleo, _ = await house.joined("cleo", None)
+    async with opened() as live:
+        ann, ear = await live.joined("ann", loader(tmp_path / "a", run=tool_user))
+        cleo, _ = await live.joined("cleo", None)
         ann.messages.send("one")
         await ear.until(lambda: ann.state.pending_for("ann"))
         ann.approvals.answer(
@@ -130,9 +130,9 @@ async def test_text_in_the_making_reaches_the_others_and_comes_once(tmp_path: Pa
         return "half and whole"
 
     gate = asyncio.Event()
-    async with opened() as house:
-        ann, ear = await house.joined("ann", loader(tmp_path / "a", run=slow))
-        _, other = await house.joined("cleo", None)
+    async with opened() as live:
+        ann, ear = await live.joined("ann", loader(tmp_path / "a", run=slow))
+        _, other = await live.joined("cleo", None)
         ann.messages.send("go")
         await other.until(lambda: other.deltas)
         gate.set()
@@ -142,10 +142,10 @@ async def test_text_in_the_making_reaches_the_others_and_comes_once(tmp_path: Pa
 
 
 async def test_author_and_handler_may_stop_a_run_and_others_may_not(tmp_path: Path) -> None:
-    async with opened() as house:
-        ann, ear = await house.joined("ann", loader(tmp_path / "a", run=tool_user))
-        cleo, _ = await house.joined("cleo", None)
-        dora, _ = await house.joined("dora", None)
+    async with opened() as live:
+        ann, ear = await live.joined("ann", loader(tmp_path / "a", run=tool_user))
+        cleo, _ = await live.joined("cleo", None)
+        dora, _ = await live.joined("dora", None)
         cleo.messages.send("old.txt")
         await ear.until(lambda: ann.state.pending_for("ann"))
         await ear.until(lambda: dora.state.running and cleo.state.running)
@@ -160,8 +160,8 @@ async def test_an_engine_that_can_not_be_loaded_fails_loudly(tmp_path: Path) -> 
     async def broken() -> Engine:
         raise GenieError("the model has no key")
 
-    async with opened() as house:
-        ann, ear = await house.joined("ann", broken)
+    async with opened() as live:
+        ann, ear = await live.joined("ann", broken)
         await ear.until(lambda: ann.engine.status.state is EngineState.FAILED)
         assert "the model has no key" in ear.notices
         ann.messages.send("anybody there?")
@@ -181,8 +181,8 @@ async def test_an_engine_that_could_not_be_loaded_is_loaded_again_with_another_m
     def reload(model: str) -> EngineLoader:
         return loader(tmp_path) if model == "other" else broken
 
-    async with opened() as house:
-        ann, ear = await house.joined("ann", broken, reload=reload)
+    async with opened() as live:
+        ann, ear = await live.joined("ann", broken, reload=reload)
         await ear.until(lambda: ann.engine.status.state is EngineState.FAILED)
         with pytest.raises(NoEngine, match="the model has no key"):
             await ann.engine.use_model("nonsense")
@@ -195,12 +195,12 @@ async def test_an_engine_that_could_not_be_loaded_is_loaded_again_with_another_m
 
 
 async def suspended_with_a_question_open(folder: Path) -> list[Event]:
-    async with opened() as house:
-        ann, ear = await house.joined("ann", loader(folder, run=tool_user))
+    async with opened() as live:
+        ann, ear = await live.joined("ann", loader(folder, run=tool_user))
         ann.messages.send("old.txt")
         await ear.until(lambda: ann.state.pending_for("ann"))
         await ann.leave("enough for today")
-        return house.sink.events
+        return live.sink.events
 
 
 async def test_leaving_parks_what_waits(tmp_path: Path) -> None:
@@ -214,8 +214,8 @@ async def test_a_parked_call_that_is_allowed_is_made_once_without_asking_again(
     tmp_path: Path,
 ) -> None:
     events = await suspended_with_a_question_open(tmp_path)
-    async with opened(events) as house:
-        ann, ear = await house.joined("ann", loader(tmp_path, run=tool_user))
+    async with opened(events) as live:
+        ann, ear = await live.joined("ann", loader(tmp_path, run=tool_user))
         await ear.until(lambda: ann.engine.status.state is EngineState.READY)
         (proposal,) = ann.state.parked_for("ann")
         assert ann.approvals.answer(proposal.id, Answer(allow=True))
@@ -234,8 +234,8 @@ async def test_without_an_engine_no_answer_is_taken(tmp_path: Path) -> None:
         raise AssertionError("nobody sets it")
 
     events = await suspended_with_a_question_open(tmp_path)
-    async with opened(events) as house:
-        ann, ear = await house.joined("ann", never)
+    async with opened(events) as live:
+        ann, ear = await live.joined("ann", never)
         await ear.until(lambda: ann.state.parked_for("ann"))
         (proposal,) = ann.state.parked_for("ann")
         assert not ann.approvals.answer(proposal.id, Answer(allow=True))
@@ -247,8 +247,8 @@ async def test_consent_for_a_parked_call_covers_no_other_call(tmp_path: Path) ->
         return f"{bool(await callback('delete', {'path': 'everything'}))}"
 
     events = await suspended_with_a_question_open(tmp_path)
-    async with opened(events) as house:
-        ann, ear = await house.joined("ann", loader(tmp_path, run=changed_mind))
+    async with opened(events) as live:
+        ann, ear = await live.joined("ann", loader(tmp_path, run=changed_mind))
         await ear.until(lambda: ann.engine.status.state is EngineState.READY)
         ann.approvals.answer(ann.state.parked_for("ann")[0].id, Answer(allow=True))
         await ear.until(lambda: ann.state.pending_for("ann"))
@@ -262,13 +262,13 @@ async def test_consent_for_a_parked_call_covers_no_other_call(tmp_path: Path) ->
 async def test_a_run_that_died_with_its_process_is_reported_and_its_question_parked(
     tmp_path: Path,
 ) -> None:
-    async with opened() as house:
-        ann, ear = await house.joined("ann", loader(tmp_path, run=tool_user))
+    async with opened() as live:
+        ann, ear = await live.joined("ann", loader(tmp_path, run=tool_user))
         ann.messages.send("old.txt")
         await ear.until(lambda: ann.state.pending_for("ann"))
-        crashed = list(house.sink.events)
-    async with opened(crashed) as house:
-        ann, ear = await house.joined("ann", loader(tmp_path / "other", run=tool_user))
+        crashed = list(live.sink.events)
+    async with opened(crashed) as live:
+        ann, ear = await live.joined("ann", loader(tmp_path / "other", run=tool_user))
         await ear.until(lambda: any(isinstance(e.body, RunFailed) for e in ear.events))
         (exchange,) = ann.state.exchanges.values()
         assert exchange.phase is Phase.FAILED
@@ -284,11 +284,11 @@ async def test_an_engine_that_comes_late_knows_what_was_said_before(tmp_path: Pa
         seen.append([f"{m.sender}: {m.content}" for m in updates])
         return Response(Decision.IGNORE, reason="listening")
 
-    async with opened() as house:
-        ann, ear = await house.joined("ann", loader(tmp_path / "a"))
+    async with opened() as live:
+        ann, ear = await live.joined("ann", loader(tmp_path / "a"))
         ann.messages.send("first")
         await ear.until(lambda: any(e.answer for e in ann.state.exchanges.values()))
-        ben, other = await house.joined("ben", loader(tmp_path / "b", decide))
+        ben, other = await live.joined("ben", loader(tmp_path / "b", decide))
         await other.until(lambda: ben.engine.status.state is EngineState.READY)
         ben.messages.send("second")
         await other.until(lambda: seen)
@@ -304,15 +304,15 @@ async def test_after_a_restart_nothing_is_remembered_twice(tmp_path: Path) -> No
 
     events: list[Event] = []
     for text in ("one", "two", "three"):
-        async with opened(events) as house:
-            ann, ear = await house.joined("ann", loader(tmp_path, decide))
+        async with opened(events) as live:
+            ann, ear = await live.joined("ann", loader(tmp_path, decide))
             answered = len([e for e in events if isinstance(e.body, MessagePosted)]) + 1
             ann.messages.send(text)
             await ear.until(
                 lambda: sum(e.answer is not None for e in ann.state.exchanges.values()) == answered  # noqa: B023 - awaited within the turn
             )
             await ann.leave()
-            events = house.sink.events
+            events = live.sink.events
     assert seen == [["one"], ["echo: one", "two"], ["echo: two", "three"]]
 
 
@@ -321,9 +321,9 @@ async def test_a_blank_answer_harms_nobody(tmp_path: Path, text: str) -> None:
     async def blank(_input: AgentInput, _callback: ApprovalCallback, _emit: Emit) -> str:
         return text
 
-    async with opened() as house:
-        ann, ear = await house.joined("ann", loader(tmp_path / "a"))
-        ben, other = await house.joined("ben", loader(tmp_path / "b", run=blank))
+    async with opened() as live:
+        ann, ear = await live.joined("ann", loader(tmp_path / "a"))
+        ben, other = await live.joined("ben", loader(tmp_path / "b", run=blank))
         await other.until(lambda: ben.engine.status.state is EngineState.READY)
         ben.messages.send("say nothing")
         await ear.until(lambda: any(e.phase is Phase.FAILED for e in ann.state.exchanges.values()))
@@ -341,10 +341,10 @@ async def test_every_message_that_came_while_the_engine_was_loading_is_handled(
         await ready.wait()
         return await loader(tmp_path, ignore_all)()
 
-    async with opened() as house:
-        ann, ear = await house.joined("ann", late)
+    async with opened() as live:
+        ann, ear = await live.joined("ann", late)
         # More than are told as context, by several so that nobody is too fast.
-        guests = [(await house.joined(f"guest{number}", None))[0] for number in range(15)]
+        guests = [(await live.joined(f"guest{number}", None))[0] for number in range(15)]
         for guest in guests:
             for number in range(15):
                 guest.messages.send(f"{guest.name} {number}")
@@ -363,8 +363,8 @@ async def test_a_call_that_nobody_can_see_is_denied_and_the_agent_goes_on(tmp_pa
         verdict = await callback("hide", {"what": Shy()})
         return f"{bool(verdict)}: {verdict.reason}"
 
-    async with opened() as house:
-        ann, ear = await house.joined("ann", loader(tmp_path, run=shy))
+    async with opened() as live:
+        ann, ear = await live.joined("ann", loader(tmp_path, run=shy))
         ann.messages.send("go")
         await ear.until(lambda: any(e.answer for e in ann.state.exchanges.values()))
         (exchange,) = ann.state.exchanges.values()
@@ -380,9 +380,9 @@ async def test_leaving_before_the_engine_came_ends_what_waited_for_it(tmp_path: 
         await asyncio.Event().wait()
         raise AssertionError("nobody sets it")
 
-    async with opened() as house:
-        ann, ear = await house.joined("ann", loader(tmp_path))
-        ben, other = await house.joined("ben", never)
+    async with opened() as live:
+        ann, ear = await live.joined("ann", loader(tmp_path))
+        ben, other = await live.joined("ben", never)
         ben.messages.send("hello?")
         await other.until(lambda: ben.state.running)
         await ben.leave()
@@ -402,20 +402,20 @@ async def test_a_step_of_leaving_that_fails_does_not_keep_the_others_from_being_
 
         return replace(engine, aclose=fail)
 
-    async with opened() as house:
-        ann, ear = await house.joined("ann", broken_store)
+    async with opened() as live:
+        ann, ear = await live.joined("ann", broken_store)
         await ear.until(lambda: ann.engine.status.state is EngineState.READY)
         with suppress(LeftInDisorder):
             await ann.leave()
-        assert isinstance(house.sink.events[-1].body, RoomSuspended)
+        assert isinstance(live.sink.events[-1].body, RoomSuspended)
         assert ann.connection.state is ConnectionState.CLOSED
 
 
 async def test_messages_that_never_arrived_are_not_passed_over_in_silence(tmp_path: Path) -> None:
-    async with opened() as house:
-        await house.joined("ann", loader(tmp_path))
-        ben, ear = await house.joined("ben", None)
-        await house.server.close()
+    async with opened() as live:
+        await live.joined("ann", loader(tmp_path))
+        ben, ear = await live.joined("ben", None)
+        await live.server.close()
         await ear.until(lambda: ben.connection.state is ConnectionState.RETRYING)
         ben.messages.send("is anybody there?")
         with pytest.raises(LeftInDisorder, match="1 of your messages"):
@@ -423,12 +423,12 @@ async def test_messages_that_never_arrived_are_not_passed_over_in_silence(tmp_pa
 
 
 async def test_whoever_is_kept_out_leaves_nothing_behind_that_runs(tmp_path: Path) -> None:
-    async with opened() as house:
+    async with opened() as live:
         before = running()
         files = FileSync(BlobStore(tmp_path / "blobs"))
         nowhere = ws_connector(f"127.0.0.1:{free_port()}")
         with pytest.raises(Unreachable):
-            await house.joined("ben", None, connector=nowhere, library=files)
+            await live.joined("ben", None, connector=nowhere, library=files)
         assert running() == before
 
 
@@ -437,9 +437,9 @@ def running() -> set[asyncio.Task[object]]:
 
 
 async def test_a_grant_ends_when_whoever_it_is_for_leaves(tmp_path: Path) -> None:
-    async with opened() as house:
-        ann, ear = await house.joined("ann", loader(tmp_path, run=tool_user))
-        ben, _ = await house.joined("ben", None)
+    async with opened() as live:
+        ann, ear = await live.joined("ann", loader(tmp_path, run=tool_user))
+        ben, _ = await live.joined("ben", None)
         ben.messages.send("one")
         await ear.until(lambda: ann.state.pending_for("ann"))
         ann.approvals.answer(
@@ -447,6 +447,6 @@ async def test_a_grant_ends_when_whoever_it_is_for_leaves(tmp_path: Path) -> Non
         )
         await ear.until(lambda: ann.state.exchanges and not ann.state.running)
         await ben.leave()
-        again, _ = await house.joined("ben", None)
+        again, _ = await live.joined("ben", None)
         again.messages.send("two")
         await ear.until(lambda: ann.state.pending_for("ann"))

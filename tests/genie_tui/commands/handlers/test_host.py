@@ -9,9 +9,9 @@ import pytest
 from tests.genie_tui.room_parts import notes
 from tests.genie_tui.scripted_room import (
     HandClock,
-    ScriptedDoorman,
     ScriptedInvites,
     ScriptedJoinedRoom,
+    ScriptedRoomService,
     in_room,
     until,
 )
@@ -63,7 +63,7 @@ async def recorded(
     joined: ScriptedJoinedRoom, clock: HandClock | None = None
 ) -> AsyncIterator[tuple[Recorder, Pilot[Any]]]:
     app = Recorder(
-        ScriptedDoorman(joined), NewRoom("Garden"), joined.name, clock=clock or HandClock()
+        ScriptedRoomService(joined), NewRoom("Garden"), joined.name, clock=clock or HandClock()
     )
     app.asked = []
     async with app.run_test(size=(120, 40)) as pilot:

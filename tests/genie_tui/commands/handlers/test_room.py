@@ -2,7 +2,7 @@
 
 import pytest
 from tests.genie_tui.room_parts import notes
-from tests.genie_tui.scripted_room import ScriptedDoorman, ScriptedJoinedRoom, in_room, until
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom, ScriptedRoomService, in_room, until
 from textual.widgets import Static, TextArea
 
 from genie_core.errors import GenieError
@@ -24,8 +24,8 @@ def knowing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_own_preferences_are_edited_kept_and_told(joined: ScriptedJoinedRoom) -> None:
-    doorman = ScriptedDoorman(joined, wishes={joined.name: "in rhymes"})
-    async with in_room(joined, doorman=doorman) as (screen, pilot):
+    service = ScriptedRoomService(joined, wishes={joined.name: "in rhymes"})
+    async with in_room(joined, service=service) as (screen, pilot):
 
         def state() -> str:
             return str(pilot.app.screen.query_one("#preferences-state", Static).render())
@@ -53,14 +53,14 @@ async def test_own_preferences_are_edited_kept_and_told(joined: ScriptedJoinedRo
         await pilot.press("ctrl+s")
         await pilot.pause()
         assert isinstance(pilot.app.screen, PreferencesScreen)
-        assert doorman.wishes == {joined.name: "in rhymes"}
+        assert service.wishes == {joined.name: "in rhymes"}
         editor.text = " briefly\n"
         await until(pilot, lambda: "7 of 2,000" in state())
         await pilot.press("ctrl+s")
         await until(pilot, lambda: joined.preferences == ["briefly"])
-        assert doorman.wishes == {joined.name: "briefly"}
+        assert service.wishes == {joined.name: "briefly"}
 
-        doorman.wishes_error = GenieError("the disk is full")
+        service.wishes_error = GenieError("the disk is full")
         editor = await opened()
         editor.text = "shortly"
         await pilot.press("ctrl+s")

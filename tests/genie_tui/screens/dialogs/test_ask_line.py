@@ -1,4 +1,4 @@
-from tests.genie_tui.scripted_room import ScriptedDoorman, ScriptedJoinedRoom, Ticking, until
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom, ScriptedRoomService, Ticking, until
 from textual.widgets import Input, Static
 
 from genie_tui.app import GenieApp
@@ -6,7 +6,7 @@ from genie_tui.screens.dialogs.ask_line import AskLineScreen
 
 
 async def test_what_is_typed_is_returned_without_space_around_it() -> None:
-    app = GenieApp(ScriptedDoorman(ScriptedJoinedRoom()), None, "ann", clock=Ticking())
+    app = GenieApp(ScriptedRoomService(ScriptedJoinedRoom()), None, "ann", clock=Ticking())
     answers: list[str | None] = []
     async with app.run_test() as pilot:
         for keys in (["space", "x", "space", "enter"], ["ctrl+u", "enter"], ["x", "escape"]):

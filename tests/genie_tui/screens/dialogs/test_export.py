@@ -3,7 +3,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from tests.genie_tui.scripted_room import ScriptedDoorman, ScriptedJoinedRoom, Ticking, until
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom, ScriptedRoomService, Ticking, until
 from textual.pilot import Pilot
 from textual.widgets import Checkbox, Input, Static
 
@@ -46,7 +46,7 @@ class Asked:
 async def asked(
     attached: Attached = FILES, problem: str = "", size: tuple[int, int] = (80, 24)
 ) -> AsyncIterator[Asked]:
-    app = GenieApp(ScriptedDoorman(ScriptedJoinedRoom()), None, "ann", clock=Ticking())
+    app = GenieApp(ScriptedRoomService(ScriptedJoinedRoom()), None, "ann", clock=Ticking())
     answers: list[Wish | None] = []
     async with app.run_test(size=size) as pilot:
         screen = ExportScreen("Export “[/red]\x1b[2J”", Wish("garden.md"), attached, problem)

@@ -8,6 +8,7 @@ import pytest
 from genie_core.room.discovery.browser import Announcer
 from genie_core.room.discovery.service_record import Announcement
 from genie_core.room.open.requests import NearbyRoom
+from genie_core.room.open.service import RoomService
 from genie_core.room.protocol.events import ROOM, Event, MessagePosted, RoomCreated
 from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
@@ -16,16 +17,15 @@ from genie_core.sessions.errors import UnknownSession
 from genie_core.sessions.log.format import encode_line
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import RetentionTable, Settings
-from genie_tui.doorman import House
 
 LOOPBACK = ["127.0.0.1"]
 HERE = "192.0.2.7:7654"
 
 
-def house(home: Path, *, local: bool = False) -> tuple[House, Catalog]:
+def room_service(home: Path, *, local: bool = False) -> tuple[RoomService, Catalog]:
     places = Locations(home / "config", home / "data", home / "log")
-    doorman = House("ann", Settings(local=local), places, interfaces=LOOPBACK)
-    return doorman, Catalog(places.sessions)
+    service = RoomService("ann", Settings(local=local), places, interfaces=LOOPBACK)
+    return service, Catalog(places.sessions)
 
 
 def announced(room: str) -> Announcement:
@@ -36,20 +36,20 @@ def announced(room: str) -> Announcement:
 
 
 def test_own_rooms_and_those_joined_before_are_listed_and_nothing_else(tmp_path: Path) -> None:
-    doorman, catalog = house(tmp_path)
+    service, catalog = room_service(tmp_path)
     catalog.create("Mine", 10.0, host="ann")
     catalog.copy_of("r1", "Hana's", "ann", 30.0, host="hana", address=HERE)
     catalog.copy_of("r1", "Hana's", "bob", 40.0, host="hana", address=HERE)
     catalog.copy_of("r2", "Old", "ann", 50.0, host="hana", address=HERE).put_aside()
-    listed = {(room.title, room.host) for room in doorman.saved()}
+    listed = {(room.title, room.host) for room in service.saved()}
     assert listed == {("Mine", None), ("Hana's", "hana")}
 
 
 def test_a_room_that_cannot_be_read_is_listed_with_what_is_wrong(tmp_path: Path) -> None:
-    doorman, catalog = house(tmp_path)
+    service, catalog = room_service(tmp_path)
     saved = catalog.create("Mine", 10.0)
     (saved.folder / "room.json").write_text("{")
-    (room,) = doorman.saved()
+    (room,) = service.saved()
     assert room.note
     assert room.host is None
 
@@ -57,7 +57,7 @@ def test_a_room_that_cannot_be_read_is_listed_with_what_is_wrong(tmp_path: Path)
 def test_rooms_that_crashed_are_brought_up_to_date_and_those_past_a_limit_told(
     tmp_path: Path,
 ) -> None:
-    doorman, catalog = house(tmp_path)
+    service, catalog = room_service(tmp_path)
     saved = catalog.create("Mine", 10.0)
     events = [
         Event(1, 11.0, ROOM, RoomCreated("r1", "Mine")),
@@ -65,15 +65,15 @@ def test_rooms_that_crashed_are_brought_up_to_date_and_those_past_a_limit_told(
     ]
     saved.log_path.write_bytes(b"".join(map(encode_line, events)))
     os.utime(saved.log_path, (4e9, 4e9))
-    assert [room.messages for room in doorman.saved()] == [0]
-    assert doorman.catch_up() == ""
-    assert [room.messages for room in doorman.saved()] == [1]
-    doorman.use(Settings(retention=RetentionTable(max_age_days=30)))
-    assert doorman.catch_up() == "1 session is past your limit: genie-tui sessions prune"
+    assert [room.messages for room in service.saved()] == [0]
+    assert service.catch_up() == ""
+    assert [room.messages for room in service.saved()] == [1]
+    service.use(Settings(retention=RetentionTable(max_age_days=30)))
+    assert service.catch_up() == "1 session is past your limit: genie-tui sessions prune"
 
 
 async def test_rooms_on_the_network_are_seen(tmp_path: Path) -> None:
-    doorman, catalog = house(tmp_path)
+    service, catalog = room_service(tmp_path)
     copy = catalog.copy_of("seen", "Garden", "ann", 1.0, pin="p" * 43)
     seen = asyncio.Event()
 
@@ -84,29 +84,29 @@ async def test_rooms_on_the_network_are_seen(tmp_path: Path) -> None:
     async with (
         Announcer(announced("seen"), interfaces=LOOPBACK),
         asyncio.timeout(60),
-        doorman.browse(look),
+        service.browse(look),
     ):
         await seen.wait()
 
 
 async def test_who_stays_on_this_machine_asks_no_network(tmp_path: Path) -> None:
-    doorman, _ = house(tmp_path, local=True)
+    service, _ = room_service(tmp_path, local=True)
     lists: list[Sequence[NearbyRoom]] = []
     async with (
         Announcer(announced("here"), interfaces=LOOPBACK) as announcer,
-        doorman.browse(lists.append),
+        service.browse(lists.append),
     ):
         assert await announcer.settle()
     assert lists == []
 
 
 def test_a_saved_room_is_quoted_by_its_title(tmp_path: Path) -> None:
-    doorman, catalog = house(tmp_path)
+    service, catalog = room_service(tmp_path)
     saved = catalog.create("Garden", 10.0, host="ann")
     events = [Event(1, 1.0, ROOM, RoomCreated(saved.id, "Garden"))]
     events += [Event(seq, 2.0, "ann", MessagePosted(str(seq), f"message {seq}")) for seq in (2, 3)]
     saved.log_path.write_bytes(b"".join(map(encode_line, events)))
-    quote = doorman.quote("garden", 1)
+    quote = service.quote("garden", 1)
     assert (quote.room, [line.text for line in quote.lines]) == (saved.id, ["message 3"])
     with pytest.raises(UnknownSession):
-        doorman.quote("elsewhere", 1)
+        service.quote("elsewhere", 1)

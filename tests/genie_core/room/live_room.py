@@ -174,7 +174,7 @@ def room_config(
     return RoomConfig(connect, put_away, engine, **parts)
 
 
-class House:
+class LiveRoom:
     """Opens a room for its host and lets others in."""
 
     def __init__(self, sink: Sink, stack: AsyncExitStack, **options: Any) -> None:
@@ -253,13 +253,13 @@ async def _leave(participant: JoinedRoom) -> None:
 
 
 @asynccontextmanager
-async def opened(events: Sequence[Event] = (), **options: Any) -> AsyncIterator[House]:
+async def opened(events: Sequence[Event] = (), **options: Any) -> AsyncIterator[LiveRoom]:
     """Open a room, as after the given events, and close it with everybody in it."""
     async with AsyncExitStack() as stack:
-        house = House(Sink(events), stack, **options)
-        await house.server.start()
-        stack.push_async_callback(house.server.close)
-        yield house
+        live = LiveRoom(Sink(events), stack, **options)
+        await live.server.start()
+        stack.push_async_callback(live.server.close)
+        yield live
 
 
 async def tool_user(input: AgentInput, callback: ApprovalCallback, emit: Emit) -> str:  # noqa: A002 - as in Agent.run
@@ -268,9 +268,9 @@ async def tool_user(input: AgentInput, callback: ApprovalCallback, emit: Emit) -
     return f"deleted {input.query}" if verdict else f"kept it: {verdict.reason}"
 
 
-async def by_socket(house: House) -> Connector:
+async def by_socket(live: LiveRoom) -> Connector:
     """The way into a room from another process."""
-    return ws_connector(str(await house.server.listen(port=0)))
+    return ws_connector(str(await live.server.listen(port=0)))
 
 
 def answers(person: JoinedRoom) -> list[str]:

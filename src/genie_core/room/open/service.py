@@ -1,0 +1,169 @@
+"""Rooms of one person: those on the network, the saved ones, and the way into each.
+
+Cheap to import: the modules of a room are loaded when one is opened.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from genie_core.room.client.events import OnEvent
+from genie_core.room.open.requests import NearbyRoom, OpenRequest
+from genie_core.sessions.listing import past_line
+from genie_core.sessions.service import SessionService
+from genie_core.settings.locations import Locations, short_path
+from genie_core.settings.model import Settings
+from genie_core.settings.preferences import keep_preferences, preferences_file, read_preferences
+
+if TYPE_CHECKING:
+    from genie_core.assistant.what_if.report import WhatIfReport
+    from genie_core.room.participant.room import JoinedRoom
+    from genie_core.sessions.catalog import Listing
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSummary:
+    """A saved room in a list.
+
+    `last_activity` is in seconds since the epoch; `host` is None for a room of this person's own.
+    """
+
+    id: str
+    title: str
+    last_activity: float
+    people: int
+    messages: int
+    note: str = ""
+    host: str | None = None
+
+
+class RoomService(SessionService):
+    """Opens rooms for one person, lists the saved ones and those on the network.
+
+    Methods that are not coroutines read or write files, so call them off the event loop; they raise
+    `GenieError`.
+
+    Args:
+        name: the person's name.
+        settings: the settings of the next room; `use` replaces them.
+        locations: the folders of this installation.
+        interfaces: addresses of the interfaces to look for rooms on, by default all.
+        renamed: whether the name was chosen for this run and wins over the names under which saved
+            rooms were hosted.
+
+    """
+
+    def __init__(
+        self,
+        name: str,
+        settings: Settings,
+        locations: Locations,
+        *,
+        interfaces: Sequence[str] | None = None,
+        renamed: bool = False,
+    ) -> None:
+        limits = settings.retention.limits()
+        super().__init__(name, locations.sessions, locations.search, limits)
+        self._settings = settings
+        self._locations = locations
+        self._interfaces = interfaces
+        self._renamed = renamed
+
+    def use(self, settings: Settings) -> None:
+        """Enter the next room with other settings; the name stays."""
+        self._settings = settings
+        self.limit(settings.retention.limits())
+
+    async def open(self, opening: OpenRequest, on_event: OnEvent) -> "JoinedRoom":
+        """Join or host a room.
+
+        Cancelling leaves nothing open.
+
+        Args:
+            opening: the room, and the way to it.
+            on_event: receives every `RoomEvent` from the first one on, those of a saved log too, some
+                of them before this returns.
+
+        Raises:
+            GenieError: the room can't be opened; the text is one line for the person.
+
+        """
+        # The imports take longer than a frame, so they must not run on the event loop.
+        enter = await asyncio.to_thread(self._load)
+        return await enter(opening, on_event)
+
+    def saved(self) -> Sequence[SavedSummary]:
+        """Return the rooms that can be hosted or joined again, most recent first."""
+        return [_summary(each) for each in self.resumable()]
+
+    def catch_up(self) -> str:
+        """Update the metadata of rooms whose program crashed; may take a while.
+
+        Returns a line about rooms that exceed a retention limit, or "".
+        """
+        self.update_metadata()
+        return past_line(self.past_limits())
+
+    @asynccontextmanager
+    async def browse(
+        self, on_change: Callable[[Sequence[NearbyRoom]], None]
+    ) -> AsyncIterator[None]:
+        """Watch for rooms on the network until the context is left.
+
+        `on_change` is called on the event loop with all rooms, known ones first, whenever they change.
+        Without a network it is never called; nothing is raised.
+        """
+        if self._settings.local:
+            yield
+            return
+        watching = await asyncio.to_thread(self._look_around, on_change)
+        async with watching:
+            yield
+
+    def place_of(self, saved: str) -> str:
+        """Return the path of a saved room's folder, with `~` for the home folder."""
+        return short_path(self._locations.sessions / saved)
+
+    def reports(self, saved: str) -> "Sequence[WhatIfReport]":
+        """Return the what-if reports of a saved room, latest first."""
+        from genie_core.assistant.what_if.files import saved as saved_reports
+
+        return list(saved_reports(self._locations.sessions / saved))
+
+    def preferences(self, name: str) -> str:
+        """Return how a person of this installation wants to be answered."""
+        return read_preferences(preferences_file(self._locations.preferences, name))
+
+    def keep_preferences(self, name: str, text: str) -> None:
+        """Save how a person wants to be answered, for all later rooms."""
+        keep_preferences(preferences_file(self._locations.preferences, name), text)
+
+    def _load(self) -> "Callable[[OpenRequest, OnEvent], Awaitable[JoinedRoom]]":
+        from genie_core.room.open.opener import RoomOpener
+
+        entrance = RoomOpener(self._name, self._settings, self._locations, renamed=self._renamed)
+        return entrance.enter
+
+    def _look_around(
+        self, on_change: Callable[[Sequence[NearbyRoom]], None]
+    ) -> AbstractAsyncContextManager[None]:
+        from genie_core.room.open.nearby import browse
+        from genie_core.sessions.catalog import Catalog
+
+        catalog = Catalog(self._locations.sessions)
+        return browse(catalog, self._name, on_change, self._interfaces)
+
+
+def _summary(listing: "Listing") -> SavedSummary:
+    record = listing.metadata
+    return SavedSummary(
+        listing.id,
+        listing.title,
+        listing.last_activity,
+        listing.people,
+        listing.messages,
+        listing.note,
+        host=record.host or "another person" if record and not record.is_own else None,
+    )
