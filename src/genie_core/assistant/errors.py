@@ -43,9 +43,10 @@ class AssistantError(GenieError):
 class ModelError(AssistantError):
     """The configured model can't be used."""
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, reason: str = "") -> None:
         super().__init__(model)
         self.model = model
+        self.reason = reason
 
 
 class UnknownProvider(ModelError):
@@ -110,9 +111,8 @@ class WrongAddress(ModelError):
     """A server's address is invalid, or its model is not named."""
 
     def __init__(self, model: str, address: str, reason: str) -> None:
-        super().__init__(model)
+        super().__init__(model, reason)
         self.address = address
-        self.reason = reason
 
     def __str__(self) -> str:
         return f"base_url {hide_secrets(self.address)!r} can't be used: {self.reason}"
@@ -121,10 +121,6 @@ class WrongAddress(ModelError):
 class WrongKeyName(ModelError):
     """The setting that names an address's key is invalid, or there is no address."""
 
-    def __init__(self, model: str, reason: str) -> None:
-        super().__init__(model)
-        self.reason = reason
-
     def __str__(self) -> str:
         """Leave out the setting's value, which may be a key."""
         return f"api_key_env of the model {self.model!r} can't be used: {self.reason}"
@@ -132,10 +128,6 @@ class WrongKeyName(ModelError):
 
 class ModelUnavailable(ModelError):
     """The provider's own setup failed."""
-
-    def __init__(self, model: str, reason: str) -> None:
-        super().__init__(model)
-        self.reason = reason
 
     def __str__(self) -> str:
         return f"model {self.model!r} cannot be set up: {' '.join(self.reason.split())}"

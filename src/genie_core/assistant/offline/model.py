@@ -5,9 +5,12 @@ behaviour follows fixed rules; it generates no text.
 """
 
 import json
-from collections.abc import AsyncGenerator, Collection, Sequence
+import re
+from asyncio import sleep
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import uuid4
 
@@ -16,6 +19,7 @@ from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
     ModelResponse,
+    ModelResponseStreamEvent,
     TextPart,
     ToolCallPart,
     ToolReturnPart,
@@ -27,11 +31,14 @@ from pydantic_ai.settings import ModelSettings
 
 from genie_core.assistant.offline import answer
 from genie_core.assistant.offline.intent import asked_of_helper
-from genie_core.assistant.offline.stream import MODEL_NAME, PROVIDER_NAME, FinishedResponse
 from genie_core.assistant.offline.triage import decide, last_message
 from genie_core.assistant.tools.catalog import TOOL_NAMES
 from genie_core.text.query import question_in
 
+MODEL_NAME: Final = "offline-helper"
+PROVIDER_NAME: Final = "genie"
+
+_WORDS = re.compile(r"\s*\S+|\s+$")
 _PROFILE: Final = ModelProfile(supports_json_schema_output=True, supports_json_object_output=True)
 
 
@@ -88,6 +95,50 @@ class OfflineModel(Model):
             wanted = parameters.output_object.json_schema.get("properties", {})
             return [TextPart(_decision(prompt, self._tools, wanted))]
         return [_answered(prompt, results, parameters)]
+
+
+@dataclass
+class FinishedResponse(StreamedResponse):
+    """The parts of a response as a stream of events, text word by word."""
+
+    parts: Sequence[TextPart | ToolCallPart] = ()
+    _timestamp: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
+        for part in self.parts:
+            if isinstance(part, ToolCallPart):
+                yield self._parts_manager.handle_tool_call_part(
+                    vendor_part_id=part.tool_call_id,
+                    tool_name=part.tool_name,
+                    args=part.args,
+                    tool_call_id=part.tool_call_id,
+                )
+                continue
+            for word in _WORDS.findall(part.content):
+                for event in self._parts_manager.handle_text_delta(
+                    vendor_part_id="text", content=word
+                ):
+                    yield event
+                await sleep(0)  # let the screen keep up
+
+    async def close_stream(self) -> None:
+        """Do nothing: there is no connection."""
+
+    @property
+    def model_name(self) -> str:
+        return MODEL_NAME
+
+    @property
+    def provider_name(self) -> str:
+        return PROVIDER_NAME
+
+    @property
+    def provider_url(self) -> None:
+        return
+
+    @property
+    def timestamp(self) -> datetime:
+        return self._timestamp
 
 
 def _current_turn(messages: Sequence[ModelMessage]) -> tuple[str, list[ToolReturnPart]]:

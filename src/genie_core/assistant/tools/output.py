@@ -109,7 +109,7 @@ class Clip:
         texts, left_out = self._kept()
         if None in texts:
             return f"{self.total:,} bytes that are not text"
-        return f"{self.total:,} bytes, too long to keep in full" if left_out else ""
+        return f"{self.total:,} bytes, too many to keep them all" if left_out else ""
 
     def _kept(self) -> tuple[list[str | None], int]:
         """Return the kept pieces as text and the number of bytes omitted between them."""
