@@ -63,11 +63,11 @@ class DataStore:
 
     @property
     def problems(self) -> list[str]:
-        """What went wrong on disk so far, one line each, oldest first."""
+        """The disk errors so far, one line each, oldest first."""
         return self._disk.problems
 
     def report(self, problem: str, subject: str | None = None) -> None:
-        """Add to the problems, and log it; what repeats for one subject is one line."""
+        """Log a problem and add it to `problems`; repeated ones about a subject are one line."""
         self._disk.report(problem, subject)
 
     def save(self, key: str, data: Data) -> "Future[None]":
@@ -81,7 +81,7 @@ class DataStore:
         return self._disk.replace(path, _encoded(path, [data]))
 
     def save_instead(self, key: str, data: Data) -> "Future[None]":
-        """Do what `save` does, and put the key's journal aside under another name."""
+        """Save, and move the key's journal aside under another name."""
         path = self._file(key, "json")
         return self._disk.replace(path, _encoded(path, [data]), ousted=self._file(key, "jsonl"))
 
@@ -119,7 +119,7 @@ class DataStore:
         return journal.values
 
     async def run(self, action: Callable[[], T]) -> T:
-        """Do other work with the store's files, in its thread and in its turn."""
+        """Run other work with the store's files, in order, in its thread."""
         return await self._disk.read(action)
 
     @asynccontextmanager
@@ -128,12 +128,12 @@ class DataStore:
         yield self.narrowed(key)
 
     def narrowed(self, *keys: str) -> "DataStore":
-        """Return the part of the store below these keys, sharing worker and problems."""
+        """Return the part of the store below these keys, with the same worker and problems."""
         earlier = self._earlier.joinpath(*map(earlier_name, keys))
         return self._part(self.narrow_path(*keys), earlier)
 
     async def parts_with(self, key: str) -> list["DataStore"]:
-        """Return the parts directly below this store that hold something under a key."""
+        """Return the parts directly below this store that have data under a key."""
         names = [self._file(key, suffix).name for suffix in ("json", "jsonl")]
 
         def look() -> list[Path]:
@@ -150,15 +150,15 @@ class DataStore:
         return self._root.joinpath(*map(path_name, keys))
 
     async def flush(self) -> None:
-        """Wait until everything asked for so far is on disk, or has failed."""
+        """Wait until all earlier requests are on disk or have failed."""
         await self._disk.read(self._disk.sync)
 
     def close(self) -> None:
-        """Write what is waiting and refuse further work; blocks until done."""
+        """Write what is pending and refuse further work; blocks until done."""
         self._disk.close()
 
     async def aclose(self) -> None:
-        """Do what `close` does without blocking the event loop."""
+        """Close without blocking the event loop."""
         await asyncio.to_thread(self._disk.close)
 
     async def __aenter__(self) -> Self:

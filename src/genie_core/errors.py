@@ -164,7 +164,6 @@ class AttachmentError(GenieError, ValueError):
 
     @property
     def public(self) -> str:
-        """Leave out the reason, which may be the system's and have a path in it."""
         return "an attachment cannot be handed to the agent"
 
 
@@ -214,7 +213,6 @@ class ModelFailed(GenieError):
 
     @property
     def public(self) -> str:
-        """Tell the kind of failure only."""
         return _PUBLIC_TROUBLE[self.kind]
 
     @property
@@ -237,7 +235,6 @@ class StateError(GenieError):
 
     @property
     def public(self) -> str:
-        """Leave out paths and what the system said."""
         return f"cannot {self.action} saved state"
 
 
@@ -307,7 +304,6 @@ class StageFailed(GenieError):
 
     @property
     def public(self) -> str:
-        """Tell of the cause what everybody may know."""
         if isinstance(self.cause, str):
             return str(self)
         return f"{self.subject}: {public_summary(self.cause)}"
@@ -329,7 +325,6 @@ class ExecutionFailed(GenieError):
 
     @property
     def public(self) -> str:
-        """Tell where it failed."""
         return f"failed in {self.stage}"
 
 

@@ -159,12 +159,12 @@ class Execution:
 
     @property
     def done(self) -> bool:
-        """Whether the last event is there."""
+        """Whether the last event was recorded."""
         return self._record.closed
 
     @property
     def pending_approvals(self) -> list[Approval]:
-        """The tool calls that wait for a person now, oldest first."""
+        """The tool calls that wait for an answer now, oldest first."""
         waiting = self._open.values()
         return [each for each in waiting if each.verdict is None and not each.ftr.done()]
 
@@ -205,7 +205,7 @@ class Execution:
                     pass
 
     async def result(self) -> Message | None:
-        """Approve every tool call and return the answer, or None if there will be none."""
+        """Approve every tool call and return the answer, or None if there is none."""
         answer = None
         async for element in self.stream():
             if isinstance(element, Approval):
@@ -239,29 +239,29 @@ class Execution:
             self._cancel_work()
 
     def seal(self) -> None:
-        """Declare the answer given: from now on it is too late to cancel."""
+        """Mark the answer as final; cancelling has no effect from now on."""
         self._sealed = True
 
     def approvals(self) -> ApprovalContext:
-        """Return the context that turns an agent's requests into events here."""
+        """Return the context that records an agent's requests as events here."""
         return ApprovalContext(queue=self)
 
     def emit(self, text: str) -> None:
-        """Record a piece of the answer."""
+        """Record a part of the answer."""
         if text and not self.done:
             self._text.append(text)
             self.record(TextDelta(text))
 
     def spent(self, agent: str, usage: Usage) -> None:
-        """Record what requests took."""
+        """Record the usage of requests."""
         self.record(Spent(agent, usage))
 
     def doing(self, agent: str, what: What, detail: str) -> None:
-        """Record what an agent is at."""
+        """Record an agent's activity."""
         self.record(Doing(agent, what, detail))
 
     def record(self, event: ExecutionEvent) -> None:
-        """Add an event, unless the last one is there already."""
+        """Record an event, unless the last one is recorded already."""
         if self.done:
             return
         if not _is_last(event):
@@ -292,7 +292,7 @@ class Execution:
         self.record(failed)
 
     async def put(self, item: Approval) -> None:
-        """Take an agent's request for approval."""
+        """Record an agent's request for approval."""
         if self.done:
             item.deny(_NOT_WAITED_FOR, automatic=True)
             return
@@ -303,7 +303,7 @@ class Execution:
             self._refuse(item, *self._refusal)
 
     def refuse_approvals(self, reason: str, by: str = "session") -> None:
-        """Deny all pending requests for approval, and those still to come."""
+        """Deny all pending and future approval requests."""
         self._refusal = (reason, by)
         for approval in list(self._open.values()):  # also those answered but not yet recorded
             self._refuse(approval, reason, by)

@@ -55,7 +55,6 @@ class DiscreetFormatter(logging.Formatter):
     """Writes records, with their tracebacks, without what looks like a secret."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write one record."""
         return hide_secrets(super().format(record))
 
 
@@ -82,7 +81,7 @@ class _Inlet(QueueHandler):
 
 
 def _reaches(logger: logging.Logger | None, handler: logging.Handler) -> bool:
-    """Whether a logger's records come to a handler already, from it or from one above it."""
+    """Whether a logger's records reach a handler already, its own or a parent's."""
     while logger is not None:
         if handler in logger.handlers:
             return True

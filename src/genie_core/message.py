@@ -33,7 +33,7 @@ class Attachment:
     media_type: str
 
     def bytes(self) -> Content:
-        """Read the file, now; `FileNotFoundError` if it has gone. The result may be awaited."""
+        """Read the file; raises `FileNotFoundError`. The result can also be awaited."""
         return Content(Path(self.path).read_bytes())
 
     def serialize(self) -> dict[str, Any]:
@@ -42,7 +42,7 @@ class Attachment:
 
     @staticmethod
     def deserialize(attachment_dict: dict[str, Any]) -> "Attachment":
-        """Build an attachment from the fields `dataclasses.asdict` gave."""
+        """Create an attachment from the fields of `dataclasses.asdict`."""
         return Attachment(
             path=attachment_dict["path"],
             name=attachment_dict["name"],
@@ -108,7 +108,7 @@ class Thread:
 
     @staticmethod
     def deserialize(thread_dict: dict[str, Any]) -> "Thread":
-        """Build a thread and its messages from the fields `asdict` gave."""
+        """Create a thread and its messages from the fields of `asdict`."""
         return Thread(
             id=thread_dict["id"],
             messages=[Message.deserialize(message) for message in thread_dict["messages"]],

@@ -23,7 +23,7 @@ class SecretsProvider(ABC):
 
 
 def secrets_of(owner: str, provider: SecretsProvider | None) -> dict[str, str]:
-    """Ask for a person's secrets; no provider and no answer both mean none."""
+    """Return a person's secrets; none without a provider or answer."""
     if provider is None:
         return {}
     with stage("secrets", f"secrets of {owner}"):

@@ -81,17 +81,17 @@ class GroupSession:
 
     @property
     def problems(self) -> list[str]:
-        """What a person should know about the files on disk, one line each."""
+        """Problems with the files on disk, one line each, for the person."""
         return self._store.problems if self._store else []
 
     @property
     def running(self) -> list[Execution]:
-        """The executions that have not ended, oldest first."""
+        """Running executions, oldest first."""
         return [execution for execution in self._executions if not execution.done]
 
     @property
     def left_behind(self) -> list[Execution]:
-        """Executions that were cancelled, but whose agents did not end and were left behind."""
+        """Cancelled executions whose agents did not end and were left running."""
         queries = [query for agent in self._agents.values() for query in agent.abandoned]
         return [query.watcher for query in queries if isinstance(query.watcher, Execution)]
 
@@ -117,7 +117,7 @@ class GroupSession:
         return execution
 
     def append(self, message: Message) -> None:
-        """Add a message as context only; it may come from "system"."""
+        """Add a message as context only; "system" may be its sender."""
         self._check_loop("append")
         check_message(message)
         self._refuse_when_stopped()
@@ -168,7 +168,7 @@ class GroupSession:
         return await self._conversation.remembered()
 
     def request_ids(self) -> "Future[set[str]]":
-        """Promise the request ids of all messages, those from disk included."""
+        """Return a future with the request ids of all messages, those from disk included."""
         self._check_loop("request_ids")
         promise: Future[set[str]] = asyncio.get_running_loop().create_future()
 
@@ -230,7 +230,7 @@ class GroupSession:
                 await self._store.flush()
 
     def _check_loop(self, method: str) -> None:
-        """Belong to the loop that runs now, unless the session belongs to another one."""
+        """Bind the session to the running loop, unless it belongs to another one."""
         loop = running_loop()
         if loop is None:
             raise NotOnEventLoop(f"GroupSession.{method}")

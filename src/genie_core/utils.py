@@ -7,5 +7,5 @@ from secrets import token_hex
 
 
 def identifier() -> str:
-    """Return a new random id of 32 hexadecimal digits, fit for a session."""
+    """Return a new random id of 32 hexadecimal digits."""
     return token_hex(16)

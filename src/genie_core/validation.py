@@ -13,7 +13,7 @@ _UNSEEN: Final = frozenset({"Cc", "Cf"})  # control and format characters
 
 
 def check_message(message: Any) -> None:
-    """Refuse what could not be shown, stored or answered."""
+    """Refuse a message that can't be shown, stored or answered."""
     _check_kind(message, Message, "what was handed in")
     check_parts(message)
     if not message.sender.strip():
@@ -23,7 +23,7 @@ def check_message(message: Any) -> None:
 
 
 def check_asker(sender: str) -> None:
-    """Refuse a sender whose messages an agent would answer although it is one, or looks like it."""
+    """Refuse a sender that is an agent or looks like one."""
     if _as_seen(sender) == SYSTEM:
         raise InvalidMessage(
             f"{sender!r} speaks for agents and is not answered; append() takes {SYSTEM!r}"
@@ -31,7 +31,7 @@ def check_asker(sender: str) -> None:
 
 
 def check_attachments(attachments: Any) -> None:
-    """Refuse what does not describe files."""
+    """Refuse values that don't describe files."""
     for each in _list(attachments, "attachments"):
         _check_kind(each, Attachment, "something among its attachments")
         for field in ("path", "name", "media_type"):
@@ -81,13 +81,13 @@ def _kind(value: object) -> str:
 
 
 def _as_seen(name: str) -> str:
-    """Reduce a name to what a reader, or a model, makes of it."""
+    """Return a name as a reader or model sees it."""
     plain = unicodedata.normalize("NFKC", name)
     return "".join(c for c in plain if unicodedata.category(c) not in _UNSEEN).strip().casefold()
 
 
 def check_setting(name: str, value: object, kind: type[Any], *, optional: bool = False) -> None:
-    """Refuse an argument of another kind, such as a path instead of a store."""
+    """Refuse an argument of the wrong type, such as a path instead of a store."""
     if isinstance(value, kind) or (optional and value is None):
         return
     article = "an" if kind.__name__[0] in "AEIOU" else "a"
@@ -95,7 +95,7 @@ def check_setting(name: str, value: object, kind: type[Any], *, optional: bool =
 
 
 def check_timeout(name: str, value: object) -> None:
-    """Refuse what is neither None nor a positive number of seconds."""
+    """Refuse a timeout that is neither None nor a positive number of seconds."""
     if value is None or (isinstance(value, int | float) and value > 0):
         return
     raise InvalidSetting(name, value, "a positive number of seconds")

@@ -15,13 +15,13 @@ things that are all kept.
 
 
 def run() -> int:
-    """Run the program as its process's only one; returns its exit code."""
+    """Run the program as the only one of its process; returns its exit code."""
     collect_rarely()
     return main()
 
 
 def collect_rarely() -> None:
-    """Have the garbage collector look less often, for the rest of the process."""
+    """Make the garbage collector run less often for the rest of the process."""
     gc.set_threshold(RARELY, *gc.get_threshold()[1:])
 
 

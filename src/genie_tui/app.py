@@ -128,25 +128,24 @@ class GenieApp(GuardedApp[ExitReport]):
         asyncio.get_running_loop().set_task_factory(None)
 
     async def on_mount(self) -> None:
-        """Begin where the person wanted to go."""
         if self._opening is None:
             await self.push_screen(LobbyScreen(self._service, self._person, self._onboarding))
         else:
             await self.open(self._opening)
 
     def get_css_variables(self) -> dict[str, str]:
-        """Let selected text be readable in every theme."""
+        """Keep selected text readable in every theme."""
         variables = super().get_css_variables()
         variables |= selection_colours(variables)
         self.theme_variables = variables
         return variables
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Let no line reach the terminal with anything in it that commands it."""
+        """Filter control characters from every line for the terminal."""
         return [*super().get_line_filters(), TerminalSafe()]
 
     def get_system_commands(self, screen: Screen[object]) -> Sequence[SystemCommand]:
-        """None: everything the palette offers is in the table of commands."""
+        """Return no commands: the registry has everything that the palette offers."""
         return ()
 
     def notify(
@@ -158,7 +157,7 @@ class GenieApp(GuardedApp[ExitReport]):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Show a notice for some seconds. Its text is never read as markup."""
+        """Show a notice for some seconds; its text is never parsed as markup."""
         super().notify(
             visible(message), title=title, severity=severity, timeout=timeout, markup=False
         )
@@ -169,7 +168,7 @@ class GenieApp(GuardedApp[ExitReport]):
         await self.open(message.opening)
 
     async def open(self, opening: OpenRequest | ReplayRoom) -> None:
-        """Put up the screen that an opening leads to; nothing while one is in a room."""
+        """Show the screen that an opening leads to; does nothing inside a room."""
         if isinstance(opening, ReplayRoom):
             await self.push_screen(ReplayScreen(self._service, opening, self.clock))
         elif self._room is None:
@@ -190,7 +189,7 @@ class GenieApp(GuardedApp[ExitReport]):
             await self._go_back_from(room, message.text)
 
     async def _ask(self, question: Question, room: Screen[None] | None, error: str) -> None:
-        """Ask whether to enter in another way; if not, say why the first one failed."""
+        """Ask whether to enter in another way; otherwise show why the first failed."""
 
         async def act(agreed: bool | None) -> None:  # noqa: FBT001 - what the dialog returns
             if agreed:
@@ -203,7 +202,7 @@ class GenieApp(GuardedApp[ExitReport]):
         await self.push_screen(ConfirmScreen(question.title, text, question.yes, self.clock), act)
 
     async def _go_back_from(self, screen: Screen[None] | None, error: str = "") -> None:
-        """Take a screen down and be where one came from; without such a place, end."""
+        """Remove a screen and return to the previous one; exit without one."""
         if self._opening is not None and self.screen_stack[1:2] == [screen]:
             self._fail(error) if error else self.exit()
             return
@@ -237,7 +236,7 @@ class GenieApp(GuardedApp[ExitReport]):
         self._go_on(lambda _: after_parting(message.parting), message.parting.text)
 
     def _go_on(self, way: "Callable[[JoinedRoom], OpenRequest | None]", reason: str) -> None:
-        """Leave the seat, and enter the room again in another way; the draft comes along."""
+        """Leave the room and enter it again in another way, keeping the draft."""
         if not (self.quitting.began or self._moving):
             self._moving = True
             self.run_worker(self._move(way, reason), group="moving")
@@ -275,7 +274,7 @@ class GenieApp(GuardedApp[ExitReport]):
         fresh.draft = draft
 
     async def _take_down(self, room: Screen[None] | None) -> None:
-        """Remove a room's screen, and what stands open above it."""
+        """Remove a room's screen and everything above it."""
         while room in self.screen_stack:
             await self.pop_screen()
 
@@ -287,11 +286,11 @@ class GenieApp(GuardedApp[ExitReport]):
     # Ending
 
     async def action_quit(self) -> None:
-        """Suspend the room, or leave it, and end; again to wait for no agent any more."""
+        """Suspend or leave the room and quit; the second time, stop waiting for agents."""
         self.quitting.quit()
 
     async def on_unmount(self) -> None:
-        """Give the seat back even if the app breaks, and wait for it if that began before."""
+        """Leave the room even if the app breaks, or wait until it is left."""
         try:
             if self._room is not None:
                 await self._room.leave("the app ended", QUICK_GRACE)
@@ -315,7 +314,7 @@ class GenieApp(GuardedApp[ExitReport]):
         await super()._shutdown()
 
     def _handle_exception(self, error: Exception) -> None:
-        """Log what nobody caught, and end with one line instead of a traceback on the screen."""
+        """Log an unhandled error and exit with one line instead of a traceback."""
         if (self._exit or self._ending) and isinstance(error, NoMatches):
             logger.info("the app ended while a screen was put together", exc_info=error)
             return  # of which no more parts are made then
@@ -330,7 +329,7 @@ class GenieApp(GuardedApp[ExitReport]):
         self._return_code = 1
 
     def panic(self, *renderables: RenderableType) -> None:
-        """End without printing: `failure` says what there is to say."""
+        """Exit without printing; `failure` has the message."""
         if not self.failure:  # a thread of the driver broke
             with self.console.capture() as captured:
                 self.console.print(*renderables)
@@ -344,19 +343,16 @@ class GenieApp(GuardedApp[ExitReport]):
     # Actions
 
     async def action_help(self) -> None:
-        """Show keys and commands."""
         if not isinstance(self.screen, HelpScreen | LeavingScreen | ReceiptScreen):
             await self.push_screen(HelpScreen(scopes_at(self.screen)))
 
     async def action_sessions(self) -> None:
-        """List all sessions."""
         if self._store is None:
             self.notify("There are no sessions to list.", severity="warning")
         elif isinstance(self.screen, LobbyScreen):
             await self.push_screen(SessionsScreen(self._store, self.clock))
 
     async def action_settings(self) -> None:
-        """Show what can be set."""
         if self._form is None:
             self.notify("There is no settings file to change.", severity="warning")
         elif not isinstance(self.screen, SettingsScreen | LeavingScreen | ReceiptScreen):
@@ -373,10 +369,9 @@ class GenieApp(GuardedApp[ExitReport]):
             self.theme = settings.theme
 
     def action_help_quit(self) -> None:
-        """Tell those who try ctrl+c how to end."""
+        """Explain how to quit to those who press ctrl+c."""
         hosting = self._room is not None and self._room.hosts
         self.notify("ctrl+q suspends the room and ends." if hosting else "ctrl+q leaves and ends.")
 
     def action_toggle_theme(self) -> None:
-        """Switch between the dark and the light theme."""
         self.theme = LIGHT.name if self.current_theme.dark else DARK.name

@@ -73,7 +73,7 @@ def _line(value: object) -> str:
 
 
 def _screens(events: Iterable[Event]) -> Iterator[tuple[Event, str]]:
-    """What a terminal is sent for each passage."""
+    """Yield the terminal output of each passage."""
     console = Console(width=WIDTH, legacy_windows=False, emoji=False)  # it only measures
     for passage in story(events):
         when = f"{local_time(passage.event.at):%H:%M:%S}"

@@ -42,7 +42,7 @@ class ExitReport:
 
     @property
     def what(self) -> str:
-        """Say in one sentence how the room was left."""
+        """One sentence on how the room was left."""
         title = f"{visible_line(self.title)!r}" if self.title else "the room"
         if not self.hosted:
             return f"Left {title}."
@@ -52,14 +52,14 @@ class ExitReport:
 
     @property
     def again(self) -> str:
-        """How to come back, empty if there is no copy to come back from."""
+        """How to return; empty without a copy."""
         if self.hosted:
             return f"Resume it with: genie-tui resume {_typed(self.copy or self.room)}"
         return f"Join it again with: genie-tui join {_typed(self.copy)}" if self.copy else ""
 
 
 def exit_lines(report: ExitReport) -> Iterator[str]:
-    """The lines for the terminal; the last one says how to come back."""
+    """Return the lines for the terminal; the last says how to return."""
     if report.receipt != Receipt() or report.draft:
         lines = list(receipt_lines(report))
         width = max(len(line.heading) for line in lines) + 2
@@ -123,7 +123,7 @@ class UnsavedInput:
 
     @property
     def what(self) -> str:
-        """Summarize it in a few words."""
+        """A short summary."""
         parts = [counted(len(self.messages), "unsent message")] if self.messages else []
         if self.draft.text:
             parts.append("your draft")
@@ -133,11 +133,11 @@ class UnsavedInput:
 
     @property
     def text(self) -> str:
-        """All of it, to be read; as it was written, so not safe to show."""
+        """The full text as typed, not safe to show."""
         return "\n".join([f"Not saved in {self.title or 'the room'}:", *self._parts(), ""])
 
     def lines(self) -> Iterator[str]:
-        """All of it for a terminal, safe to show."""
+        """The lines for a terminal, safe to show."""
         yield from (visible_line(line) for line in visible(self.text).splitlines())
 
     def _parts(self) -> Iterator[str]:
@@ -156,7 +156,7 @@ def _part(heading: str, message: UnsentText) -> Iterator[str]:
 
 
 def _typed(name: str) -> str:
-    """A name as a shell takes it for one: that of a room is what its first host says it is."""
+    """Quote a name for a shell; a room's name is chosen by its first host."""
     return quote(visible_line(name))
 
 

@@ -37,13 +37,13 @@ class Bell:
         self._here = False
 
     def enter(self, state: RoomState, me: str) -> None:
-        """Begin in a room: what its state knows already is history."""
+        """Start in a room; events that its state includes are history."""
         person = state.people.get(me)
         self._head = state.head
         self._here = person is not None and person.present
 
     def ring_for(self, events: Iterable[Event], state: RoomState, me: str) -> bool:
-        """Whether to ring now for events that `state` has seen."""
+        """Whether to ring now for events that `state` includes."""
         called = [self._counts(event, state, me) for event in events]
         now = self._clock()
         if not any(called) or now - self._rang_at < GAP:
@@ -79,7 +79,7 @@ def rings(notify: Notify, event: Event, state: RoomState, me: str) -> bool:
 
 
 def mentions(text: str, name: str) -> bool:
-    """Whether a text mentions a member as `@` and their name, in any case."""
+    """Whether a text mentions `@` and a member's name, in any case."""
     wanted = fold_name(name)
     for word in _CALL.findall(text):
         plain = _PLAIN.match(word)

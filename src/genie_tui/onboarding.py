@@ -47,7 +47,7 @@ class Onboarding:
         self._over = False
 
     async def offers(self) -> list[ModelOffer]:
-        """Look for models, unless none are to be offered; none if something goes wrong."""
+        """Return models to offer; none if offers are off or something fails."""
         try:
             if self._over or not await asyncio.to_thread(self._is_wanted):
                 return []
@@ -71,7 +71,7 @@ class Onboarding:
         self._use(settings)
 
     def dismiss(self) -> None:
-        """Offer nothing more until the next start."""
+        """Offer nothing until the next start."""
         self._over = True
 
     async def decline(self) -> None:

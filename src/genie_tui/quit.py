@@ -60,16 +60,16 @@ class OpenRoom:
 
     @property
     def joined(self) -> "JoinedRoom | None":
-        """The person's seat, None until the room is open."""
+        """The joined room; None until it is open."""
         return self.screen.joined
 
     @property
     def hosts(self) -> bool:
-        """Whether the room is hosted from here."""
+        """Whether this person hosts the room."""
         return self.joined is not None and self.joined.hosting.invites is not None
 
     async def unsaved(self) -> UnsavedInput | None:
-        """Save what was written here; return what the room's disk did not take of it."""
+        """Save drafts and unsent messages; return what the room's disk did not accept."""
         return None if await self._save_view() else self._unsaved()
 
     async def leave(self, reason: str, grace: float | None) -> ExitReport | None:
@@ -86,7 +86,7 @@ class OpenRoom:
         return self.report(joined, await asyncio.shield(self._leaving))
 
     def report(self, joined: "JoinedRoom", receipt: Receipt) -> ExitReport:
-        """The report on the room that was left with this receipt."""
+        """Return the report on the room that was left."""
         state = joined.state
         return ExitReport(
             state.room,
@@ -100,7 +100,7 @@ class OpenRoom:
         )
 
     async def _leave(self, joined: "JoinedRoom", reason: str, grace: float | None) -> Receipt:
-        """Save the view, leave, and save what has not been sent by then."""
+        """Save the view, leave, and save unsent messages."""
         await self._save_view()
         problems: tuple[str, ...] = ()
         try:
@@ -136,7 +136,7 @@ class OpenRoom:
             return None
 
     async def _save_view(self) -> bool:
-        """Save the view if that is possible soon. Nothing depends on it."""
+        """Save the view if that is possible soon; nothing depends on it."""
         try:
             async with asyncio.timeout(VIEW_TIMEOUT):
                 return await self.screen.views.keep()
@@ -208,7 +208,7 @@ class QuitFlow:
             room.joined.hurry()
 
     async def _leave(self, reason: str, grace: float | None) -> None:
-        """Leave the room, show the person a receipt, and end."""
+        """Leave the room, show a receipt, and exit."""
         if (room := self._room()) is not None:
             await self._app.push_screen(_leaving_screen(room))
             await self._stop_opening(room)
@@ -237,7 +237,7 @@ class QuitFlow:
                 await self._app.workers.wait_for_complete([w for w in workers if not w.is_finished])
 
     async def _show_receipt(self, report: ExitReport) -> None:
-        """Show it until the person has put it away, or may not be there any more."""
+        """Show the receipt until it is closed, or the terminal is gone."""
         if self._unattended.is_set():
             return
         self._shows_receipt = True
@@ -267,7 +267,7 @@ class QuitFlow:
         return unsaved is None or await self._rescue(unsaved, can_stay=True)
 
     async def _rescue(self, unsaved: UnsavedInput, *, can_stay: bool) -> bool:
-        """Ask where to save what no disk took, and do it; False if the person stays."""
+        """Ask where to save what no disk accepted, and save it; False if the person stays."""
         problem = ""
         while not self._unattended.is_set():
             match await self._put(UnsavedScreen(unsaved, can_stay=can_stay, problem=problem)):
@@ -287,7 +287,7 @@ class QuitFlow:
         return False  # a signal came
 
     async def _write(self, unsaved: UnsavedInput) -> tuple[str, str]:
-        """Write it where the person wants; returns where, or what went wrong."""
+        """Write to the chosen path; return the path or the error."""
         line = AskLineScreen(
             f"Write {unsaved.what} to", default_path(unsaved.title), NEW_FILE, LONGEST
         )
@@ -300,7 +300,7 @@ class QuitFlow:
             return "", str(error)
 
     async def _rescue_the_rest(self, room: OpenRoom) -> None:
-        """Save elsewhere what was not asked about, since the room has been left by now."""
+        """Save the rest elsewhere without asking, since the room has been left."""
         unsaved = await room.unsaved()
         if unsaved is None or (self._rescued is not None and _same(unsaved, self._rescued)):
             return
@@ -315,7 +315,7 @@ class QuitFlow:
         logger.warning("%s", self._elsewhere)  # there may be no terminal to say it on
 
     async def _written(self, writing: Awaitable[T]) -> T:
-        """Wait for a disk; being asked to quit once more does not start it again."""
+        """Wait for a disk; quitting again does not restart the wait."""
         self._writing = True
         try:
             return await writing
@@ -356,7 +356,7 @@ class NotWritten(GenieError):
 
 
 def default_path(title: str) -> str:
-    """A new file among the temporary ones, which are often on another disk."""
+    """Return a new path in the temporary folder, which is often on another disk."""
     name = f"genie-tui-{safe_name(title)[:40] or 'room'}-{strftime('%Y%m%d-%H%M%S')}.txt"
     return str(Path(tempfile.gettempdir()) / name)
 

@@ -29,7 +29,7 @@ class RoomFeed:
             self.add(event)
 
         def add(self, event: RoomEvent) -> bool:
-            """Append an event that continues the first one; False if it doesn't, or comes too late."""
+            """Append an event that continues the first; False if it doesn't or is too late."""
             if self._taken:
                 return False
             match self.first, event:
@@ -42,7 +42,7 @@ class RoomFeed:
             return False
 
         def take(self) -> RoomEvent:
-            """Read the event, with all that was appended; later ones travel in another message."""
+            """Return the event with everything appended; later events go into another message."""
             self._taken = True
             match self.first:
                 case EventsRecorded():
@@ -57,7 +57,7 @@ class RoomFeed:
         self._last: RoomFeed.Arrived | None = None
 
     def __call__(self, event: RoomEvent) -> None:
-        """Post an event, or add it to the last one if that has not been read."""
+        """Post an event, or add it to the last one if that is unread."""
         if isinstance(event, ConnectionStatus) and event.state is ConnectionState.CONNECTING:
             self._last = self.Arrived(event)
             self._screen.post_message(self._last)  # before `start`, too: the host may be asked

@@ -48,7 +48,7 @@ class HangupDriver(LinuxDriver):
         self._file: Any = _Lossy(self._file)
 
     def run_input_thread(self) -> None:
-        """Wait for input and pass it on, until the driver is told to stop."""
+        """Read input and forward it until the driver stops."""
         # Textual looks its decoder up in its module, and reads on only if that never raises.
         vars(linux_driver)["getincrementaldecoder"] = _forgiving
         try:
@@ -58,12 +58,12 @@ class HangupDriver(LinuxDriver):
             hang_up()
 
     def _sigcont_application(self, *_: Any) -> None:
-        """Set the terminal up again, but not here: what it takes may be in use at this moment."""
+        """Set the terminal up again later: a lock it needs may be held at this moment."""
         with suppress(RuntimeError):  # the loop has ended, and the app with it
             self._loop.call_soon_threadsafe(self._set_up_again)
 
     def _set_up_again(self) -> None:
-        """Take the terminal, which a shell may have had meanwhile, with one reader in the end."""
+        """Set up the terminal again after a shell may have used it, with one reader."""
         if not self._auto_restart:
             return  # an editor has it
         if self._key_thread is not None and self._key_thread.is_alive():
@@ -106,14 +106,14 @@ class TerminalWatch:
             os._exit(1)
 
     def _loss(self) -> str:
-        """Say what is gone; empty if nothing is."""
+        """Return what is gone; empty if nothing is."""
         if os.getppid() != self._parent:
             return "the process that started this one is gone"
         return "the terminal is gone" if _is_hung_up(self._descriptor) else ""
 
 
 def hang_up() -> None:
-    """Send this process the signal of a terminal that was closed."""
+    """Send this process SIGHUP, as for a closed terminal."""
     os.kill(os.getpid(), signal.SIGHUP)
 
 
@@ -173,7 +173,7 @@ class TerminalSafe(LineFilter):
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments without what must not reach a terminal."""
+        """Return the segments without control characters."""
         if all(_is_harmless(segment) for segment in segments):
             return segments
         return [_scrubbed(segment) for segment in segments]

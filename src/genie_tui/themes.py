@@ -77,7 +77,7 @@ LIGHT: Final = Theme(
 
 
 def theme_names() -> list[str]:
-    """Every theme that can be set, our own first."""
+    """Return the names of all themes, our own first."""
     return [DARK.name, LIGHT.name, *sorted(BUILTIN_THEMES)]
 
 
@@ -103,7 +103,7 @@ def selection_colours(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def contrast(one: Color, other: Color) -> float:
-    """The contrast ratio of two opaque colours, from 1 to 21, as WCAG 2 defines it."""
+    """Return the contrast ratio of two opaque colours, 1 to 21, as WCAG 2 defines it."""
     darker, lighter = sorted((_luminance(one), _luminance(other)))
     return (lighter + 0.05) / (darker + 0.05)
 
@@ -117,7 +117,7 @@ def _luminance(colour: Color) -> float:
 
 
 def theme_problem(wanted: str) -> str | None:
-    """What is wrong with a theme's name, or None."""
+    """Return what is wrong with a theme's name, or None."""
     known = theme_names()
     if wanted in known:
         return None

@@ -32,14 +32,13 @@ class FileTransfers:
         self._running: dict[str, Transfer] = {}
 
     def update(self, transfer: Transfer) -> None:
-        """Take in the progress of one transfer."""
+        """Record the progress of a transfer."""
         if transfer.complete:
             self._running.pop(transfer.digest, None)
         else:
             self._running[transfer.digest] = transfer
 
     def is_sending(self, digest: str) -> bool:
-        """Whether a file is being sent to the room."""
         transfer = self._running.get(digest)
         return transfer is not None and transfer.direction is Direction.UP and not transfer.problem
 

@@ -97,7 +97,7 @@ class Approval:
         return self.verdict
 
     def call_repr(self) -> str:
-        """Write the call the way Python would."""
+        """Format the call as a Python call."""
         positional = [repr(value) for value in self.tool_args]
         named = [f"{name}={value!r}" for name, value in self.tool_kwargs.items()]
         return f"{self.tool_name}({', '.join(positional + named)})"
@@ -122,7 +122,7 @@ class Approval:
             self.ftr.set_result(verdict.approved)
 
     def _adopt(self, ftr: "Future[bool]") -> None:
-        """Take what the future says for the answer, unless there is one already."""
+        """Use the future's result as the answer, unless there is one already."""
         with self._lock:
             if self.verdict is None:
                 self._decide(_verdict_in(ftr), by="")
@@ -176,7 +176,7 @@ class ApprovalContext:
             raise
 
     def approval_callback(self, sender: str) -> ApprovalCallback:
-        """Bind the sender, for handing to `Agent.run`; see `ask_about`."""
+        """Return a callback for `Agent.run` that names `sender` as the caller; see `ask_about`."""
         return _BoundCallback(self, sender)
 
 
@@ -203,7 +203,7 @@ async def ask_about(
     tool_args: dict[str, Any],
     schema: dict[str, Any] | None,
 ) -> Verdict | bool:
-    """Ask for approval, telling the schema to a callback that says that it `takes_schema`."""
+    """Call `callback`, with the schema if its `takes_schema` is set."""
     if getattr(callback, "takes_schema", False):
         with_schema: Any = callback
         verdict: Verdict | bool = await with_schema(tool_name, tool_args, schema)

@@ -67,7 +67,7 @@ class Agent(JournalSuffices, ABC):
 
     @abstractmethod
     def set_serialized(self, state: Any) -> None:
-        """Take over a state saved earlier, on a fresh instance."""
+        """Restore a saved state; call it on a new instance only."""
 
     @abstractmethod
     def mcp(self) -> AbstractAsyncContextManager["Agent"]:

@@ -50,7 +50,7 @@ class AgentFactory:
     def add_agent_factory_fn(
         self, factory_fn: SingleAgentFactoryFn | MultiAgentFactoryFn, info: AgentInfo
     ) -> None:
-        """Register an agent under the name in its info, which must be free."""
+        """Register an agent under the name in its info; the name must be free."""
         _check_info(info)
         if info.name in {SYSTEM, self._system_info.name} or info.name in self._infos:
             raise InvalidSetting("info.name", info.name, "a name that is not taken yet")
@@ -58,7 +58,7 @@ class AgentFactory:
         self._infos[info.name] = info
 
     def agent_info(self, name: str) -> AgentInfo:
-        """Describe the agent of that name; `UnknownAgent` if there is none."""
+        """Return the info of an agent; raises `UnknownAgent`."""
         if name in {SYSTEM, self._system_info.name}:
             return self._system_info
         try:
@@ -67,13 +67,12 @@ class AgentFactory:
             raise UnknownAgent(name, sorted(self._infos)) from None
 
     def agent_infos(self, exclude: str | None = None) -> list[AgentInfo]:
-        """Describe all agents, the system agent first, in the order of registration, except one."""
+        """Return the infos of all agents but one: the system agent, then by registration."""
         if exclude == SYSTEM:
             exclude = self._system_info.name
         return [info for info in (self._system_info, *self._infos.values()) if info.name != exclude]
 
     def system_agent_info(self) -> AgentInfo:
-        """Describe the system agent."""
         return self._system_info
 
     def create_agent(
@@ -101,7 +100,7 @@ class AgentFactory:
         return self._create(name, owner, secrets, extra_tools)
 
     def create_system_agent(self, owner: str, extra_tools: dict[str, AsyncTool]) -> Agent:
-        """Make the system agent for a person."""
+        """Create the system agent of a person."""
         return self.create_agent(SYSTEM, owner, extra_tools)
 
     def _create(

@@ -19,14 +19,14 @@ class Instance:
 
     @classmethod
     def of(cls, name: str, wanted: str | None) -> "Instance":
-        """Name an earlier instance by its id, or a new one if there is no id or a blank one."""
+        """Return the instance with this id, or a new one if the id is missing or blank."""
         if wanted is None or not wanted.strip():
             return cls(name, uuid4().hex[:8])
         return cls(name, wanted)
 
     @property
     def key(self) -> str:
-        """The key of its saved state, as `name:id`; different instances have different keys."""
+        """The key of its saved state: `name:id`."""
         name = self.name.replace("%", "%25").replace(":", "%3a")
         return f"{name}:{self.id}"
 
@@ -41,12 +41,12 @@ class Instance:
 
 
 def _plain_in_names(character: str) -> bool:
-    """Names come from the program: they may be of any script."""
+    """Names come from the program, so any script is allowed."""
     return character.isprintable() and character not in "/:~"
 
 
 def _plain_in_ids(character: str) -> bool:
-    """Ids come from models: letters that look like others, or like nothing, must not pass."""
+    """Ids come from models, so look-alike and invisible characters are not allowed."""
     return character.isascii() and (character.isalnum() or character in "-_.")
 
 

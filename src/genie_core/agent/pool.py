@@ -14,7 +14,7 @@ class Resting(Protocol):
         """Whether it holds anything."""
 
     def rest(self) -> bool:
-        """Let go of it, unless it is at work; return whether that will happen."""
+        """Release its resources unless it is working; return whether it does."""
 
 
 class Pool:
@@ -28,7 +28,7 @@ class Pool:
         self._members: dict[Resting, None] = {}  # in the order of their last use
 
     def use(self, member: Resting) -> None:
-        """Count a member, active or about to be, as the one used last."""
+        """Mark a member as the most recently used."""
         self._members.pop(member, None)
         others = [each for each in self._members if each.active]
         surplus = len(others) + 1 - self._size

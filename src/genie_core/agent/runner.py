@@ -48,10 +48,10 @@ class Watcher(Protocol):
     """Is told what the agents of a hierarchy are doing and what that takes."""
 
     def spent(self, agent: str, usage: Usage) -> None:
-        """Take note of what requests of the agent with this path took."""
+        """Record the usage of the agent at this path."""
 
     def doing(self, agent: str, what: What, detail: str) -> None:
-        """Take note of what the agent with this path is at."""
+        """Record the activity of the agent at this path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class AgentRunner(Actor[Query, Reply]):
 
     @property
     def path(self) -> str:
-        """How this agent is shown to whoever approves its tool calls."""
+        """The agent's path as shown in approvals."""
         return self._place.path
 
     @property
@@ -172,18 +172,18 @@ class AgentRunner(Actor[Query, Reply]):
 
     @property
     def active_subagents(self) -> list[str]:
-        """Those of the subagents, as `name:instance`, that are not put away."""
+        """The subagents in memory, as `name:instance`."""
         return [each.title for each, runner in self._subagents.items() if runner.active]
 
     @property
     def dispensable(self) -> bool:
-        """Whether an equal runner could be made from what is on disk."""
+        """Whether an equal runner could be created from disk."""
         subagents = self._subagents.values()
         return not self.active and self._state.on_disk and all(s.dispensable for s in subagents)
 
     @asynccontextmanager
     async def resources(self) -> AsyncIterator[None]:
-        """Make the agent, give it its memory and open its tool servers."""
+        """Create the agent, restore its memory and open its tool servers."""
         tools = {**self._extra_tools, "run_subagent": self.run_subagent}
         agent = await self._factory.make_agent(self._agent_name, self._owner, tools)
         await self._state.restore(agent)
@@ -199,7 +199,7 @@ class AgentRunner(Actor[Query, Reply]):
                 self._state.release(agent)
 
     async def serve(self, request: Query) -> Reply:
-        """Have the agent answer; a run that is cancelled is remembered as far as it came."""
+        """Run the agent; a cancelled run is remembered up to that point."""
         assert self._agent is not None, "requests are only served inside resources()"  # noqa: S101 - an invariant of Actor
         agent = self._agent
         began = perf_counter()
@@ -278,13 +278,13 @@ class AgentRunner(Actor[Query, Reply]):
         )
 
     def stop(self) -> None:
-        """Take nothing new; what runs may still ask subagents, which `join` stops after it."""
+        """Accept no more requests. Subagents serve running ones until `join` stops them."""
         super().stop()
         if not self.active:
             self._stop_subagents()
 
     async def join(self) -> None:
-        """Wait until this agent and its subagents are put away."""
+        """Wait until this agent and its subagents are closed."""
         await super().join()
         if self._stopping:
             self._stop_subagents()
@@ -348,7 +348,7 @@ class AgentRunner(Actor[Query, Reply]):
 
 
 async def _ask(subagent: AgentRunner, query: Query) -> str:
-    """Return the answer, or why there is none: the run of whoever asks goes on."""
+    """Return the answer, or the reason for none: the caller's run continues either way."""
     try:
         reply = await subagent.submit(query)
     except Exception as error:
@@ -363,7 +363,7 @@ async def _ask(subagent: AgentRunner, query: Query) -> str:
 
 
 def _described(given: Any) -> list[Attachment]:
-    """Take attachments as objects or, straight from a model, as JSON objects or null."""
+    """Accept attachments as objects or, from a model, as JSON objects or null."""
     return [each if isinstance(each, Attachment) else _attachment(each) for each in given or ()]
 
 

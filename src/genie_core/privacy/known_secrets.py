@@ -37,7 +37,7 @@ class KnownSecrets:
         return bool(self._names)
 
     def know(self, values: Iterable[str] | Mapping[str, str]) -> None:
-        """Add values, or those of a mapping under their names. Short ones are left out."""
+        """Add values, or those of a mapping under their names; short ones are ignored."""
         named = {v: n for n, v in values.items()} if isinstance(values, Mapping) else None
         fresh = named if named is not None else dict.fromkeys(values, "")
         with self._adding:
@@ -49,7 +49,7 @@ class KnownSecrets:
                 self._names, self._forms = names, _Forms(names)
 
     def mask(self, text: str) -> str:
-        """Return the text with `HIDDEN` in place of the values. The time grows with the text alone."""
+        """Replace the values by `HIDDEN`; the time depends only on the length of the text."""
         return self._forms.pattern.sub(HIDDEN, text) if self._names else text
 
     def found(self, text: str) -> list[str]:
@@ -57,12 +57,12 @@ class KnownSecrets:
         return self._forms.pattern.findall(text) if self._names else []
 
     def names_in(self, text: str) -> tuple[str, ...]:
-        """Name the values that are in a text, each once; those without a name are "a secret"."""
+        """Return the names of values in a text, each once; unnamed ones are "a secret"."""
         names = (self._forms.names[form] or "a secret" for form in self.found(text))
         return tuple(dict.fromkeys(names))
 
     def complete(self, text: str) -> int:
-        """Return how much of a text is masked the same whatever follows it."""
+        """Return how much of a text is masked alike whatever follows it."""
         return self._forms.complete(text) if self._names else len(text)
 
 
@@ -78,14 +78,14 @@ class DeltaMask:
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """Take the next piece; returns what can be shown of the text by now, perhaps nothing."""
+        """Add a piece; return the text that can be shown now, maybe none."""
         text = self._held + piece
         length = self._known.complete(text)
         self._held = text[length:]
         return self._known.mask(text[:length])
 
     def end(self) -> str:
-        """Return what was held back: no more follows."""
+        """Return the text still held back, at the end of the stream."""
         rest, self._held = self._held, ""
         return self._known.mask(rest)
 
@@ -114,7 +114,7 @@ class _Forms:
         return len(text)
 
     def _begins(self, text: str) -> bool:
-        """Whether something that is looked for begins with the text and goes on."""
+        """Whether a value starts with the text and is longer."""
         at = bisect_left(self._sorted, text)
         return any(
             len(form) > len(text) and form.startswith(text) for form in self._sorted[at : at + 2]
@@ -122,7 +122,7 @@ class _Forms:
 
 
 def _written(value: str) -> Iterator[str]:
-    """The ways to write a value down."""
+    """Return the encodings in which a value may appear."""
     import html  # here, since every start of a command imports this module
     import json
 
@@ -147,7 +147,7 @@ def _written(value: str) -> Iterator[str]:
 
 
 def _any_of(words: list[str], depth: int = 0) -> str:
-    """A pattern for any of the words, the longest there is, which looks at each beginning once."""
+    """Return a pattern for the longest matching word; it tries each common prefix once."""
     words = sorted(set(words), key=lambda word: (word[:1], -len(word)))
     if depth == _DEEPEST:
         return "|".join(map(re.escape, sorted(words, key=len, reverse=True)))

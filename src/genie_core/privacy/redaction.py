@@ -45,7 +45,7 @@ _KNOWN: Final = KnownSecrets()
 
 
 def hide_secrets(text: str) -> str:
-    """Return the text with `HIDDEN` in place of whatever looks like a secret, or is known as one."""
+    """Replace everything that looks like a secret, or is a known one, by `HIDDEN`."""
     text = _compiled(_BY_ITSELF).sub(HIDDEN, mask_known(text))
     return _compiled(_BEHIND_ITS_NAME).sub(rf"\1{HIDDEN}", text)
 
@@ -59,22 +59,22 @@ def know(values: Iterable[str] | Mapping[str, str]) -> None:
 
 
 def mask_known(text: str) -> str:
-    """Return the text with `HIDDEN` in place of known values, and of nothing else."""
+    """Replace known secrets by `HIDDEN`, and nothing else."""
     return _KNOWN.mask(text)
 
 
 def delta_mask() -> DeltaMask:
-    """What does `mask_known` for a text that comes in pieces."""
+    """Return a `mask_known` for text that arrives in pieces."""
     return DeltaMask(_KNOWN)
 
 
 def secrets_in(text: str) -> tuple[str, ...]:
-    """Name the known values that a text contains."""
+    """Return the names of known secrets in a text."""
     return _KNOWN.names_in(text)
 
 
 def mask_value(value: Any) -> Any:
-    """Do what `mask_known` does in all texts, keys and numbers of a JSON-like value."""
+    """Apply `mask_known` to all texts, keys and numbers of a JSON value."""
     if not _KNOWN:
         return value
     match value:

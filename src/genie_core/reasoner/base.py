@@ -56,7 +56,7 @@ class GroupReasoner(JournalSuffices, ABC):
     @property
     @abstractmethod
     def processed(self) -> int:
-        """How many messages of the conversation this reasoner has taken in so far."""
+        """How many messages of the conversation this reasoner has processed."""
 
     @abstractmethod
     def get_serialized(self) -> Any:
@@ -64,7 +64,7 @@ class GroupReasoner(JournalSuffices, ABC):
 
     @abstractmethod
     def set_serialized(self, serialized: Any) -> None:
-        """Take over a state saved earlier, on a fresh instance."""
+        """Restore a saved state; call it on a new instance only."""
 
     @abstractmethod
     async def run(self, updates: list[Message]) -> Response:

@@ -41,7 +41,7 @@ class GroupReasonerFactory:
 
     @property
     def group_reasoner_idle_timeout(self) -> float:
-        """Seconds without a message after which a reasoner is put away."""
+        """Seconds without a message after which a reasoner is closed."""
         return self._idle_timeout
 
     def create_group_reasoner(self, owner: str, **kwargs: Any) -> GroupReasoner:
@@ -73,7 +73,7 @@ class GroupReasonerFactory:
 
 
 def _takes_secrets_and_owner(function: Any) -> bool:
-    """Whether a function can be called with both; keywords it needs may come from the caller."""
+    """Whether a function can be called with both; the caller may supply required keywords."""
     if not callable(function) or inspect.iscoroutinefunction(function):
         return False
     try:

@@ -92,7 +92,7 @@ class ReasonerRunner(Actor[int, Reasoned]):
 
     @asynccontextmanager
     async def resources(self) -> AsyncIterator[None]:
-        """Make the reasoner and give it its memory."""
+        """Create the reasoner and restore its memory."""
         reasoner = await self._factory.make_group_reasoner(self._owner)
         await self._state.restore(reasoner)
         if self._restored is not None:
@@ -106,7 +106,7 @@ class ReasonerRunner(Actor[int, Reasoned]):
             self._state.release(reasoner)
 
     async def serve(self, request: int) -> Reasoned:
-        """Let the reasoner take in everything up to the message, and decide on it."""
+        """Process all messages up to this one and decide on it."""
         assert self._reasoner is not None, "requests are only served inside resources()"  # noqa: S101 - an invariant of Actor
         reasoner = self._reasoner
         began = perf_counter()

@@ -64,22 +64,22 @@ class Actor(ABC, Generic[Request, Reply]):
 
     @property
     def name(self) -> str:
-        """What to call this worker in errors and logs."""
+        """The worker's name in errors and logs."""
         return self._name
 
     @property
     def active(self) -> bool:
-        """Whether the task exists, and with it whatever `resources` holds."""
+        """Whether the task exists and holds its `resources`."""
         return self._task is not None
 
     @property
     def abandoned(self) -> list[Request]:
-        """The requests whose work was left behind and still goes on."""
+        """The requests whose work was left running."""
         return list(self._abandoned.values())
 
     @abstractmethod
     def resources(self) -> AbstractAsyncContextManager[None]:
-        """Hold what `serve` needs."""
+        """Hold the resources that `serve` needs."""
 
     @abstractmethod
     async def serve(self, request: Request) -> Reply:
@@ -145,7 +145,7 @@ class Actor(ABC, Generic[Request, Reply]):
         self._task = None  # nothing may be awaited after the last look into the mailbox
 
     async def _started(self, held: ResourceTask, letter: _Letter[Request, Reply]) -> bool:
-        """Wait for the resources that a request needs; False if it has got another reply."""
+        """Wait for the resources that a request needs; False if it was answered meanwhile."""
         if not await self._patience.wait(held.started, letter.reply):
             self._refuse_all(ActorStopped(self._name, "did not start while being stopped"))
         if not held.started.done():
@@ -171,7 +171,7 @@ class Actor(ABC, Generic[Request, Reply]):
         return bool(self._mailbox) and not held.task.done()
 
     async def _wait_for_news(self) -> None:
-        """Wait for `_wake`, at most until the idle timeout."""
+        """Wait for `_wake`, at most for the idle timeout."""
         loop = asyncio.get_running_loop()
         self._news = loop.create_future()
         timer = loop.call_later(self._idle_timeout, self._wake) if self._idle_timeout else None
@@ -187,7 +187,7 @@ class Actor(ABC, Generic[Request, Reply]):
             self._news.set_result(None)
 
     async def _serve_letter(self, letter: _Letter[Request, Reply]) -> bool:
-        """Serve one request; False if the work had to be left behind."""
+        """Serve one request; False if its work had to be left running."""
         work = start_task(
             self.serve(letter.request), name=f"{self._name}: request", context=letter.context
         )
@@ -211,7 +211,7 @@ class Actor(ABC, Generic[Request, Reply]):
         abandon(work)
 
     def _next_letter(self) -> _Letter[Request, Reply] | None:
-        """Look at the next request that somebody still wants served."""
+        """Return the next request that still has a waiter."""
         while self._mailbox and self._mailbox[0].reply.done():
             self._mailbox.popleft()
         return self._mailbox[0] if self._mailbox else None
@@ -232,7 +232,7 @@ class Actor(ABC, Generic[Request, Reply]):
 
 
 async def _done_or_cancelled(work: "Task[Reply]", reply: "Future[Reply]") -> None:
-    """Wait for the work; cancel it, and give it a while to end, once nobody waits for its reply."""
+    """Wait for the work; cancel it once its reply has no waiter, and give it some time to end."""
     try:
         # The reply is done before the work only if it was cancelled.
         await first_done(work, reply)

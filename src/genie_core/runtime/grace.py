@@ -22,15 +22,13 @@ class Grace:
 
     @property
     def left(self) -> float:
-        """Seconds until it is over."""
         return 0.0 if self._over.is_set() else max(0.0, self._until - self._loop.time())
 
     def end(self) -> None:
-        """Let it be over now."""
         self._over.set()
 
     async def wait_for(self, idle: asyncio.Event) -> bool:
-        """Wait until all work has ended, but not longer; returns whether it has."""
+        """Wait until all work has ended, or the time is over; return whether it has ended."""
         waits = [start_task(each.wait()) for each in (idle, self._over)]
         try:
             await asyncio.wait(waits, timeout=self.left, return_when=asyncio.FIRST_COMPLETED)

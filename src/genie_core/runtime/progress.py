@@ -71,7 +71,7 @@ class Usage:
     cost: float | None = None
 
     def __add__(self, other: "Usage") -> "Usage":
-        """Both together, named after this one's model. An unknown cost counts as nothing."""
+        """Add two usages under this one's model; an unknown cost counts as nothing."""
         costs = [each for each in (self.cost, other.cost) if each is not None]
         return Usage(
             self.model,
@@ -85,7 +85,7 @@ class Usage:
 
 
 def _possible(usage: Usage) -> Usage:
-    """Bring numbers to what can be. Less than nothing would let a budget grow."""
+    """Clamp numbers to possible values; a negative one would increase a budget."""
     cost = usage.cost
     return replace(
         usage,
@@ -105,10 +105,10 @@ class Sink(Protocol):
     """Takes what is reported during one run."""
 
     def spent(self, usage: Usage) -> None:
-        """Take note of what one request, or several to one model, took."""
+        """Record the usage of one or several requests to one model."""
 
     def doing(self, what: What, detail: str) -> None:
-        """Take note of what the run is at now; `detail` is one line, such as a tool's name."""
+        """Record the run's activity; `detail` is one line, such as a tool's name."""
 
 
 _sink: ContextVar[Sink | None] = ContextVar("sink", default=None)
@@ -116,7 +116,7 @@ _sink: ContextVar[Sink | None] = ContextVar("sink", default=None)
 
 @contextmanager
 def reporting_to(sink: Sink) -> Iterator[None]:
-    """Lead reports of this task, and of those it starts, to `sink` until the block is left."""
+    """Send reports of this task, and of those it starts, to `sink` while the block runs."""
     token = _sink.set(sink)
     try:
         yield
@@ -144,25 +144,25 @@ class _Both:
 
 @contextmanager
 def also_reporting_to(sink: Sink) -> Iterator[None]:
-    """Lead reports to `sink`, too, besides where they lead already."""
+    """Send reports to `sink`, in addition to the present sinks."""
     with reporting_to(_Both(_sink.get(), sink)):
         yield
 
 
 def spent(usage: Usage) -> None:
-    """Report what requests of the present run took, as far as that can be: a provider says it."""
+    """Report the usage of requests of the current run; values of a provider are clamped."""
     if (sink := _sink.get()) is not None:
         sink.spent(_possible(usage))
 
 
 def doing(what: What, detail: str = "") -> None:
-    """Report what the present run is at."""
+    """Report the current run's activity."""
     if (sink := _sink.get()) is not None:
         sink.doing(what, detail)
 
 
 def note(public: str, whole: str) -> None:
-    """Report something that people should know: `public` to all, `whole` to the owner alone."""
+    """Report a note: `public` to all members, `whole` to the owner only."""
     doing("note", public)
     if whole != public:
         doing("detail", whole)

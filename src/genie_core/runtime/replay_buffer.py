@@ -21,16 +21,15 @@ class ReplayableStream(Generic[Item]):
 
     @property
     def closed(self) -> bool:
-        """Whether the last item is there."""
         return self._closed
 
     def add(self, item: Item) -> None:
-        """Add an item and wake the readers that wait for one."""
+        """Add an item and wake waiting readers."""
         self._items.append(item)
         self._wake()
 
     def close(self) -> None:
-        """Let readers end after the items there are."""
+        """Let readers end after the present items."""
         self._closed = True
         self._wake()
 
@@ -42,7 +41,7 @@ class ReplayableStream(Generic[Item]):
         self._items = [None if item is None or unwanted(item) else item for item in self._items]
 
     async def read(self) -> AsyncIterator[Item]:
-        """Yield all items from the first one, waiting for more until the record is closed."""
+        """Yield all items from the first, waiting for more until the buffer is closed."""
         place = 0
         while True:
             while place < len(self._items):

@@ -38,12 +38,12 @@ class ResourceTask:
 
     @property
     def started(self) -> "Future[None]":
-        """Done when the context is entered; raises what kept it from that."""
+        """Done when the context is entered; raises what prevented it."""
         return self._started
 
     @property
     def task(self) -> "Task[None]":
-        """Done when the context is left, also if it ended by itself."""
+        """Done when the context is left, even if it ended by itself."""
         return self._task
 
     async def end(self) -> None:
@@ -98,7 +98,7 @@ class WaitLimit:
         self._waiting: set[Future[None]] = set()
 
     def limit(self) -> None:
-        """Be short of time from now on, also in the waits that have begun."""
+        """Limit all waits from now on, running ones included."""
         if self._limited_at is None:
             self._limited_at = monotonic()
         for waiter in self._waiting:
@@ -142,7 +142,7 @@ def abandon(task: "Task[Any]") -> None:
 
 
 def raise_if_cancelled() -> None:
-    """Give effect to a cancellation of the running task that something in it has swallowed."""
+    """Raise a cancellation of the current task that something in it swallowed."""
     if (task := asyncio.current_task()) is not None and task.cancelling():
         raise asyncio.CancelledError
 

@@ -24,7 +24,7 @@ def start_task(
 
 
 def running_loop() -> AbstractEventLoop | None:
-    """Return the event loop that runs in this thread, or None."""
+    """Return this thread's running event loop, or None."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:
@@ -32,6 +32,6 @@ def running_loop() -> AbstractEventLoop | None:
 
 
 def check_loop(own: AbstractEventLoop | None, call: str) -> None:
-    """Raise `NotOnEventLoop` unless the caller runs on `own`, or `own` is None or closed."""
+    """Raise `NotOnEventLoop` unless running on `own`, or `own` is None or closed."""
     if own is not None and not own.is_closed() and running_loop() is not own:
         raise NotOnEventLoop(call)

@@ -72,7 +72,7 @@ class Catalog:
 
     @property
     def base(self) -> Path:
-        """The folder with those of the rooms."""
+        """The folder of all sessions."""
         return self._base
 
     def create(
@@ -98,13 +98,13 @@ class Catalog:
     def new_folder(
         self, title: str, now: float, *, suffix: Callable[[], str] | None = None
     ) -> Path:
-        """Make an empty folder for a room, which is in no list until it has metadata or a log."""
+        """Create an empty folder for a session; it is listed once it has metadata or a log."""
         with disk_access("make a folder in", self._base):
             make_private_folder(self._base)
             return self._base / self._take_folder(_stem(title, now), suffix or _random)
 
     def take_in(self, folder: Path, metadata: SessionMetadata) -> SavedSession:
-        """Give a room that was put together in a folder on the same disk its id and its place."""
+        """Give a session that was built in a folder on the same disk its id and place."""
         with disk_access("make a folder in", self._base), in_turn(self._base):
             stem = _stem(metadata.title, metadata.created)
             ids = (f"{stem}-{_random()}" for _ in count())
@@ -116,7 +116,7 @@ class Catalog:
         return SavedSession.load(self._base / id_)
 
     def enter(self, folder: Path, metadata: SessionMetadata) -> SavedSession:
-        """Write the metadata of a room into its folder, to survive a power cut."""
+        """Write a session's metadata into its folder durably."""
         saved = SavedSession(folder, metadata)
         saved.write()
         with disk_access("sync the folder", self._base):
@@ -200,7 +200,7 @@ class Catalog:
         return in_use[0]
 
     def ids(self) -> list[str]:
-        """Every saved room, also those that can't be opened, in the order of their names."""
+        """Return the ids of all sessions, unreadable ones included, sorted."""
         with disk_access("list the rooms in", self._base):
             try:
                 entries = sorted(self._base.iterdir())
@@ -232,11 +232,11 @@ class Catalog:
                 SavedSession.load(self._base / id_).catch_up()
 
     def folder(self, id_: str) -> Path:
-        """The folder of a room that was matched or listed; it may be gone by now."""
+        """Return a session's folder; it may be gone by now."""
         return self._base / id_
 
     def holder(self, id_: str) -> LockHolder | None:
-        """Return who has a session open, None also if that can't be seen."""
+        """Return the process that has a session open; None if that can't be determined."""
         with suppress(StorageError):
             return holder(self._base / id_)
         return None
@@ -246,7 +246,7 @@ class Catalog:
         return [each.id for each in self.all() if each.title.casefold() == folded]
 
     def _nearest(self, wanted: str, known: Sequence[str]) -> list[str]:
-        """Ids and titles that contain what is wanted, and then those that are like it."""
+        """Return ids and titles that contain the text, then similar ones."""
         folded = wanted.casefold().strip()
         titles = {each.title.casefold(): each.id for each in self.all()}
         near = [id_ for id_ in known if folded in id_.casefold()]
@@ -291,17 +291,17 @@ class Catalog:
 
 
 def apart_by(pin: str) -> str:
-    """Return the end of the folder of a room kept apart by the pin of its host's certificate."""
+    """Return the folder suffix of a room kept separately by its host's pin."""
     return hashlib.sha256(pin.encode()).hexdigest()[:8]
 
 
 def apart_of(saved: SavedSession) -> str:
-    """By what a copy is kept apart from others of the same id; empty for the usual one."""
+    """Return what keeps a copy separate from others of the same id; empty for the usual one."""
     return saved.id.partition("~")[0].partition(APART)[2]
 
 
 def extent(folder: Path) -> int:
-    """How many bytes a folder and all in it take on the disk, about. What can't be seen is left out."""
+    """Estimate the bytes that a folder takes on disk; unreadable parts are left out."""
     total = 0
     with suppress(OSError):
         for entry in os.scandir(folder):
@@ -313,12 +313,11 @@ def extent(folder: Path) -> int:
 
 
 def _word(id_: str) -> str:
-    """Return the part of an id that comes from the title, between the day and the random end."""
+    """Return the part of an id that comes from the title, between day and random suffix."""
     return _without_day(id_).partition("@")[0][: -len("-3fk9")]
 
 
 def _without_day(id_: str) -> str:
-    """Return an id without its day."""
     return _DAY.sub("", id_)
 
 
@@ -373,7 +372,7 @@ def staged(base: Path) -> Iterator[Path]:
 
 
 def sweep(base: Path) -> None:
-    """Remove what was left by processes that were killed; what can't be removed stays. Blocks."""
+    """Remove leftovers of killed processes as far as possible. Blocks."""
     if not any(base.glob(f"{STAGING}*")):
         return
     with in_turn(base):

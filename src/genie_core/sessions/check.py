@@ -29,16 +29,16 @@ class AllDamages(Damages):
     """Damages in which every damaged line is listed."""
 
     def line(self, number: int, why: str) -> None:
-        """Note a damaged line."""
+        """Record a damaged line."""
         self.damaged += 1
         self.lines.append((number, why))
 
     def other(self, problem: str) -> None:
-        """Note any other problem."""
+        """Record another problem."""
         self.others.append(problem)
 
     def told(self, torn: str = TO_BE_CUT) -> list[str]:
-        """All problems, one line each."""
+        """Return all problems, one line each."""
         lines = [f"line {number} is damaged: {why}" for number, why in self.lines]
         return [*self._holes(), *lines, *self.others, *self._torn(torn)]
 
@@ -95,7 +95,7 @@ def check(folder: Path) -> Checkup:
 
 
 def examine(folder: Path) -> Checkup:
-    """Check a session that no other process has open; as `check`."""
+    """Check a session that no other process has open; see `check`."""
     checkup = Checkup(folder.name)
     try:
         _check_metadata(folder, checkup)
@@ -132,7 +132,7 @@ def read_log(path: Path) -> CheckedLog:
 
 
 def scanned(path: Path, damages: Damages) -> Iterator[LoggedEvent]:
-    """The events of a log, with what is lost; raises as `read_log` does."""
+    """Yield a log's events and losses; raises as `read_log` does."""
     with disk_access("read", path):
         if path.exists():
             check_ordinary(path)
@@ -141,7 +141,7 @@ def scanned(path: Path, damages: Damages) -> Iterator[LoggedEvent]:
 
 
 def _said(error: StorageError, folder: Path) -> str:
-    """Return the text of an error for a person who checks this folder."""
+    """Return an error's text without the folder's path."""
     if isinstance(error, DamagedSession):
         return f"{error.path.name} can't be read: {error.why}"
     return about(error, folder)
@@ -163,7 +163,7 @@ def _tell_blank(checkup: Checkup, log: CheckedLog) -> None:
 
 
 def _compare(checkup: Checkup, state: RoomState) -> None:
-    """Report where metadata and log differ."""
+    """Report differences between metadata and log."""
     metadata = checkup.metadata
     if metadata is None:
         return

@@ -63,7 +63,7 @@ class DamagedSession(StorageError):
 
 
 def about(error: StorageError, folder: Path) -> str:
-    """Return the text of an error without the path of this folder."""
+    """Return an error's text without the folder's path."""
     return str(error).replace(f"{folder}/", "")
 
 

@@ -66,7 +66,7 @@ def fork(catalog: Catalog, saved: SavedSession, now: float, at: int | None = Non
 
 
 def _copy_log(saved: SavedSession, target: Path, at: int | None) -> RoomState:
-    """Write the log up to an event in order, with lines for lost ones; return the room by then."""
+    """Write the log up to an event, with placeholders for lost ones; return the state there."""
     state, damages = RoomState(), Damages()
     with disk_access("read", saved.log_path):
         if not saved.log_path.exists():
@@ -87,7 +87,7 @@ def _copy_log(saved: SavedSession, target: Path, at: int | None) -> RoomState:
 
 
 def _fill(folder: Path, saved: SavedSession, state: RoomState) -> int:
-    """Copy everything but log and metadata; returns how many files were not there."""
+    """Copy everything but log and metadata; return how many files were missing."""
     lacking = _link(saved.folder, folder, state.files)
     withheld = saved.folder / WITHHELD_NAME
     if withheld.is_file():
@@ -100,7 +100,7 @@ def _fill(folder: Path, saved: SavedSession, state: RoomState) -> int:
 
 
 def _copy(source: Path, target: Path, size: int) -> None:
-    """Copy the beginning of a file, to survive a power cut."""
+    """Copy the start of a file durably."""
     descriptor = create_file(target)
     try:
         with source.open("rb") as data:
@@ -113,7 +113,7 @@ def _copy(source: Path, target: Path, size: int) -> None:
 
 
 def _link(old: Path, new: Path, digests: Iterable[str]) -> int:
-    """Let a new room have files of an old one; returns how many are not there."""
+    """Link an old room's files into a new one; return how many are missing."""
     source, target = BlobStore(old / BLOBS_NAME), BlobStore(new / BLOBS_NAME)
     here = source.digests()
     found = [digest for digest in digests if digest in here]

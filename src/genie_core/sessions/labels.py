@@ -62,7 +62,7 @@ class Labels:
 
     @property
     def wrong(self) -> dict[int, Label]:
-        """The decisions that are marked as wrong, by the numbers of their messages."""
+        """The messages whose decisions are marked as wrong, by number."""
         return dict(self._wrong)
 
     def put(self, label: Label) -> None:
@@ -99,7 +99,7 @@ class Labels:
 
 
 def _append(path: Path, line: bytes) -> None:
-    """Add a line; one that was never finished before it stays apart from it."""
+    """Append a line; an unfinished line before it stays separate."""
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(path, flags, 0o600)
     try:

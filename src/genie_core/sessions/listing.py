@@ -50,7 +50,7 @@ class SessionRow:
 
 
 def past_line(count: int) -> str:
-    """The line that says how many sessions are past a limit, and what can be done; empty for none."""
+    """Return a line on the sessions past a limit and the remedy; empty for none."""
     if not count:
         return ""
     sessions = "1 session is" if count == 1 else f"{count:,} sessions are"
@@ -66,14 +66,13 @@ class Sort(Enum):
     UNREAD = "unread"
 
     def after(self) -> "Sort":
-        """The next one, around the end."""
         every = list(Sort)
         return every[(every.index(self) + 1) % len(every)]
 
 
 @lru_cache(maxsize=8192)
 def fold(text: str) -> str:
-    """A text without case and accents, to be compared."""
+    """Return a text without case and accents, for comparison."""
     if text.isascii():
         return text.lower()
     apart = unicodedata.normalize("NFKD", text.casefold())
@@ -101,7 +100,7 @@ def arrange(rows: Iterable[SessionRow], text: str, sort: Sort) -> list[SessionRo
 
 
 def _rank(row: SessionRow, words: Sequence[str]) -> int | None:
-    """How far off the worst word is; None if one is missing."""
+    """Return the distance of the worst word; None if one is missing."""
     if not words:
         return 0
     fields = [fold(each) for each in (row.title, row.host, *row.tags, *row.names)]
@@ -118,7 +117,7 @@ def _fit(word: str, fields: Sequence[str], id_: str) -> int | None:
 
 
 def _is_scattered(word: str, field: str) -> bool:
-    """Whether all letters of a word occur in their order, the first one at the start of a word."""
+    """Whether a word's letters occur in order, the first at the start of a word."""
     place = field.find(word[:1])
     while place >= 0:
         starts = place == 0 or not field[place - 1].isalnum()

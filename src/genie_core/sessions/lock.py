@@ -48,7 +48,7 @@ class LockHolder(msgspec.Struct, frozen=True):
 
     @property
     def who(self) -> str:
-        """The person who runs the process, or else the process, in a word or two."""
+        """The process's person, or else the process, in a word or two."""
         return _plain(self.name).strip() or self._process
 
     def __str__(self) -> str:
@@ -152,7 +152,7 @@ def _locked(folder: Path, name: str) -> int:
 
 
 def _open(folder: Path, flags: int) -> int:
-    """Open the file, but nothing that it may lead to, and no pipe, which would have to be waited for."""
+    """Open the file, but no link and no pipe, which could block."""
     flags |= os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     descriptor = os.open(folder / LOCK_NAME, flags, 0o600)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -162,7 +162,7 @@ def _open(folder: Path, flags: int) -> int:
 
 
 def _take(descriptor: int, folder: Path) -> None:
-    """Take the lock. Processes that only look at it share it for a moment."""
+    """Take the lock; processes that only look hold it shared for a moment."""
     end, left = time.monotonic() + _PATIENCE, _TRIES
     while not _lock(descriptor, fcntl.LOCK_EX):
         if _lock(descriptor, fcntl.LOCK_SH):
@@ -175,7 +175,6 @@ def _take(descriptor: int, folder: Path) -> None:
 
 
 def _lock(descriptor: int, kind: int) -> bool:
-    """Try to get the lock in this way."""
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -184,7 +183,7 @@ def _lock(descriptor: int, kind: int) -> bool:
 
 
 def _read(descriptor: int) -> LockHolder | None:
-    """Read the file, None if it is empty; values that make no sense are dropped."""
+    """Read the file; None if it is empty; invalid values are dropped."""
     content = os.pread(descriptor, _MOST_BYTES, 0)
     if not content.strip():
         return None
@@ -196,5 +195,5 @@ def _read(descriptor: int) -> LockHolder | None:
 
 
 def _plain(text: str) -> str:
-    """Drop everything that can't be shown in a line: any program may have written the file."""
+    """Drop what can't be shown in a line: any program may have written the file."""
     return "".join(char for char in text[:64] if char.isprintable())

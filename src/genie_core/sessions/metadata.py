@@ -77,7 +77,7 @@ class SessionMetadata(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def owner(self) -> str:
-        """The name that this person has in the room."""
+        """The name of this person in the room."""
         return self.name or self.host
 
     @property
@@ -86,7 +86,7 @@ class SessionMetadata(msgspec.Struct, frozen=True, kw_only=True):
         return self.kind == "hosted" or bool(self.copied)
 
     def leads_back(self, name: str) -> bool:
-        """Whether a person of that name can host it again, or knows where to join it again."""
+        """Whether a person of that name can host it or knows where to join it."""
         if self.is_own:
             return True
         return self.name == name and bool(self.address or self.addresses)
@@ -121,12 +121,12 @@ def _reason(error: Exception) -> str:
 
 
 def encode_metadata(metadata: SessionMetadata) -> bytes:
-    """The content of the file, to be read by people as well."""
+    """Return the file's content, which people can read, too."""
     return msgspec.json.format(msgspec.json.encode(metadata), indent=2) + b"\n"
 
 
 def one_line(text: str, most: int = TITLE_CHARS) -> str:
-    """A text without line breaks and control characters, and no longer than it may be."""
+    """Return a text without line breaks and control characters, cut to a length."""
     return whole_text(_BREAKS.sub(" ", text[: 8 * most])).strip()[:most]
 
 
@@ -161,7 +161,7 @@ def summary_of(state: RoomState, seen: int, name: str) -> dict[str, Any]:
 
 
 def preview_of(state: RoomState) -> str:
-    """The last message or answer that the state holds, in one line; empty if there is none."""
+    """Return the state's last message or answer in one line; empty if there is none."""
     latest, shown = 0, ""
     for exchange in state.exchanges.values():
         said, answer = exchange.said, exchange.answer

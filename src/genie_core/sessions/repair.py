@@ -64,7 +64,7 @@ def _mend_log(folder: Path) -> list[str]:
 
 
 def _write_mended(path: Path, fresh: Path) -> tuple[int, int]:
-    """Write the log in order, with lines for what is lost; returns how many are kept and lost."""
+    """Write the log in order, with placeholders; return the numbers of kept and lost events."""
     fresh.unlink(missing_ok=True)
     descriptor = create_file(fresh)
     count = Counter[bool]()
@@ -105,7 +105,7 @@ def _mend_metadata(folder: Path, metadata: SessionMetadata | None, log: CheckedL
 
 
 def _record_from(id_: str, log: CheckedLog) -> SessionMetadata:
-    """Derive metadata from the log and the name of the folder."""
+    """Derive metadata from the log and the folder's name."""
     room, copy, owner = id_.partition("~")[0].partition(APART)[0].partition("@")
     state = log.state
     names = [name for name in state.people if path_name(name) == owner]
@@ -123,7 +123,7 @@ def _record_from(id_: str, log: CheckedLog) -> SessionMetadata:
 
 
 def _put_aside(path: Path, folder: Path) -> Path:
-    """Give a file a name that nothing else uses, in the room's folder."""
+    """Rename a file to an unused name in the session's folder."""
     aside = _free(path, folder)
     with disk_access("rename", path):
         path.rename(aside)
@@ -132,7 +132,7 @@ def _put_aside(path: Path, folder: Path) -> Path:
 
 
 def _keep(path: Path, aside: Path) -> None:
-    """Let a file be found under another name as well, as it is now."""
+    """Keep a file as it is under a second name."""
     try:
         aside.hardlink_to(path)
     except OSError:  # the disk knows no second names for files

@@ -56,7 +56,7 @@ class SessionService:
         self._send = send
 
     def limit(self, limits: RetentionLimits) -> None:
-        """Apply other limits from the next listing on; may be called on the event loop."""
+        """Use other limits from the next listing on; may be called on the event loop."""
         self._limits = limits
 
     # Listing
@@ -76,7 +76,7 @@ class SessionService:
         return [_held(row, catalog.holder(row.id)) for row in rows]
 
     def resumable(self) -> "list[Listing]":
-        """List the sessions that this person can host or join again, the latest first."""
+        """Return the sessions that this person can host or join again, latest first."""
         return [
             each
             for each in self._catalog().all()
@@ -84,7 +84,7 @@ class SessionService:
         ]
 
     def holders(self) -> "dict[str, LockHolder]":
-        """Return who has which sessions open now. Quick, also for many sessions."""
+        """Return who has which sessions open now; fast even for many sessions."""
         catalog = self._catalog()
         found = {id_: catalog.holder(id_) for id_ in catalog.ids()}
         return {id_: each for id_, each in found.items() if each is not None}
@@ -98,11 +98,11 @@ class SessionService:
         return id_
 
     def update_metadata(self) -> None:
-        """Bring the metadata of sessions up to their logs where programs crashed."""
+        """Update the metadata of sessions whose program crashed."""
         self._catalog().catch_up()
 
     def past_limits(self) -> int:
-        """Count the sessions past a limit; they are measured only if there is one."""
+        """Count the sessions past a limit; measures them only if there is a limit."""
         if self._limits == RetentionLimits():
             return 0
         return len(self._due(self._catalog().all(sized=True)))
@@ -110,7 +110,7 @@ class SessionService:
     # Reading
 
     def search(self, text: str, is_wanted: Callable[[], bool]) -> "SearchResult":
-        """Search all sessions. Reading new ones ends early once `is_wanted` returns False."""
+        """Search all sessions; reading new ones ends early once `is_wanted` returns False."""
         from genie_core.sessions.search.index import SearchIndex, searched
 
         sessions = searched(self._folder, self._catalog().all())
@@ -133,14 +133,14 @@ class SessionService:
         return self._catalog().find_titled(wanted).quote(last)
 
     def attached(self, id_: str) -> list[int]:
-        """Return the sizes in bytes of the attached files that are on this machine."""
+        """Return the sizes in bytes of the attached files on this machine."""
         saved = self.session(id_)
         with saved.reader() as log:
             digests = log.state().files
         return [size for digest, size in saved.blobs.digests().items() if digest in digests]
 
     def recording(self, wanted: str) -> "Recording":
-        """Open a session to watch it, by its id or the start of it, without holding it."""
+        """Open a session for replay by its id or a prefix of it, without locking it."""
         from genie_core.sessions.replay.player import open_recording
 
         return open_recording(self._folder, wanted)
@@ -152,11 +152,10 @@ class SessionService:
         return Labels.read(self._folder / id_)
 
     def view(self, id_: str) -> View:
-        """Return this person's view of a session, as it was kept."""
+        """Return this person's saved view of a session."""
         return read_view(self._folder / id_)
 
     def session(self, id_: str) -> "SavedSession":
-        """Load a session by its id."""
         from genie_core.sessions.session import SavedSession
 
         return SavedSession.load(self._folder / id_)
@@ -164,18 +163,18 @@ class SessionService:
     # Changing
 
     def keep_view(self, id_: str, view: View) -> None:
-        """Write this person's view of a session."""
+        """Save this person's view of a session."""
         write_view(self._folder / id_, view)
 
     def rename(self, id_: str, title: str) -> str:
-        """Rename a session; returns its title as kept."""
+        """Rename a session; return its title as saved."""
         saved = self.session(id_)
         with saved.held(self._name):
             saved.rename(title)
         return saved.metadata.shown_title
 
     def tag(self, id_: str, tags: Sequence[str]) -> tuple[str, ...]:
-        """Give a session exactly these tags; returns them as kept."""
+        """Replace a session's tags; return them as saved."""
         from genie_core.sessions.metadata import check_tag
 
         saved = self.session(id_)
@@ -184,7 +183,7 @@ class SessionService:
         return saved.tag(tags, gone)
 
     def delete(self, id_: str) -> str:
-        """Move a session to the trash, and remove it from the search index; returns its id."""
+        """Move a session to the trash and out of the search index; return its id."""
         from genie_core.sessions.search.index import IndexBusy, SearchIndex
         from genie_core.sessions.trash import trash
 
@@ -196,7 +195,7 @@ class SessionService:
         return id_
 
     def fork(self, id_: str, at: int | None = None) -> str:
-        """Fork a session after an event, by default its last; returns the id of the fork."""
+        """Fork a session after an event, by default its last; return the fork's id."""
         from genie_core.sessions.fork import fork
 
         return fork(self._catalog(), self.session(id_), self._clock(), at).saved.id
@@ -245,5 +244,5 @@ class SessionService:
 
 
 def _held(row: SessionRow, holder: "LockHolder | None") -> SessionRow:
-    """Add who has a session open, and drop what only concerns people who are not there."""
+    """Add who has a session open; drop what concerns only people who are away."""
     return row if holder is None else replace(row, holder=holder, unread=0, due="")

@@ -66,12 +66,12 @@ class SavedSession:
 
     @property
     def id(self) -> str:
-        """The folder's name, by which the room is resumed."""
+        """The folder's name, by which the session is resumed."""
         return self.folder.name
 
     @property
     def metadata(self) -> SessionMetadata:
-        """The metadata, as it was last read or written."""
+        """The metadata as last read or written."""
         return self._metadata
 
     @property
@@ -81,12 +81,11 @@ class SavedSession:
 
     @property
     def log_path(self) -> Path:
-        """The room's log."""
         return self.folder / LOG_NAME
 
     @property
     def engine_path(self) -> Path:
-        """The folder of the engine's state, which need not exist yet."""
+        """The folder of the engine's state; it need not exist yet."""
         return self.folder / ENGINE_NAME
 
     def open_log(self) -> OpenedLog:
@@ -114,7 +113,7 @@ class SavedSession:
             return excerpt(log, self._metadata.id, self._metadata.title, last)
 
     def reader(self) -> LogReader:
-        """Read the log without holding the room; errors as `LogReader.open`."""
+        """Open the log for reading without locking the session; errors as `LogReader.open`."""
         return LogReader.open(self.log_path, self._first)
 
     @contextmanager
@@ -144,7 +143,7 @@ class SavedSession:
         self._metadata = fresh
 
     def summarise(self, state: RoomState, last_activity: float) -> None:
-        """Bring the metadata's summary up to the room's state. Note before what has been seen."""
+        """Update the metadata's summary from the state; call `note_seen` first."""
         self.update(**self.summary(state, last_activity))
 
     def summary(self, state: RoomState, last_activity: float) -> dict[str, Any]:
@@ -202,7 +201,7 @@ class SavedSession:
         return bool(told)
 
     def _told(self, state: RoomState, metadata: SessionMetadata) -> dict[str, Any]:
-        """Return the fields that a longer log changes, none if it is not longer."""
+        """Return the fields that a longer log changes; none if it is not longer."""
         if state.head <= metadata.head or state.messages < metadata.messages:
             return {}  # that something is lost must not be forgotten
         told = summary_of(state, metadata.seen, metadata.owner or state.host)
@@ -221,13 +220,13 @@ class SavedSession:
         return last is not None and last.seq > self._metadata.head
 
     def _changed_at(self, name: str) -> int:
-        """When a file was changed, in nanoseconds; 0 if there is none."""
+        """Return when a file was changed, in nanoseconds; 0 if it is missing."""
         with disk_access("look at", self.folder):
             path = self.folder / name
             return path.stat().st_mtime_ns if path.exists() else 0
 
     def note_seen(self, seq: int) -> None:
-        """Note that this person has seen all events up to this one; never that they saw fewer."""
+        """Record that this person has seen all events up to this one; never fewer than before."""
         if seq > self._metadata.seen:
             self.update(seen=seq, **({"unread": 0} if seq >= self._metadata.head else {}))
 
@@ -256,12 +255,12 @@ class SavedSession:
         return self._metadata.tags
 
     def renew_id(self) -> None:
-        """Make this a room of its own, whose id no member of another one knows."""
+        """Make this a separate room, whose id no member of another one knows."""
         stem = self._metadata.id[:ID_STEM]
         self.update(id=f"{stem}-{secrets.token_hex(4)}")
 
     def put_aside(self) -> Path:
-        """Make room for another copy of the same room; this one stays, under the name returned."""
+        """Make room for another copy of the same room; return the name of this one."""
         self.update(address="")
         with disk_access("rename the folder", self.folder):
             number = 1
@@ -271,14 +270,14 @@ class SavedSession:
         return aside
 
     def write(self) -> None:
-        """Write the metadata; a reader sees the old one or the new one, whatever happens."""
+        """Write the metadata atomically."""
         self._write(self._metadata)
 
     def _changed(self, changes: dict[str, Any]) -> SessionMetadata:
         return msgspec.structs.replace(self._on_disk(), **changes)
 
     def _on_disk(self) -> SessionMetadata:
-        """The metadata as it is now; as it was read if it is damaged or gone meanwhile."""
+        """Return the metadata on disk; the last read if it is damaged or gone."""
         try:
             return read_metadata(self.folder / METADATA_NAME)[0]
         except StorageError:

@@ -38,7 +38,7 @@ class TranscriptLine:
 
 
 def spoken(events: Iterable[Event]) -> Iterator[TranscriptLine]:
-    """Yield what was said, in order; the names of files for a message without text."""
+    """Yield the messages and answers in order; file names for a message without text."""
     for event in events:
         told = event.told
         match told.body:
@@ -54,7 +54,7 @@ def spoken(events: Iterable[Event]) -> Iterator[TranscriptLine]:
 
 
 def last_spoken(log: LogReader, most: int) -> list[TranscriptLine]:
-    """Return the last of what was said, oldest first. Blocks; errors as of the log."""
+    """Return the last messages and answers, oldest first. Blocks; errors as of the log."""
     lines: list[TranscriptLine] = []
     for part in log.backwards():
         lines[:0] = spoken(part)
@@ -92,7 +92,7 @@ def _lines(events: Iterable[Event]) -> Iterator[QuotedLine]:
 
 
 def _newest(lines: list[QuotedLine]) -> tuple[QuotedLine, ...]:
-    """Return as many from the end as may be quoted; of a single one that is too long, the beginning."""
+    """Return as many from the end as fit; the start of a single one that is too long."""
     room, first = MOST_CHARS, len(lines)
     while first and (room := room - len(lines[first - 1].text) - len(lines[first - 1].sender)) >= 0:
         first -= 1

@@ -55,7 +55,7 @@ class View(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     quotes: tuple[Quote, ...] = ()
 
     def files_needed(self) -> Iterator[FileRef]:
-        """The files that go with the draft or with an unsent message, and must stay for that."""
+        """Return the files of the draft and of unsent messages, which must be kept."""
         yield from self.files
         for unsent in self.unsent:
             yield from unsent.files
@@ -100,6 +100,6 @@ def write_view(folder: Path, view: View) -> None:
 
 
 def together(*kept: tuple[PendingMessage, ...]) -> tuple[PendingMessage, ...]:
-    """Unsent messages from several places, each once, in the order in which they were typed."""
+    """Merge unsent messages without duplicates, in the order in which they were typed."""
     merged = heapq.merge(*kept, key=lambda unsent: unsent.at)  # which a clock set back can't mix up
     return tuple({unsent.id: unsent for unsent in merged}.values())

@@ -17,7 +17,7 @@ class Stateful(Protocol):
         """Return the whole memory."""
 
     def set_serialized(self, state: Any, /) -> None:
-        """Take over a memory."""
+        """Restore a memory."""
 
 
 class JournalSuffices:
@@ -63,11 +63,11 @@ class StateKeeper:
 
     @property
     def on_disk(self) -> bool:
-        """Whether the memory saved last is on disk, and none is kept here."""
+        """Whether the last saved memory is on disk and none is held here."""
         return not (self._unsaved or self._kept)
 
     async def restore(self, holder: Stateful) -> None:
-        """Hand a fresh instance what was saved last, if anything was."""
+        """Restore what was saved last, if anything, into a new instance."""
         with stage("state", f"saved state of {self._subject}"):
             for state in self._kept or await self._load():
                 if not _tells_all(holder):
@@ -100,7 +100,7 @@ class StateKeeper:
         return promise
 
     def release(self, holder: Stateful) -> None:
-        """Keep in memory what the disk does not have yet, before an instance is dropped."""
+        """Hold what the disk does not have yet, before an instance is dropped."""
         if self._unsaved:
             with stage("state", f"state of {self._subject}"):
                 self._kept = [holder.get_serialized() if _tells_all(holder) else self._told]

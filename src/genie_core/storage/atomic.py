@@ -10,7 +10,7 @@ from genie_core.errors import summary
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a file next to the old one, sync it, and let it take the old one's name."""
+    """Write a file beside the old one, sync it, and rename it over the old one."""
     make_private_folder(path.parent)
     fresh = path.with_name(f"{path.name}.new")
     try:
@@ -24,19 +24,19 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def create_file(path: Path) -> int:
-    """Open a file for writing that is new, and its owner's alone; `FileExistsError` if it is not."""
+    """Create a file that only its owner can access; raises `FileExistsError`."""
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
 
 
 def read_file(path: Path) -> bytes:
-    """Return what a file holds. `OSError` for a pipe or a device: reading one may never end."""
+    """Return a file's content; raises `OSError` for a pipe or device, which could block."""
     if not stat.S_ISREG(path.stat().st_mode):
         raise OSError(errno.EINVAL, "Not a regular file")
     return path.read_bytes()
 
 
 def make_private_folder(folder: Path) -> None:
-    """Create a folder and its missing parents, open to their owner only, to survive a power cut."""
+    """Create a folder and its parents, accessible to the owner only, durably."""
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     for each in reversed(missing):
         each.mkdir(mode=0o700, exist_ok=True)
@@ -44,7 +44,7 @@ def make_private_folder(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make new names in a folder survive a power cut."""
+    """Make new names in a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -53,7 +53,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def sync_file(path: Path) -> None:
-    """Make what was appended to a file survive a power cut."""
+    """Make data appended to a file durable."""
     descriptor = os.open(path, os.O_WRONLY)
     try:
         sync_data(descriptor)
@@ -62,12 +62,12 @@ def sync_file(path: Path) -> None:
 
 
 def sync_data(descriptor: int) -> None:
-    """Sync the content of an open file, and of what is known about it only its size."""
+    """Sync a file's content and size."""
     getattr(os, "fdatasync", os.fsync)(descriptor)  # macOS has no fdatasync
 
 
 def write_whole(descriptor: int, content: bytes) -> None:
-    """Write all of it, in as many pieces as the system takes."""
+    """Write everything, in as many calls as the system needs."""
     rest = memoryview(content)
     while rest:
         written = os.write(descriptor, rest)
@@ -77,7 +77,7 @@ def write_whole(descriptor: int, content: bytes) -> None:
 
 
 def reason(error: BaseException) -> str:
-    """Say what went wrong, without the path that an `OSError` may repeat."""
+    """Return the cause of an error without the path that an `OSError` may repeat."""
     return (isinstance(error, OSError) and error.strerror) or summary(error)
 
 

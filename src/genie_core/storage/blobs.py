@@ -56,17 +56,17 @@ class BlobStore:
         self._locks: Final = [Lock() for _ in range(_LOCKS)]
 
     def path(self, digest: str) -> Path:
-        """Return the path of the complete file, which need not exist."""
+        """Return the path of the complete file; it need not exist."""
         return self.folder / check_digest(digest)
 
     def size(self, digest: str) -> int | None:
-        """Return the length of the complete file; None if there is none."""
+        """Return the complete file's length; None if there is none."""
         path = self.path(digest)
         with disk_access("look for", path):
             return _size(path)
 
     def have(self, digest: str, from_: str = "") -> int:
-        """Return how many bytes from the beginning of the file are there."""
+        """Return how many bytes from the start of the file are here."""
         size = self.size(digest)
         if size is not None:
             return size
@@ -191,7 +191,7 @@ class BlobStore:
                 return file.read(length)
 
     def digests(self) -> dict[str, int]:
-        """The complete files and their sizes."""
+        """Return the complete files and their sizes."""
         return {
             entry.name: status.st_size
             for entry, status in self._files()
@@ -199,11 +199,11 @@ class BlobStore:
         }
 
     def total(self) -> int:
-        """Bytes that everything in the folder takes on the disk, about."""
+        """Estimate the bytes that everything in the folder takes on disk."""
         return sum(on_disk(status.st_size) for _entry, status in self._files())
 
     def remove(self, digest: str, from_: str | None = None) -> None:
-        """Remove a complete file, or the beginning that came `from_` a sender; it need not exist."""
+        """Remove a complete file, or a partial one from a sender, if it exists."""
         path = self.path(digest) if from_ is None else self._part(digest, from_)
         with disk_access("remove", path):
             path.unlink(missing_ok=True)
@@ -233,7 +233,7 @@ class BlobStore:
         return self._locks[hash(part.name) % _LOCKS]
 
     def _check_whole(self, digest: str, size: int, from_: str) -> int:
-        """See to a beginning that has all bytes, but was not checked before the program ended."""
+        """Check a partial file that has all bytes; the program ended before it could."""
         try:
             self.finish(digest, size, from_)
         except DamagedBlob:
@@ -262,7 +262,7 @@ class BlobStore:
         return digest.hexdigest(), size
 
     def _put(self, fresh: Path, path: Path) -> None:
-        """Make a file with all its content a complete one, to survive a power cut."""
+        """Turn a file with all its content into a complete one, durably."""
         with disk_access("store", path):
             _sync(fresh)
             fresh.replace(path)
@@ -282,20 +282,20 @@ class BlobStore:
 
 
 def check_digest(digest: str) -> str:
-    """Return it, if it is a SHA-256 in lower-case hexadecimal; raises `InvalidDigest` if not."""
+    """Return a lower-case SHA-256 hex digest; raises `InvalidDigest` for other text."""
     if not _DIGEST.fullmatch(digest):
         raise InvalidDigest(digest)
     return digest
 
 
 def on_disk(size: int) -> int:
-    """How much a file of this size counts towards the total."""
+    """Return how much a file of this size counts towards the total."""
     return -(-max(size, 1) // BLOCK_BYTES) * BLOCK_BYTES
 
 
 @contextmanager
 def _attachable(path: Path) -> Iterator[int]:
-    """Open a person's file for reading, without waiting as a pipe would make us."""
+    """Open a person's file for reading; never blocks on a pipe."""
     try:
         source = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:  # a ValueError for a path with a null character
@@ -339,7 +339,7 @@ def _append(part: Path, data: bytes, have: int) -> None:
 
 
 def fault(part: Path, digest: str, size: int, have: int) -> str:
-    """Return why a file of `have` bytes is damaged; empty if it is not. Raises `OSError`."""
+    """Return why a file of `have` bytes is damaged, or "". Raises `OSError`."""
     if have != size:
         return f"it has {have:,} bytes, not {size:,}"
     with part.open("rb") as file:

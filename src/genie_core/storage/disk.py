@@ -69,7 +69,7 @@ class Disk:
     _last_sync: float = field(default=0.0, init=False)
 
     def append(self, path: Path, content: bytes, *, sync: bool = True) -> "Future[None]":
-        """Add complete lines to the end of a file, after cutting off a torn one."""
+        """Append complete lines to a file, after cutting off a torn one."""
         return self._submit(
             lambda promise: _Write(path, content, promise, replaces=False, sync=sync)
         )
@@ -84,15 +84,15 @@ class Disk:
         )
 
     def read(self, action: Callable[[], T]) -> "Future[T]":
-        """Run something in the thread, after everything asked for before it."""
+        """Run a function in the thread, after all earlier requests."""
         return self._submit(partial(_Read, action))
 
     def read_journal(self, path: Path) -> Journal:
-        """Read a journal as far as it is intact. Only for use inside `read`."""
+        """Read the intact part of a journal; only for use inside `read`."""
         return self._journal(path).read()
 
     def sync(self) -> None:
-        """Write and sync what has not been yet. Only for use inside `read`."""
+        """Write and sync everything pending; only for use inside `read`."""
         self._last_sync = monotonic()
         for path in list(self._behind):
             journal = self._journal(path)
@@ -108,15 +108,15 @@ class Disk:
 
     @property
     def problems(self) -> list[str]:
-        """What a person should hear of, one line each, oldest first."""
+        """The problems to report to a person, one line each, oldest first."""
         return self._problems.lines()
 
     def report(self, problem: str, subject: str | None = None) -> None:
-        """Note something a person should hear of; what repeats for a subject is counted."""
+        """Record a problem; repeated ones about a subject are counted."""
         self._problems.add(problem, subject)
 
     def close(self) -> None:
-        """Write what is still waiting, end the thread and refuse further work."""
+        """Write what is pending, end the thread, and refuse further work."""
         with self._ready:
             self._closed = True
             self._ready.notify()

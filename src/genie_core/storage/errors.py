@@ -93,7 +93,7 @@ class DamagedBlob(StorageError):
 
 @contextmanager
 def disk_access(action: str, path: Path) -> Iterator[None]:
-    """Turn an `OSError` inside into a `DiskFailure` that says what could not be done where."""
+    """Convert an `OSError` in the block to a `DiskFailure` with action and path."""
     try:
         yield
     except OSError as error:

@@ -113,7 +113,7 @@ def _selects_a_variant(char: str) -> bool:
 
 
 def _trimmed(name: str) -> str:
-    """Without what hides a file, looks like an option, or is dropped by some systems."""
+    """Remove what hides a file, looks like an option, or is dropped by some systems."""
     return name.lstrip(" .-").rstrip(" .")
 
 
@@ -129,7 +129,7 @@ def _head(text: str, longest: int) -> str:
 
 
 def _split(name: str) -> tuple[str, str]:
-    """Stem and ending, which may have two parts like .tar.gz; a long one is no ending."""
+    """Return stem and suffix; the suffix may have two parts like .tar.gz, but is never long."""
     stem, dot, last = name.rpartition(".")
     if not stem or len(last.encode()) >= _ENDING_BYTES:
         return name, ""

@@ -97,7 +97,7 @@ class _Session:
             )
 
     def _messages(self) -> Memory | None:
-        """Return the messages, unless there are none or they are rewritten."""
+        """Return the messages, unless there are none or they are converted."""
         target = self.folder / f"{_SESSION}{JOURNAL}"
         if target.exists() and not is_plain(target):
             return None
@@ -110,7 +110,7 @@ class _Session:
         return replace(memory, values=listed, suffix=JOURNAL) if isinstance(listed, list) else None
 
     def _owners(self, messages: list[Any]) -> dict[str, list[str]]:
-        """Say who had which folder: those who said something."""
+        """Return the owner of each folder: the people who wrote messages."""
         found = [message.get("sender") for message in messages if isinstance(message, dict)]
         senders = {sender for sender in found if isinstance(sender, str)} - {SYSTEM, ""}
         owners: dict[str, list[str]] = {}
@@ -131,7 +131,7 @@ class _Session:
         return len(helpers)
 
     def _leave_to_nobody(self, folder: Path, owners: list[str]) -> None:
-        """Put aside what would otherwise be found by the one whose name the folder has."""
+        """Rename folders that the person of that name would take for theirs."""
         shared = plain_files(folder)
         for path in shared:
             keep_original(path)
@@ -149,7 +149,7 @@ class _Owner:
     report: Callable[[str], None]
 
     def helpers(self) -> Iterator[tuple[Memory, Path]]:
-        """Yield each memory and its place, without the suffix."""
+        """Yield each memory and its path, without the suffix."""
         place = self.folder / _REASONER
         if reasoner := self._read(_REASONER, place):
             yield reasoner, place
@@ -189,7 +189,7 @@ def _rename(source: Path, target: Path) -> None:
 
 
 def _unwrapped(memory: Memory) -> Memory:
-    """Take off what group-genie put around the state of an agent that it saved whole."""
+    """Remove group-genie's wrapper around the state of an agent."""
     match memory.values:
         case [{"agent": state, **others}] if memory.suffix == VALUE and not others:
             return replace(memory, values=[state])
@@ -203,7 +203,7 @@ def _orphans(names: set[str], parent: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _subagents_in(values: list[Any]) -> Iterator[str]:
-    """Find the keys of the subagents that an agent ran, wherever in its memory they stand."""
+    """Return the keys of the subagents that an agent ran, anywhere in its memory."""
     waiting: list[Any] = [values]
     while waiting:
         match waiting.pop():

@@ -25,7 +25,7 @@ _encode_ascii: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).
 
 
 def encode_json(value: Any) -> bytes:
-    """Encode strictly: `TypeError` or `ValueError` for anything JSON cannot express."""
+    """Encode strictly: raises `TypeError` or `ValueError` for anything JSON can't express."""
     try:
         return _encode(value).encode()
     except UnicodeEncodeError:  # half of a surrogate pair, which only an escape can carry
@@ -33,7 +33,7 @@ def encode_json(value: Any) -> bytes:
 
 
 def encode_line(value: Any) -> bytes:
-    """Encode one value with its checksum, a newline at the end."""
+    """Encode one value with its checksum and a newline."""
     data = encode_json(value)
     return b"%b%b}\n" % (_PREFIX % zlib.crc32(data), data)
 
@@ -55,7 +55,7 @@ class Journal:
 
     @property
     def damage(self) -> str:
-        """Say which lines are damaged, for a sentence that goes on with a participle."""
+        """Describe the damaged lines."""
         if len(self.damaged) == 1:
             return f"line {self.damaged[0]} is damaged and was"
         named = ", ".join(map(str, self.damaged[:_NAMED]))
@@ -64,7 +64,7 @@ class Journal:
 
 
 def decode_journal(content: bytes) -> Journal:
-    """Read all lines whose checksum holds or, in a plain journal, all that are JSON."""
+    """Decode the lines with a valid checksum or, in a plain journal, valid JSON."""
     journal = _decode_own(content)
     if journal.values or content.startswith(CHECKED):
         return journal
@@ -73,7 +73,7 @@ def decode_journal(content: bytes) -> Journal:
 
 
 def decode_value(content: bytes) -> Any:
-    """Read a single value, with its checksum or plain; `ValueError` if it is damaged."""
+    """Decode a value, with a checksum or plain; raises `ValueError` if it is damaged."""
     try:
         return _decode_line(content.removesuffix(b"\n"))
     except ValueError:
@@ -147,7 +147,7 @@ def _plain_value(text: bytes) -> Any:
 
 
 def _was_checked(fields: list[tuple[str, Any]]) -> bool:
-    """Tell one of our own lines although one of its names is damaged."""
+    """Whether this is a line of ours with a damaged field name."""
     match fields:
         case [("crc", str(crc)), _] | [(_, str(crc)), ("data", _)]:
             return len(crc) == _CHECKSUM_LENGTH
@@ -162,10 +162,10 @@ def _parse(text: bytes) -> Any:
 
 
 def _number(digits: str) -> float | None:
-    """Read a number too large for a float as null, like infinity, which it would become."""
+    """Read a number too large for a float as null."""
     number = float(digits)
     return number if isfinite(number) else None
 
 
 def _no_number(_name: str) -> None:
-    """Read NaN and the infinities, which are no JSON though some write them, as null."""
+    """Read NaN and infinities, which some programs write, as null."""

@@ -35,7 +35,7 @@ class JournalFile:
         self._unsynced = False
 
     def read(self) -> Journal:
-        """Return what is on disk up to a torn tail, which the next append cuts off."""
+        """Return the content up to a torn end, which the next append cuts off."""
         try:
             content = read_file(self._path)[: self._cut]
         except FileNotFoundError:
@@ -51,7 +51,7 @@ class JournalFile:
 
     @property
     def behind(self) -> bool:
-        """Whether lines are owed, or not synced."""
+        """Whether lines are not written or not synced yet."""
         return bool(self._owed) or self._unsynced
 
     def append(self, content: bytes, *, sync: bool) -> None:
@@ -63,7 +63,7 @@ class JournalFile:
         self._write_owed(sync=sync)
 
     def catch_up(self) -> None:
-        """Write what is owed and sync what is not synced."""
+        """Write and sync everything pending."""
         if self._owed:
             self._write_owed(sync=True)
         elif self._unsynced:
@@ -89,7 +89,7 @@ class JournalFile:
             os.close(descriptor)
 
     def _write_what_fits(self, descriptor: int, *, sync: bool) -> None:
-        """Write what is owed piece by piece, so that little space is better than none."""
+        """Write pending lines in pieces, to use the little space there is."""
         while self._owed:
             self._write(descriptor, self._owed[0], sync=sync)
             del self._owed[0]

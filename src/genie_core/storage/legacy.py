@@ -16,12 +16,12 @@ VALUE: Final = ".json"
 
 
 def earlier_name(key: str) -> str:
-    """Return the file name that group-genie gave a key; different keys may have the same."""
+    """Return group-genie's file name for a key; different keys may share one."""
     return re.sub(r"[^\w\-]", "_", key)
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is something under a name, which may be longer than any that there can be."""
+    """Whether a path exists; its name may be longer than the system allows."""
     try:
         return path.exists()
     except OSError as error:
@@ -31,7 +31,7 @@ def is_there(path: Path) -> bool:
 
 
 def is_plain(path: Path) -> bool:
-    """Tell whether a file is group-genie's; of one of ours only the beginning is read."""
+    """Whether a file is group-genie's; reads only the start of one of ours."""
     if not is_there(path) or not path.is_file():
         return False
     with path.open("rb") as file:
@@ -43,7 +43,7 @@ def is_plain(path: Path) -> bool:
 
 
 def plain_files(folder: Path) -> list[Path]:
-    """Return the files of group-genie's in a folder, which need not exist."""
+    """Return group-genie's files in a folder, which need not exist."""
     if not is_there(folder):
         return []
     paths = (path for suffix in (JOURNAL, VALUE) for path in folder.glob(f"*{suffix}"))
@@ -60,13 +60,13 @@ def plain_file(folder: Path, name: str) -> Path | None:
 
 
 def taken_over(place: Path) -> Path | None:
-    """Return the file of ours at a place given without suffix."""
+    """Return our file at a path without suffix."""
     paths = (place.with_name(f"{place.name}{suffix}") for suffix in (JOURNAL, VALUE))
     return next((path for path in paths if path.is_file()), None)
 
 
 def keep_original(path: Path) -> None:
-    """Copy a file of group-genie's beside itself, unless that was done before."""
+    """Copy group-genie's file beside itself, once."""
     content = path.read_bytes()
     for number in count(1):
         more = f".{number}" if number > 1 else ""
@@ -79,7 +79,7 @@ def keep_original(path: Path) -> None:
 
 
 def convert(path: Path) -> None:
-    """Give a plain journal checksums, keeping the original beside it."""
+    """Add checksums to a plain journal, keeping the original beside it."""
     Memory(path, decode_journal(path.read_bytes()).values, JOURNAL).move(path.with_suffix(""))
 
 
@@ -109,7 +109,7 @@ class Memory:
 
 
 def read_memory(path: Path, report: Callable[[str], None]) -> Memory | None:
-    """Read a file; what is damaged is reported and left out, or if it is all, left alone."""
+    """Read a file; report and skip damaged parts; leave a fully damaged one alone."""
     content = path.read_bytes()
     if path.suffix == JOURNAL:
         journal = decode_journal(content)

@@ -59,13 +59,13 @@ class MessageLog:
         self._deferred.append(partial(copy_context().run, action))
 
     async def opened(self) -> None:
-        """Wait until everything is taken over. Cancelling the wait is safe."""
+        """Wait until the messages are loaded. Cancelling is safe."""
         self.open()
         if self._opening is not None:
             await asyncio.wait({self._opening})
 
     def add(self, message: Message) -> "Future[None]":
-        """Add a message; the future is done when it is on disk, or says why it is not."""
+        """Add a message; the future completes once it is on disk, or fails."""
         self._keep(message)
         try:
             if self._store is not None:
@@ -75,11 +75,11 @@ class MessageLog:
         return _settled()
 
     async def to_json(self) -> str:
-        """Write the messages there are now as one JSON list, without holding up the event loop."""
+        """Return the current messages as a JSON list, without blocking the event loop."""
         return await asyncio.to_thread(_as_json, list(self.messages))
 
     async def remembered(self) -> list[Message]:
-        """Return what was taken over from disk, waiting until it is."""
+        """Wait for the messages from disk and return them."""
         await self.opened()
         return self.messages[: self.restored]
 
@@ -149,7 +149,7 @@ async def _messages_in(store: DataStore) -> list[Message] | None:
 
 
 def _understood(lines: list[Any], store: DataStore) -> list[Message]:
-    """Build the messages. One report is made of all that are none."""
+    """Build messages from lines; invalid ones are one report."""
     messages = []
     strange: list[str] = []
     for number, line in enumerate(lines, start=1):

@@ -22,7 +22,7 @@ class Problems:
         self._unlisted = 0
 
     def add(self, problem: str, subject: str | None = None) -> None:
-        """Note a problem; without a subject only the same words count as the same problem."""
+        """Record a problem; without a subject, equal texts are the same problem."""
         key = subject or problem
         with self._lock:
             _, times = self._entries.get(key, ("", 0))
@@ -33,7 +33,7 @@ class Problems:
         log.log(logging.DEBUG if times else logging.WARNING, "%s", problem)
 
     def lines(self) -> list[str]:
-        """Return one line for each entry."""
+        """Return one line per entry."""
         with self._lock:
             lines = [
                 problem if times == 1 else f"{problem} ({times} times)"

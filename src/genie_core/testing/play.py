@@ -43,11 +43,11 @@ class Play:
 
     @property
     def requests(self) -> list[Moment]:
-        """What there was to see at each turn."""
+        """The requests of each turn."""
         return self._moments.items
 
     async def reached(self, count: int) -> None:
-        """Wait until so many turns were taken."""
+        """Wait for a number of turns."""
         await self._moments.reached(count)
 
     async def __call__(
@@ -56,7 +56,6 @@ class Play:
         callback: ApprovalCallback,
         emit: Callable[[str], None],
     ) -> str:
-        """Answer a query."""
         exchanges: list[ShownExchange] = []
         while True:
             await self._moments.add(Moment(list(_texts(input, exchanges)), list(exchanges)))
@@ -116,7 +115,7 @@ def _stream(text: str, emit: Callable[[str], None]) -> None:
 
 
 async def _together(*exchanges: Any) -> list[ShownExchange]:
-    """Do all at once; unlike `gather`, leave none running when cancelled."""
+    """Run all concurrently; unlike `gather`, cancelling leaves none running."""
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(exchange) for exchange in exchanges]
     return [task.result() for task in tasks]

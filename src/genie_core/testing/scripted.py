@@ -17,18 +17,16 @@ DecideFn: TypeAlias = Callable[[list[Message]], Response | Awaitable[Response]]
 
 
 async def echo(input: AgentInput, _callback: ApprovalCallback, _emit: Emit) -> str:  # noqa: A002 - as in Agent.run
-    """Answer with the query."""
     return f"echo: {input.query}"
 
 
 def delegate_all(updates: list[Message]) -> Response:
-    """Hand every message on as it is, for its sender."""
+    """Delegate every message unchanged, for its sender."""
     last = updates[-1]
     return Response(Decision.DELEGATE, query=last.content, receiver=last.sender)
 
 
 def ignore_all(_updates: list[Message]) -> Response:
-    """Leave every message to the people."""
     return Response(Decision.IGNORE, reason="told to ignore everything")
 
 
@@ -48,12 +46,12 @@ class ScriptedAgent(Agent):
         return {"queries": list(self.queries)}
 
     def set_serialized(self, state: Any) -> None:
-        """Take over the queries of an earlier life."""
+        """Restore the queries of an earlier instance."""
         self.queries = list(state["queries"])
 
     @asynccontextmanager
     async def mcp(self) -> AsyncIterator["ScriptedAgent"]:
-        """Be `open` meanwhile."""
+        """Enter `open` while the context is open."""
         self.open = True
         try:
             yield self
@@ -61,7 +59,6 @@ class ScriptedAgent(Agent):
             self.open = False
 
     async def run(self, input: AgentInput, callback: ApprovalCallback) -> str:  # noqa: A002 - the contract's name
-        """Run without anybody following the text."""
         return await self.run_streaming(input, callback, lambda _text: None)
 
     async def run_streaming(
@@ -70,7 +67,7 @@ class ScriptedAgent(Agent):
         callback: ApprovalCallback,
         emit: Emit,
     ) -> str:
-        """Do what the test said."""
+        """Run the test's function."""
         answer = await self.script(input, callback, emit)
         self.queries.append(input.query)
         return answer
@@ -88,7 +85,7 @@ class ScriptedReasoner(GroupReasoner):
 
     @property
     def processed(self) -> int:
-        """How many messages were decided on or taken in."""
+        """How many messages were processed."""
         return len(self.seen)
 
     def get_serialized(self) -> Any:
@@ -96,11 +93,11 @@ class ScriptedReasoner(GroupReasoner):
         return {"seen": list(self.seen)}
 
     def set_serialized(self, serialized: Any) -> None:
-        """Take over what an earlier life has seen."""
+        """Restore what an earlier instance has seen."""
         self.seen = list(serialized["seen"])
 
     async def run(self, updates: list[Message]) -> Response:
-        """Do what the test said; what it has seen counts only if that succeeds."""
+        """Run the test's function; the messages count as seen only if it succeeds."""
         response = self._decide(updates)
         if isinstance(response, Awaitable):
             response = await response
@@ -111,10 +108,10 @@ class ScriptedReasoner(GroupReasoner):
 def reasoner_factory(
     decide: DecideFn = delegate_all, idle_timeout: float | None = None
 ) -> GroupReasonerFactory:
-    """Make a factory that gives everybody a scripted reasoner."""
+    """Create a factory that gives every person a scripted reasoner."""
     return GroupReasonerFactory(lambda _secrets, _owner: ScriptedReasoner(decide), idle_timeout)
 
 
 def agent_factory(run: RunFn = echo) -> AgentFactory:
-    """Make a factory that gives everybody a scripted agent."""
+    """Create a factory that gives every person a scripted agent."""
     return AgentFactory(lambda _secrets: ScriptedAgent(run))

@@ -22,7 +22,7 @@ class ShownMessages(Protocol):
 
     @property
     def texts(self) -> Sequence[str]:
-        """Everything there is to read, in order; instructions and tool results too."""
+        """All texts in order, instructions and tool results included."""
 
     @property
     def files(self) -> Sequence[str]:
@@ -30,7 +30,7 @@ class ShownMessages(Protocol):
 
     @property
     def exchanges(self) -> Sequence[ShownExchange]:
-        """Tool calls with the results that belong to them, in the order of the calls."""
+        """Tool calls with their results, in the order of the calls."""
 
 
 class ScriptedModel(Protocol):
@@ -41,7 +41,7 @@ class ScriptedModel(Protocol):
         """All requests so far."""
 
     async def reached(self, count: int) -> None:
-        """Wait until so many requests have come."""
+        """Wait for a number of requests."""
 
 
 class Arrivals(Generic[T]):
@@ -52,12 +52,11 @@ class Arrivals(Generic[T]):
         self._more = asyncio.Condition()
 
     async def add(self, item: T) -> None:
-        """Take one more."""
         async with self._more:
             self.items.append(item)
             self._more.notify_all()
 
     async def reached(self, count: int) -> None:
-        """Wait until there are so many."""
+        """Wait for a number of items."""
         async with self._more:
             await self._more.wait_for(lambda: len(self.items) >= count)

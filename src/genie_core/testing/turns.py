@@ -72,5 +72,5 @@ Turn: TypeAlias = Say | Call | Calls | Refuse | Stall | Cut
 
 
 def split_words(text: str) -> list[str]:
-    """Cut a text the way models stream it."""
+    """Split a text as models stream it."""
     return re.findall(r"\s*\S+\s*|\s+", text)

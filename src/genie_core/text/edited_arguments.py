@@ -63,7 +63,7 @@ class _Unfit(ValueError):
 
 
 def arguments_text(arguments: Mapping[str, Any]) -> str:
-    """Arguments as they are edited; what a terminal would obey or hide is written as its number."""
+    """Format arguments for editing, with control and hidden characters as escapes."""
     text = json.dumps(arguments, indent=2, ensure_ascii=False, default=repr)
     if visible(text) == text:
         return text
@@ -73,7 +73,7 @@ def arguments_text(arguments: Mapping[str, Any]) -> str:
 
 
 def read_arguments(text: str, schema: Mapping[str, Any] | None) -> EditedArguments | ArgumentFault:
-    """Read what a person typed, or say what is wrong with it."""
+    """Parse what a person typed, or return what is wrong with it."""
     if len(text) > LONGEST:
         return ArgumentFault(f"more than {LONGEST:,} characters can't be sent")
     try:
@@ -113,7 +113,7 @@ def _against(schema: Mapping[str, Any], value: dict[str, Any]) -> EditedArgument
 
 
 def _expected(error: Any) -> str:
-    """An error of jsonschema in our words."""
+    """Word an error of jsonschema."""
     given, value = error.validator_value, error.instance
     match error.validator:
         case "type":
@@ -169,7 +169,7 @@ def _no_constant(name: str) -> Any:
 
 
 def _check(value: Any) -> None:
-    """Refuse what JSON can write and a room can't carry."""
+    """Refuse values that JSON can write and a room can't carry."""
     match value:
         case bool():
             return
@@ -229,12 +229,12 @@ def _short(text: str) -> str:
 
 
 def same_arguments(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    """Whether two tables are the same as JSON, where 1, 1.0 and true are different things."""
+    """Whether two values are the same JSON; 1, 1.0 and true differ."""
     return _canonical(before) == _canonical(after)
 
 
 def argument_diff(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """The lines of a unified diff; each begins with "+", "-", " " or "@". Safe to show."""
+    """Return the lines of a unified diff; each starts with "+", "-", " " or "@". Safe to show."""
     old, new = list(_table(before, "")), list(_table(after, ""))
     start = _common(old, new)
     end = _common(old[start:][::-1], new[start:][::-1])
@@ -287,13 +287,13 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def _place(head: str, before: int) -> str:
-    """Where a part of the diff begins, with the lines counted that were left out before it."""
+    """Return where a part of the diff starts, counting the lines left out before it."""
     found = _HEAD.match(head)
     return f"@ from line {max(int(found[1]), 1) + before}" if found else head
 
 
 def _shown(line: str) -> str:
-    """One line, with the breaks and tabs that a name may hold spelt out."""
+    """Return one line, with the breaks and tabs of a name spelt out."""
     text = visible(line, tab=0).replace("\t", "⇥").replace("\n", "␤")
     return text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]}…"
 

@@ -15,7 +15,7 @@ _LATEST: Final = 253_000_000_000.0
 
 
 def file_size(count: int) -> str:
-    """A number of bytes, as exact as a person cares about."""
+    """Format a number of bytes for people."""
     if count < 1000:
         return "1 byte" if count == 1 else f"{count} bytes"
     power = next(n for n in range(1, len(_UNITS) + 1) if _fits(count, n))
@@ -28,12 +28,12 @@ def _fits(count: int, power: int) -> bool:
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """A number and what it counts: 1 message, 2 messages."""
+    """Format a number and its noun: 1 message, 2 messages."""
     return f"{count:,} {one}" if count == 1 else f"{count:,} {many or one + 's'}"
 
 
 def short_count(count: int) -> str:
-    """A number where space is short: 950, 1.2k, 34k, 5.6M."""
+    """Format a number briefly: 950, 1.2k, 34k, 5.6M."""
     if count < 1000:
         return str(count)
     for size, unit in ((10**3, "k"), (10**6, "M"), (10**9, "G")):
@@ -44,7 +44,7 @@ def short_count(count: int) -> str:
 
 
 def money(dollars: float | None, *, partly: bool = False) -> str:
-    """An amount in US dollars; a dash if it is not known, with ≥ if it is known in part."""
+    """Format US dollars; a dash if unknown, with ≥ if partly known."""
     if dollars is None:
         return "—"
     if 0 < dollars < 0.0001:
@@ -67,12 +67,12 @@ def local_time(at: float) -> datetime:
 
 
 def clock_time(at: float) -> str:
-    """The local time of day of a moment given in seconds since the epoch."""
+    """Format the local time of day of seconds since the epoch."""
     return local_time(at).strftime("%H:%M")
 
 
 def duration(seconds: float) -> str:
-    """A length of time, as exact as a person cares about."""
+    """Format a duration for people."""
     seconds = _between(seconds, 0.0, _LATEST)
     if seconds < 9.95:
         return f"{seconds:.1f} s"
@@ -86,12 +86,12 @@ def duration(seconds: float) -> str:
 
 
 def ago(seconds: float) -> str:
-    """How long something lies back."""
+    """Format how long ago something was."""
     return "just now" if seconds < MINUTE else f"{duration(seconds)} ago"
 
 
 def _between(number: float, low: float, high: float) -> float:
-    """The nearest number in a range; the lower end for what is no number."""
+    """Clamp a number to a range; NaN gives the lower end."""
     if number >= high:
         return high
     return max(low, number)

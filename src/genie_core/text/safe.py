@@ -58,7 +58,7 @@ def visible(text: str, *, tab: int = 4) -> str:
 
 
 def visible_line(text: str) -> str:
-    """Spell out a text as `visible` does, line feeds included, so that it is one line."""
+    """Make a text safe like `visible`, line feeds included, so that it is one line."""
     return visible(text).replace("\n", "␤")
 
 
@@ -68,7 +68,7 @@ def is_harmless(text: str) -> bool:
 
 
 def replaced(text: str, width: Callable[[str], int]) -> str:
-    """The text with `width` replacement characters for each that a terminal obeys or hides."""
+    """Replace each character that a terminal obeys or hides by `width` replacement characters."""
     return _PART_OR_BREAK.sub(
         lambda match: match[0] if match["emoji"] is not None else "\ufffd" * width(match[0]), text
     )

@@ -52,7 +52,7 @@ STARTER: Final = """\
 def run_config(
     options: argparse.Namespace, source: SettingsSource, locations: Locations, out: TextIO
 ) -> int:
-    """Do what was asked for; returns the exit code. Errors as `SettingsError`."""
+    """Run a config command; returns the exit code. Errors as `SettingsError`."""
     match options.part:
         case "path":
             out.write(f"{source.file}\n")
@@ -84,7 +84,7 @@ def _kept(line: str) -> str:
 
 
 def effective(reading: LoadedSettings) -> Iterator[str]:
-    """Every setting with its value, as it is in effect. What is not set is a comment."""
+    """Return every setting with its effective value; unset ones as comments."""
     for key in _keys(Settings):
         if key == ("rules",):
             yield from _rules(reading)
@@ -141,7 +141,7 @@ def _agents(reading: LoadedSettings) -> Iterator[str]:
 
 
 def _toml(value: Any) -> str:
-    """A value on one line, without what looks like a key."""
+    """Format a value on one line, hiding what looks like a key."""
     import tomlkit
 
     if isinstance(value, dict):
@@ -203,7 +203,7 @@ def _set(pairs: list[str], source: SettingsSource, locations: Locations, out: Te
 def _keep_keys_from_new_addresses(
     before: SettingsFile, after: SettingsFile, given: Collection[Key]
 ) -> None:
-    """Raise `SettingsError` if a key that was named for one address would go to another one."""
+    """Raise `SettingsError` if a key that was named for one address would go to another."""
     places: list[tuple[Key, Key]] = [((each,), (name,)) for each, name in KEY_NAMES.items()]
     for agent in after.values.get("agents", {}):
         table = ("agents", agent)
@@ -220,7 +220,7 @@ def _keep_keys_from_new_addresses(
 
 
 def _at(written: SettingsFile, key: Key) -> Any:
-    """The value of a key in a settings file; None if it is not set."""
+    """Return a key's value in a settings file; None if it is not set."""
     value: Any = written.values
     for part in key:
         value = value.get(part) if isinstance(value, dict) else None
@@ -248,7 +248,7 @@ def _unset(text: str, source: SettingsSource, out: TextIO) -> int:
 
 
 def _edit(file: Path, env: Mapping[str, str]) -> None:
-    """Open the file in an editor. The result is kept, right or wrong."""
+    """Open the file in an editor and keep the result, valid or not."""
     import subprocess
 
     command = _editor(env)

@@ -47,7 +47,7 @@ class CheckResult:
 def check_system(
     settings: Settings, locations: Locations, env: Mapping[str, str], out: TextIO
 ) -> int:
-    """Print what was found; returns 1 if something would keep a room from opening."""
+    """Print the findings; returns 1 if one would keep a room from opening."""
     findings = [
         _terminal(),
         *_folders(locations),
@@ -67,7 +67,7 @@ def check_system(
 
 
 def terminal_problem() -> str | None:
-    """Why no screen can be shown here, or None."""
+    """Return why no screen can be shown here, or None."""
     # Textual draws on stderr.
     if not all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         return "genie-tui needs a terminal for input, output and errors, not a pipe or a file"
@@ -184,7 +184,7 @@ def _port(settings: Settings) -> CheckResult:
 
 
 def port_is_free(port: int) -> bool:
-    """Whether this port on loopback can be listened on right now."""
+    """Whether a port on loopback is free right now."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -256,7 +256,7 @@ def _abilities(finding: "ProbeResult") -> str:
 
 
 def _key_used(subject: "Subject", keys: Mapping[str, str], env: Mapping[str, str]) -> str:
-    """Tell which key is used and where it is from; never what it is."""
+    """Say which key is used and where it comes from, but not the key."""
     from genie_core.assistant.models.credentials import key_of
 
     at = f", at {subject.choice.base_url}" if subject.choice.base_url else ""

@@ -80,13 +80,13 @@ def _form(options: argparse.Namespace) -> ExportFormat:
 
 
 def _with_attachments(options: argparse.Namespace) -> bool:
-    """Whether the files come along; the name of an archive asks for them, too."""
+    """Whether to include files; a .zip name implies it."""
     is_zip = Path(options.output).suffix.lower() == ".zip"
     return bool(options.attachments) or (is_zip and _form(options) is ExportFormat.LINES)
 
 
 def _tell(notes: list[str]) -> None:
-    """Say what a person should know where it does not mix with what is printed."""
+    """Print notes to the standard error output."""
     sys.stderr.writelines(f"note: {safe_line(note)}\n" for note in notes)
 
 
@@ -121,7 +121,7 @@ def opened_source(text: str, base: Path) -> Iterator[tuple[BinaryIO, str]]:
 
 @contextmanager
 def _kept(source: IO[bytes], base: Path) -> Iterator[BinaryIO]:
-    """What comes through a pipe, in a file without a name, where there should be place for it."""
+    """Copy what comes through a pipe into an unnamed file."""
     with disk_access("write in", base):
         make_private_folder(base)
         file = tempfile.TemporaryFile(dir=base)  # noqa: SIM115 - it is closed below

@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _flush() -> None:
-    """Notice a closed pipe here and not at the interpreter's end."""
+    """Detect a closed pipe here rather than at the interpreter's end."""
     out = sys.__stdout__
     try:
         if out is not None:
@@ -68,7 +68,7 @@ def _unexpected(error: Exception) -> str:
 
 
 def _trace_kept() -> Path | None:
-    """Add the traceback of what is being handled to the log file, if there can be one."""
+    """Add the current traceback to the log file, if there can be one."""
     import traceback
     from datetime import UTC, datetime
 

@@ -88,7 +88,7 @@ class _AskModel(argparse.Action):
         values: object,
         option_string: str | None = None,
     ) -> None:
-        """Note that the models are to be asked, and which one."""
+        """Record that models are to be tested, and which one."""
         namespace.ask_model = True
         if values:
             namespace.model = values
@@ -104,7 +104,7 @@ class _SetOne(argparse.Action):
         values: object,
         option_string: str | None = None,
     ) -> None:
-        """Note the value that was given."""
+        """Record the given value."""
         try:
             name, value = given_as(str(values), Settings)
         except (NoSuchKey, ValueError) as error:
@@ -125,12 +125,12 @@ class CommandParser(argparse.ArgumentParser):
         return self.note(super().add_argument(*names, **settings))
 
     def note(self, added: argparse.Action) -> argparse.Action:
-        """Note an option that was added to a group of this command."""
+        """Record an option that was added to a group of this command."""
         self.options |= dict.fromkeys(added.option_strings, added)
         return added
 
     def add_parts(self, title: str, metavar: str) -> "Callable[[str, str], CommandParser]":
-        """Let the command have parts; returns what adds one, by its name and help text."""
+        """Add subcommands; returns a function that adds one by name and help text."""
         add_parser = self.add_subparsers(title=title, metavar=metavar).add_parser
 
         def add(name: str, text: str) -> CommandParser:
@@ -140,12 +140,11 @@ class CommandParser(argparse.ArgumentParser):
         return add
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong and leave with code 2."""
+        """Print what is wrong and exit with code 2."""
         self.exit(2, f"genie-tui: {safe_line(message)} (see {self.prog} --help)\n")
 
 
 def parser() -> CommandParser:
-    """Describe the command line."""
     top = CommandParser(
         prog="genie-tui",
         description="A terminal group chat in which AI agents take part.",
@@ -160,7 +159,7 @@ def parser() -> CommandParser:
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    """Parse, after a look for unknown options, for which argparse would blame a later word."""
+    """Parse after checking for unknown options, for which argparse would blame a later word."""
     top = parser()
     command = _command_in(arguments, top)
     options = top.parse_args(arguments)
@@ -175,7 +174,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _command_without(setting: str, command: str, options: argparse.Namespace) -> str:
-    """Name the command, with the option of it, that does not use a setting; "" if it does."""
+    """Return the command and option that don't use a setting; "" if they do."""
     if not _is_used(setting, command):
         return command
     if getattr(options, "guest", False) and setting.partition(".")[0] in _ENGINE:
@@ -186,7 +185,7 @@ def _command_without(setting: str, command: str, options: argparse.Namespace) ->
 
 
 def _command_in(arguments: list[str], top: CommandParser) -> CommandParser:
-    """Find the parser of the command that is named, and complain about options that it lacks."""
+    """Return the parser of the named command; report options that it lacks."""
     command = top
     waiting = list(reversed(arguments))
     while waiting and (argument := waiting.pop()) != "--":
@@ -205,7 +204,7 @@ def _command_in(arguments: list[str], top: CommandParser) -> CommandParser:
 
 
 def _action(command: CommandParser, option: str) -> argparse.Action | None:
-    """The action of an option, which may be cut short."""
+    """Return an option's action; the option may be abbreviated."""
     if exact := command.options.get(option):
         return exact
     names = (name for name in command.options if name.startswith(option) and option > "--")
@@ -213,7 +212,7 @@ def _action(command: CommandParser, option: str) -> argparse.Action | None:
 
 
 def _is_used(setting: str, command: str) -> bool:
-    """Whether a command, as in "config set", uses a setting, as in "budget.money"."""
+    """Whether a command ("config set") uses a setting ("budget.money")."""
     used = _USED.get(command, _USED.get(command.partition(" ")[0]))
     return used is None or setting.partition(".")[0] in used
 
@@ -578,7 +577,7 @@ def _port(text: str) -> int:
 
 
 def settings_in(options: argparse.Namespace) -> dict[str, object]:
-    """The settings that were given, by name; None for the others."""
+    """Return the given settings by name; None for others."""
     given = {key: getattr(options, key, None) for key in Settings.__struct_fields__}
     for name, value in vars(options).items():
         if name.startswith(_SET):

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def safe_line(text: str) -> str:
-    """A text as one line that is safe to show on a terminal."""
+    """Return a text as one line that is safe for a terminal."""
     line = " ".join(text.split())
     if line.isprintable():
         return line
@@ -15,12 +15,12 @@ def safe_line(text: str) -> str:
 
 
 def json_text(value: Any) -> str:
-    """A value as indented JSON that is safe to show on a terminal."""
+    """Return a value as indented JSON that is safe for a terminal."""
     return harmless_json(json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def harmless_json(text: str) -> str:
-    """The same JSON, with everything escaped that a terminal may obey or hide."""
+    """Escape everything in JSON that a terminal may obey or hide."""
     if text.isprintable():
         return text
     return "".join(

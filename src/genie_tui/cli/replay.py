@@ -81,7 +81,7 @@ def run_replay(
 
 
 def find_id(sessions: Path, wanted: str) -> str:
-    """The name of the folder of the room that is meant; without a word for it, of the latest."""
+    """Return the folder name of a room; without a name, of the latest."""
     from genie_core.sessions.catalog import Catalog
 
     catalog = Catalog(sessions)
@@ -96,7 +96,7 @@ def find_id(sessions: Path, wanted: str) -> str:
 def write_text(
     sessions: Path, id_: str, options: argparse.Namespace, out: TextIO, problems: TextIO
 ) -> int:
-    """Write the room as text, at once or in its own time."""
+    """Write the room as text, at once or at its recorded pace."""
     from genie_core.sessions.errors import NoSuchEvent
     from genie_core.sessions.replay.player import open_recording
     from genie_tui.cli.plain_log import lines
@@ -119,7 +119,7 @@ def write_text(
 def paced(
     told: Iterable[tuple[float, str]], speed: float, sleep: Callable[[float], None]
 ) -> Iterator[str]:
-    """Yield each text when it is due, after pauses as in a replay. Blocks in `sleep`."""
+    """Yield each text when it is due, with a replay's pauses. Blocks in `sleep`."""
     from genie_core.sessions.replay.pace import gap
 
     before: float | None = None
@@ -167,6 +167,6 @@ def write_raw(folder: Path, first: int, last: int | None, out: BinaryIO, problem
 
 
 def _lines(log: BinaryIO) -> Iterator[bytes]:
-    """Lines with their ends; one that is too long comes in pieces that are no lines."""
+    """Yield lines with their ends; a long one comes in pieces."""
     while line := log.readline(LONGEST_LINE):
         yield line

@@ -23,7 +23,7 @@ def run_secrets(
     given: TextIO,
     out: TextIO,
 ) -> int:
-    """Do what was asked for; returns the exit code. Errors as `OwnSecrets`, and `NoValue`."""
+    """Run a secrets command; returns the exit code. Errors as `OwnSecrets`, and `NoValue`."""
     from genie_core.assistant import secrets as own
 
     secrets = own.OwnSecrets(settings.name or default_name(), locations.secrets)

@@ -82,15 +82,14 @@ class Sessions:
         self._problems: Final = problems
 
     def tell(self, text: str) -> None:
-        """Write a line."""
         self.out.write(f"{safe_line(text)}\n")
 
     def tell_more(self, text: str) -> None:
-        """Write a line that belongs to the one before."""
+        """Write a line that belongs to the previous one."""
         self.out.write(f"  {safe_line(text)}\n")
 
     def warn(self, text: str) -> None:
-        """Write a line to the standard error output, which programs that read the output skip."""
+        """Write a line to the standard error output, apart from the data."""
         self._problems.write(f"genie-tui: {safe_line(text)}\n")
 
     def confirm(self, question: str, *, surely: bool) -> None:
@@ -114,7 +113,7 @@ class Sessions:
 
 
 def list_all(options: argparse.Namespace, sessions: Sessions) -> int:
-    """Write the list; raises `DiskFailure` if it can't be made."""
+    """Write the list; raises `DiskFailure`."""
     now, out = time.time(), sessions.out
     every = entries(sessions.catalog, sessions.limits, now)
     found = chosen(every, options.tag, options.sort)
@@ -149,7 +148,7 @@ class ListedSession:
 
 
 def entries(catalog: Catalog, limits: RetentionLimits, now: float) -> list[ListedSession]:
-    """All saved rooms, the latest first, also as they were when their programs crashed. Blocks."""
+    """Return all saved rooms, latest first, up to date even after a crash. Blocks."""
     catalog.catch_up()
     listings = catalog.all(sized=True)
     past = {each.listing.id: each.why for each in due(listings, limits, now)}
@@ -159,19 +158,19 @@ def entries(catalog: Catalog, limits: RetentionLimits, now: float) -> list[Liste
 
 
 def past_limits(found: Iterable[ListedSession]) -> list[Due]:
-    """Those that are past a limit and not open in a program."""
+    """Return those past a limit and not open in a program."""
     return [Due(each.listing, each.past) for each in found if each.past and not each.holder]
 
 
 def chosen(found: Iterable[ListedSession], tags: Sequence[str], sort: str) -> list[ListedSession]:
-    """Those that have all of the tags, in the order that is wanted."""
+    """Return those that have all of the tags, sorted."""
     wanted = {tag.removeprefix("#").casefold() for tag in tags}
     kept = [each for each in found if wanted <= {tag.casefold() for tag in _tags(each.listing)}]
     return sorted(kept, key=lambda each: SORTS[sort](each.listing))
 
 
 def write_table(found: Sequence[ListedSession], now: float, out: TextIO) -> None:
-    """Write the list for a person, as wide as their terminal, or as wide as need be in a pipe."""
+    """Write the list as wide as the terminal, or in full width to a pipe."""
     width = shutil.get_terminal_size().columns if out.isatty() else None
     listings = [each.listing for each in found]
     columns = [
@@ -192,12 +191,12 @@ def write_table(found: Sequence[ListedSession], now: float, out: TextIO) -> None
 
 
 def as_json(found: Iterable[ListedSession], base: Path) -> str:
-    """The list as JSON, one object for each room in an array."""
+    """Format the list as a JSON array of objects."""
     return json_text([as_object(each, base) for each in found])
 
 
 def as_object(entry: ListedSession, base: Path) -> dict[str, Any]:
-    """A room as JSON."""
+    """Format a room as a JSON object."""
     listing, record = entry.listing, entry.listing.metadata
     told = {} if record is None else msgspec.to_builtins(record)
     for private in ("version", "pin", "address", "addresses"):
@@ -239,7 +238,7 @@ def _preview(listing: Listing) -> str:
 
 
 def _state(entry: ListedSession) -> str:
-    """The state of a room, in few words."""
+    """Return a room's state in a few words."""
     listing = entry.listing
     unread, parked = _number(listing, "unread"), _number(listing, "parked")
     parts = [
@@ -290,7 +289,7 @@ def described(saved: SavedSession, last: int) -> Iterator[str]:
 
 
 def details(saved: SavedSession, last: int) -> dict[str, Any]:
-    """What `show --json` adds to the list's object. Reads as `described` does."""
+    """Return what `show --json` adds to the list's object. Reads as `described` does."""
     with saved.reader() as log:
         state, problems, lines = log.state(), log.problems, last_spoken(log, last)
     return {
@@ -368,7 +367,7 @@ def search(options: argparse.Namespace, sessions: Sessions) -> int:
 
 
 def _hit_line(hit: SearchHit) -> str:
-    """A hit in one line, with what was found in brackets of its own kind."""
+    """Format a hit in one line, with matches in brackets."""
     text, at = "", 0
     for start, end in hit.snippet.marks:
         text += f"{hit.snippet.text[at:start]}»{hit.snippet.text[start:end]}«"
@@ -408,7 +407,7 @@ def rename_room(options: argparse.Namespace, sessions: Sessions) -> int:
 
 
 def tag_room(options: argparse.Namespace, sessions: Sessions) -> int:
-    """Change a room's tags, or write them; errors as `Catalog.find`, and `InvalidTag`."""
+    """Change or print a room's tags; errors as `Catalog.find`, and `InvalidTag`."""
     saved = sessions.catalog.find(options.id)
     if options.remove:
         saved.tag(options.tags, options.remove)
@@ -422,7 +421,7 @@ def tag_room(options: argparse.Namespace, sessions: Sessions) -> int:
 
 
 def fork_room(options: argparse.Namespace, sessions: Sessions) -> int:
-    """Make a room of another one; errors as `Catalog.find` and `fork`."""
+    """Fork a room; errors as `Catalog.find` and `fork`."""
     saved = sessions.catalog.find(options.id)
     made = fork(sessions.catalog, saved, time.time(), options.at)
     sessions.tell(f"{made.saved.id} begins like {saved.id}, up to event {made.head:,}")
@@ -449,7 +448,7 @@ def delete_rooms(options: argparse.Namespace, sessions: Sessions) -> int:
 
 
 def prune_rooms(options: argparse.Namespace, sessions: Sessions) -> int:
-    """Move the rooms that are past a limit to the trash; errors as for `delete`."""
+    """Move rooms past a limit to the trash; errors as for `delete`."""
     if not (sessions.limits.max_age_days or sessions.limits.max_total_mb):
         sessions.tell("there is no limit; set one: genie-tui config set retention.max_age_days 365")
         return 0
@@ -476,7 +475,7 @@ def _move(ids: Iterable[str], question: str, sessions: Sessions, *, surely: bool
 
 
 def check_rooms(options: argparse.Namespace, sessions: Sessions) -> int:
-    """Look for damage, and mend it if that is asked for; 1 if something stays wrong."""
+    """Check for damage and repair it if asked; returns 1 if something stays wrong."""
     catalog = sessions.catalog
     ids = [catalog.match(wanted) for wanted in options.ids]
     ids = list(dict.fromkeys(ids)) or [each.id for each in catalog.all()]
@@ -517,7 +516,7 @@ def _tell_checkup(found: Checkup, sessions: Sessions) -> None:
 
 
 def _mended(found: Checkup, sessions: Sessions) -> Checkup:
-    """Mend a room, tell what was done, and look at it again."""
+    """Repair a room, report it, and check again."""
     folder = sessions.catalog.folder(found.id)
     try:
         for line in repair(folder):
@@ -558,7 +557,7 @@ def run_sessions(
     out: TextIO,
     problems: TextIO,
 ) -> int:
-    """Do what was asked for; returns the exit code. Errors as of the parts, all `GenieError`s."""
+    """Run a sessions command; returns the exit code. Errors are `GenieError`s of the parts."""
     # What the parts have to say they write themselves; other lines would stand between theirs.
     logging.getLogger("genie_core").addHandler(logging.NullHandler())
     return _PARTS[options.part](options, Sessions(settings, locations, given, out, problems))

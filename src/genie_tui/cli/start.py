@@ -129,7 +129,7 @@ def check_assistant(
 
 
 def _ignore_signals(loop: asyncio.AbstractEventLoop) -> None:
-    """Let a second signal not spoil an ending in good order."""
+    """Ignore a second signal, so that it can't disturb the shutdown."""
     for number in SIGNALS:
         loop.remove_signal_handler(number)
         signal.signal(number, signal.SIG_IGN)
@@ -171,7 +171,7 @@ class _SignalledApp(GenieApp):
             loop.add_signal_handler(number, self._on_signal, number, reason)
 
     def _on_signal(self, number: signal.Signals, reason: str) -> None:
-        """End; several may tell of a lost terminal, which is no reason to hurry."""
+        """Quit; several signals may report a lost terminal, which is no reason to hurry."""
         if number is signal.SIGHUP:
             if self._hung_up:
                 return
@@ -180,7 +180,7 @@ class _SignalledApp(GenieApp):
 
 
 def _forget_lost_terminal() -> None:
-    """Keep the interpreter from failing, at its end, to write what a lost terminal did not take."""
+    """Keep the interpreter from failing at exit to flush a lost terminal's output."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -27,7 +27,7 @@ class TableColumn:
 
     @property
     def width(self) -> int:
-        """How wide it is without being shrunk."""
+        """The width without shrinking."""
         return max(cell_len(each) for each in (self.heading, *self.cells))
 
 
@@ -50,7 +50,7 @@ def _safe(column: TableColumn) -> TableColumn:
 
 
 def _fitted(columns: Sequence[TableColumn], width: int | None) -> dict[int, int]:
-    """How wide each column is that is shown, by its place."""
+    """Return the widths of the shown columns, by index."""
     widths = {place: each.width for place, each in enumerate(columns)}
     if width is None:
         return widths

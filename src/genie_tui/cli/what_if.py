@@ -130,7 +130,7 @@ def _read(options: argparse.Namespace, locations: Locations, problems: TextIO) -
 def _reasoner(
     options: argparse.Namespace, settings: Settings, locations: Locations, past: _Past
 ) -> tuple[AssistantConfig, str]:
-    """The settings of a live room, but for what is to be tried, and the prompt to be tried."""
+    """Return the live reasoner's settings with the changes and the prompt to try."""
     config = replace(assistant_config(settings, locations), template=options.reasoner)
     if config.workspace is None and (
         workspace := SavedSession.load(past.folder).metadata.workspace
@@ -172,14 +172,12 @@ class _Progress:
         self._moves = out.isatty()
 
     def begin(self, run: "WhatIf", model: str) -> None:
-        """Say what is going to be asked."""
         messages = "1 message" if run.total == 1 else f"{run.total:,} messages"
         hint = "; ctrl+c ends it with what there is" if self._moves else ""
         self._out.write(f"asking {safe_line(model)} about {messages}{hint}\n")
         self._out.flush()
 
     def show(self, run: "WhatIf") -> None:
-        """Say how far it is."""
         if self._moves:
             differ = sum(each.differs for each in run.outcomes)
             line = f"{len(run.outcomes):,} of {run.total:,} decided, {differ:,} differ"
@@ -187,7 +185,7 @@ class _Progress:
             self._out.flush()
 
     def end(self) -> None:
-        """Take the line away."""
+        """Clear the line."""
         if self._moves:
             self._out.write("\r\x1b[K")
             self._out.flush()

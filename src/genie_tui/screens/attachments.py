@@ -70,18 +70,18 @@ class AttachmentController:
         self._work(self._attach_named(joined, text))
 
     def detach(self, name: str) -> None:
-        """Take an attachment off by its name; without a name, all."""
+        """Detach a file by name; all without a name."""
         if not self.attached.remove(name):
             what = "like that " if name else ""
             self._complain(f"Nothing {what}goes with your next message.")
         self.line.show()
 
     def quote(self, joined: "JoinedRoom", request: QuoteRequest) -> None:
-        """Attach messages of another saved room, in the background, once the person confirms."""
+        """Quote another saved room in the background, after a confirmation."""
         self._work(self._quote(joined, request))
 
     def secrets_in(self, text: str) -> tuple[str, ...]:
-        """Name the person's secrets that a message with this text, and the quotes, would reveal."""
+        """Return the names of secrets that a message with this text and the quotes would reveal."""
         quoted = (line.text for quote in self.attached.quotes for line in quote.lines)
         return secrets_in("\n".join((text, *quoted)))
 
@@ -110,7 +110,7 @@ class AttachmentController:
     def take_back(
         self, joined: "JoinedRoom", files: Sequence[FileRef], quotes: Sequence[Quote]
     ) -> list[str]:
-        """Attach these again; returns the names of files that are gone."""
+        """Attach these again; return the names of missing files."""
         there = [file for file in files if joined.files.bring(file)]
         for file in there:
             self.attached.add(file)
@@ -145,7 +145,7 @@ class AttachmentController:
     # Pasted files
 
     async def _claim_paste(self, text: str) -> bool:
-        """Ask whether to attach the files that a paste names; returns False if it names none."""
+        """Offer to attach the files that a paste names; False if it names none."""
         in_command = self._composer.draft.startswith("/")
         if self._joined() is None or in_command or not may_name_files(text):
             return False
@@ -161,7 +161,7 @@ class AttachmentController:
         return bool(files)
 
     def _claim_key(self, key: str) -> bool:
-        """Answer the question about a paste: enter attaches, esc inserts the text."""
+        """Answer the offer: enter attaches, esc inserts the text."""
         joined = self._joined()
         if self._pasted is None or key not in ("enter", "escape") or joined is None:
             return False

@@ -36,12 +36,12 @@ class DecisionLabels:
         self._writing = asyncio.Lock()
 
     def begin(self, read: "Callable[[], Labels]", me: str) -> None:
-        """Show the marks of a room, which `read` gets from the disk, and keep those to come."""
+        """Show the labels that `read` loads from disk, and save new ones."""
         self._me = me
         self._screen.run_worker(self._read(read), group="labels")
 
     def mark(self, wanted: DecisionMarkRequested) -> None:
-        """Mark a decision as wrong, or take that back; or say why that can't be."""
+        """Mark or unmark a decision as wrong; show why that fails."""
         if self._labels is None:
             self._screen.notify(NOT_YET)
         elif wanted.decision is None:

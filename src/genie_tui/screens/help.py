@@ -31,7 +31,6 @@ class HelpText(Widget):
         self._here = here
 
     def render(self) -> Content:
-        """Lay it out for the width there is."""
         width = max(self.content_size.width - KEYS, SPACE)
         sections = [
             _section(
@@ -60,7 +59,6 @@ class HelpScreen(Dialog[None]):
         self._here = here
 
     def compose(self) -> ComposeResult:
-        """A list that scrolls."""
         with Vertical(id="help"):
             with VerticalScroll(id="help-scroll"):
                 yield HelpText(self._here)
@@ -68,13 +66,13 @@ class HelpScreen(Dialog[None]):
 
 
 def scopes_at(screen: Screen[Any]) -> list[Scope]:
-    """The scopes whose keys count where the focus is, the nearest first."""
+    """Return the scopes whose keys work at the focus, nearest first."""
     nodes = (screen.focused or screen).ancestors_with_self
     return [scope for node in nodes for scope in Scope if _binds(node, scope)]
 
 
 def _binds(node: DOMNode, scope: Scope) -> bool:
-    """Whether a node's keys are those of a scope; some scopes are listed for the help only."""
+    """Whether a node has a scope's keys; some scopes are listed for the help only."""
     made = bindings_of(all_actions(scope))
     return bool(made) and all(binding in node.BINDINGS for binding in made)
 

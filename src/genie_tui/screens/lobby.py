@@ -77,7 +77,6 @@ class LobbyScreen(Screen[None]):
         self._nearby: dict[str, NearbyRoom] = {}
 
     def compose(self) -> ComposeResult:
-        """One column in the middle."""
         yield TooSmall()
         with VerticalScroll(id="lobby", can_focus=False):
             yield Static(_title(self._person), id="lobby-title", markup=False)
@@ -109,7 +108,7 @@ class LobbyScreen(Screen[None]):
         self.call_after_refresh(self._start_looking)
 
     def on_screen_suspend(self) -> None:
-        """Leave the network alone while another screen is up."""
+        """Stop browsing the network while another screen is shown."""
         self.workers.cancel_group(self, "nearby")
 
     def _start_looking(self) -> None:
@@ -162,7 +161,7 @@ class LobbyScreen(Screen[None]):
         self.query_one("#new-title", Input).focus()
 
     def show_error(self, text: str) -> None:
-        """Say why a room could not be entered. It stays until the next attempt."""
+        """Show why a room could not be opened, until the next attempt."""
         if not self.is_running:  # nobody is there to be told
             return
         error = self.query_one("#lobby-error", Static)
@@ -170,7 +169,7 @@ class LobbyScreen(Screen[None]):
         error.display = bool(text)
 
     async def _list_saved(self) -> None:
-        """List the saved rooms as they are told of, and again once that is up to date."""
+        """List the saved rooms from their metadata, and again once that is up to date."""
         try:
             rooms = await asyncio.to_thread(self._service.saved)
             self._show_saved(rooms)
@@ -184,7 +183,7 @@ class LobbyScreen(Screen[None]):
                 self._show_saved(fresh)
 
     def _show_past(self, line: str) -> None:
-        """Say which rooms are past a limit of this person."""
+        """Show which rooms exceed this person's limits."""
         if not self.is_running:
             return
         past = self.query_one("#past-limits", Static)
@@ -213,7 +212,7 @@ class LobbyScreen(Screen[None]):
         self._greeted = True
 
     def _show_more(self, count: int) -> None:
-        """Say where the saved rooms are that are not listed."""
+        """Say where to find the saved rooms that are not listed."""
         more = self.query_one("#more-saved", Static)
         more.update(Content.assemble((f"{count:,} more: ", ""), ("f3", "bold $primary")))
         more.display = count > 0
@@ -240,7 +239,7 @@ class LobbyScreen(Screen[None]):
         self._choose(ResumeRoom(room.id) if mine else self._way_back(room.id))
 
     def _way_back(self, copy: str) -> RejoinRoom:
-        """To a room of which there is a copy, by way of what the network says just now."""
+        """Return how to reopen a room with a copy, by its current announcement."""
         here = next((room for room in self._nearby.values() if room.copy == copy), None)
         return RejoinRoom(copy) if here is None else _rejoining(here)
 
@@ -281,19 +280,15 @@ class LobbyScreen(Screen[None]):
         self.post_message(self.Chosen(opening))
 
     def action_new_room(self) -> None:
-        """Go to the title of a new room."""
         self.query_one("#new-title", Input).focus()
 
     def action_join_room(self) -> None:
-        """Go to where an invite goes."""
         self.query_one("#address", Input).focus()
 
     def action_offers(self) -> None:
-        """Go to the models that are offered."""
         self.query_one(ModelPicker).focus_list()
 
     def action_saved_rooms(self) -> None:
-        """Go to the list."""
         self.query_one("#saved", OptionList).focus()
 
 

@@ -47,11 +47,10 @@ class Playback:
 
     @property
     def last(self) -> Event | None:
-        """The last event shown."""
         return self._projector.last if self._projector is not None else None
 
     async def begin(self, recording: Recording, opening: ReplayRoom) -> None:
-        """Show the recording where it is wanted; then read on in the background."""
+        """Show the recording at its start position, then read on in the background."""
         self._projector = projector = Projector(recording, self._show_moment, self._show_events)
         self._follows = opening.follow or recording.growing
         projector.speed = opening.speed
@@ -65,16 +64,16 @@ class Playback:
             self._work(partial(self._follow, projector))
 
     def close(self) -> None:
-        """Give the log back."""
+        """Release the log."""
         if self._projector is not None:
             self._projector.close()
 
     async def past(self, before: int, most: int) -> list[Event]:
-        """Read the last events before a number, at most so many."""
+        """Return up to `most` events before a number."""
         return await self._projector.past(before, most) if self._projector is not None else []
 
     def pass_time(self) -> None:
-        """Show what is due by now."""
+        """Show the events that are due."""
         if self._projector is None:
             return
         now = self._clock()
@@ -103,7 +102,7 @@ class Playback:
     # Moving
 
     def play(self) -> None:
-        """Play on, from the start if it is at the end; or stop there."""
+        """Play, from the start if at the end; or pause."""
         projector = self._projector
         if projector is None:
             return
@@ -113,44 +112,43 @@ class Playback:
             self._work(partial(projector.go, 0))
 
     def pause(self) -> None:
-        """Stop there."""
         if self._projector is not None:
             self._projector.playing = False
 
     def go(self, seq: int) -> None:
-        """Show the room after an event, which is never before the first one, and stop there."""
+        """Show the room after an event, at least the first, and pause."""
         if self._projector is not None:
             self.pause()
             self._work(partial(self._projector.go, max(seq, 1)))
 
     def go_by(self, events: int) -> None:
-        """Go on, or back."""
+        """Go forward or back by events."""
         if self._projector is not None:
             self.go(self._projector.target + events)
 
     def go_to_part(self, part: float) -> None:
-        """Go to a part of the whole, which is 1; never before the first event."""
+        """Go to a fraction of the recording; never before the first event."""
         if self._projector is not None:
             self.go(max(round(part * self._projector.head), 1))
 
     def faster(self, step: int) -> None:
-        """Change the speed by so many steps."""
+        """Change the speed by a number of steps."""
         if self._projector is not None:
             self._projector.faster(step)
 
     def jump(self, kind: Landmark, step: int) -> None:
-        """Go to the next (1) or the previous (-1) event of a kind."""
+        """Go to the next (1) or previous (-1) event of a kind."""
         if self._projector is not None:
             self.pause()
             self._work(partial(self._jump, self._projector, kind, step))
 
     def search(self, text: str) -> None:
-        """Go to where a text is found next."""
+        """Go to the next match of a text."""
         self._wanted = text
         self.search_again(1)
 
     def search_again(self, step: int) -> bool:
-        """Search for the same text further on (1) or before (-1); False if there is none yet."""
+        """Repeat the search forward (1) or back (-1); False without an earlier search."""
         if self._projector is not None and self._wanted:
             self.pause()
             self._work(partial(self._search, self._projector, self._wanted, step))

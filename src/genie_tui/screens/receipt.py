@@ -43,7 +43,6 @@ class ReceiptScreen(Dialog[None]):
         self._guard = KeyGuard(clock)
 
     def compose(self) -> ComposeResult:
-        """A title, what there is to tell, the way back, and that any key ends."""
         with Vertical(id="receipt"):
             yield Static(self._heading, id="receipt-title", markup=False)
             with VerticalScroll(id="receipt-scroll", can_focus=False):
@@ -52,7 +51,7 @@ class ReceiptScreen(Dialog[None]):
             yield Static(SOON, id="receipt-keys", markup=False)
 
     def on_mount(self) -> None:
-        """Let what was still being typed not put it away, and say when keys count."""
+        """Ignore keys still being typed, and show when keys count."""
         self._guard.arm()
         self.set_interval(0.1, self._show_keys)
 
@@ -61,7 +60,7 @@ class ReceiptScreen(Dialog[None]):
         self.query_one("#receipt-keys", Static).update(words)
 
     def on_key(self, event: events.Key) -> None:
-        """End on any key but those that scroll."""
+        """Close on any key except those that scroll."""
         event.stop()
         if event.key in _SCROLL:
             area = self.query_one("#receipt-scroll", VerticalScroll)
@@ -70,11 +69,10 @@ class ReceiptScreen(Dialog[None]):
             self.end(age_of(event))
 
     def on_click(self) -> None:
-        """End on a click, too."""
         _ = self.dismiss(None)
 
     def end(self, age: float = 0.0) -> None:
-        """End if a key counts by now; `age` is how many seconds ago it was pressed."""
+        """Close if keys count by now; `age` is how many seconds ago the key was pressed."""
         if self._guard.admit(age):
             self._guard.act_alone(self, self._end)
 
@@ -83,7 +81,7 @@ class ReceiptScreen(Dialog[None]):
 
 
 def _told(lines: Sequence[ReportLine]) -> Content:
-    """The lines, each heading once."""
+    """Return the lines, with each heading once."""
     width = max((len(line.heading) for line in lines), default=0) + 2
     parts: list[Content] = []
     before = ""

@@ -85,7 +85,7 @@ class ReplayScreen(Screen[None]):
         )
 
     def compose(self) -> ComposeResult:
-        """As a room, with a bar to move by where one writes there."""
+        """Build the room's layout, with a seek bar instead of the composer."""
         yield TooSmall()
         yield StatusBar()
         yield Static(id="replay-note", markup=False)
@@ -100,14 +100,13 @@ class ReplayScreen(Screen[None]):
         yield Footer(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
-        """Paint first; the log is opened in the background."""
+        """Paint first; open the log in the background."""
         self.query_one(StatusBar).show_replay("REPLAY")
         self._tell(self._opening.note)
         self._show_standing()
         self.run_worker(self._open(), group="opening")
 
     def on_unmount(self) -> None:
-        """Give the log back."""
         self._playback.close()
 
     # From the recording to the screen
@@ -137,7 +136,7 @@ class ReplayScreen(Screen[None]):
         await self._playback.begin(recording, self._opening)
 
     def show_moment(self, moment: ReplayMoment) -> None:
-        """Show the room as it was at another moment."""
+        """Show the room at another moment."""
         if not self.is_running:
             return
         self._state = moment.state
@@ -146,7 +145,7 @@ class ReplayScreen(Screen[None]):
         self.show_events(moment.recent)
 
     def show_events(self, events: list[Event]) -> None:
-        """Show what happened next."""
+        """Add the next events."""
         if not self.is_running:
             return
         self._timeline.apply_many(events)
@@ -167,33 +166,27 @@ class ReplayScreen(Screen[None]):
     # Moving
 
     def action_play(self) -> None:
-        """Play on, from the start if it is at the end; or stop there."""
         self._playback.play()
         self._show_standing()
 
     def action_step(self, by: int) -> None:
-        """Go on or back by events."""
         self._playback.go_by(by)
 
     def action_start(self) -> None:
-        """Go to the first event."""
         self._playback.go(1)
 
     def action_end(self) -> None:
-        """Go to the last event."""
         self._playback.go_to_part(1)
 
     def action_speed(self, step: int) -> None:
-        """Play faster or slower."""
         self._playback.faster(step)
         self._show_standing()
 
     def action_jump(self, kind: str, step: int) -> None:
-        """Go to the next or the previous event of a kind."""
         self._playback.jump(Landmark[kind.upper()], step)
 
     def on_key(self, event: events.Key) -> None:
-        """Go to a part of the whole by a digit."""
+        """Jump to a tenth of the recording by a digit."""
         if event.character and event.character in "0123456789":
             event.stop()
             self._playback.go_to_part(int(event.character) / 10)
@@ -205,13 +198,11 @@ class ReplayScreen(Screen[None]):
     # Searching
 
     def action_search(self) -> None:
-        """Ask for the text."""
         find = self._find
         find.add_class("-open")
         find.focus()
 
     def action_again(self, step: int) -> None:
-        """Search for the same text once more."""
         if not self._playback.search_again(step):
             self.action_search()
 
@@ -232,23 +223,19 @@ class ReplayScreen(Screen[None]):
     # Reading
 
     def action_select(self, step: int) -> None:
-        """Select a message."""
         self._timeline.action_select(step)
 
     def action_page(self, step: int) -> None:
-        """Read back or on."""
         self._timeline.action_page(step)
 
     def action_copy(self) -> None:
-        """Copy the selected message."""
         self._timeline.action_copy()
 
     def action_details(self) -> None:
-        """Read all of the selected message."""
         self._timeline.action_details()
 
     def action_mark_wrong(self) -> None:
-        """Mark the decision about the selected message, or about what happened just now."""
+        """Mark the decision on the selected message, or the latest one."""
         exchange = self._timeline.chosen
         if exchange is None and self._playback.last is not None:
             exchange = self._state.exchanges.get(message_of(self._playback.last))
@@ -259,7 +246,7 @@ class ReplayScreen(Screen[None]):
             self._labels.mark(DecisionMarkRequested(exchange.seq, decision))
 
     async def action_why(self) -> None:
-        """Say why nobody answered the selected message, or show it below each."""
+        """Explain why the selected message has no answer, or show it below each."""
         exchange = self._timeline.chosen
         if exchange is not None:
             await self.app.push_screen(
@@ -274,7 +261,7 @@ class ReplayScreen(Screen[None]):
         await self.app.push_screen(FullViewScreen.of_message(message.exchange))
 
     def action_reports(self) -> None:
-        """Show what other reasoners would have decided."""
+        """Show the what-if reports."""
         if self._recorded:
             self._playback.pause()
             self.run_worker(self._show_reports(), group="reports", exclusive=True)
@@ -306,7 +293,7 @@ class ReplayScreen(Screen[None]):
     # The panel, and leaving
 
     def action_activity(self) -> None:
-        """Go to the ledger, or back if the focus is there already."""
+        """Focus the activity list, or return from it."""
         activity = self.query_one(ActivityPanel)
         if activity.has_focus_within:
             self._go_back()
@@ -315,17 +302,17 @@ class ReplayScreen(Screen[None]):
             activity.ledger.focus()
 
     def action_approvals(self) -> None:
-        """Show what waited, or the activity again."""
+        """Show the approvals, or the activity again."""
         shown = self._panel.tab is Tab.APPROVALS
         self._panel.open(Tab.ACTIVITY if shown else Tab.APPROVALS)
 
     def action_panel(self) -> None:
-        """Show or hide the panel: beside the conversation, or over it where space is short."""
+        """Toggle the panel: beside the timeline, or over it in a narrow terminal."""
         if not self._panel.toggle():
             self.set_focus(None)
 
     def action_leave(self) -> None:
-        """Close what is open, or leave."""
+        """Close what is open, or leave the replay."""
         if self._find.has_class("-open"):
             self._close_search()
         elif self._panel.covers:

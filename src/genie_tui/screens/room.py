@@ -146,7 +146,6 @@ class RoomScreen(Screen[None]):
         self.views = RoomView(self.context)
 
     def compose(self) -> ComposeResult:
-        """Status on top, conversation and panel in the middle, composer and keys below."""
         yield TooSmall()
         yield StatusBar()
         yield self._banner
@@ -161,7 +160,7 @@ class RoomScreen(Screen[None]):
         yield Footer(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
-        """Paint first; the seat is taken in the background."""
+        """Paint first; open the room in the background."""
         title = self._opening.title if isinstance(self._opening, NewRoom) else ""
         self._status.show_room(title, "")
         self._banner.show(ConnectionStatus(ConnectionState.CONNECTING))
@@ -170,19 +169,19 @@ class RoomScreen(Screen[None]):
         self.run_worker(self._open(), group="opening")
 
     def on_screen_resume(self) -> None:
-        """Let no key that was meant for the screen above answer an approval."""
+        """Ignore keys meant for the screen above, so that they answer no approval."""
         for card in (self._approvals.card, self._door):
             if card.has_focus:
                 card.arm()
 
     @property
     def joined(self) -> "JoinedRoom | None":
-        """The person's seat, None until the room is open."""
+        """The joined room; None until it is open."""
         return self.context.open_room
 
     @property
     def draft(self) -> str:
-        """What is written and not sent."""
+        """The unsent text."""
         return self._composer.draft
 
     @draft.setter
@@ -386,7 +385,6 @@ class RoomScreen(Screen[None]):
         self._labels.mark(message)
 
     def action_command(self, name: str) -> None:
-        """Run a command of the room."""
         dispatch.run_command(self.context, name)
 
     @property

@@ -25,7 +25,7 @@ class ConnectionDisplay:
         self._parted = False
 
     def show(self, status: ConnectionStatus, joined: "JoinedRoom | None") -> None:
-        """Show how the connection of a seat is now, or that of a room which is still opening."""
+        """Show the state of the connection, or of a room that is still opening."""
         context = self._context
         context.screen.query_one(StatusBar).show_link(status)
         if joined is None or joined.ending is None:
@@ -48,7 +48,7 @@ class ConnectionDisplay:
             self._part(parting)
 
     def second_passed(self, joined: "JoinedRoom | None") -> None:
-        """Count down to the next attempt, and offer to host once the host is away for long."""
+        """Count down to the next attempt; offer to host after a long absence of the host."""
         context = self._context
         context.banner.count_down(1.0)
         if joined is not None and is_long_away(context) and not cannot_take_over(joined):

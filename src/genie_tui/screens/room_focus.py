@@ -10,14 +10,14 @@ from genie_tui.widgets.side_panel import Tab
 
 
 def back(context: RoomContext) -> None:
-    """Go back to where the keyboard was, or to the composer."""
+    """Return the focus to its previous place, or to the composer."""
     target, context.came_from = context.came_from or context.composer, None
     context.panel.uncover()
     target.focus()
 
 
 def to_approvals(context: RoomContext) -> None:
-    """Go to the oldest approval, or back."""
+    """Focus the oldest approval, or return."""
     if context.approvals.has_focus_within:
         back(context)
     elif not context.approvals.waiting:
@@ -29,7 +29,7 @@ def to_approvals(context: RoomContext) -> None:
 
 
 def to_activity(context: RoomContext) -> None:
-    """Go to the ledger, or back."""
+    """Focus the activity list, or return."""
     activity = context.screen.query_one(ActivityPanel)
     if activity.has_focus_within:
         back(context)
@@ -40,7 +40,7 @@ def to_activity(context: RoomContext) -> None:
 
 
 def to_join_requests(context: RoomContext) -> None:
-    """Go to the requests to join or to host, or back."""
+    """Focus the join requests, or return."""
     if context.door.has_focus:
         back(context)
     elif not context.door.callers:
@@ -51,7 +51,7 @@ def to_join_requests(context: RoomContext) -> None:
 
 
 def to_conversation(context: RoomContext) -> None:
-    """Go to the conversation, or back."""
+    """Focus the timeline, or return."""
     if context.timeline.has_focus:
         back(context)
     else:
@@ -61,7 +61,7 @@ def to_conversation(context: RoomContext) -> None:
 
 
 def to_message(context: RoomContext, seq: int) -> None:
-    """Go to a message in the conversation, and select it."""
+    """Focus a message in the timeline and select it."""
     _remember(context)
     context.panel.uncover()
     context.timeline.show_message(seq)
@@ -69,20 +69,20 @@ def to_message(context: RoomContext, seq: int) -> None:
 
 
 def toggle_panel(context: RoomContext) -> None:
-    """Show or hide the panel; go back if the keyboard is in what is hidden now."""
+    """Toggle the panel; return the focus from a hidden one."""
     is_there = context.panel.has_focus_within
     if not context.panel.toggle() and is_there:
         back(context)
 
 
 def leave_join_requests(context: RoomContext) -> None:
-    """Go back if the keyboard is at the requests to join, one of which has an answer."""
+    """Return the focus from the join requests after an answer."""
     if context.door.has_focus:
         back(context)
 
 
 def leave_approvals(context: RoomContext) -> None:
-    """Go back if the keyboard is in the approvals: one has an answer, or none waits."""
+    """Return the focus from the approvals after an answer, or if none waits."""
     if context.approvals.has_focus_within or context.screen.focused is None:
         back(context)
 

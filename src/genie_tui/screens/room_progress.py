@@ -16,22 +16,22 @@ class RoomProgress:
         self._progress = context.timeline.progress = RunProgress(context.clock)
 
     def begin(self) -> None:
-        """Let the ledger tell of it too, once there is one."""
+        """Connect the activity list once it exists."""
         self._ledger.bind_progress(self._progress)
 
     def keep(self, state: RoomState) -> None:
-        """Forget the runs that are over."""
+        """Forget the runs that have ended."""
         self._progress.keep_running(
             {exchange.seq: exchange.phase for exchange in state.running.values()}
         )
 
     def wrote(self, delta: AnswerDelta) -> None:
-        """Show more of an answer."""
+        """Add text to an answer."""
         self._timeline.stream(delta.message, delta.text)
         self._ledger.show_progress(delta.message)
 
     def made(self, progress: AgentProgress, state: RoomState | None) -> None:
-        """Show what an agent does; of a run that `state` does not know only who does it."""
+        """Show an agent's activity; for a run that `state` does not know, only its person."""
         message, agent = progress.message, progress.agent
         self._context.roster.show_progress(message, agent, progress.what, progress.detail)
         if state is not None and message in state.running:
@@ -39,12 +39,11 @@ class RoomProgress:
             self._show(message)
 
     def types(self, name: str) -> None:
-        """Show that a member is typing."""
         self._context.hints.show_typing(name)
         self._context.roster.show_typing(self._context.hints.typing)
 
     def second_passed(self) -> None:
-        """Stop showing members who stopped typing; show since when models say nothing."""
+        """Expire typing signals; show how long a model has been silent."""
         self._context.hints.expire_typing()
         self._context.roster.show_typing(self._context.hints.typing)
         for message in self._progress.stalled:

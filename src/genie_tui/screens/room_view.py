@@ -55,13 +55,13 @@ class RoomView:
         self._why = ""
 
     def begin(self, joined: "JoinedRoom") -> None:
-        """Bring back what was kept, once everything that is known of the room is shown."""
+        """Restore the saved view once the room's events are shown."""
         self._saved = joined.saved
         if self._saved:
             self._screen.run_worker(self._bring_back(self._saved), group="view")
 
     def look(self) -> None:
-        """Write what has changed, unless that is being done."""
+        """Save changes, unless that is already under way."""
         if self._kept is None or self._writing.locked():
             return
         view = self._view()
@@ -69,7 +69,7 @@ class RoomView:
             self._screen.run_worker(self.keep(), group="view")
 
     async def keep(self) -> bool:
-        """Write what has changed; False if it can't be, which is told once and tried again later."""
+        """Save changes; False on failure, which is reported once and retried later."""
         async with self._writing:
             view = self._view()
             if view is None or self._kept is None or view == self._kept:
@@ -84,7 +84,7 @@ class RoomView:
 
     @property
     def unsaved(self) -> UnsavedInput | None:
-        """Return what was written here and is on no disk; None if there is nothing."""
+        """Drafts and messages that are on no disk; None if there are none."""
         joined, view = self._context.open_room, self._view()
         kept = self._kept
         if joined is None or view is None or kept is None:  # what was kept before is there still
@@ -98,7 +98,7 @@ class RoomView:
 
     @property
     def draft_kept(self) -> str:
-        """The beginning of the draft that was written down, and what goes with it; in one line."""
+        """The start of the saved draft and its attachments, in one line."""
         view = self._kept or View()
         brought = [file.name for file in view.files]
         if view.quotes:
@@ -148,7 +148,7 @@ class RoomView:
         self._screen.query_one(ActivityPanel).show_only(shown, view.find)
 
     def _view(self) -> View | None:
-        """What the view is like now; None without a seat or a place to keep it."""
+        """Return the current view; None without an open room or a place to save it."""
         joined = self._context.open_room
         if joined is None or not self._saved:
             return None
@@ -183,7 +183,7 @@ def _text(text: str, files: Sequence[FileRef], quotes: Sequence[Quote]) -> Unsen
 
 
 def _joined(kept: str, typed: str) -> str:
-    """The draft that was kept, and what was typed before it came back; the same is not doubled."""
+    """Return the saved draft and the text typed meanwhile, without duplicates."""
     if not kept or typed.startswith(kept) or mask_known(typed).startswith(kept):
         return typed
     return f"{kept}\n{typed}" if typed else kept

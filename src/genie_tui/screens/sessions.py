@@ -64,7 +64,6 @@ class SessionsScreen(Screen[None]):
         self._picked = False
 
     def compose(self) -> ComposeResult:
-        """A line to type into, the list with its head, and beside it what is selected."""
         yield TooSmall()
         with Horizontal(id="sessions-top"):
             yield Static("All sessions", id="sessions-title", markup=False)
@@ -81,18 +80,18 @@ class SessionsScreen(Screen[None]):
         yield Footer(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
-        """Look from time to time who has which sessions open."""
+        """Check periodically which sessions are open where."""
         self.set_interval(WATCH, self._watch)
 
     def on_screen_resume(self) -> None:
-        """List them anew, as much may have happened in the meantime."""
+        """Reload, since much may have changed meanwhile."""
         self._reload()
 
     # Listing
 
     @work(exclusive=True, group="listing")
     async def _reload(self, select: str = "") -> None:
-        """List all that there is; measuring it comes second, as it takes longest."""
+        """List the sessions first and measure them afterwards, as that takes longest."""
         for sized in (False, True):
             try:
                 rows = await asyncio.to_thread(self._store.rows, sized=sized)
@@ -112,7 +111,7 @@ class SessionsScreen(Screen[None]):
 
     @work(exclusive=True, group="watching")
     async def _watch(self) -> None:
-        """List them anew once one is opened or closed, here or elsewhere."""
+        """Reload when a session is opened or closed, here or elsewhere."""
         self._list.refresh()  # time passes
         if not self.is_current or any(each.group == "listing" for each in self.workers):
             return
@@ -136,7 +135,6 @@ class SessionsScreen(Screen[None]):
         self._show_nothing()
 
     def _show_nothing(self) -> None:
-        """Say so where the list is empty."""
         nothing = not self._list.rows and not self._list.hits
         words = "Nothing fits." if self._rows else "Nothing has been recorded yet."
         note = self.query_one("#sessions-none", Static)
@@ -147,7 +145,7 @@ class SessionsScreen(Screen[None]):
         return past_line(sum(bool(row.due) for row in self._rows.values()))
 
     def _say(self, text: str) -> None:
-        """Show a line above the list until there is another, or none."""
+        """Show a line above the list until the next one."""
         if not self.is_running:
             return
         note = self.query_one("#sessions-note", Static)
@@ -164,7 +162,7 @@ class SessionsScreen(Screen[None]):
         self._search_soon()
 
     def _search_soon(self) -> None:
-        """Search once no key comes for a moment; a text that is too short finds nothing."""
+        """Search after a pause in typing; a short text finds nothing."""
         if self._pause is not None:
             self._pause.stop()
         if len(self._text.strip()) < SHORTEST:
@@ -204,7 +202,7 @@ class SessionsScreen(Screen[None]):
             self._list.action_choose()
 
     def on_key(self, event: events.Key) -> None:
-        """Let the arrows move in the list while something is typed."""
+        """Move in the list by arrows while typing."""
         steps = {"up": -1, "down": 1}
         if self.focused is self._filter_line and event.key in steps:
             event.stop()
@@ -212,11 +210,10 @@ class SessionsScreen(Screen[None]):
             self._list.action_move(steps[event.key])
 
     def action_find(self) -> None:
-        """Go to where one types, at once, so that what is typed next goes there."""
+        """Focus the filter at once, so that the next keys go there."""
         self.set_focus(self._filter_line)
 
     def action_sort(self) -> None:
-        """Sort by something else."""
         self._sort = self._sort.after()
         self._arrange()
 
@@ -226,7 +223,7 @@ class SessionsScreen(Screen[None]):
         self._arrange()
 
     def action_back(self) -> None:
-        """Clear what is typed; without anything, go back."""
+        """Clear the filter; if it is empty, go back."""
         if self._text or self.focused is self._filter_line:
             self._filter_line.value = ""
             self._list.focus()
@@ -257,7 +254,7 @@ class SessionsScreen(Screen[None]):
             self._choose(ReplayRoom(item.id))
 
     def action_replay(self) -> None:
-        """Watch the selected session, or what was found in one."""
+        """Replay the selected session, or at a hit."""
         item = self._list.selected
         if isinstance(item, SearchHit):
             self._choose(_replay(item))
@@ -271,31 +268,28 @@ class SessionsScreen(Screen[None]):
 
     @work
     async def action_rename(self) -> None:
-        """Call the selected session otherwise."""
         if (row := self._selected_row()) is not None and await self._actions.rename(row):
             self._reload()
 
     @work
     async def action_tags(self) -> None:
-        """Give the selected session other tags."""
         if (row := self._selected_row()) is not None and await self._actions.tag(row):
             self._reload()
 
     @work
     async def action_delete(self) -> None:
-        """Move the selected session to the trash, once the person has agreed."""
+        """Move the selected session to the trash, after a confirmation."""
         if (row := self._selected_row()) is not None and await self._actions.delete(row):
             self._reload()
 
     @work
     async def action_export(self) -> None:
-        """Write the selected session into a file."""
         if (row := self._selected_row()) is not None:
             await self._actions.export(row)
 
     @work
     async def action_fork(self) -> None:
-        """Begin a new session with what happened in the selected one, up to what was found."""
+        """Fork the selected session, up to a hit."""
         item, row = self._list.selected, self._selected_row()
         if row is None:
             return

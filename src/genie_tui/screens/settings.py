@@ -97,11 +97,11 @@ class SettingsForm:
     use: Callable[[Settings], None]
 
     def read(self) -> LoadedSettings:
-        """The settings as they are. Raises `SettingsError`."""
+        """Read the settings. Raises `SettingsError`."""
         return self.source.read()
 
     def choices(self, reading: LoadedSettings) -> Mapping[str, Choices]:
-        """The choices of each field that has some."""
+        """Return the choices of each field that has some."""
         templates = prompt_names("reasoner", self.locations.prompts)
         return {
             "template": [(name, name) for name in templates],
@@ -111,7 +111,7 @@ class SettingsForm:
         }
 
     def fault(self, name: str, value: str, settings: Settings) -> FieldProblem | None:
-        """The problem with a value for a field, given the other `settings`."""
+        """Return the problem with a field's value, given the other `settings`."""
         try:
             keys = names_at_hand(self.person, self.locations, self.source.env)
             check_config(self._alone(name, value, settings), keys)
@@ -122,7 +122,7 @@ class SettingsForm:
         return None
 
     def _alone(self, name: str, value: str, settings: Settings) -> AssistantConfig:
-        """A configuration in which nothing but this field can be wrong."""
+        """Return a configuration in which only this field can be wrong."""
         bare = AssistantConfig(prompts_dir=self.locations.prompts)
         match name:
             case "model" if value:
@@ -148,7 +148,7 @@ class SettingsForm:
         return bare
 
     def save(self, values: Mapping[str, str]) -> LoadedSettings:
-        """Write these fields. Raises `SettingsError`, and nothing is changed then."""
+        """Save these fields. Raises `SettingsError` and then changes nothing."""
         written = self.source.read().written
         changes = [
             change_to(name, value, there=written.has((name,))) for name, value in values.items()
@@ -157,7 +157,7 @@ class SettingsForm:
 
 
 def value_of(name: str, settings: Settings) -> str:
-    """The value that a field shows."""
+    """Return the value that a field shows."""
     match name:
         case "approvals":
             asked = any(asks_about_reads(msgspec.structs.asdict(each)) for each in settings.rules)
@@ -171,14 +171,14 @@ def value_of(name: str, settings: Settings) -> str:
 
 
 def origin_of(field: Field, reading: LoadedSettings) -> Origin:
-    """Where a field's value comes from."""
+    """Return where a field's value comes from."""
     if field.name == "approvals" and value_of("approvals", reading.settings) == ASK_WRITES:
         return Origin("default")
     return reading.origin(field.key)
 
 
 def change_to(name: str, value: str, *, there: bool) -> Change | None:
-    """The change of the file for a field, set there or not; an empty value removes it."""
+    """Return the file's change for a field; an empty value removes it."""
     if name == "approvals":
         return partial(ask_about_reads, ask=value == ASK_ALL)
     if value:
@@ -215,7 +215,6 @@ class SettingsScreen(Dialog[Settings | None]):
         self._warned = False
 
     def compose(self) -> ComposeResult:
-        """A label, a control and a line below it for each field."""
         yield TooSmall()
         with Vertical(id="settings"):
             yield Static("Settings", id="settings-title", markup=False)
@@ -298,7 +297,7 @@ class SettingsScreen(Dialog[Settings | None]):
         self._show_note(field)
 
     def on_key(self, event: events.Key) -> None:
-        """Go from field to field by the arrows, where no field takes them."""
+        """Move between fields by arrows that no field takes."""
         step = {"up": -1, "down": 1}.get(event.key)
         if step is not None:
             event.stop()
@@ -314,7 +313,7 @@ class SettingsScreen(Dialog[Settings | None]):
 
     @work(exclusive=True, group="saving")
     async def action_save(self) -> None:
-        """Write what was changed, and go back."""
+        """Save the changes and go back."""
         changed = self._changed()
         if self._reading is None or not changed:
             _ = self.dismiss(None)
@@ -338,7 +337,7 @@ class SettingsScreen(Dialog[Settings | None]):
         _ = self.dismiss(reading.settings)
 
     def action_back(self) -> None:
-        """Go back without saving; with changes, only when asked twice."""
+        """Go back without saving; ask once if there are changes."""
         if self._changed() and not self._warned:
             self._warned = True
             self._show_problem("There are changes: ctrl+s saves them, esc again drops them.")

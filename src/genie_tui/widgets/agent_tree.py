@@ -51,7 +51,7 @@ class RunningAgents:
     _number: int = 0
 
     def report(self, message: int, agent: str, what: What, detail: str) -> None:
-        """Record what an agent is doing in the run for a message."""
+        """Record an agent's activity in the run for a message."""
         reports = self._reports.setdefault(message, {})
         if what != "note" and (agent in reports or len(reports) < MOST):
             self._number += 1
@@ -97,7 +97,7 @@ def _doing(
 
 
 def _is_done(path: str, report: _Report | None, reports: dict[str, _Report]) -> bool:
-    """Whether an agent above has reported work of its own since the last report of this one."""
+    """Whether an agent above has worked since this one's last report."""
     last = report.number if report is not None else 0
     above = (reports.get(each) for each in paths_above(path))
     return any(each and each.what in _OWN_WORK and each.number > last for each in above)

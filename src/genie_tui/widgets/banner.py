@@ -20,18 +20,17 @@ class Banner(Static):
         self._warning = ""
 
     def warn(self, text: str) -> None:
-        """Say what stays wrong while the connection is well; an empty text ends that."""
+        """Show a lasting problem while connected; an empty text removes it."""
         self._warning = text
         self._say()
 
     def offer(self, remedy: str) -> None:
-        """Say what the person can do about it, while the connection is being made again."""
+        """Show what the person can do while disconnected."""
         if remedy != self._remedy:
             self._remedy = remedy
             self._say()
 
     def show(self, status: ConnectionStatus) -> None:
-        """Take over how the connection is now."""
         self._status = status
         if status.state is not ConnectionState.RETRYING:
             self._remedy = ""
@@ -39,7 +38,6 @@ class Banner(Static):
         self._say()
 
     def count_down(self, seconds: float) -> None:
-        """Let time go by."""
         if self._status.retry_in is not None or self._status.closing_in is not None:
             self._left = max(self._left - seconds, 0.0)
             self._say()
@@ -77,7 +75,7 @@ class Banner(Static):
 
 
 def rivals_line(others: Sequence[str], *, hosts: bool) -> str:
-    """Say that others host the room, too; `hosts` says that this person does."""
+    """Describe the other hosts of the room; `hosts` if this person is one."""
     if not others:
         return ""
     names = " and ".join(others)

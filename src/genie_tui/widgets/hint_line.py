@@ -30,7 +30,7 @@ class HintLine(Widget):
 
     @property
     def typing(self) -> frozenset[str]:
-        """Who is typing."""
+        """The members who are typing."""
         return frozenset(self._until)
 
     def show_typing(self, name: str) -> None:
@@ -45,7 +45,6 @@ class HintLine(Widget):
         self.refresh()
 
     def stop_typing(self, name: str) -> None:
-        """Stop showing that a member is typing."""
         if self._until.pop(name, None) is not None:
             self.refresh()
 
@@ -61,7 +60,6 @@ class HintLine(Widget):
                     self.stop_typing(name)
 
     def clear_typing(self) -> None:
-        """Stop showing all, since nothing is heard of them."""
         for name in list(self._until):
             self.stop_typing(name)
 
@@ -72,17 +70,16 @@ class HintLine(Widget):
             self.stop_typing(name)
 
     def show_waiting(self, count: int) -> None:
-        """Say how many approvals wait."""
+        """Show how many approvals wait."""
         self._waiting = count
         self.refresh()
 
     def show_backlog(self, count: int) -> None:
-        """Say how many messages from before the restart wait for the host's decision."""
+        """Show how many earlier messages wait for the host's decision."""
         self._backlog = count
         self.refresh()
 
     def render(self) -> Content:
-        """Writers on the left, approvals on the right."""
         left = Content.styled(self._writers(), "$foreground-muted italic")
         right = self._approvals()
         width = self.content_size.width

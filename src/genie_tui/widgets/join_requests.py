@@ -52,21 +52,19 @@ class JoinRequests(Vertical, can_focus=True):
         self._keys = KeysLine(Scope.JOIN_REQUESTS, clock)
 
     def compose(self) -> ComposeResult:
-        """Who asks what, and the keys."""
         yield Static(id="door-text", markup=False)
         yield self._keys
 
     def on_mount(self) -> None:
-        """Begin with nobody."""
         self._show()
 
     @property
     def callers(self) -> tuple[Caller, ...]:
-        """Those who wait; the first of them is shown."""
+        """The waiting requests; the first one is shown."""
         return tuple(self._callers)
 
     def take(self, caller: Caller) -> None:
-        """Let somebody wait, behind those who do already; whoever is `over` goes."""
+        """Queue a request, or remove one that is `over`."""
         if isinstance(caller, JoinRequested) and caller.over:
             gone = next((each for each in self._callers if _same(each, caller)), None)
             self.remove_caller(gone)
@@ -75,7 +73,6 @@ class JoinRequests(Vertical, can_focus=True):
             self._show()
 
     def remove_caller(self, caller: Caller | None) -> None:
-        """Let somebody wait no longer."""
         if caller not in self._callers:
             return
         in_view = caller is self._callers[0]
@@ -85,29 +82,28 @@ class JoinRequests(Vertical, can_focus=True):
         self._show()
 
     def clear(self) -> None:
-        """Let nobody wait any longer."""
         self._callers.clear()
         self._show()
 
     def knocks_by(self, name: str) -> list[JoinRequested]:
-        """Those who wait to come in under a name."""
+        """Return the requests to join under a name."""
         wanted = fold_name(name)
         knocks = [each for each in self._callers if isinstance(each, JoinRequested)]
         return [each for each in knocks if fold_name(each.name) == wanted]
 
     def arm(self) -> None:
-        """Let no key count until the keyboard has rested."""
+        """Ignore keys until the keyboard has rested."""
         self._keys.arm()
 
     def watch_has_focus(self, _has_focus: bool) -> None:  # noqa: FBT001 - as Widget has it
-        """Arm the guard, however the focus came here; once it is gone, say how to come back."""
+        """Arm the guard on every focus; show how to return after it is lost."""
         super().watch_has_focus(_has_focus)
         self._keys.arm()
         if self.is_mounted:
             self._show()
 
     def on_key(self, event: events.Key) -> None:
-        """Do what a key says if the guard admits it; swallow it otherwise."""
+        """Handle a key that the guard admits; swallow others."""
         if event.key in ("tab", "shift+tab"):
             return
         event.stop()
@@ -117,7 +113,7 @@ class JoinRequests(Vertical, can_focus=True):
             self.post_message(self.Dismissed())
 
     def action_through_on_key(self, _run: str) -> None:
-        """Nothing: the bindings are there to be listed, `on_key` takes the keys."""
+        """Do nothing: the bindings are for display, `on_key` handles the keys."""
 
     def _act(self, action: Action) -> None:
         self._keys.arm()

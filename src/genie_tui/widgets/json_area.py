@@ -35,7 +35,7 @@ class JsonArea(TextArea):
     """
 
     def get_line(self, line_index: int) -> Text:
-        """A line in its colours."""
+        """Return a line with syntax colours."""
         line = super().get_line(line_index)
         if len(line) <= LONGEST:
             for part in _PART.finditer(line.plain):

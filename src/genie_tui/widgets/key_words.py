@@ -4,7 +4,7 @@ from genie_core.room.protocol.errors import InvalidKey
 
 
 def key_words(key: str) -> str:
-    """The words of a key, or a word that says that there is none."""
+    """Return the name of a key for display, or a word for none."""
     from genie_core.room.security.identity import words  # which loads the cryptography
 
     try:

@@ -33,17 +33,16 @@ class KeysLine(Static):
         self._shown = Content("")
 
     def on_mount(self) -> None:
-        """Say that the keys count as soon as they do."""
         self._waiting = self.set_interval(0.1, self._show, pause=True)
         self._show()
 
     def arm(self) -> None:
-        """Let no key count until the keyboard has rested."""
+        """Ignore keys until the keyboard has rested."""
         self._guard.arm()
         self._show()
 
     def take(self, event: events.Key, widget: Widget, act: Callable[[Action], None]) -> None:
-        """Do what a key is for if it counts; `widget` is the one that gets the keys."""
+        """Run a key's action if it counts; `widget` is the one with the keys."""
         admitted = self._guard.admit_key(event)
         self._show()
         action = self._keys.get(event.key)
@@ -53,12 +52,12 @@ class KeysLine(Static):
             self._guard.act_alone(widget, partial(act, action))
 
     def name_keys(self, words: dict[str, str], left_out: frozenset[str] = frozenset()) -> None:
-        """Call the actions by other words, by what they run; leave some out of the line."""
+        """Rename actions in the line, by what they run; leave some out."""
         self._words, self._left_out = words, left_out
         self._show()
 
     def sleep(self, text: str) -> None:
-        """Show a text in place of the keys; they are back when it is empty."""
+        """Show a text in place of the keys; an empty text shows them again."""
         self._asleep = text
         self._show()
 

@@ -49,16 +49,14 @@ class ModelPicker(Vertical):
         self._offers: list[ModelOffer] = []
 
     def compose(self) -> ComposeResult:
-        """A title and the list."""
         yield Static(_TITLE, id="offers-title", markup=False)
         yield OptionList(id="offers-list", markup=False, compact=True)
 
     def on_mount(self) -> None:
-        """Begin with none."""
         self.display = False
 
     def show(self, offers: Sequence[ModelOffer]) -> None:
-        """Show what there is to choose from; nothing hides the card."""
+        """Show the offers; no offer hides the card."""
         self._offers = list(offers)
         listed = self.query_one("#offers-list", OptionList)
         listed.clear_options()
@@ -74,7 +72,7 @@ class ModelPicker(Vertical):
         self.display = bool(offers)
 
     def focus_list(self) -> None:
-        """Go to the list, if there is one."""
+        """Focus the list, if there is one."""
         if self.display:
             self.query_one("#offers-list", OptionList).focus()
 
@@ -90,7 +88,7 @@ class ModelPicker(Vertical):
             self.post_message(self.Picked(self._offers[int(chosen)].choice))
 
     def action_not_now(self) -> None:
-        """Put the card away until the next start."""
+        """Hide the card until the next start."""
         self.post_message(self.Dismissed(for_ever=False))
 
 

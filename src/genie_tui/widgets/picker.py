@@ -49,11 +49,11 @@ class Picker(Widget, can_focus=True):
 
     @property
     def value(self) -> str:
-        """What is picked; empty before there are choices."""
+        """The picked value; empty before there are choices."""
         return self._choices[self._place][0] if self._choices else ""
 
     def offer(self, choices: Sequence[tuple[str, str]], value: str) -> None:
-        """Let there be these, and pick one; it is added if it is none of them."""
+        """Set the choices and pick one, adding it if it is missing."""
         known = [each for each, _ in choices]
         extra = [] if value in known else [(value, value)]
         self._choices = [*extra, *choices]
@@ -61,18 +61,15 @@ class Picker(Widget, can_focus=True):
         self.refresh()
 
     def on_click(self) -> None:
-        """Pick the next one."""
         self.action_pick(1)
 
     def action_pick(self, step: int) -> None:
-        """Pick the one before or after."""
         if len(self._choices) > 1:
             self._place = (self._place + step) % len(self._choices)
             self.refresh()
             self.post_message(self.Picked(self, self.value))
 
     def render(self) -> RenderResult:
-        """The value, between arrows while it has the keyboard."""
         label = self._choices[self._place][1] if self._choices else ""
         shown = Content(visible_line(label))
         if not self.has_focus:

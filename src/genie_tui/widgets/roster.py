@@ -47,23 +47,21 @@ class Roster(Static):
         self.border_title = "People"
 
     def bind_state(self, state: RoomState, me: str) -> None:
-        """Show this room from now on."""
         self._state, self._me = state, me
         self.refresh_people()
 
     def show_typing(self, names: frozenset[str]) -> None:
-        """Mark these people as writing."""
+        """Mark these people as typing."""
         if names != self._typing:
             self._typing = names
             self.refresh_people()
 
     def show_progress(self, message: int, agent: str, what: What, detail: str) -> None:
-        """Take note of what an agent is at in the run for a message."""
+        """Record an agent's activity in the run for a message."""
         self._agents.report(message, agent, what, detail)
         self.refresh_people()
 
     def refresh_people(self) -> None:
-        """Look again at who is here."""
         self._agents.forget_ended(self._state)
         here = self._state.present()
         away = [person for person in self._state.people.values() if not person.present]
@@ -73,14 +71,14 @@ class Roster(Static):
         self.update(Content("\n").join(lines) if lines else Content.styled("nobody yet", "dim"))
 
     def as_text(self) -> str:
-        """The same as plain text, for a notice."""
+        """Return the roster as plain text, for a notice."""
         return "\n".join(
             f"{visible_line(person.name)} ({_standing(person)}), {self._doing(person)[0]}"
             for person in self._state.present()
         )
 
     def about(self, name: str) -> str:
-        """Who somebody is, in some lines for a notice; empty if nobody was ever called so."""
+        """Describe a person in some lines for a notice; empty if unknown."""
         wanted = fold_name(name)
         for person in self._state.people.values():
             if fold_name(person.name) == wanted:
@@ -88,7 +86,6 @@ class Roster(Static):
         return ""
 
     def on_resize(self) -> None:
-        """Give names the width there is."""
         self.refresh_people()
 
     def _about(self, person: Person) -> str:
@@ -134,7 +131,7 @@ class Roster(Static):
         ]
 
     def _rest(self, person: Person, room: int) -> Content:
-        """What the agent does, whose it is, and at how many terminals the person is."""
+        """Return the agent's activity and owner, and the person's number of terminals."""
         count = len(person.terminals)
         places = Content.styled(f" ×{count}" if count > 1 else "", "$foreground-muted")
         room = max(room - places.cell_length, 0)
@@ -157,7 +154,7 @@ class Roster(Static):
         return _DOING[presence]
 
     def _agent(self, person: Person) -> str:
-        """Whose agent answers this person: the model of their own, the host's, or empty."""
+        """Return the model that answers this person: their own, the host's, or ""."""
         if person.engine:
             return visible_line(person.agent)
         host = self._state.people.get(self._state.host)

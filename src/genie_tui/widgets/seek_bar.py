@@ -55,34 +55,31 @@ class SeekBar(Widget):
         self._shown: tuple[Standing, int] | None = None
 
     def show(self, standing: Standing) -> None:
-        """Show how it stands."""
         now = (standing, standing.outline.upto)
         if now != self._shown:
             self._standing, self._shown = standing, now
             self.refresh()
 
     def render(self) -> Content:
-        """Lay it out for the width there is; a low screen leaves the marks out."""
+        """Lay the bar out for the width; a low screen has no marks."""
         lines = [self._bar(), self._words()]
         if self.content_size.height > len(lines):
             lines.insert(0, self._marks())
         return Content("\n").join(lines)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Go where the bar was clicked, and on while the button is held."""
+        """Go to the click, and follow while the button is held."""
         if event.y < self.content_size.height - 1:
             event.stop()
             self.capture_mouse()
             self._seek(event)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Follow the mouse while its button is held."""
         if self.app.mouse_captured is self:
             event.stop()
             self._seek(event)
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        """Stay there."""
         event.stop()
         self.release_mouse()
 
@@ -93,7 +90,7 @@ class SeekBar(Widget):
         self.post_message(self.Sought(round(share * self._standing.head)))
 
     def _cell(self, width: int) -> int:
-        """The column at which it stands."""
+        """Return the column of the position."""
         head = max(self._standing.head, 1)
         return round(self._standing.position / head * (width - 1))
 
@@ -143,11 +140,11 @@ def _state(now: Standing) -> Content:
 
 
 def _named(kind: Landmark) -> Content:
-    """A kind of event with its mark, which tells what the marks stand for."""
+    """Return a kind of event with its mark, as a legend."""
     mark = next(((glyph, style) for each, glyph, style in MARKS if each is kind), None)
     return Content.assemble(mark, " ", kind.value) if mark else Content(kind.value)
 
 
 def speed_text(speed: float) -> str:
-    """How fast, as people write it."""
+    """Format a speed for people."""
     return f"{speed:g}×"

@@ -96,30 +96,28 @@ class SessionList(ScrollView, can_focus=True):
 
     @property
     def rows(self) -> Sequence[SessionRow]:
-        """The sessions that are listed, in their order."""
+        """The listed sessions in order."""
         return self._rows
 
     @property
     def hits(self) -> Sequence[SearchHit]:
-        """The hits in sessions, the best first."""
+        """The hits, best first."""
         return self._hits
 
     @property
     def selected(self) -> Item | None:
-        """The session or hit under the cursor."""
         if self.cursor < len(self._rows):
             return self._rows[self.cursor]
         place = self.cursor - len(self._rows)
         return self._hits[place] if place < len(self._hits) else None
 
     def show_rows(self, rows: Sequence[SessionRow]) -> None:
-        """List these sessions."""
         kept = self.selected
         self._rows = rows
         self._laid_out(kept)
 
     def show_hits(self, hits: Sequence[SearchHit], heading: str) -> None:
-        """List these hits below the sessions, under a heading; without one there is none."""
+        """List hits below the sessions, under a heading if given."""
         kept = self.selected
         self._hits, self._heading = hits, heading
         self._laid_out(kept)
@@ -131,7 +129,6 @@ class SessionList(ScrollView, can_focus=True):
                 self.cursor = place
 
     def on_resize(self) -> None:
-        """Lay the lines out for the new width."""
         self._measure()
         self._keep_in_view()
 
@@ -149,7 +146,7 @@ class SessionList(ScrollView, can_focus=True):
             self._find()
 
     def on_click(self, event: events.Click) -> None:
-        """Select what is clicked; a second click opens it."""
+        """Select on a click; open on a second one."""
         place = self._at(event.y + self.scroll_offset.y)
         if place is None:
             return
@@ -166,25 +163,22 @@ class SessionList(ScrollView, can_focus=True):
         self._keep_in_view()
 
     def action_move(self, by: int) -> None:
-        """Move the cursor, as far as there is something."""
+        """Move the cursor, within the list."""
         self.action_go(min(max(self.cursor + by, 0), self._count - 1))
 
     def action_page(self, by: int) -> None:
-        """Move the cursor by a screenful."""
         self.action_move(by * max(self.size.height - 1, 1))
 
     def action_go(self, place: int) -> None:
-        """Put the cursor somewhere, counted from the end if negative."""
+        """Put the cursor on an item, counted from the end if negative."""
         if self._count:
             self.cursor = place % self._count
 
     def action_choose(self) -> None:
-        """Ask to open what is selected."""
         if self.selected is not None:
             self.post_message(self.Chosen(self.selected))
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line of the list."""
         width, number = self.scrollable_content_region.width, y + self.scroll_offset.y
         base, style = self.rich_style, partial(_style, self)
         if number < len(self._rows):
@@ -223,7 +217,7 @@ class SessionList(ScrollView, can_focus=True):
         return place if behind < 0 else len(self._rows) + 1 + behind * HIT_LINES
 
     def _laid_out(self, kept: Item | None) -> None:
-        """Restore the selection where it is by now."""
+        """Restore the selection at its new place."""
         items: list[Item] = [*self._rows, *self._hits]
         place = next((at for at, item in enumerate(items) if _same(item, kept)), None)
         if place is None:
@@ -261,14 +255,14 @@ class SessionListHeader(Widget):
             self.sort = sort
 
     def on_click(self, event: events.Click) -> None:
-        """Ask to sort by what is clicked."""
+        """Sort by the clicked column."""
         place = event.get_content_offset(self)
         sort = None if place is None else sort_at(self.content_size.width - 1, place.x)
         if sort is not None:
             self.post_message(self.Picked(sort))
 
     def render_line(self, y: int) -> Strip:
-        """Draw it as wide as the list, which keeps a column for its scroll bar."""
+        """Draw the header as wide as the list without its scroll bar."""
         width = self.content_size.width - 1
         base = self.rich_style
         return (
@@ -319,7 +313,7 @@ _ORDER: Final = ("title", "people", "activity", "size", "new")
 
 
 def columns(width: int) -> list[SessionColumn]:
-    """Return the columns that fit, with a space between them, the title as wide as possible."""
+    """Return the columns that fit; the title gets the remaining width."""
     rest = width - LEAST_TITLE
     chosen: list[SessionColumn] = []
     for column in _OTHERS:
@@ -331,7 +325,7 @@ def columns(width: int) -> list[SessionColumn]:
 
 
 def sort_at(width: int, x: int) -> Sort | None:
-    """Return what the column at a place of the header sorts by, if it does."""
+    """Return the sort order of the header's column at x, if any."""
     start = 0
     for column in columns(width):
         if start <= x < start + column.width:
@@ -341,7 +335,7 @@ def sort_at(width: int, x: int) -> Sort | None:
 
 
 def header_line(width: int, sort: Sort, style: StyleOf) -> Strip:
-    """Draw the names of the columns, and mark the one that the list is sorted by."""
+    """Draw the column names, marking the sorted one."""
     cells = []
     for column in columns(width):
         chosen = column.sort is sort
@@ -351,7 +345,6 @@ def header_line(width: int, sort: Sort, style: StyleOf) -> Strip:
 
 
 def session_line(row: SessionRow, width: int, now: float, style: StyleOf) -> Strip:
-    """Draw a session in one line."""
     return _beside(
         [_cell(_parts(row, column.name, now, style), column) for column in columns(width)], width
     )
@@ -392,7 +385,7 @@ def _news(row: SessionRow, style: StyleOf) -> Iterator[tuple[str, Style]]:
 
 
 def fitted(parts: Iterable[tuple[str, Style]], width: int) -> Strip:
-    """Join texts in several styles, and cut them at a width."""
+    """Join texts in several styles and cut them at a width."""
     strip = Strip([Segment(text, style) for text, style in parts if text])
     if strip.cell_length <= width:
         return strip
@@ -431,7 +424,7 @@ def hit_lines(hit: SearchHit, width: int, now: float, style: StyleOf) -> list[St
 
 
 def snippet_parts(snippet: Snippet) -> Iterator[tuple[str, bool]]:
-    """Yield a snippet in parts that are safe to show, and whether each is a match."""
+    """Yield a snippet's parts, safe to show, and whether each is a match."""
     at = 0
     for low, high in snippet.marks:
         yield visible_line(snippet.text[at:low]), False

@@ -43,13 +43,12 @@ class SessionPreview(Vertical):
         self._rest: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        """Both parts; they are empty at first."""
         yield Static(id="preview-facts", markup=False)
         with VerticalScroll(id="preview-scroll", can_focus=False):
             yield Static(id="preview-lines", markup=False)
 
     def show(self, row: SessionRow | None, hit: SearchHit | None = None) -> None:
-        """Show the facts of a session, and below the hit in it or else, soon, its last messages."""
+        """Show a session's facts and, below, the hit or soon its last messages."""
         self._row = row if hit is None else None
         facts = Content("") if row is None else _facts(row)
         self.query_one("#preview-facts", Static).update(facts)
@@ -85,7 +84,7 @@ class SessionPreview(Vertical):
 
 
 def brief(row: SessionRow) -> Content:
-    """Return in one line what the list does not show of a session."""
+    """Return what the list does not show of a session, in one line."""
     past = f"past your limit: {row.due}" if row.due else ""
     held = f"open in {row.holder}" if row.holder is not None else ""
     parts = (visible_line(row.id), _way(row), held, visible_line(row.note), past)
@@ -151,6 +150,6 @@ def _lines(lines: Sequence[TranscriptLine]) -> Content:
 
 
 def _short(text: str) -> str:
-    """Return the beginning of a message, as much as helps to remember it."""
+    """Return the start of a message, enough to recognise it."""
     cut = "\n".join(text.strip().splitlines()[:6])[:400]
     return cut if len(cut) == len(text.strip()) else f"{cut}…"

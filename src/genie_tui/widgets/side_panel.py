@@ -39,13 +39,12 @@ class TabLabel(Static):
         self._tab = tab
 
     def show_count(self, count: int) -> None:
-        """Put a number behind the label, none if it is zero."""
+        """Show a number after the label; none for zero."""
         self.set_class(count > 0, "-counting")
         number = (f" {count} ", "bold") if count else ""
         self.update(Content.assemble(self._tab.value, " " if count else "", number))
 
     def on_click(self, event: events.Click) -> None:
-        """Ask for the page."""
         event.stop()
         self.post_message(self.Picked(self._tab))
 
@@ -67,7 +66,6 @@ class SidePanel(Vertical):
         self._tab = Tab.ACTIVITY
 
     def compose(self) -> ComposeResult:
-        """Roster, labels, page."""
         yield self._roster
         with Horizontal(id="side-labels"):
             for tab in Tab:
@@ -76,7 +74,6 @@ class SidePanel(Vertical):
             yield from self._pages.values()
 
     def on_mount(self) -> None:
-        """Mark the first page's label."""
         self.show_tab(self._tab)
 
     @property
@@ -86,7 +83,7 @@ class SidePanel(Vertical):
 
     @property
     def covers(self) -> bool:
-        """Whether the conversation is hidden behind it."""
+        """Whether the panel hides the timeline."""
         return self.screen.has_class("-panel") and not self.screen.has_class("-wide")
 
     def open(self, tab: Tab) -> None:
@@ -96,7 +93,7 @@ class SidePanel(Vertical):
         self.show_tab(tab)
 
     def toggle(self) -> bool:
-        """Show or hide the panel; False if it is hidden now."""
+        """Toggle the panel; returns whether it is shown."""
         if self.screen.has_class("-wide"):
             self.screen.toggle_class("-no-panel")
             return not self.screen.has_class("-no-panel")
@@ -104,21 +101,20 @@ class SidePanel(Vertical):
         return self.screen.has_class("-panel")
 
     def uncover(self) -> None:
-        """Show the conversation again if the panel is over it."""
+        """Show the timeline again if the panel covers it."""
         self.screen.remove_class("-panel")
 
     def bind_state(self, state: RoomState, me: str) -> None:
-        """Show this state from now on, as `me` sees it."""
+        """Show a room as `me` sees it."""
         self._activity.ledger.bind_state(state, me)
         self._roster.bind_state(state, me)
 
     def apply_many(self, events: Sequence[Event]) -> None:
-        """Show events that the state has applied already."""
+        """Show events that the state includes."""
         self._activity.ledger.apply_many(events)
         self._roster.refresh_people()
 
     def show_tab(self, tab: Tab) -> None:
-        """Show a page."""
         self._tab = tab
         self.query_one("#side-pages", ContentSwitcher).current = tab.name.lower()
         self.set_class(tab is Tab.APPROVALS, "-approvals")
@@ -126,10 +122,8 @@ class SidePanel(Vertical):
             self.label(each).set_class(each is tab, "-active")
 
     def label(self, tab: Tab) -> TabLabel:
-        """The label of a page."""
         return self.query_one(f"#label-{tab.name.lower()}", TabLabel)
 
     def on_tab_label_picked(self, event: TabLabel.Picked) -> None:
-        """Show the page that was clicked."""
         event.stop()
         self.show_tab(event.tab)

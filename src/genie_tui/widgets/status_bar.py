@@ -38,34 +38,31 @@ class StatusBar(Widget):
         self._replay = ""
 
     def show_replay(self, word: str) -> None:
-        """Say that this is no room but a recording of one; nothing else can be told of it."""
+        """Show that this is a recording."""
         self._replay = word
         self.add_class("-replay")
         self.refresh()
 
     def show_room(self, title: str, address: str) -> None:
-        """Name the room, and where others can join if this is the host."""
+        """Show the room's title and, for its host, the address."""
         self._title, self._address = title, address
         self.refresh()
 
     def show_link(self, status: ConnectionStatus) -> None:
-        """Say how the connection is."""
         self._link = status
         self.refresh()
 
     def show_engine(self, status: EngineStatus) -> None:
-        """Say which model answers, or that none does."""
         self._engine = status
         self.refresh()
 
     def show_waiting(self, count: int) -> None:
-        """Say how many approvals wait, loudly unless there are none."""
+        """Show how many approvals wait, highlighted unless there are none."""
         self._waiting = count
         self.set_class(count > 0, "-waiting")
         self.refresh()
 
     def render(self) -> Content:
-        """Lay the line out for the width there is."""
         width = self.content_size.width
         right = self._states(width - TITLE - 2)
         title = Content(visible_line(self._title) or "…").stylize("bold")
@@ -74,7 +71,7 @@ class StatusBar(Widget):
         return Content.assemble(title, gap, right)
 
     def _states(self, width: int) -> Content:
-        """What fits: what matters most before the model, the model before the address."""
+        """Return what fits, the most important states first, then model and address."""
         if self._replay:
             return Content.styled(f" {self._replay} ", "bold $background on $accent")
         word, style = _LINKS[self._link.state]

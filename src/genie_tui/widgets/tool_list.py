@@ -36,7 +36,7 @@ _STATES: Final[dict[ServerState, tuple[str, str]]] = {
 
 
 def tool_list(bench: EngineControls, width: int) -> Content:
-    """List agents with their tools, then servers with theirs, each tool on one line."""
+    """List agents with their tools, then servers with theirs, one tool per line."""
     tools = bench.tools
     blocks = [
         _block(_agent(agent, width), [each for each in tools if _own(each, agent.name)], width)

@@ -25,12 +25,12 @@ class InvalidArgumentsError(GenieError):
 
 
 def complaints(error: ValidationError) -> str:
-    """Say in what way arguments do not fit a function."""
+    """Describe how arguments violate a function's signature."""
     return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
 
 
 def as_verdict(answer: Verdict | bool) -> Verdict:  # noqa: FBT001 - what callbacks of the contract return
-    """Accept a plain bool, which callbacks may return as well."""
+    """Convert a plain bool, which callbacks may return too."""
     return answer if isinstance(answer, Verdict) else Verdict(approved=bool(answer))
 
 

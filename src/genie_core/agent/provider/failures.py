@@ -118,7 +118,7 @@ class ModelRequestInfo:
 
 
 def endless(model: str) -> GenieError:
-    """Make the error for a run in which a model has used up its turns."""
+    """Return the error for a run whose model used up its turns."""
     return GenieError(
         f"model {model!r} went on calling tools without coming to an answer; ask for less at once, "
         "or allow more turns by 'max_turns'"
@@ -126,12 +126,12 @@ def endless(model: str) -> GenieError:
 
 
 def would_fail_again(error: BaseException) -> bool:
-    """Tell whether the conversation itself was what the model did not take."""
+    """Whether the model refused the conversation itself, so a retry would fail as well."""
     return isinstance(error, ModelFailed) and error.kind in {"refused", "length"}
 
 
 def kind_of_status(status: int, code: str | None = None, words: str = "") -> ModelTrouble:
-    """Tell what an HTTP status means, given the provider's own name for the error and its words."""
+    """Classify an HTTP status, with the provider's error code and message."""
     if code in _LENGTH_CODES or (status in _REFUSALS and says_too_long(words)):
         return "length"
     if code in _QUOTA_CODES or status == 402:
@@ -150,13 +150,13 @@ def kind_of_status(status: int, code: str | None = None, words: str = "") -> Mod
 
 
 def says_too_long(words: str) -> bool:
-    """Whether a provider means, without a code for it, that a conversation is too long."""
+    """Whether the message, without an error code, means that the conversation is too long."""
     words = words.lower()
     return any(phrase in words for phrase in _TOO_LONG)
 
 
 def message_in(body: object) -> str:
-    """Find the provider's words in the body of an error, whatever its shape."""
+    """Return the provider's message in an error body of any shape."""
     match body:
         case None:
             return ""
@@ -171,7 +171,7 @@ def message_in(body: object) -> str:
 
 
 def code_in(body: object) -> str | None:
-    """Find the provider's name for an error in its body."""
+    """Return the provider's error code in an error body."""
     match body:
         case {"error": inner}:
             return code_in(inner)
@@ -182,12 +182,12 @@ def code_in(body: object) -> str | None:
 
 
 def unsendable(key: str | None) -> bool:
-    """Tell whether a key has something in it that no HTTP header can carry."""
+    """Whether the key has a character that no HTTP header can carry."""
     return key is not None and not (key.isascii() and key.isprintable())
 
 
 def describe_key(key: str | None, provider: str, environ: Mapping[str, str] = os.environ) -> str:
-    """Say which key is meant, by the variable it came from and at most its last four characters."""
+    """Identify a key by its variable and at most its last four characters."""
     variables = KEY_VARIABLES.get(provider, ())
     ending = f"ending in {key[-_SHOWN:]!r}" if key and len(key) >= _SHORTEST_SHOWN_KEY else ""
     if key and (source := next((each for each in variables if environ.get(each) == key), None)):
@@ -198,7 +198,7 @@ def describe_key(key: str | None, provider: str, environ: Mapping[str, str] = os
 
 
 def without_secrets(text: str, key: str | None = None) -> str:
-    """Make one line of what a provider said, without anything that is or looks like a key."""
+    """Return a provider's message as one line, with anything that is or looks like a key hidden."""
     if key := (key or "").strip():
         text = text.replace(key, HIDDEN)
         text = _TOKEN.sub(lambda token: HIDDEN if _resembles(token[0], key) else token[0], text)
@@ -208,7 +208,7 @@ def without_secrets(text: str, key: str | None = None) -> str:
 
 
 def bare_address(address: str) -> str:
-    """Leave out user, password and query of an address; anything else stays as it is."""
+    """Remove user, password and query from a URL; return other text unchanged."""
     if "://" not in address:
         return address
     try:
@@ -221,11 +221,11 @@ def bare_address(address: str) -> str:
 
 
 def _ends_like(masked: str, key: str) -> bool:
-    """Tell whether a masked text shows the last characters of the key."""
+    """Whether a masked key shows the key's last characters."""
     return len(key) >= 2 * _SHOWN and masked.endswith(key[-_SHOWN:])
 
 
 def _resembles(token: str, key: str) -> bool:
-    """Tell whether a token shows enough of the key's beginning or end to be a part of it."""
+    """Whether a token shows enough of the key's start or end to be part of it."""
     bare = token.strip(".")
     return len(key) >= 2 * _SHOWN and (bare.startswith(key[:6]) or bare.endswith(key[-6:]))

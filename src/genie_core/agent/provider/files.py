@@ -42,7 +42,7 @@ class File:
 
     @property
     def text(self) -> str:
-        """The content of a text file; `AttachmentError` if it is not UTF-8."""
+        """The content of a text file; raises `AttachmentError` if it is not UTF-8."""
         try:
             return self.data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -50,12 +50,12 @@ class File:
 
     @property
     def data_url(self) -> str:
-        """The content as a URL that contains it."""
+        """The content as a `data:` URL."""
         return f"data:{self.media_type};base64,{base64.b64encode(self.data).decode('ascii')}"
 
 
 def described(attachment: Attachment) -> str:
-    """Write the line that tells a model what the file behind it is."""
+    """Return the line that describes the following file to the model."""
     return (
         f"Attached file: name={attachment.name!r} media_type={attachment.media_type!r} "
         f"path={attachment.path!r}"
@@ -63,7 +63,7 @@ def described(attachment: Attachment) -> str:
 
 
 def family_of(media_type: str) -> Family | None:
-    """Tell which kind of file a media type means; None if it is one that no model reads."""
+    """Return the kind of file a media type stands for; None if no model reads it."""
     bare = _bare(media_type)
     if bare in _TEXTS or bare.endswith(("+json", "+xml")):  # a drawing in SVG is read as text
         return "text"

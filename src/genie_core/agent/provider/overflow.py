@@ -28,7 +28,7 @@ class ShortenedHistory:
         self._size: tuple[int, int] | None = None
 
     def begin(self) -> None:
-        """Begin a run, with a conversation that lacks what was left out before."""
+        """Start a run on a conversation from which turns were left out earlier."""
         self.turns = self._cuts = 0
 
     def deepen(self, turns: int) -> bool:
@@ -47,12 +47,12 @@ class ShortenedHistory:
         return True
 
     def measured(self, messages: int, tokens: int) -> None:
-        """Note that so many messages, the model's answer included, have so many tokens."""
+        """Record that messages up to and including the model's answer have this many tokens."""
         if tokens:
             self._size = messages, tokens
 
     def is_too_long(self, model: str, provider: str, sizes: Sequence[int]) -> bool:
-        """Whether messages of so many characters each are more than the window, as far as known."""
+        """Whether messages of these sizes, in characters, exceed the window, if it is known."""
         if self._size is None or (window := window_of(model, provider)) is None:
             return False
         known, tokens = self._size

@@ -37,7 +37,7 @@ def cost_of(usage: Usage, provider: str, address: str = "") -> float | None:
 
 @lru_cache(maxsize=64)
 def window_of(model: str, provider: str) -> int | None:
-    """How many tokens a model can read and write in one request; None if that is not known."""
+    """Return a model's context window in tokens; None if unknown."""
     try:
         return calc_price(Tokens(), model, provider_id=provider).model.context_window
     except (LookupError, ValueError):

@@ -26,7 +26,7 @@ class ProgressReporter:
         self._until = 0.0
 
     def at(self, what: What, detail: str = "") -> None:
-        """Take note that the model is at something."""
+        """Report the model's current activity."""
         now = self._clock()
         if (what, detail) != self._last or now >= self._until:
             self._last, self._until = (what, detail), now + BEAT

@@ -54,12 +54,12 @@ def faults_in(value: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _nothing(*_: Any) -> Iterator[Any]:
-    """Leave what would need a regular expression to the tool itself."""
+    """Leave checks that need a regular expression to the tool itself."""
     yield from ()
 
 
 def _unique(_validator: Any, wanted: Any, instance: Any, _part: Any) -> Iterator[Any]:
-    """Look at each entry once; the library compares each with each, and a screen would stand."""
+    """Check each entry once; the library compares all pairs, which would block the screen."""
     from jsonschema import ValidationError
 
     if wanted is True and isinstance(instance, list):

@@ -39,7 +39,6 @@ class Paused(GenieError):
 
     @property
     def public(self) -> str:
-        """Leave out the reason, which may quote the address or a header."""
         return f"it is tried again in {max(self.seconds, 1.0):.0f} seconds"
 
 
@@ -51,19 +50,19 @@ class Watch(Protocol):
     """
 
     def paused(self) -> Paused | None:
-        """Return why the server is not to be started now, None if it may be."""
+        """Return why the server is paused; None if it may be started."""
 
     def starting(self) -> None:
-        """Take note that it is being started, or looked after before a run."""
+        """Record that it is being started, or checked before a run."""
 
     def ready(self, tools: Mapping[str, str] | None = None) -> None:
-        """Take note that it works, and of its tools with their descriptions once they are known."""
+        """Record that it works, with the descriptions of its tools once they are known."""
 
     def down(self, reason: str) -> None:
-        """Take note that it did not start, or went away."""
+        """Record that it did not start, or stopped."""
 
     def closed(self) -> None:
-        """Take note that it is not used any more, or was not waited for."""
+        """Record that it is no longer used or waited for."""
 
 
 class Unwatched:
@@ -86,26 +85,26 @@ class Unwatched:
 
 
 def shown(server: str) -> str:
-    """Quote a server's name, which an SDK may make of an address or a command with a key in it."""
+    """Quote a server's name; an SDK may build it from a URL or command with a key in it."""
     return repr(without_secrets(server))
 
 
 def reason(error: Exception) -> str:
-    """Say what a server or its client raised, which may quote the address or a header."""
+    """Describe what a server or its client raised; may quote an address or a header."""
     if has_ended(error):
         return _ENDED
     return without_secrets(summary(error))
 
 
 def public_reason(error: Exception) -> str:
-    """Say what everybody in a room may know of it; empty if that is nothing."""
+    """Return the part of an error that all members may see; may be empty."""
     if has_ended(error):
         return _ENDED
     return public_summary(error) if isinstance(error, Late | Paused) else ""
 
 
 def has_ended(error: BaseException | None) -> bool:
-    """Tell whether an error, or what led to it, is MCP's for a connection that was closed."""
+    """Whether an error, or its cause, is MCP's for a closed connection."""
     for _ in range(_DEEPEST):
         if getattr(getattr(error, "error", None), "code", None) == CONNECTION_CLOSED:
             return True
@@ -114,7 +113,7 @@ def has_ended(error: BaseException | None) -> bool:
 
 
 def notice(server: str, error: Exception) -> str:
-    """Write what the model is told instead of being offered tools, or of a result."""
+    """Return what the model reads instead of tools or a result."""
     return (
         f"The tools of the server {shown(server)} cannot be used at the moment ({reason(error)}). "
         "Do without them, and say so if the answer suffers."
@@ -122,7 +121,7 @@ def notice(server: str, error: Exception) -> str:
 
 
 def note_outage(server: str, error: Exception) -> None:
-    """Report that a server cannot be used; what it or its client raised is for the owner alone."""
+    """Report that a server is unavailable; only the owner sees what was raised."""
     log.warning("tool server %s cannot be used: %s", shown(server), reason(error))
     said, why = f"tool server {shown(server)} cannot be used", public_reason(error)
     note(f"{said}: {why}" if why else said, f"{said}: {reason(error)}")
@@ -142,12 +141,11 @@ class Unusable(GenieError):
 
     @property
     def public(self) -> str:
-        """Leave out what the server or its client raised."""
         return self.public_reason
 
 
 def failure(server: str, error: Exception) -> StageFailed:
-    """Make the error for a run that can do nothing without the server."""
+    """Return the error for a run that can't do anything without the server."""
     failed = StageFailed("tools", f"tool server {shown(server)}", Unusable(error))
     failed.__cause__ = error
     return failed
@@ -158,5 +156,5 @@ class Late(GenieError, TimeoutError):
 
 
 def late(seconds: float) -> Late:
-    """Make the error for a server that took too long to start."""
+    """Return the error for a server that took too long to start."""
     return Late(f"it did not start within {seconds:.0f} seconds")

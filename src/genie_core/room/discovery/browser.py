@@ -71,7 +71,7 @@ class Announcer(MdnsTask):
         self._news = asyncio.Event()
 
     def update(self, announcement: Announcement) -> None:
-        """Announce this from now on, of the same room and host, as soon as the network allows."""
+        """Replace the announcement by one of the same room and host, once the network allows."""
         self._announcement = announcement
         self._news.set()
 
@@ -123,7 +123,7 @@ class Browser(MdnsTask):
         return MappingProxyType(self._rooms)
 
     def found(self, room: str) -> list[tuple[HostRecord, tuple[str, ...]]]:
-        """Who announces a room now, and at which addresses they can be tried; the latest first."""
+        """Return the announcements of a room and the addresses to try, latest first."""
         found = [each for each in self._rooms.values() if each.deed.room == room]
         found.sort(key=lambda each: each.deed.at, reverse=True)
         return [(each.deed, each.addresses) for each in found]
@@ -145,7 +145,7 @@ class Browser(MdnsTask):
         return self.found(room)
 
     def refresh(self) -> None:
-        """Ask the whole network again soon, as after it was away; what is known stays."""
+        """Query the whole network again soon, for example after it was away; known rooms stay."""
         self._ask.set()
 
     async def _dwell(self, network: "AsyncZeroconf") -> None:
@@ -182,7 +182,6 @@ class Browser(MdnsTask):
                 await browser.async_cancel()
 
     def _heard(self, *, zeroconf: Any, name: str, state_change: Any, **_: object) -> None:
-        """Take note of something that the network said about a record."""
         from zeroconf import Error, ServiceStateChange
         from zeroconf.asyncio import AsyncServiceInfo
 
@@ -247,7 +246,7 @@ class Browser(MdnsTask):
             self._tell()
 
     def _is_news(self, name: str, announcement: Announcement) -> bool:
-        """Whether it says something new; anybody can repeat old deeds, under any name."""
+        """Whether it is new; any device can repeat old records, under any name."""
         deed = announcement.deed
         for other, known in list(self._rooms.items()):
             if (known.deed.room, known.deed.key) == (deed.room, deed.key):
@@ -298,7 +297,7 @@ def _record(announcement: Announcement, name: str = "") -> "AsyncServiceInfo":
 
 
 def _is_listed(network: "AsyncZeroconf", name: str) -> bool:
-    """Whether the network lists the record of this name as a room."""
+    """Whether the network lists this record as a room."""
     from zeroconf import current_time_millis
     from zeroconf._dns import DNSPointer  # the package's own name for it is not typed
     from zeroconf.const import _CLASS_IN, _TYPE_PTR
@@ -309,7 +308,7 @@ def _is_listed(network: "AsyncZeroconf", name: str) -> bool:
 
 
 def _listed(network: "AsyncZeroconf", besides: Collection[str], most: int) -> list[str]:
-    """The names of other records that the network lists as rooms, `most` of them."""
+    """Return up to `most` other records that the network lists as rooms."""
     from zeroconf import current_time_millis
     from zeroconf._dns import DNSPointer
 
@@ -320,7 +319,7 @@ def _listed(network: "AsyncZeroconf", besides: Collection[str], most: int) -> li
 
 
 def _seconds_left(network: "AsyncZeroconf", name: str) -> float:
-    """How long what was announced under a name still holds."""
+    """Seconds until the announcement under a name expires."""
     from zeroconf import current_time_millis
     from zeroconf._dns import DNSService
 
@@ -330,7 +329,7 @@ def _seconds_left(network: "AsyncZeroconf", name: str) -> float:
 
 
 def _ask_for(network: "AsyncZeroconf", name: str) -> None:
-    """Ask the network for what is announced under a name."""
+    """Query the network for the announcement under a name."""
     from zeroconf._dns import DNSQuestion
     from zeroconf._protocol.outgoing import DNSOutgoing
     from zeroconf.const import _CLASS_IN, _FLAGS_QR_QUERY, _TYPE_ANY

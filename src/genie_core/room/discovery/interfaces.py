@@ -65,7 +65,7 @@ def _kind(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> int:
 
 
 def _on_the_way_out() -> list[str]:
-    """The addresses that the default routes use; so those of containers and VPNs come later."""
+    """Return the addresses of the default routes; those of containers and VPNs come later."""
     hosts = []
     for family, elsewhere in _ELSEWHERE:
         with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as sock:

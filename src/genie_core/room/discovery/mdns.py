@@ -54,13 +54,13 @@ class MdnsTask(ABC):
             await asyncio.wait([self._task])
 
     async def settle(self) -> bool:
-        """Wait until it is on the network, or until it is known that it can't be; whether it is."""
+        """Wait until it is on the network, or can't be; return which."""
         await self._tried.wait()
         return self.available
 
     @abstractmethod
     async def _dwell(self, network: "AsyncZeroconf") -> None:
-        """Do what there is to do on the network, calling `_settled` when it has begun."""
+        """Do the work on the network; call `_settled` once it has started."""
 
     def _settled(self) -> None:
         self.available = True
@@ -88,13 +88,13 @@ class MdnsTask(ABC):
             await _close(network)
 
     def _complain(self, error: BaseException) -> None:
-        """Say what is the matter, once; a missing interface is a `RuntimeError`."""
+        """Report the problem once; zeroconf raises `RuntimeError` for a missing interface."""
         if not self._complained:
             self._complained = True
             logger.warning("rooms are not announced or found on this network: %s", error)
 
     async def _rescan(self, network: "AsyncZeroconf", before: frozenset[str]) -> frozenset[str]:
-        """Use the interfaces that there are now, if they are others than before."""
+        """Switch to the current interfaces if they have changed."""
         now = interface_addresses()
         if self._interfaces is None and now != before:
             await network.async_update_interfaces()
@@ -107,7 +107,7 @@ def _report(task: asyncio.Task[None]) -> None:
 
 
 def interface_addresses() -> frozenset[str]:
-    """Every address of this machine with the number of its interface, link-local ones included."""
+    """Return every address of this machine with its interface number, link-local ones included."""
     import ifaddr
 
     with suppress(OSError):
@@ -118,7 +118,7 @@ def interface_addresses() -> frozenset[str]:
 
 
 def _load() -> type[Exception]:
-    """Import what takes a while; returns the root of the errors that come from there."""
+    """Import zeroconf, which takes a while; return the base class of its errors."""
     import zeroconf.asyncio
 
     import genie_core.room.security.identity  # noqa: F401 - deeds are checked on the event loop
@@ -129,7 +129,7 @@ def _load() -> type[Exception]:
 
 
 def _open(interfaces: list[str] | None) -> "AsyncZeroconf":
-    """Open the sockets: for IPv4 and IPv6, or for IPv4 only on a system without the other."""
+    """Open the sockets for IPv4 and IPv6, or IPv4 alone if the system lacks IPv6."""
     from zeroconf import InterfaceChoice, IPVersion
     from zeroconf.asyncio import AsyncZeroconf
 
@@ -142,7 +142,7 @@ def _open(interfaces: list[str] | None) -> "AsyncZeroconf":
 
 
 def _attempt(make: Callable[[], "AsyncZeroconf"]) -> "AsyncZeroconf":
-    """Let a failure take the socket along that zeroconf leaves open in this case."""
+    """Close the socket that zeroconf leaks when it fails."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
         try:

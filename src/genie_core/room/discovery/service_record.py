@@ -41,7 +41,7 @@ class Announcement(msgspec.Struct, frozen=True):
 
 
 def write_announcement(announcement: Announcement) -> dict[str, bytes]:
-    """The values of the TXT record. A title that is too long is cut."""
+    """Return the values of the TXT record; a long title is cut."""
     deed = announcement.deed
     values = {
         "v": VERSION,
@@ -106,7 +106,7 @@ def _ways(signed: Sequence[str], port: int, hosts: Iterable[str]) -> tuple[str, 
 
 
 def _way(text: str) -> str | None:
-    """An address as it is written here, if it is one of a single machine, by number."""
+    """Return an address in its canonical form if it names a single machine by number."""
     with suppress(InvalidAddress, ValueError):
         found = parse_address(text)
         if text.startswith(":"):  # by itself a port means this machine, which nobody else means
@@ -118,7 +118,7 @@ def _way(text: str) -> str | None:
 
 
 def _text(values: Mapping[bytes, bytes | None], name: str) -> str:
-    """A value as text. What is no UTF-8 is not kept, and then no signature fits it."""
+    """Return a value as text; drop invalid UTF-8, which makes any signature fail."""
     return (values.get(name.encode()) or b"").decode("utf-8", "replace")
 
 

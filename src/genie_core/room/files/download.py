@@ -48,28 +48,28 @@ class Download(TransferState):
 
     @property
     def to_write(self) -> bool:
-        """Whether a piece was accepted that has not been written."""
+        """Whether an accepted piece has not been written."""
         return self._phase is TransferPhase.WRITING
 
     @property
     def to_check(self) -> bool:
-        """Whether all bytes are here and wait to be checked."""
+        """Whether all bytes are here and need to be checked."""
         return self._phase is TransferPhase.CHECKING
 
     def connected(self) -> None:
-        """Go on, on a new connection, where nothing is on its way."""
+        """Reset on a new connection; no request is pending there."""
         self._online, self._owed = True, 0
         if self._phase in (TransferPhase.OFFLINE, TransferPhase.ASKED):
             self._phase = TransferPhase.ASKING
 
     def disconnected(self) -> None:
-        """Wait for the next connection; writing and checking go on."""
+        """Wait for the next connection; writing and checking continue."""
         self._online = False
         if self._phase in (TransferPhase.ASKING, TransferPhase.ASKED):
             self._phase = TransferPhase.OFFLINE
 
     def take(self, now: float) -> FetchFile | None:
-        """What to ask for now, if anything."""
+        """The next request, if any."""
         if self.due(now) != 0:
             return None
         self._phase = TransferPhase.ASKED
@@ -77,12 +77,12 @@ class Download(TransferState):
         return FetchFile(self.digest, self.done)
 
     def due(self, now: float) -> float | None:
-        """Seconds until `take` has something; None if that needs something else to happen."""
+        """Seconds until `take` returns a request; None while waiting for something else."""
         asking = self._phase is TransferPhase.ASKING and not self._owed
         return self._retries.wait(now) if asking else None
 
     def on_piece(self, piece: FilePiece, now: float) -> bool:
-        """Take in an answer; returns whether it is to be written."""
+        """Accept a piece; return whether to write it."""
         if not self._answered(TransferPhase.ASKED):
             return False
         if piece.size != self.size:
@@ -96,18 +96,18 @@ class Download(TransferState):
         return True
 
     def on_refused(self, code: Refusal, text: str, now: float) -> None:
-        """Retry after a refusal whose cause may pass; give up after any other."""
+        """Retry after a temporary refusal; fail after any other."""
         if self._answered(TransferPhase.ASKED):
             self._retry(code, text, now)
 
     def written(self, have: int) -> None:
-        """Note how much is on disk after the piece was written."""
+        """Record how many bytes are on disk."""
         if self._phase is TransferPhase.WRITING:
             self.done = have
             self._phase = TransferPhase.CHECKING if have >= self.size else self._ready()
 
     def checked(self, now: float, *, intact: bool) -> None:
-        """Note the result of the check; a damaged file was removed, and is fetched once more."""
+        """Record the result of the check; a damaged file was deleted and is fetched once more."""
         if self._phase is not TransferPhase.CHECKING:
             return
         if intact:
@@ -164,55 +164,52 @@ class Downloads:
         self._retries = RetryQueue()
 
     def __contains__(self, digest: object) -> bool:
-        """Whether a file is being fetched."""
         return digest in self._incoming
 
     def __iter__(self) -> Iterator[str]:
-        """The digests of the files that are being fetched."""
         return iter(self._incoming)
 
     def want(self, file: FileRef) -> None:
-        """Fetch a file, however often that failed."""
+        """Fetch a file, however often that failed before."""
         self._retries.forget(file.digest)
         self._wanted[file.digest] = file
 
     def forget(self, digest: str) -> None:
-        """Do not fetch a file: it is here."""
+        """Stop fetching a file that is here."""
         self._incoming.pop(digest, None)
         self._wanted.pop(digest, None)
         self._retries.forget(digest)
 
     def forget_wanted(self, is_here: Callable[[str], bool]) -> None:
-        """Do not fetch the files that turn out to be here."""
+        """Stop fetching the files that are here."""
         for digest in list(self._wanted):
             if is_here(digest):
                 self.forget(digest)
 
     def on_piece(self, piece: FilePiece) -> None:
-        """Take in a piece of a file, to be written."""
+        """Accept a piece of a file, to be written."""
         incoming = self._incoming.get(piece.digest)
         if incoming is not None and incoming.download.on_piece(piece, now()):
             incoming.piece = piece
             self._retries.forget(piece.digest)
 
     def on_refused(self, refused: FrameRefused) -> None:
-        """Take in that the room does not give a file, or not now."""
+        """Record that the room refuses a file, maybe only for now."""
         if (incoming := self._incoming.get(refused.ref)) is not None:
             incoming.download.on_refused(refused.code, refused.text, now())
 
     def connected(self) -> None:
-        """Go on where the last connection ended, and retry all that failed."""
+        """Resume, and retry every failed file."""
         for incoming in self._incoming.values():
             incoming.download.connected()
         self._wanted = {**self._retries.take_all(), **self._wanted}
 
     def disconnected(self) -> None:
-        """Wait for the next connection."""
         for incoming in self._incoming.values():
             incoming.download.disconnected()
 
     async def choose(self, blobs: BlobStore) -> None:
-        """Begin to fetch the newest files, unless enough are under way."""
+        """Start the newest files, up to the limit of running ones."""
         if self._channel.is_open and (due := self._retries.take(now())):
             self._wanted = {**due, **self._wanted}
         while self._channel.is_open and self._wanted and len(self._incoming) < FETCHED_AT_ONCE:
@@ -231,7 +228,7 @@ class Downloads:
                     download.connected()
 
     async def advance(self, blobs: BlobStore) -> None:
-        """Write what has arrived of each file, and ask for more."""
+        """Write the pieces that arrived, and request more."""
         for incoming in list(self._incoming.values()):
             download, file = incoming.download, incoming.file
             await attempt(download, partial(self._advance, blobs, incoming))
@@ -240,7 +237,7 @@ class Downloads:
                 self._report(file, download.done, problem)
 
     def discard_finished(self) -> None:
-        """Forget the files that have ended; failed ones are kept for a retry."""
+        """Drop ended downloads; failed ones are kept for a retry."""
         for digest, incoming in list(self._incoming.items()):
             if incoming.download.over:
                 del self._incoming[digest]
@@ -257,7 +254,7 @@ class Downloads:
             yield self._retries.due(now())
 
     def _awaited(self) -> int:
-        """About how many bytes are still to come of the files that are being fetched."""
+        """Estimate the bytes still to arrive."""
         coming = [(each.file.size, each.download.done) for each in self._incoming.values()]
         return sum(max(0, on_disk(size) - on_disk(done)) for size, done in coming)
 

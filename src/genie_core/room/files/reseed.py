@@ -38,7 +38,7 @@ class ReseedQueue:
         self._next = 0.0
 
     def connected(self) -> None:
-        """Forget which files were taken and refused; the queue stays."""
+        """Forget which files were sent and refused; the queue stays."""
         self._taken.clear()
         self._refusals, self._unwanted = 0, False
 
@@ -51,7 +51,7 @@ class ReseedQueue:
         self._queue.update((file.digest, file) for file in fresh)
 
     def take(self, now: float) -> FileRef | None:
-        """The file to reseed now, if any."""
+        """The next file to reseed, if any."""
         if self.due(now) != 0:
             return None
         digest, file = self._queue.popitem()
@@ -60,12 +60,12 @@ class ReseedQueue:
         return file
 
     def due(self, now: float) -> float | None:
-        """Seconds until there is something to take; None if there is nothing."""
+        """Seconds until `take` returns a file; None if there is none."""
         if self._unwanted or not self._queue:
             return None
         return max(0.0, self._next - now)
 
     def refused(self, code: Refusal) -> None:
-        """Count a refusal, and stop if the next files would be refused as well."""
+        """Count a refusal; stop if the next files would be refused as well."""
         self._refusals += 1
         self._unwanted |= code == "not_allowed" or self._refusals >= REFUSALS

@@ -22,7 +22,7 @@ class RetryQueue:
         self._due: dict[str, float] = {}
 
     def add(self, file: FileRef, code: Refusal, now: float) -> None:
-        """Hold a file that could not be fetched."""
+        """Keep a file that could not be fetched, for a retry."""
         digest = file.digest
         self._files[digest] = file
         if code == "unknown_file":
@@ -30,27 +30,27 @@ class RetryQueue:
             self._due[digest] = now + min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(times - 1, 10))
 
     def is_lacked(self, digest: str) -> bool:
-        """Whether the host was found to lack a file."""
+        """Whether the host lacks a file."""
         return digest in self._times
 
     def forget(self, digest: str) -> None:
-        """Drop a file that is here, or that is wanted anew."""
+        """Drop a file that is here, or is being fetched again."""
         for each in (self._files, self._times, self._due):
             each.pop(digest, None)
 
     def take_all(self) -> dict[str, FileRef]:
-        """Everything, to be tried with a new connection."""
+        """Take everything, to retry on a new connection."""
         taken, self._files = self._files, {}
         self._due.clear()
         return taken
 
     def take(self, now: float) -> dict[str, FileRef]:
-        """The files that are due."""
+        """Take the files that are due."""
         digests = [digest for digest, due in self._due.items() if due <= now]
         for digest in digests:
             del self._due[digest]
         return {digest: self._files.pop(digest) for digest in digests}
 
     def due(self, now: float) -> float | None:
-        """Seconds until there is something to take; None if there is nothing."""
+        """Seconds until a file is due; None if there is none."""
         return max(0.0, min(self._due.values()) - now) if self._due else None

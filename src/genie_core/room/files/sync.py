@@ -84,14 +84,14 @@ class FileSync:
         self._worker: asyncio.Task[None] | None = None
 
     def start(self, ask: Callable[[ClientFrame], bool], report: Callable[[Transfer], None]) -> None:
-        """Begin: `ask` sends a frame if there is a connection, `report` takes each progress."""
+        """Start: `ask` sends a frame if connected, `report` receives progress."""
         self._channel.start(ask)
         self._reports.start(report)
         self._started = True
         self._begin_work()
 
     def open(self, blobs: BlobStore) -> None:
-        """Begin to use a folder; reports the files to resend that are gone from it."""
+        """Use a folder; report files to resend that are missing in it."""
         self._blobs = blobs
         if self._limits is not None:
             blobs.limit = self._limits.file_bytes
@@ -104,7 +104,7 @@ class FileSync:
         self._begin_work()
 
     async def aclose(self) -> None:
-        """Finish what is being written and stop."""
+        """Finish writing and stop."""
         self._closing = True
         self._wake.set()
         if self._worker is not None:
@@ -134,7 +134,7 @@ class FileSync:
         return file
 
     def resend(self, file: FileRef) -> bool:
-        """Send a file that was attached in an earlier session; False if it is gone."""
+        """Send a file attached in an earlier session; False if it is gone."""
         if self._blobs is None and not self._read_only:
             self._early.append(file)
             return True
@@ -149,21 +149,20 @@ class FileSync:
         self._uploads.cancel(digest)
 
     def path(self, digest: str) -> Path | None:
-        """Where a file is on this machine; None if it has not arrived (yet)."""
+        """Return the path of a file on this machine; None if it has not arrived."""
         return self._blobs.path(digest) if self._blobs is not None and self.has(digest) else None
 
     def has(self, digest: str) -> bool:
-        """Whether the whole file is here."""
         return self._size(digest) is not None
 
     def is_sent(self, digest: str) -> bool:
-        """Whether the room has the whole file, or cannot be expected to get it."""
+        """Whether the room has the whole file, or will never get it."""
         return self._read_only or (self._blobs is not None and self._uploads.is_sent(digest))
 
     # -- news from the room
 
     def expect(self, files: Iterable[FileRef]) -> None:
-        """Note files that messages name, and fetch those that are not here."""
+        """Register the files of messages, and fetch the missing ones."""
         for file in files:
             digest = file.digest
             self._uploads.name(file)
@@ -177,12 +176,11 @@ class FileSync:
         self._wake.set()
 
     def on_event(self, event: Event) -> None:
-        """Fetch the files of a new message, and note which ones a host may lack."""
+        """Fetch the files of a new message, and find files that a host may lack."""
         self._uploads.on_event(event)
         self.expect(files_of([event]))
 
     def on_answer(self, answer: FileStored | FilePiece | FrameRefused) -> None:
-        """Take in what the room says about a file."""
         match answer:
             case FileStored():
                 self._uploads.on_stored(answer)
@@ -194,7 +192,7 @@ class FileSync:
         self._wake.set()
 
     def on_online(self, limits: Limits) -> None:
-        """Go on where the last connection ended; repeated calls change nothing."""
+        """Resume transfers; repeated calls change nothing."""
         self._limits = limits
         if self._blobs is not None:
             self._blobs.limit = limits.file_bytes
@@ -204,7 +202,6 @@ class FileSync:
             self._wake.set()
 
     def on_offline(self) -> None:
-        """Pause until the next connection."""
         self._channel.close()
         self._uploads.disconnected()
         self._downloads.disconnected()

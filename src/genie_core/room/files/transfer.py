@@ -52,7 +52,6 @@ class Transfer:
 
     @property
     def complete(self) -> bool:
-        """Whether the whole file has arrived."""
         return self.done >= self.size and not self.problem
 
 
@@ -76,7 +75,7 @@ class Retries:
         return True
 
     def reset(self) -> None:
-        """Start counting anew after progress, except for files that arrived damaged."""
+        """Restart the count after progress, except for files that arrived damaged."""
         damaged = self._attempts.get("corrupt")
         self._attempts = {} if damaged is None else {"corrupt": damaged}
 
@@ -117,26 +116,22 @@ class TransferState:
 
     @property
     def complete(self) -> bool:
-        """Whether the transfer has succeeded."""
         return self._phase is TransferPhase.DONE
 
     @property
     def failed(self) -> bool:
-        """Whether the transfer has failed for good."""
         return self._phase is TransferPhase.FAILED
 
     @property
     def over(self) -> bool:
-        """Whether the transfer has ended, successfully or not."""
         return self.complete or self.failed
 
     def fail(self, code: Refusal, why: str) -> None:
-        """Give up, unless the transfer is over."""
         if not self.over:
             self._phase, self.code, self.why = TransferPhase.FAILED, code, why
 
     def _answered(self, *awaiting: TransferPhase) -> bool:
-        """Count an answer; False if none was due, or if it no longer matters in this phase."""
+        """Count an answer; False if none was expected in this phase."""
         if not self._owed:
             return False
         self._owed -= 1
@@ -159,11 +154,11 @@ class FileChannel:
         self._send: Callable[[ClientFrame], bool] = lambda _: False
 
     def start(self, send: Callable[[ClientFrame], bool]) -> None:
-        """Use `send` from now on; it returns False without a connection."""
+        """Use `send` from now on; it returns False if not connected."""
         self._send = send
 
     def open(self, limits: Limits) -> bool:
-        """Note that there is a connection; False if that was known."""
+        """Mark as connected; False if it already was."""
         self.chunk = fitting_chunk(limits.frame_bytes)
         if self.is_open:
             return False
@@ -172,11 +167,10 @@ class FileChannel:
         return True
 
     def close(self) -> None:
-        """Note that there is no connection."""
         self.is_open = False
 
     def send(self, frame: ClientFrame) -> None:
-        """Send a frame, or report the connection lost."""
+        """Send a frame, or report the lost connection."""
         if not self._send(frame):
             self._lost()
 
@@ -193,11 +187,10 @@ class TransferReports:
         self._last: dict[str, tuple[Transfer, float]] = {}
 
     def start(self, report: Callable[[Transfer], None]) -> None:
-        """Report to this from now on."""
         self._report = report
 
     def add(self, transfer: Transfer) -> None:
-        """Report a transfer if it is time to; its end and its problems always are."""
+        """Report a transfer at intervals; always report its end and its problems."""
         last, at = self._last.get(transfer.digest, (None, 0.0))
         ended = transfer.complete or transfer.problem
         time = self._clock()
@@ -206,12 +199,12 @@ class TransferReports:
             self._report(transfer)
 
     def keep_only(self, digests: Container[str]) -> None:
-        """Forget what was reported about all other files."""
+        """Forget the reports about all other files."""
         self._last = {digest: last for digest, last in self._last.items() if digest in digests}
 
 
 async def attempt(state: TransferState, step: Callable[[], Awaitable[None]]) -> None:
-    """Take a step of one transfer; an error ends this transfer alone."""
+    """Run a step of one transfer; an error ends only that transfer."""
     try:
         await step()
     except StorageError as error:
@@ -222,17 +215,17 @@ async def attempt(state: TransferState, step: Callable[[], Awaitable[None]]) -> 
 
 
 def now() -> float:
-    """Seconds of the event loop's clock, which times all transfers."""
+    """The event loop's clock, which times all transfers."""
     return asyncio.get_running_loop().time()
 
 
 def fitting_chunk(frame_bytes: int) -> int:
-    """How many bytes of a file fit into a frame, where base64 takes a third more."""
+    """Return how many bytes of a file fit into a frame; base64 adds a third."""
     return min(CHUNK_BYTES, (frame_bytes - _ENVELOPE) * 3 // 4)
 
 
 def files_of(events: Iterable[Event]) -> Iterator[FileRef]:
-    """The files that messages name."""
+    """Yield the files that messages name."""
     for event in events:
         body = event.told.body
         if isinstance(body, MessagePosted):

@@ -59,17 +59,16 @@ class Upload(TransferState):
         self._next = 0
 
     def connected(self) -> None:
-        """Start over on a new connection, where nothing is on its way."""
+        """Reset on a new connection; no request is pending there."""
         self._owed = 0
         self._ask_again()
 
     def disconnected(self) -> None:
-        """Wait for the next connection."""
         if not self.over:
             self._phase = TransferPhase.OFFLINE
 
     def take(self, now: float) -> StoreFile | ChunkRange | None:
-        """What to send now, if anything; each call is for one frame."""
+        """The next frame to send, if any."""
         if self.due(now) != 0:
             return None
         self._owed += 1
@@ -81,7 +80,7 @@ class Upload(TransferState):
         return part
 
     def due(self, now: float) -> float | None:
-        """Seconds until `take` has something; None if that needs an answer or a connection."""
+        """Seconds until `take` returns a frame; None while waiting for an answer or connection."""
         match self._phase:
             case TransferPhase.ASKING if not self._owed:
                 return self._retries.wait(now)
@@ -90,7 +89,7 @@ class Upload(TransferState):
         return None
 
     def on_stored(self, have: int, now: float) -> None:
-        """Take in an answer. An unexpected one matters only if it says that the file is complete."""
+        """Process an answer; an unexpected one counts only if the file is complete."""
         awaited = self._answered(TransferPhase.ASKED, TransferPhase.SENDING)
         if have == self.size and not self.over:
             self.done, self._phase, self.why = have, TransferPhase.DONE, ""
@@ -105,7 +104,7 @@ class Upload(TransferState):
             self._advance(have, now)
 
     def on_refused(self, code: Refusal, text: str, now: float) -> None:
-        """Retry after a refusal whose cause may pass; give up after any other."""
+        """Retry after a temporary refusal; fail after any other."""
         if not self._answered(TransferPhase.ASKED, TransferPhase.SENDING):
             return
         if self._retries.allows(code, now):
@@ -164,15 +163,13 @@ class Uploads:
         self._outgoing: dict[str, _Outgoing] = {}
 
     def __contains__(self, digest: object) -> bool:
-        """Whether a file is on its way."""
         return digest in self._outgoing
 
     def __iter__(self) -> Iterator[str]:
-        """The digests of the files that are on their way."""
         return iter(self._outgoing)
 
     def begin(self, file: FileRef) -> None:
-        """Send a file that the person waits for."""
+        """Send a file before those that no person waits for."""
         outgoing = self._outgoing.get(file.digest)
         if outgoing is None or outgoing.upload.over:
             self._send(file)
@@ -187,31 +184,31 @@ class Uploads:
             del self._outgoing[digest]
 
     def is_sent(self, digest: str) -> bool:
-        """Whether the room has the whole file, or cannot be expected to get it."""
+        """Whether the room has the whole file, or will never get it."""
         outgoing = self._outgoing.get(digest)
         return outgoing is None or outgoing.upload.over
 
     def name(self, file: FileRef) -> None:
-        """Note that a message names a file."""
+        """Record that a message names a file."""
         self._named[file.digest] = file
         if (outgoing := self._outgoing.get(file.digest)) is not None:
             outgoing.named = True
 
     def on_event(self, event: Event) -> None:
-        """Note which files a host may lack: all if it is new, else those of recovered messages."""
+        """Find files that a host may lack: all for a new host, else those of recovered messages."""
         if isinstance(event.body, HostStarted):
             self._lacked = None
         elif isinstance(event.body, RecoveredEvent) and self._lacked is not None:
             self._lacked.update(file.digest for file in files_of([event]))
 
     def on_stored(self, answer: FileStored) -> None:
-        """Take in how much of a file the room has."""
+        """Record how much of a file the room has."""
         if (outgoing := self._outgoing.get(answer.digest)) is not None:
             outgoing.upload.on_stored(answer.have, now())
             self._report(outgoing)
 
     def on_refused(self, refused: FrameRefused) -> None:
-        """Take in a refusal. A host that lacks one file may lack others."""
+        """Process a refusal; a host that lacks one file may lack others."""
         if refused.code == "unknown_file" and not self._all_queued:
             self._lacked = None
         if (outgoing := self._outgoing.get(refused.ref)) is not None:
@@ -219,7 +216,6 @@ class Uploads:
             self._report(outgoing)
 
     def connected(self) -> None:
-        """Go on where the last connection ended."""
         for outgoing in list(self._outgoing.values()):
             if outgoing.upload.complete:
                 self._send(outgoing.file, again=True)  # another host may lack it
@@ -230,12 +226,11 @@ class Uploads:
             self._queue.connected()
 
     def disconnected(self) -> None:
-        """Wait for the next connection."""
         for outgoing in self._outgoing.values():
             outgoing.upload.disconnected()
 
     async def reseed(self, blobs: BlobStore) -> None:
-        """Begin to send a file that the host may lack, unless enough is being sent."""
+        """Start a file that the host may lack, up to the limit of running ones."""
         queue = self._queue
         if queue is None or not self._channel.is_open:
             return
@@ -250,13 +245,13 @@ class Uploads:
             upload.connected()
 
     async def advance(self, blobs: BlobStore) -> None:
-        """Send what is due of each file whose turn it is."""
+        """Send the frames that are due."""
         for outgoing in self._current():
             await attempt(outgoing.upload, partial(self._advance, blobs, outgoing.upload))
             self._report(outgoing)
 
     def discard_finished(self) -> None:
-        """Forget the files that need not be sent again."""
+        """Drop files that need not be sent again."""
         for digest, outgoing in list(self._outgoing.items()):
             if outgoing.named and outgoing.upload.over:
                 del self._outgoing[digest]
@@ -271,7 +266,7 @@ class Uploads:
             yield self._queue.due(now())
 
     def _held(self, blobs: BlobStore, digests: Collection[str] | None) -> dict[str, FileRef]:
-        """Those of the files that are here and that messages name; all for None."""
+        """Return the files that are here and named by messages; all for None."""
         return {
             digest: FileRef(digest, digest[:12], size)
             for digest, size in blobs.digests().items()

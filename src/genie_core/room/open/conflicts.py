@@ -37,12 +37,12 @@ class HostConflicts:
         self._told: tuple[str, ...] = ()
 
     def note(self) -> None:
-        """Look again: the network has news."""
+        """Check again, since the network changed."""
         self._news.set()
 
     @asynccontextmanager
     async def watched(self, found: Callable[[], Announced]) -> AsyncIterator[None]:
-        """Look at who is `found` whenever there is news, for as long as the block lasts."""
+        """Check `found` on every change of the network while the block runs."""
         watch = start_task(self._watch(found), name="other hosts")
         try:
             yield

@@ -16,7 +16,7 @@ from genie_core.storage.errors import DiskFailure
 
 
 def blobs_of(saved: SavedSession) -> BlobStore:
-    """The store of a saved room's files; its folder need not exist yet."""
+    """Return the store of a session's files; its folder need not exist yet."""
     return BlobStore(saved.folder / BLOBS_NAME)
 
 

@@ -72,12 +72,12 @@ async def open_held(saved: SavedSession, name: str, resources: AsyncExitStack) -
 
 
 async def _give_back(held: ExitStack) -> None:
-    """Close what is open. Cancelling leaves that behind: nobody has to stay with a disk that hangs."""
+    """Close what is open; cancelling leaves it open, so a hanging disk can't block leaving."""
     await off_loop(held.close, "closing a room")
 
 
 def _hold_again(saved: SavedSession, name: str, anew: ExitStack) -> None:
-    """Put back what else belongs to a folder whose log had to be written anew."""
+    """Restore the other files of a folder whose log had to be rewritten."""
     try:
         if holder(saved.folder) is None:  # the lock went with the folder
             anew.enter_context(saved.held(name))
@@ -138,7 +138,7 @@ async def bind_room(person: Profile, resources: AsyncExitStack, before: str = ""
 
 
 def first_free_port(person: Profile) -> int:
-    """The port that `bind_room` would take now for a room that was nowhere before."""
+    """Return the port that `bind_room` would use for a new room."""
     if person.settings.port:
         return person.settings.port
     host = LOOPBACK if person.settings.local else EVERYWHERE
@@ -248,7 +248,7 @@ async def join_as_host(
     resources: AsyncExitStack,
     unsent: tuple[PendingMessage, ...] = (),
 ) -> JoinedRoom:
-    """Take the host's seat in a room whose doors are open."""
+    """Join a room at its own host."""
     saved, server = doors.saved, doors.server
     identity = await person.identity()
     place: asyncio.Future[SavedSession] = asyncio.get_running_loop().create_future()
@@ -315,7 +315,7 @@ async def _rivals_watched(server: RoomServer, on_event: OnEvent) -> AsyncIterato
 
 @asynccontextmanager
 async def leaving_unless_done(joined: JoinedRoom) -> AsyncIterator[None]:
-    """Give a seat back that was taken already when what follows fails or is cancelled."""
+    """Leave the room if the block fails or is cancelled."""
     try:
         yield
     except BaseException:

@@ -23,7 +23,7 @@ def identity_of_person(name: str, locations: Locations) -> Identity:
 
 
 def has_key(name: str, locations: Locations) -> bool:
-    """Whether the person with a name has a key on this machine."""
+    """Whether the person has a key on this machine."""
     try:
         return _key_file(name, locations).exists()
     except InvalidName:

@@ -54,7 +54,7 @@ class Copies:
         self._person = person
 
     def named(self, text: str) -> SavedSession | None:
-        """The copy whose name somebody typed, if it can't be anything else."""
+        """Return the copy that a typed name stands for, if it can't be anything else."""
         with suppress(StorageError):
             if not looks_like_invite(text) and ":" not in text:
                 return self._person.catalog.find(text.strip())
@@ -85,7 +85,7 @@ class Copies:
         return None
 
     def of(self, room: str) -> Iterator[SavedSession]:
-        """The own copies of rooms with an id, also of one that this person has hosted."""
+        """Return this person's copies of a room, a hosted session included."""
         catalog, name = self._person.catalog, fold_name(self._person.name)
         for listing in catalog.all():
             with suppress(StorageError):
@@ -127,7 +127,7 @@ class Copies:
 
 
 def known_state(saved: SavedSession) -> RoomState:
-    """The room as a copy knows it; an empty one if the copy can't be read."""
+    """Return the state in a copy's log; an empty one if it can't be read."""
     with suppress(StorageError, OSError), saved.reader() as log:
         return log.state()
     return RoomState()
@@ -147,13 +147,13 @@ def _same(state: RoomState) -> RoomState:
 
 
 def other_host(saved: SavedSession) -> OtherHost:
-    """The refusal of a host that a copy doesn't know."""
+    """Return the refusal of a host that a copy doesn't know."""
     record = saved.metadata
     return OtherHost(record.id, record.shown_title, record.host)
 
 
 def _common_end(copy: LogReader, points: Sequence[tuple[int, int]]) -> int:
-    """How many events of a copy the host's log begins with, going by where it may have parted."""
+    """Return how many events a copy shares with the host's log, by its fork points."""
     for seq, mark in sorted(points, reverse=True):
         if seq > 0 and any(event_mark(event) == mark for event in copy.read(seq - 1, 1)):
             return seq
@@ -204,7 +204,7 @@ class JoinContext:
 
     @property
     def room(self) -> str:
-        """The room's id, empty if it is not known yet."""
+        """The room's id, empty until it is known."""
         return self.saved.metadata.id if self.saved is not None else self.wanted
 
     @property
@@ -226,7 +226,7 @@ class RoomJoiner:
         self._copies = Copies(person)
 
     async def join(self, way: JoinRoom, on_event: OnEvent, resources: AsyncExitStack) -> JoinedRoom:
-        """Join by what the host gave out, or by the name of a copy."""
+        """Join by an invite or address, or by the name of a copy."""
         copy = await asyncio.to_thread(self._copies.named, way.way)
         if copy is not None:
             return await self.rejoin(RejoinRoom(copy.id, guest=way.guest), on_event, resources)
@@ -251,7 +251,7 @@ class RoomJoiner:
     async def rejoin(
         self, way: RejoinRoom, on_event: OnEvent, resources: AsyncExitStack
     ) -> JoinedRoom:
-        """Join a room again from the own copy."""
+        """Join again from a copy."""
         saved = await asyncio.to_thread(self._person.catalog.find, way.id)
         found = await asyncio.to_thread(self._way_back, saved, way)
         visitor = RoomJoiner(self._person.called(saved.metadata.name))
@@ -266,7 +266,7 @@ class RoomJoiner:
             raise NowhereHosted(saved) from None
 
     def _way_back(self, saved: SavedSession, way: RejoinRoom) -> Route:
-        """Find where a room may be; one that this person hosted is elsewhere unless open here."""
+        """Return addresses to try; a room this person hosted is elsewhere unless open here."""
         was_here = saved.metadata.kind == "hosted" and self._person.catalog.holder(saved.id) is None
         if not was_here:
             return route_back(saved, way.addresses, way.pin)
@@ -283,7 +283,7 @@ class RoomJoiner:
         *,
         guest: bool,
     ) -> JoinedRoom:
-        """Go on from a copy; if the host's log parts from it, from where both are one."""
+        """Continue a copy; if the host's log diverges, continue from the common prefix."""
         for _ in range(MAX_PARTINGS):
             try:
                 await _open_copy(saved, luggage, resources)
@@ -397,7 +397,7 @@ class RoomJoiner:
         return joined
 
     async def _allegiance(self, luggage: JoinContext, live: Callable[[], RoomState]) -> KnownHosts:
-        """Decide with which hosts to go on: with those that the copy knows, and what it learns."""
+        """Decide which hosts to follow: those in the copy, and those learned later."""
         if luggage.saved is not None:
             return allegiance_of(luggage.saved, live, luggage.host)
         if luggage.lent is None:
@@ -432,7 +432,7 @@ class RoomJoiner:
         return luggage.saved
 
     def _deed(self, identity: Identity, certificate: Certificate, joined: JoinedRoom) -> HostRecord:
-        """Where this person would host the room."""
+        """Return this person's record for hosting the room."""
         port = first_free_port(self._person)
         return sign_host_record(
             identity,
@@ -465,7 +465,7 @@ async def _open_copy(saved: SavedSession, luggage: JoinContext, resources: Async
 
 
 async def _note_visit(saved: SavedSession, joined: JoinedRoom, seeker: Dialer) -> None:
-    """Remember where the room is, for the next time."""
+    """Save the room's address for the next visit."""
     current = seeker.current
     known = [str(each.address) for each in seeker.known if current and each.pin == current.pin]
     await asyncio.to_thread(
@@ -482,7 +482,7 @@ async def _note_visit(saved: SavedSession, joined: JoinedRoom, seeker: Dialer) -
 
 
 def _files_to_keep(luggage: JoinContext, joined: JoinedRoom) -> Iterator[FileRef]:
-    """The files of all messages that there are, whether the room has them yet or not, and drafts."""
+    """Yield the files of all messages, sent or not, and of drafts."""
     yield from files_of(luggage.bequest)
     yield from luggage.drafted
     yield from list(joined.state.files.values())

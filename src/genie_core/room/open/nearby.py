@@ -40,7 +40,7 @@ class NearbyRooms:
                 self._copies.setdefault(listing.metadata.id, []).append(listing)
 
     def look(self, announcements: Sequence[Announcement]) -> list[NearbyRoom]:
-        """Describe what was announced, known rooms first and then by title."""
+        """Describe the announced rooms, known ones first, then by title."""
         rooms = [self._described(each) for each in announcements]
         return sorted(rooms, key=lambda room: (not room.known, room.title.casefold(), room.id))
 
@@ -75,7 +75,7 @@ class NearbyRooms:
         return ""
 
     def _state(self, folder: str) -> RoomState:
-        """Who was in the room, by the copy's log, which is read once."""
+        """Return the state in a copy's log, which is read once."""
         if folder not in self._states:
             self._states[folder] = state = RoomState()
             with suppress(StorageError, OSError), self._catalog.find(folder).reader() as log:
@@ -119,7 +119,7 @@ async def _watch(
 
 
 def _own(catalog: Catalog, name: str) -> list[Listing]:
-    """The copies of the person who goes by this name; none if the disk does not tell."""
+    """Return this person's copies; none if the disk fails."""
     try:
         listings = catalog.all()
     except StorageError as error:

@@ -113,13 +113,13 @@ class RoomOpener:
         return await join_as_host(person, hosted, on_event, resources, opening.unsent)
 
     def _named_for(self, saved: SavedSession, opening: ResumeRoom) -> Profile:
-        """The person under the name by which they host a room."""
+        """Return the profile under the name by which the person hosts a room."""
         if (self._renamed and not opening.handed) or self._is_foreign(saved):
             return self._person
         return self._person.called(saved.metadata.name)
 
     def _is_foreign(self, saved: SavedSession) -> bool:
-        """Whether a session is a copy of another person's, which becomes a room of its own."""
+        """Whether a session is a copy of another person's and becomes a new room."""
         record = saved.metadata
         return bool(record.copied) and not has_key(record.owner, self._person.locations)
 
@@ -132,7 +132,7 @@ class RoomOpener:
             raise StillHosted(saved, found, opening)
 
     def _find(self, wanted: str) -> SavedSession:
-        """The room that is meant; without a word for it the one that was hosted last."""
+        """Return the named room; without a name, the one hosted last."""
         catalog = self._person.catalog
         if wanted:
             return catalog.find(wanted)

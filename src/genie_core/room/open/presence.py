@@ -74,7 +74,7 @@ class InviteTokenFile:
         self.notify: Callable[[Severity, str], None] = _log_notice
 
     def load(self) -> InviteTokens:
-        """Read the file, which blocks; whatever is no pass any more opens nothing."""
+        """Read the file; invalid tokens are ignored. Blocks."""
         try:
             return InviteTokens.decode(self._path.read_bytes())
         except FileNotFoundError:
@@ -95,13 +95,13 @@ class InviteTokenFile:
         self._writer.submit(self._write_all, asyncio.get_running_loop())
 
     async def aclose(self) -> None:
-        """Wait for what is being written; what fails now is not tried again."""
+        """Wait for pending writes; failed ones are not retried."""
         self._closing = True
         self._news.set()
         await off_loop(self._writer.shutdown, "passes")
 
     def _write_all(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Write what is wanted, however often that changes, until it is on disk."""
+        """Write until the file holds the latest content."""
         delay = RETRY_FIRST
         while True:
             self._news.clear()
@@ -121,7 +121,7 @@ class InviteTokenFile:
                 delay = min(delay * 2, RETRY_LONGEST)
 
     def _write(self, content: bytes, *, voids: bool) -> str:
-        """Write once; returns what to tell if that fails."""
+        """Write once; return the message if it fails."""
         trouble = NOT_VOID if voids else NOT_SAVED
         try:
             if voids:
@@ -214,23 +214,22 @@ class HostPresence:
         self.deed: HostRecord | None = None
 
     def tell(self, notify: Callable[[Severity, str], None]) -> None:
-        """Tell the host from now on when invites can't be saved."""
+        """Notify the host from now on when invites can't be saved."""
         self._file.notify = notify
 
     @property
     def addresses(self) -> tuple[Address, ...]:
-        """Where others can try, the likeliest first; loopback where there is no network."""
+        """The addresses for other machines, likeliest first; loopback without a network."""
         port = self._address.port
         return tuple(Address(host, port) for host in self._hosts or (_LOOPBACK,))
 
     @property
     def pin(self) -> str:
-        """By which others know this host."""
         return self._certificate.pin
 
     @property
     def shown_address(self) -> str:
-        """Where somebody on this machine can join, which needs no invite."""
+        """The address for other terminals of this machine, where no invite is needed."""
         return str(Address(_LOOPBACK, self._address.port))
 
     @property
@@ -251,13 +250,13 @@ class HostPresence:
         )
 
     def issue(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
-        """Make another invite beside those that are open; `lifetime` is in seconds."""
+        """Add an invite; `lifetime` is in seconds."""
         made = self._passes.issue(self._clock(), uses=uses, lifetime=lifetime)
         self._file.save(self._passes)
         return self._written(made)
 
     def renew(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
-        """Make a new invite and void all others; `lifetime` is in seconds. Members stay."""
+        """Replace all invites by a new one; `lifetime` is in seconds. Members stay."""
         self._passes.renew(self._clock(), uses=uses, lifetime=lifetime)
         self._file.save(self._passes, voids=True)
         return self.invite
@@ -271,7 +270,7 @@ class HostPresence:
         return current
 
     def state(self, hosts: tuple[str, ...]) -> HostRecord:
-        """State where the room is from now on."""
+        """Tell the room where it is hosted."""
         self._hosts = hosts
         self.deed = sign_host_record(
             self._identity,
@@ -286,7 +285,7 @@ class HostPresence:
 
     @asynccontextmanager
     async def shown(self, *, announce: bool) -> AsyncIterator[None]:
-        """Keep the deed true and, if wanted, announce the room, for as long as the block lasts."""
+        """Keep the host record current, and announced if wanted, while the block runs."""
         deed = self.state(await self._look_around())
         if not self._local:
             self._open_pass()  # for those who read it from outside

@@ -49,16 +49,16 @@ class Profile:
 
     @classmethod
     def of(cls, name: str, settings: Settings, locations: Locations) -> "Profile":
-        """Put together what is known of a person before any room is opened."""
+        """Build the profile of a person."""
         config = assistant_config(settings, locations)
         return cls(name, settings, locations, config, Catalog(locations.sessions))
 
     def called(self, name: str) -> "Profile":
-        """The same settings under the name that a room knows; the own one if it is empty."""
+        """Return this profile under another name; unchanged if the name is empty."""
         return replace(self, name=name) if name else self
 
     def with_habits_of(self, saved: SavedSession) -> "Profile":
-        """With the template and workspace that a saved room had, unless others are set."""
+        """Use the template and workspace of a saved room, unless others are set."""
         record = saved.metadata
         config = replace(
             self.config,
@@ -69,16 +69,16 @@ class Profile:
         return replace(self, config=config)
 
     def answering_with(self, model: str) -> "Profile":
-        """With the model that this person means by a name."""
+        """Use the model that the person named."""
         choice = choice_in(self.config, model)
         return replace(self, config=with_main_model(self.config, choice))
 
     async def identity(self) -> Identity:
-        """The person's key; errors as `identity_of_person`."""
+        """Load the person's key; errors as `identity_of_person`."""
         return await asyncio.to_thread(identity_of_person, self.name, self.locations)
 
     async def preferences(self) -> str:
-        """How the person likes to be answered; what can't be told is logged, and is nothing."""
+        """Read how the person wants to be answered; errors are logged and give ""."""
         try:
             file = preferences_file(self.locations.preferences, self.name)
             text = await asyncio.to_thread(read_preferences, file)
@@ -91,7 +91,7 @@ class Profile:
         return text
 
     async def certificate(self) -> Certificate:
-        """The certificate with which this machine hosts; errors as `load_certificate`."""
+        """Load this machine's certificate; errors as `load_certificate`."""
         path = self.locations.certificate
         return await asyncio.to_thread(load_certificate, path, datetime.now(UTC))
 
@@ -101,7 +101,7 @@ def engine_for(
     saved: Awaitable[SavedSession],
     state: Callable[[], RoomState] | None = None,
 ) -> EngineLoader:
-    """Prepare loading a person's engine for a room; `state` is that of a room that they host."""
+    """Return the loader of a person's engine; `state` is that of a room they host."""
     secrets = OwnSecrets(person.name, person.locations.secrets)
     return engine_loader(
         person.config,
@@ -122,7 +122,7 @@ def room_config(
     private: PrivateArguments | None = None,
     **rest: Any,
 ) -> RoomConfig:
-    """The config of a room: `client` goes to the `RoomConnection`, the `rest` to the config."""
+    """Return the config of a room."""
     label = (person.config.model or OFFLINE_LABEL) if loader else ""
 
     def connect(deliver: Deliver) -> RoomConnection:
@@ -147,7 +147,7 @@ def room_config(
 
 
 def private_arguments_in(saved: SavedSession, waiting: Collection[str]) -> PrivateArguments:
-    """Load the private arguments of the guests' waiting tool calls. Blocks."""
+    """Load the private arguments of the guests' open tool calls. Blocks."""
     private = PrivateArguments(saved.folder / WITHHELD_NAME)
     private.load()
     private.keep_only(waiting)

@@ -99,12 +99,10 @@ class NearbyRoom:
 
     @property
     def known(self) -> bool:
-        """Whether it can be joined without an invite."""
         return bool(self.copy)
 
     @property
     def id(self) -> str:
-        """One room may have several who say that they host it."""
         return f"{self.key} {self.room}"
 
 
@@ -131,7 +129,7 @@ OpenRequest: TypeAlias = NewRoom | ResumeRoom | JoinRoom | RejoinRoom
 
 
 def after_parting(parting: SessionEnded) -> OpenRequest | None:
-    """How to go on after a seat that ended; None if there is no copy to go on from."""
+    """Return how to reopen after the session ended; None without a copy."""
     if not parting.saved:
         return None
     if parting.next_step is NextStep.HOST:
@@ -140,7 +138,7 @@ def after_parting(parting: SessionEnded) -> OpenRequest | None:
 
 
 def after_handover(joined: "JoinedRoom") -> OpenRequest:
-    """How a host goes on after the handover: join the room at its new host."""
+    """Return how the former host joins the room at its new host."""
     deed = joined.hosting.successor
     if deed is None:
         return RejoinRoom(joined.saved, unsent=joined.messages.pending, patient=True)
@@ -150,12 +148,12 @@ def after_handover(joined: "JoinedRoom") -> OpenRequest:
 
 
 def to_take_over(joined: "JoinedRoom") -> OpenRequest | None:
-    """How a member hosts the room from their copy; None if there is none."""
+    """Return how a member hosts the room from a copy; None without one."""
     return ResumeRoom(joined.saved, joined.messages.pending) if joined.saved else None
 
 
 def question_after(error: GenieError, opening: OpenRequest) -> Question | None:
-    """Return the question for a person who can't enter as they wanted; None without a choice."""
+    """Return the question for a person who can't enter as requested; None without a choice."""
     if isinstance(error, OtherWay):
         return error.question
     if isinstance(error, OtherHost) and isinstance(opening, JoinRoom):

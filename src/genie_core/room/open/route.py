@@ -132,7 +132,7 @@ async def _look_around(state: RoomState) -> HostFound | None:
 
 
 async def _first_answering(state: RoomState, browser: Browser, changed: asyncio.Event) -> HostFound:
-    """Ask each who may host and announces the room, once, until one answers."""
+    """Ask each announced, entitled host once, until one answers."""
     asked = set[tuple[str, str]]()
     while True:
         changed.clear()
@@ -170,7 +170,7 @@ async def answers(
 
 
 async def answers_deed(room: str, deed: HostRecord, addresses: Sequence[str]) -> bool:
-    """Whether a host answers for a room where its deed says."""
+    """Whether a host answers at the addresses in its record."""
     return await answers(room, deed.pin, addresses)
 
 

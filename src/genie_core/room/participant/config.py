@@ -25,10 +25,10 @@ class Invites(Protocol):
         """The current invite; empty if no other machine can join."""
 
     def issue(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
-        """Make another invite beside those that are open; `lifetime` is in seconds."""
+        """Add an invite; `lifetime` is in seconds."""
 
     def renew(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
-        """Make a new invite and void all others; `lifetime` is in seconds. Members stay."""
+        """Replace all invites by a new one; `lifetime` is in seconds. Members stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class RoomPreferences(PreferencesSource):
         self._state = state
 
     async def get_preferences(self, username: str) -> str | None:
-        """Return the person's preferences; None if there are none, or none to rely on."""
+        """Return the person's preferences; None if there are none or they can't be trusted."""
         name = fold_name(username)
         if name == self._owner:
             return await self._own() or None

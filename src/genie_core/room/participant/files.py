@@ -42,21 +42,21 @@ class RoomFiles:
         return await self.sync.attach(path)
 
     def bring(self, file: FileRef) -> bool:
-        """Begin to send a file that was attached in an earlier session; False if it is gone."""
+        """Send a file attached in an earlier session; False if it is gone."""
         return self.sync.resend(file)
 
     def detach(self, digest: str) -> None:
-        """Stop sending an attached file, unless a pending message brings it."""
+        """Stop sending an attached file, unless a pending message names it."""
         pending = self._connection.messages.pending
         if digest not in {file.digest for message in pending for file in message.files}:
             self.sync.cancel(digest)
 
     def path(self, digest: str) -> Path | None:
-        """Where a file of the room is on this machine; None until it has arrived."""
+        """Return the path of a file on this machine; None until it has arrived."""
         return self.sync.path(digest)
 
     def start(self) -> None:
-        """Exchange files from now on, whenever there is a connection."""
+        """Exchange files from now on, while connected."""
         self.sync.start(self._connection.queue.ask, self._on_transfer)
 
     def restore(self) -> None:
@@ -70,7 +70,7 @@ class RoomFiles:
                     self._leave_out(file.digest, safe_name(file.name))
 
     def on_connection(self, status: ConnectionStatus) -> None:
-        """Continue or pause transfers."""
+        """Resume or pause transfers."""
         if status.state is ConnectionState.ONLINE:
             self.sync.on_online(self._connection.limits)
             self._connection.messages.release()

@@ -54,11 +54,11 @@ class Hosting:
     def moderate(
         self, measure: Measure, name: str, *, role: Role | None = None, reason: str = ""
     ) -> bool:
-        """Use a host's authority over a member."""
+        """Apply a host's measure to a member."""
         return self._ask(Moderate(measure, name, role, reason))
 
     def share(self, on: bool) -> bool:  # noqa: FBT001 - its one argument
-        """Show guests the arguments of a host's tool calls, or hide them."""
+        """Show or hide the arguments of the host's tool calls to guests."""
         return self._ask(ShareArguments(on))
 
     def admit(self, knock: int, allow: bool) -> bool:  # noqa: FBT001 - as above
@@ -66,42 +66,42 @@ class Hosting:
         return self._ask(AnswerJoinRequest(knock, allow))
 
     def offer(self, name: str) -> bool:
-        """Ask a member to host from now on."""
+        """Ask a member to host next."""
         return self._ask(OfferHosting(name))
 
     def accept(self) -> bool:
-        """Agree to host once the host leaves; False without an address to host at."""
+        """Agree to host next; False without an address to host at."""
         if self._config.deed is None:
             return False
         self._own_deed = self._config.deed()
         return self._ask(AcceptHosting(self._own_deed))
 
     def begin(self) -> None:
-        """Note the host that the own copy names, before the events that it lacks."""
+        """Record the host in the copy, before new events arrive."""
         self._host_before = self._state.host
 
     def caught_up(self) -> None:
-        """Tell who hosts now if the own copy names another host; only once."""
+        """Report the current host, once, if the copy names another."""
         before, self._host_before = self._host_before, ""
         self._tell_host(before)
 
     def on_welcome(self, welcome: Welcome) -> None:
-        """Learn where the host says that the room is hosted."""
+        """Learn the addresses of the room from its host."""
         if welcome.deed is not None:
             self._learn(welcome.deed)
 
     def on_offered(self, offered: HostingOffered) -> None:
-        """Ask the person whether they would host, if they can."""
+        """Ask the person whether to host next, if they can."""
         if self._config.deed is not None:
             self._emit(offered)
 
     def on_accepted(self, accepted: HostingAccepted) -> None:
-        """Note who has agreed to host."""
+        """Record which member agreed to host."""
         self.successor = accepted.deed
         self._emit(accepted)
 
     def on_event(self, event: Event, before: str) -> None:
-        """Act on a new event that the state includes; `before` hosted until then."""
+        """Process a new event; the state includes it, `before` hosted until then."""
         match event.body:
             case RoomSuspended(deed=deed, heir=heir) if deed is not None and not self._hosts:
                 self._inherit(heir, deed)
@@ -119,6 +119,6 @@ class Hosting:
             self._config.learn(deed)
 
     def _tell_host(self, before: str) -> None:
-        """Tell who hosts now, unless that has not changed or it is this person."""
+        """Report a change of host to another person."""
         if before not in ("", self._state.host) and not self._hosts:
             self._emit(Notice(Severity.INFO, f"{self._state.host} hosts this room now"))

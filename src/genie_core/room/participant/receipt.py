@@ -117,7 +117,7 @@ def _is_finished(exchange: MessageThread) -> bool:
 
 
 def _end_of(exchange: MessageThread, unrecorded: Sequence[RunBody], state: RoomState) -> str:
-    """How a run ended that the room has not heard of; empty if that is not known here."""
+    """Return how a run ended that the room does not know of; empty if unknown."""
     steps = [body for body in unrecorded if body.message == exchange.seq]
     tools = {body.approval: body.tool for body in steps if isinstance(body, ApprovalRequested)}
     for body in reversed(steps):
@@ -153,7 +153,7 @@ def _waiting(state: RoomState, proposal: ToolApproval) -> Item:
 
 
 def excerpt(exchange: MessageThread) -> str:
-    """The start of a message in one line, or the names of its files if there is no text."""
+    """Return the start of a message in one line, or its file names."""
     text = " ".join(exchange.said.text.split()) or _names(exchange.said.files)
     return text if len(text) <= EXCERPT_CHARS else f"{text[: EXCERPT_CHARS - 1]}…"
 

@@ -122,25 +122,25 @@ class JoinedRoom:
 
     @property
     def reports(self) -> tuple[PendingReport, ...]:
-        """Steps of the own engine that the room has not recorded yet, oldest first."""
+        """Events of this person's engine that the room has not recorded, oldest first."""
         return self._client.queue.reports
 
     @property
     def saved(self) -> str:
-        """Name of the session on this machine; empty if there is none."""
+        """The session's name on this machine; empty if there is none."""
         return self._config.saved()
 
     @property
     def ended(self) -> SessionEnded | None:
-        """Why the session ended and how to go on; None if the person left, or it just ended."""
+        """Why the session ended and how to continue; None if the person left."""
         return self._ended and replace(self._ended, unsent=self.messages.pending)
 
     def note_seen(self, seq: int) -> None:
-        """Note that the person has seen all events up to this one."""
+        """Record that the person has seen all events up to this one."""
         self.seen = max(self.seen, seq)
 
     def prefer(self, text: str) -> bool:
-        """Tell the room how this person likes to be answered; False without a connection."""
+        """Tell the room how this person wants to be answered; False if not connected."""
         return self._client.prefer(text)
 
     async def past(self, before: int, most: int) -> list[Event]:
@@ -172,7 +172,7 @@ class JoinedRoom:
         self.files.sync.expect(self.state.files.values())
 
     def restore_messages(self, messages: Iterable[PendingMessage]) -> None:
-        """Send messages of an earlier session that the log lacks, after `replay`."""
+        """Send messages of an earlier session that the log lacks; call it after `replay`."""
         self.messages.restore(m for m in messages if not self.state.has_said(self.name, m.id))
         self.files.restore()
 
@@ -191,7 +191,7 @@ class JoinedRoom:
         self._client.queue.restore_reports(lacking(known, events))
 
     def recover(self, events: Sequence[Event]) -> None:
-        """Send events that only this person's copy of the log has, before `start`."""
+        """Send events that only this person's copy has; call it before `start`."""
         self._client.queue.recover(events)
 
     async def start(self) -> None:
@@ -244,7 +244,7 @@ class JoinedRoom:
                 self._show_connection(self._closed)
 
     def _end(self, next_step: NextStep, why: str) -> None:
-        """End the session, for the person to go on in another one; the first reason counts."""
+        """End the session with the step that continues it; the first reason counts."""
         if self._ended is None:
             self._ended = SessionEnded(next_step, self.saved, why)
             if self._running is not None:
@@ -351,7 +351,7 @@ class JoinedRoom:
         self._emit(status)
 
     def _own_visits(self) -> list[str]:
-        """The visits of the person's terminals that are in the room now, as it says."""
+        """The visits of this person's terminals in the room."""
         person = self.state.people.get(self.name)
         return [each.visit for each in person.terminals.values() if each.visit] if person else []
 
@@ -359,11 +359,11 @@ class JoinedRoom:
 
     @property
     def ending(self) -> ShutdownProgress | None:
-        """Progress of `leave`; None before it is called."""
+        """The progress of `leave`; None before it is called."""
         return self._shutdown.ending if self._shutdown is not None else None
 
     def hurry(self) -> None:
-        """End running work at once, once `leave` has been called."""
+        """End running work at once, after `leave` was called."""
         if self._shutdown is not None:
             self._shutdown.hurry()
 

@@ -58,15 +58,13 @@ class Shutdown:
 
     @property
     def ending(self) -> ShutdownProgress:
-        """Progress of leaving."""
         return ShutdownProgress(self._doing, self._grace.left, tuple(self._room.engine.runs))
 
     def hurry(self) -> None:
-        """End running work at once."""
         self._grace.end()
 
     def look(self) -> None:
-        """Look at the room again, as its state or connection may have changed."""
+        """Check the room again after a change of state or connection."""
         self._changed.set()
 
     async def run(self, reason: str) -> Receipt:
@@ -158,7 +156,7 @@ async def take_steps(
 
 
 async def _take(what: str, step: Callable[[], Awaitable[None]], seconds: float) -> str:
-    """Take one step; returns what went wrong."""
+    """Run a step; return what went wrong."""
     task = start_task(_run(step), name=what)
     try:
         done, _ = await asyncio.wait({task}, timeout=seconds)

@@ -51,7 +51,7 @@ def parse_address(text: str, port: int = DEFAULT_PORT) -> Address:
 
 
 def is_on_loopback(address: Address) -> bool:
-    """Whether an address is a number of this machine's loopback, or the name that stands for it."""
+    """Whether an address is a loopback number or name."""
     try:
         return ipaddress.ip_address(address.host).is_loopback
     except ValueError:

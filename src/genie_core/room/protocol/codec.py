@@ -68,7 +68,7 @@ def decode_client(data: bytes, limit: int) -> ClientFrame:
 
 
 def decode_server(data: bytes, limit: int = SERVER_FRAME_BYTES) -> ServerFrame:
-    """Decode what a room sent; raises as `decode_client` does."""
+    """Decode a server's frame; raises as `decode_client` does."""
     frame = _decode(_server, data, limit)
     if isinstance(frame, Entries):
         for event in frame.events:
@@ -125,7 +125,7 @@ def normal(body: RunBody, limit: int) -> RunBody:
 
 
 def survives(event: Event, limit: int) -> bool:
-    """Whether an event of at most `limit` bytes is the same after a trip over the wire."""
+    """Whether an event of at most `limit` bytes is unchanged by the wire format."""
     try:
         data = _encode(event)
         return len(data) <= limit and _event.decode(data) == event
@@ -134,12 +134,12 @@ def survives(event: Event, limit: int) -> bool:
 
 
 def size_of(part: AnyBody | ClientFrame) -> int:
-    """How many bytes something takes on the wire, about."""
+    """Estimate the encoded size in bytes."""
     return len(_encode_repaired(part))
 
 
 def event_mark(event: Event) -> int:
-    """A checksum of an event, equal wherever it was read; 0 if it could not be read here."""
+    """Return a checksum of an event; 0 if it could not be read here."""
     return 0 if isinstance(event.body, UnreadableEvent) else zlib.crc32(_encode(event))
 
 
@@ -161,7 +161,7 @@ class ServerEncoder:
         self._batches: OrderedDict[tuple[int, int], bytes] = OrderedDict()
 
     def __call__(self, frame: ServerFrame) -> bytes:
-        """Encode a frame, or find it among those encoded lately."""
+        """Encode a frame, with a cache of the latest ones."""
         if not isinstance(frame, Entries) or not frame.events:
             return encode(frame)
         span = (frame.events[0].seq, frame.events[-1].seq)

@@ -50,7 +50,7 @@ _MEDIA: Final = re.compile(r"[!-~]{0,127}")
 
 
 def is_moment(at: float) -> bool:
-    """Whether a calendar can show it."""
+    """Whether a calendar can show the time."""
     return 0 <= at <= LATEST
 
 
@@ -84,7 +84,7 @@ class Body(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
 
 
 def tag(part: msgspec.Struct) -> str:
-    """What a body or a frame is called on disk and on the wire."""
+    """Return the tag of a body or frame on disk and on the wire."""
     return str(part.__struct_config__.tag)
 
 
@@ -179,7 +179,7 @@ class FileRef(msgspec.Struct, frozen=True, omit_defaults=True):
     media: str = ""
 
     def is_sane(self) -> bool:
-        """Whether there can be such a file. Of its name nothing is said: it may be any text."""
+        """Whether such a file can exist; its name may be any text."""
         named = _DIGEST.fullmatch(self.digest) and _MEDIA.fullmatch(self.media)
         return bool(named) and 0 < self.size <= LARGEST_FILE
 
@@ -239,7 +239,7 @@ class Spending(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def of(cls, agent: str, usage: Usage) -> "Spending":
-        """Write down what an agent took."""
+        """Create the record of an agent's usage."""
         return cls(
             agent,
             usage.model,
@@ -253,7 +253,7 @@ class Spending(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def usage(self) -> Usage:
-        """What it took. What anybody may claim is brought to what can be."""
+        """The usage, clamped to possible values."""
         known = self.cost is not None and self.cost >= 0
         return Usage(
             self.model[:NAME_CHARS],
@@ -271,7 +271,7 @@ def _count(number: int) -> int:
 
 
 def _between(number: float, high: float) -> float:
-    """Bring a number into the range from 0, also one that is none."""
+    """Clamp a number to the range from 0 to `high`; NaN gives 0."""
     return number if 0 <= number <= high else high if number > high else 0.0
 
 
@@ -447,14 +447,14 @@ class Event(msgspec.Struct, frozen=True):
 
     @property
     def told(self) -> "Event":
-        """The event that this one tells of: itself, or what it recovered from somebody's copy."""
+        """The event itself, or the one that it recovered."""
         event = self
         while isinstance(event.body, RecoveredEvent):
             event = event.body.event
         return event
 
     def has_sane_time(self) -> bool:
-        """Whether a calendar can show `at`, and the moments that the body tells of."""
+        """Whether a calendar can show `at` and the times in the body."""
         event = self
         while isinstance(event.body, RecoveredEvent) and is_moment(event.at):
             event = event.body.event
@@ -462,12 +462,12 @@ class Event(msgspec.Struct, frozen=True):
         return is_moment(event.at) and all(is_moment(each.at) for q in quotes for each in q.lines)
 
     def has_sane_files(self) -> bool:
-        """Whether the files that a message names, here or recovered, can be, and are not too many."""
+        """Whether the message's files, here or recovered, are valid and few enough."""
         body = self.told.body
         files = body.files if isinstance(body, MessagePosted) else ()
         return len(files) <= MOST_FILES and all(file.is_sane() for file in files)
 
 
 def is_digest(text: str) -> bool:
-    """Whether a text is a SHA-256 in hex, in lower case."""
+    """Whether a text is a lower-case SHA-256 hex digest."""
     return len(text) == DIGEST_CHARS and all(each in "0123456789abcdef" for each in text)

@@ -32,7 +32,7 @@ _CONTROLS: Final = frozenset(range(0x20)) - frozenset(b"\t\n\f\r\x1b") | {0x7F}
 
 
 def media_type(head: bytes) -> str:
-    """Judge a file by its first `HEAD_BYTES`; never fails, for whatever bytes."""
+    """Detect the type from the first `HEAD_BYTES`; never raises."""
     head = head[:HEAD_BYTES]
     found = _USUAL.get(guess := _guess(head), guess)
     if found not in _WRITTEN and _is_text(head):
@@ -41,7 +41,7 @@ def media_type(head: bytes) -> str:
 
 
 def _is_text(head: bytes) -> bool:
-    """Whether this is UTF-8, of which the last character may be cut in two."""
+    """Whether this is UTF-8; the last character may be cut."""
     if not head or _CONTROLS.intersection(head):
         return False
     try:

@@ -119,12 +119,12 @@ def _skeletons(name: str) -> frozenset[str]:
 
 
 def is_reserved(name: str) -> bool:
-    """Whether a reader could take a name for one of those that speak for the program."""
+    """Whether a reader could take a name for one that speaks for the program."""
     return any(skeletons(name) & skeletons(each) for each in RESERVED)
 
 
 def is_blank(text: str) -> bool:
-    """Whether nothing of a text can be seen, as if it were empty."""
+    """Whether a text has no visible character."""
     return all(
         char.isspace() or char in _BLANK or unicodedata.category(char) in _UNSEEN for char in text
     )
@@ -139,7 +139,7 @@ def _skeleton(name: str) -> str:
 
 
 def _prototype(char: str) -> str:
-    """Return what all characters that look like this one share, maybe several letters."""
+    """Return the common form of look-alike characters, maybe several letters."""
     if char.isascii():
         return char
     alike = _confusables().get(char, ())
@@ -174,7 +174,7 @@ def _is_separator(char: str) -> bool:
 
 
 def cells(text: str) -> int:
-    """How many terminal cells a text takes at most."""
+    """Return the maximum of terminal cells that a text takes."""
     return sum(_width(char) for char in text)
 
 
@@ -202,13 +202,13 @@ def _fault(name: str) -> str | None:
 
 
 def _stacks(name: str) -> list[str]:
-    """The runs of combining marks."""
+    """Return the runs of combining marks."""
     kinds = "".join("M" if unicodedata.category(char)[0] == "M" else " " for char in name)
     return kinds.split()
 
 
 def _scripts(name: str) -> set[str]:
-    """The scripts of the letters: by Unicode's rule of naming, the first word of their names."""
+    """Return the scripts of the letters: the first word of their Unicode names."""
     letters = (
         char
         for char in unicodedata.normalize("NFKC", name)
@@ -218,7 +218,7 @@ def _scripts(name: str) -> set[str]:
 
 
 def _is_accent(char: str) -> bool:
-    """Whether a mark merely adorns a letter; the vowels and tones of other scripts don't."""
+    """Whether a mark is an accent; vowel signs and tones of other scripts are not."""
     return unicodedata.combining(char) == 1 or unicodedata.combining(char) >= 200
 
 

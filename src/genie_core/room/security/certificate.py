@@ -120,13 +120,13 @@ def _renew(path: Path, now: datetime) -> None:
 
 
 def _is_due(certificate: x509.Certificate, now: datetime) -> bool:
-    """Whether it ends soon, or begins later since a clock was wrong when it was made."""
+    """Whether it ends soon, or starts in the future because a clock was wrong."""
     ends, begins = certificate.not_valid_after_utc, certificate.not_valid_before_utc
     return now > ends - RENEWED_BEFORE or now < begins
 
 
 def _signed(key: ec.EllipticCurvePrivateKey, now: datetime) -> bytes:
-    """Key and certificate as PEM. Nothing in it tells whose it is."""
+    """Return key and certificate as PEM; they name no person."""
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "genie-tui")])
     certificate = (
         x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())

@@ -37,11 +37,11 @@ class Transcript(msgspec.Struct, frozen=True):
         return self._encode(CONTEXT)
 
     def encode_for_host(self) -> bytes:
-        """The bytes that the host signs, which no participant ever does."""
+        """The bytes that the host signs; a participant never signs those."""
         return self._encode(HOST_CONTEXT)
 
     def _encode(self, context: bytes) -> bytes:
-        """Join the parts, each with its length before it, so that none runs into the next."""
+        """Join length-prefixed parts, so that none runs into the next."""
         parts = [
             context,
             *(part.encode("utf-8", "surrogatepass") for part in msgspec.structs.astuple(self)),
@@ -49,7 +49,7 @@ class Transcript(msgspec.Struct, frozen=True):
         return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
 
     def prove(self, secret: bytes) -> bytes:
-        """Show the knowledge of an invite's secret without telling it."""
+        """Prove knowledge of an invite's secret without sending it."""
         return hmac.new(secret, self.encode(), hashlib.sha256).digest()
 
 
@@ -62,5 +62,5 @@ class InviteSecret:
 
 
 def new_nonce() -> str:
-    """256 bits that nobody can guess."""
+    """Return 256 random bits."""
     return secrets.token_urlsafe(32)

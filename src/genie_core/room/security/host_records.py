@@ -50,7 +50,7 @@ def _is_sane(record: HostRecord) -> bool:
 
 
 def _statement(record: HostRecord) -> bytes:
-    """The bytes to sign: each part with its length before it, so that none runs into the next."""
+    """The bytes to sign: length-prefixed parts, so that none runs into the next."""
     texts = (record.room, record.host, record.key, record.pin, *record.addresses)
     parts = [CONTEXT, struct.pack(">d", record.at), *map(_bytes, texts)]
     return b"".join(len(part).to_bytes(4, "big") + part for part in parts)

@@ -62,7 +62,7 @@ def rewrite(path: Path, change: Callable[[bytes], bytes]) -> bytes:
 
 @contextmanager
 def holding(path: Path) -> Iterator[None]:
-    """Keep other processes from making or rewriting a file until the block ends; they wait."""
+    """Lock a file against creation or rewriting by other processes; they wait."""
     make_private_folder(path.parent)
     descriptor = os.open(path.parent / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -73,14 +73,14 @@ def holding(path: Path) -> Iterator[None]:
 
 
 def read_private(path: Path) -> bytes:
-    """Return what the file holds, and close it to others if it is not. `OSError` if it can't be read."""
+    """Read the file and make it private if it is not; raises `OSError`."""
     content = read_file(path)
     _close_to_others(path)
     return content
 
 
 def _close_to_others(path: Path) -> None:
-    """Take away the rights that others have on a file, and say so: they may have read it."""
+    """Remove other users' permissions and log it: they may have read the file."""
     mode = path.stat().st_mode & 0o777
     if not mode & _OTHERS:
         return
@@ -122,11 +122,11 @@ class Identity:
 
     @classmethod
     def generate(cls) -> Self:
-        """Make somebody who has never been anywhere."""
+        """Create a new identity."""
         return cls(Ed25519PrivateKey.generate())
 
     def sign(self, data: bytes) -> bytes:
-        """Return the signature, of 64 bytes."""
+        """Return the 64-byte signature."""
         return self._private.sign(data)
 
     def __repr__(self) -> str:
@@ -134,7 +134,7 @@ class Identity:
 
 
 def verify(key: str, signature: bytes, data: bytes) -> bool:
-    """Whether the owner of a public key signed the data; no for anything malformed."""
+    """Whether the key's owner signed the data; False for malformed input."""
     if not is_key(key):
         return False
     try:
@@ -145,7 +145,7 @@ def verify(key: str, signature: bytes, data: bytes) -> bool:
 
 
 def is_key(text: str) -> bool:
-    """Whether a text is a public key, in the one form that it has as text."""
+    """Whether a text is a public key in its canonical form."""
     if len(text) != KEY_LENGTH or not text.isascii():
         return False
     raw = _raw(text)
@@ -157,7 +157,7 @@ def is_key(text: str) -> bool:
 
 
 def key_text(raw: bytes) -> str:
-    """The text form of the bytes of a public key."""
+    """Return the text form of a raw public key."""
     return urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
@@ -192,7 +192,7 @@ def load_identity(path: Path) -> Identity:
 
 
 def _written(private: Ed25519PrivateKey) -> bytes:
-    """The public half in the first line tells a damaged private half from another one."""
+    """Return the file's content; the public key in line 1 detects a damaged private key."""
     pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     return f"{Identity(private).key}\n".encode() + pem
 

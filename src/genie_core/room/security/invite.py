@@ -51,7 +51,7 @@ class Invite:
 
 
 def looks_like_invite(text: str) -> bool:
-    """Whether a text is meant as an invite, rather than as an address; it may still be damaged."""
+    """Whether a text is meant as an invite rather than an address; it may be damaged."""
     return _ANY_VERSION.match(_squeezed(text[:MAX_TEXT])) is not None
 
 
@@ -96,7 +96,7 @@ def read_invite(text: str) -> Invite:
 
 
 def _letters(text: str) -> str:
-    """What comes after the prefix, in small letters."""
+    """Return the part after the prefix, in lower case."""
     if len(text) > MAX_TEXT:
         raise InvalidInvite("it is far too long")
     bare = _squeezed(text)
@@ -113,7 +113,7 @@ def _letters(text: str) -> str:
 
 
 def _squeezed(text: str) -> str:
-    """The text without what may surround and wrap it."""
+    """Remove characters that may surround and wrap an invite."""
     kept = (char for char in text if unicodedata.category(char) not in _INVISIBLE)
     return "".join(kept).strip(_QUOTES)
 
@@ -179,7 +179,7 @@ def _place(address: Address) -> _Place:
 
 
 def _address(place: _Place) -> Address:
-    """`ValueError` or `InvalidAddress` if it is none."""
+    """Parse an address; raises `ValueError` or `InvalidAddress`."""
     if place.number:
         return Address(str(ipaddress.ip_address(place.number)), place.port)
     address = Address(place.name, place.port)

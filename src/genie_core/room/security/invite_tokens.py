@@ -29,7 +29,7 @@ class InviteToken:
     uses: int | None = None
 
     def is_open(self, now: float) -> bool:
-        """Whether it still opens the room."""
+        """Whether it still admits members."""
         return (self.expires is None or now < self.expires) and (self.uses is None or self.uses > 0)
 
 
@@ -46,7 +46,7 @@ class InviteTokens:
     def issue(
         self, now: float, *, uses: int | None = None, lifetime: float | None = None
     ) -> InviteToken:
-        """Make another pass, next to those that are open; `lifetime` is in seconds."""
+        """Add a token; `lifetime` is in seconds."""
         self._drop_ended(now)
         expires = None if lifetime is None else now + lifetime
         made = InviteToken(self._new_id(), secrets.token_bytes(SECRET_BYTES), expires, uses)
@@ -56,7 +56,7 @@ class InviteTokens:
     def renew(
         self, now: float, *, uses: int | None = None, lifetime: float | None = None
     ) -> InviteToken:
-        """Make a pass that is the only one: all others open the room no more."""
+        """Add a token and void all others."""
         self._passes.clear()
         return self.issue(now, uses=uses, lifetime=lifetime)
 
@@ -81,7 +81,7 @@ class InviteTokens:
         return known is not None and known.is_open(now) and is_right
 
     def consume(self, pass_id: str, now: float) -> bool:
-        """Count a join. No if the pass has ended since it was checked: then there is no join."""
+        """Count a join; False if the token ended after it was checked."""
         known = self._passes.get(pass_id)
         if known is None or not known.is_open(now):
             return False
@@ -90,11 +90,10 @@ class InviteTokens:
         return True
 
     def __len__(self) -> int:
-        """How many there are, those that have ended lately included."""
         return len(self._passes)
 
     def encode(self) -> bytes:
-        """Everything, secrets included, for a private file."""
+        """Encode everything, secrets included, for a private file."""
         return msgspec.json.encode(list(self._passes.values()))
 
     @classmethod
@@ -117,7 +116,7 @@ class InviteTokens:
         return f"{type(self).__name__}({list(self._passes.values())!r})"
 
     def _drop_ended(self, now: float) -> None:
-        """Forget what opens nothing any more, and make room for one more."""
+        """Drop ended tokens, and make room for one more."""
         still = [each for each in self._passes.values() if each.is_open(now)]
         self._passes = {each.id: each for each in still[-(MAX_OPEN - 1) :]}
 

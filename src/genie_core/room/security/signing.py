@@ -37,7 +37,7 @@ Signed: TypeAlias = DecisionMade | ApprovalRequested | AnswerPosted | RunFailed 
 
 
 def sign_speech(identity: Identity, room: str, say: PostMessage) -> PostMessage:
-    """The message with its author's signature."""
+    """Sign a message."""
     return msgspec.structs.replace(say, signature=identity.sign(_speech(room, say)))
 
 
@@ -51,23 +51,23 @@ def wrote(key: str, room: str, said: MessagePosted) -> bool:
 
 
 def sign_answer(identity: Identity, room: str, answer: AnswerApproval) -> AnswerApproval:
-    """The answer to an approval with its owner's signature."""
+    """Sign an answer to an approval."""
     signature = identity.sign(_answer_statement(room, answer))
     return msgspec.structs.replace(answer, signature=signature)
 
 
 def answered(key: str, room: str, answer: ApprovalAnswered) -> bool:
-    """Whether the owner of a key has answered an approval of this room like this."""
+    """Whether the key's owner gave this answer in this room."""
     return verify(key, answer.signature, _answer_statement(room, answer))
 
 
 def sign_report(identity: Identity, room: str, said: MessagePosted, body: Signed) -> Signed:
-    """A step of an engine with its owner's signature."""
+    """Sign an event of an engine."""
     return msgspec.structs.replace(body, signature=identity.sign(_report(room, said, body)))
 
 
 def reported(key: str, room: str, said: MessagePosted, body: Signed) -> bool:
-    """Whether an engine of a key's owner has done this about that very message."""
+    """Whether an engine of the key's owner published this event about that message."""
     return verify(key, body.signature, _report(room, said, body))
 
 
@@ -106,5 +106,5 @@ def _answer_statement(room: str, answer: AnswerApproval | ApprovalAnswered) -> b
 
 
 def _statement(context: bytes, *parts: object) -> bytes:
-    """The bytes to sign; JSON keeps the parts apart, and its order is always the same."""
+    """The bytes to sign, as JSON in a fixed order."""
     return context + b"\0" + msgspec.json.encode(parts, order="deterministic")

@@ -85,7 +85,7 @@ class Admission:
         self.passes_used = 0
 
     def greet(self, peer: Peer, hello: Hello, now: float) -> None:
-        """Challenge a connection from outside; decide at once about one from this process."""
+        """Challenge an outside connection; decide at once about one of this process."""
         peer.hello = hello
         refusal = self._refusal_of_form(hello)
         if refusal is not None:
@@ -100,7 +100,7 @@ class Admission:
             self._peers.reply(peer, self._challenge(peer))
 
     def prove(self, peer: Peer, prove: Prove, now: float) -> None:
-        """Check the answer to a challenge."""
+        """Check the response to a challenge."""
         hello, meeting = peer.hello, self._meeting(peer)
         if not verify(hello.key, prove.signature, meeting.encode()):
             why = "the signature is not by your key over this connection; is somebody between us?"
@@ -135,7 +135,7 @@ class Admission:
         return Transcript(self._room, hello.name, hello.key, hello.nonce, peer.nonce, channel)
 
     def answer_request(self, host: Peer, admit: AnswerJoinRequest, now: float) -> None:
-        """Admit or turn away a waiting person, at all their terminals, as the host says."""
+        """Admit or refuse a waiting person, at all their terminals, as the host decided."""
         peer = self._peers.get(admit.knock)
         if peer is None or peer.stage is not Stage.PENDING:
             self._peers.refuse(host, "unknown_person", "they no longer wait to be admitted")
@@ -152,7 +152,7 @@ class Admission:
         self._tell_host(replace(self._request_of(peer), over=True))
 
     def resend_requests(self, host: Peer) -> None:
-        """Tell a terminal of the host, which has just joined, who waits."""
+        """Send the open requests to a terminal of the host that has just joined."""
         for peer in self._peers.pending:
             self._peers.reply(host, self._request_of(peer))
 
@@ -183,7 +183,7 @@ class Admission:
         self._tell_host(self._request_of(peer))
 
     def _is_crowded(self, source: str) -> bool:
-        """Whether so many wait for the host's answer that no more may from this source."""
+        """Whether too many from this source wait for the host's answer."""
         waiting = [other.source for other in self._peers.pending]
         beside = sum(site_of(other) == site_of(source) for other in waiting)
         return (
@@ -193,7 +193,7 @@ class Admission:
         )
 
     def _end_long_waits(self, now: float) -> None:
-        """Dismiss those who have waited too long, for the sake of others."""
+        """Dismiss requests that have waited too long and block others."""
         for peer in self._peers.pending:
             if now - peer.waiting_since > LONGEST_PENDING:
                 self.withdraw_request(peer)
@@ -229,14 +229,14 @@ class Admission:
             self._join(peer, name, self._role_of(peer, name), now)
 
     def _is_consumed(self, peer: Peer, now: float) -> bool:
-        """Count a use of the invite, if there is one; False if it has ended meanwhile."""
+        """Count a use of the invite, if any; False if it ended meanwhile."""
         if not peer.pass_id or self._passes is None or self._knows(peer):
             return True
         self.passes_used += 1
         return self._passes.consume(peer.pass_id, now)
 
     def _refusal_of_form(self, hello: Hello) -> tuple[Refusal, str] | None:
-        """What is wrong with a hello, regardless of its sender."""
+        """Return what is wrong with a hello, whoever sends it."""
         if hello.version != VERSION:
             why = f"this room speaks version {VERSION} of the protocol, you speak {hello.version}"
             return "version", why
@@ -264,7 +264,7 @@ class Admission:
         return None
 
     def _objection(self, peer: Peer) -> tuple[Refusal, str] | None:
-        """Why this person can't be in the room now."""
+        """Return why this person can't be in the room now."""
         state, name = self._log.state, fold_name(check_name(peer.hello.name))
         if name in state.banned or (peer.key and peer.key in state.banned.values()):
             return "banned", "the host does not want you in this room"
@@ -283,7 +283,7 @@ class Admission:
         return self._likeness(peer, name) or self._lack_of_space(peer, here)
 
     def _likeness(self, peer: Peer, name: str) -> tuple[Refusal, str] | None:
-        """Refuse a new name that reads like another; those who have been here keep theirs."""
+        """Refuse a new name that looks like another; known members keep theirs."""
         state, wanted = self._log.state, check_name(peer.hello.name)
         known = {*(person.name for person in state.people.values()), state.host} - {""}
         if any(fold_name(other) == name for other in known):
@@ -308,7 +308,7 @@ class Admission:
         return None
 
     def _diverges(self, hello: Hello) -> bool:
-        """Whether the last event of the client's copy differs from the one in the log."""
+        """Whether the last event of the client's copy differs from the log's."""
         if hello.since > self._log.head:
             return True
         if not hello.mark or hello.since <= 0:
@@ -323,7 +323,7 @@ class Admission:
         return ForkPoints(tuple((seq, mark) for seq, mark in marks if mark))
 
     def _knows(self, peer: Peer) -> bool:
-        """Whether the room has met this key; proven by now."""
+        """Whether the room has seen this key, which is proven by now."""
         return self._log.state.owner_of(peer.key) is not None
 
     def _is_hosts(self, name: str) -> bool:
@@ -339,7 +339,7 @@ class Admission:
         return bool(expected) and hmac.compare_digest(given, expected)
 
     def _spelling_of(self, peer: Peer) -> str:
-        """The name as the room has written it before, if it has."""
+        """Return the name as the room wrote it before, if it has."""
         name = check_name(peer.hello.name)
         if self._is_hosts(fold_name(name)):
             return self._log.state.host

@@ -49,7 +49,7 @@ class FileRequests:
         self._open: dict[int, int] = {}
 
     def ask(self, peer: Peer, frame: FileFrame) -> None:
-        """Take in a request; refuse it at once if it is not in order."""
+        """Queue a request, or refuse an invalid one at once."""
         objection = self._objection(peer, frame)
         if objection is not None:
             self._refuse(peer, objection)
@@ -60,13 +60,13 @@ class FileRequests:
             self._waiting.append(FileJob(peer.id, peer.name, frame))
 
     def take_jobs(self) -> list[FileJob]:
-        """Hand over what is to be done."""
+        """Take the queued jobs."""
         jobs = list(self._waiting)
         self._waiting.clear()
         return jobs
 
     def answer(self, job: FileJob, answer: ServerFrame) -> None:
-        """Pass the result of a job on to its peer."""
+        """Send a job's result to its peer."""
         left = self._open.get(job.peer, 0) - 1
         if left > 0:
             self._open[job.peer] = left
@@ -84,12 +84,12 @@ class FileRequests:
             self._peers.reply(peer, answer)
 
     def forget(self, peer: Peer) -> None:
-        """Drop what a peer that is gone asked for."""
+        """Drop the requests of a peer that left."""
         self._open.pop(peer.id, None)
         self._waiting = deque(each for each in self._waiting if each.peer != peer.id)
 
     def add(self, file: FileRef) -> None:
-        """Note that a file is complete."""
+        """Record a complete file."""
         self._files[file.digest] = file
 
     def as_stored(self, files: tuple[FileRef, ...]) -> tuple[FileRef, ...] | str:
@@ -107,7 +107,7 @@ class FileRequests:
         return tuple(found)
 
     def _refuse(self, peer: Peer, refused: FrameRefused) -> None:
-        """Refuse a request, without a strike if the host lacks a file that old messages name."""
+        """Refuse a request; without a strike if the host lacks a file that old messages name."""
         if refused.code == "unknown_file":
             self._peers.reply(peer, refused)
         else:

@@ -129,7 +129,7 @@ class FileWorker:
 
     @property
     def known(self) -> Mapping[str, FileRef]:
-        """The complete files, by digest; their names mean nothing."""
+        """The complete files by digest; ignore their names."""
         return self._known
 
     def take(self, job: FileJob, done: Done) -> None:
@@ -151,7 +151,7 @@ class FileWorker:
         worker.add_done_callback(self._workers.discard)
 
     async def aclose(self) -> None:
-        """Finish what is under way, refuse what waits, and take nothing more."""
+        """Finish running jobs, refuse waiting ones, and accept no more."""
         self._closed = True
         while self._workers:
             await asyncio.wait(self._workers)
@@ -246,11 +246,11 @@ class FileWorker:
         return FileStored(digest, size), file
 
     def _forget(self, job: FileJob) -> None:
-        """Note that the store has removed what had arrived."""
+        """Forget a partial file that the store deleted."""
         self._uploads.pop((job.name, job.frame.digest), None)
 
     def _lose(self, digest: str) -> None:
-        """Note that a complete file has vanished, so that it may be sent again."""
+        """Forget a complete file that vanished, so that it can be sent again."""
         file = self._known.pop(digest, None)
         if file is not None:
             self._used -= on_disk(file.size)

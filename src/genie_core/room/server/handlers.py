@@ -92,7 +92,7 @@ class FrameHandlers:
         return self._log.state
 
     def say(self, peer: Peer, say: PostMessage, now: float) -> None:
-        """Record a message. The same id by the same author is recorded once."""
+        """Record a message once per author and id."""
         if self._state.has_said(peer.name, say.id):
             self._note_repeat(peer, now)
             return  # the recorded event is the answer
@@ -127,7 +127,7 @@ class FrameHandlers:
         )
 
     def publish(self, peer: Peer, publish: Publish, now: float) -> None:
-        """Record a report of the engine that is responsible. The same id is recorded once."""
+        """Record a report of the responsible engine, once per id."""
         if (peer.name, publish.id) in self._published:
             self._note_repeat(peer, now)
             return
@@ -164,14 +164,14 @@ class FrameHandlers:
         peer.strikes = 0
 
     def _is_under_way(self, body: RunBody) -> bool:
-        """Whether this belongs to a run that is under way, and begins no other one."""
+        """Whether this belongs to a running run and starts no other."""
         exchange = self._state.running.get(body.message)
         if exchange is None:
             return False
         return exchange.phase is Phase.DECIDING or not isinstance(body, DecisionMade)
 
     def set_engine(self, peer: Peer, equip: SetEngine, now: float) -> None:
-        """Record the new label of an engine."""
+        """Record an engine's new label."""
         terminal = self._state.people[peer.name].terminals[peer.device]
         label = whole_text(equip.agent, LABEL_CHARS)
         if not terminal.engine:
@@ -188,7 +188,7 @@ class FrameHandlers:
             self._log.record(peer.name, EngineChanged(label, peer.device), now)
 
     def set_preferences(self, peer: Peer, prefer: SetPreferences, now: float) -> None:
-        """Record how a member likes to be answered."""
+        """Record how a member wants to be answered."""
         text = whole_text(prefer.text)
         if self.is_silenced(peer):
             self._peers.refuse(peer, "not_allowed", SILENCED)
@@ -205,12 +205,11 @@ class FrameHandlers:
             self._log.record(peer.name, PreferencesChanged(text), now)
 
     def typing(self, peer: Peer, now: float) -> None:
-        """Pass on that a member is typing."""
         if not self.is_silenced(peer) and self._quotas.nudge(peer, now):
             self._peers.signal(peer, MemberTyping(peer.name))
 
     def progress(self, peer: Peer, progress: ReportProgress, now: float) -> None:
-        """Pass on an agent's progress, if it comes from the terminal of the run."""
+        """Forward an agent's progress, if it comes from the terminal of the run."""
         if not self._runs_at(peer, progress.message):
             self._note_repeat(peer, now)
             return
@@ -220,7 +219,7 @@ class FrameHandlers:
             self._peers.signal(peer, AgentProgress(progress.message, agent, progress.what, detail))
 
     def _note_repeat(self, peer: Peer, now: float) -> None:
-        """Charge a frame that gets no answer; dismiss a peer that sends too many of them."""
+        """Charge a frame that gets no answer; dismiss a peer that sends too many."""
         if not self._quotas.repeat(peer, now):
             self._peers.drop(peer, REPEATS)
 
@@ -232,7 +231,7 @@ class FrameHandlers:
         return not self._state.is_elsewhere(exchange, peer.device)
 
     def delta(self, peer: Peer, delta: ReportDelta, now: float) -> None:
-        """Pass on text of a streamed answer, if it comes from the terminal of the run."""
+        """Forward text of a streaming answer, if it comes from the terminal of the run."""
         if not self._runs_at(peer, delta.message) or len(delta.text) > self._limits.text_chars:
             self._note_repeat(peer, now)
             return
@@ -240,7 +239,7 @@ class FrameHandlers:
             self._peers.signal(peer, AnswerDelta(delta.message, whole_text(delta.text)))
 
     def stop(self, peer: Peer, stop: Stop, now: float) -> None:
-        """Ask the engine that runs a message to stop, on behalf of its author or its owner."""
+        """Ask the engine to stop a run, for the message's author or the engine's owner."""
         exchange = self._state.running.get(stop.message)
         if exchange is None:
             self._peers.refuse(peer, "out_of_state", f"nothing runs for message {stop.message}")
@@ -259,7 +258,7 @@ class FrameHandlers:
             self._peers.reply(terminal, Stopping(stop.message, peer.name))
 
     def answer_approval(self, peer: Peer, rule: AnswerApproval, now: float) -> None:
-        """Pass an answer to an approval on to the terminal of the same person where it waits."""
+        """Forward an answer to the owner's terminal where the request waits."""
         proposal = self._state.open.get(rule.approval)
         if proposal is None or proposal.owner != peer.name:
             self._peers.refuse(peer, "out_of_state", "that tool call does not wait for you")
@@ -276,22 +275,22 @@ class FrameHandlers:
                 self._peers.reply(terminal, ruled)
 
     def _terminals_of(self, exchange: MessageThread) -> list[Peer]:
-        """Where a run is; if that terminal is gone, its owner's others have taken it over."""
+        """Return a run's terminal; if it is gone, the owner's other terminals."""
         terminal = self._peers.terminal(exchange.handler, exchange.device)
         return [terminal] if terminal is not None else self._peers.at(exchange.handler)
 
     def is_silenced(self, peer: Peer) -> bool:
-        """Whether this member may write nothing."""
+        """Whether this member may not write."""
         return self.is_silent_role(peer.name, self._state.people[peer.name].role)
 
     def _silence_of(self, peer: Peer) -> tuple[Refusal, str]:
-        """Return the refusal for a person who is silenced."""
+        """Return the refusal for a silenced person."""
         if fold_name(peer.name) in self._state.muted:
             return "muted", "the host has muted you"
         return "not_allowed", SILENCED
 
     def is_silent_role(self, name: str, role: Role) -> bool:
-        """Whether a person of this name and role may write nothing, present or not."""
+        """Whether a person with this name and role may not write, present or not."""
         return role == "observer" or fold_name(name) in self._state.muted
 
     def _objection_to(self, peer: Peer, say: PostMessage, now: float) -> tuple[Refusal, str] | None:
@@ -318,7 +317,7 @@ class FrameHandlers:
         return None
 
     def _handler_for(self, author: Peer) -> tuple[str, str]:
-        """Whose engine answers, and at which terminal: the author's own, else the host's."""
+        """Return the engine that answers and its terminal: the author's, else the host's."""
         if self._state.people[author.name].role != "guest":
             terminals = self._state.people[author.name].terminals
             for device in (author.device, *terminals):

@@ -65,27 +65,26 @@ class LogWindow:
 
     @property
     def head(self) -> int:
-        """Sequence number of the last event."""
         return self.state.head
 
     def remembered(self) -> list[Event]:
-        """The events that are held in memory; any thread may ask."""
+        """The events in memory; may be called from any thread."""
         return self._events.copy()
 
     @property
     def congested(self) -> bool:
-        """Whether so many events wait for the disk that only departures may be recorded."""
+        """Whether so many events await the disk that only departures may be recorded."""
         return bool(self.refusal) or self.head - self.durable >= PENDING_EVENTS
 
     def record(self, by: str, body: AnyBody, now: float) -> Event:
-        """Add an event. It stays pending until `commit`."""
+        """Add an event; it is pending until `commit`."""
         event = Event(self.head + 1, now, by, body)
         self.state.apply(event)
         self._events.append(event)
         return event
 
     def event(self, seq: int) -> Event | None:
-        """One event, by its number; None if there is none, or it can't be read."""
+        """Return an event by its number; None if it is missing or unreadable."""
         if seq > self._before:
             return self._events[seq - self._before - 1] if seq <= self.head else None
         part = self._looked_up
@@ -94,11 +93,11 @@ class LogWindow:
         return part[seq - part[0].seq] if part else None
 
     def pending(self) -> list[Event]:
-        """The events that are not known to be on disk, in order."""
+        """The events that may not be on disk, in order."""
         return self._events[self.durable - self._before :]
 
     def commit(self, seq: int) -> None:
-        """Note that everything up to `seq` is on disk."""
+        """Mark events up to `seq` as durable."""
         if seq > self.head:
             raise ValueError(f"event {seq} was never recorded")
         self.durable = max(self.durable, seq)
@@ -108,7 +107,7 @@ class LogWindow:
             self._before += surplus
 
     def after(self, position: int) -> Entries | None:
-        """The next durable events after `position`, in a frame of bounded size; None if up to date."""
+        """Return a bounded frame of the next durable events; None if up to date."""
         if position >= self.durable:
             return None
         key = (position, self.durable)

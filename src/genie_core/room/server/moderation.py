@@ -66,7 +66,7 @@ class Moderation:
         return False
 
     def moderate(self, peer: Peer, frame: Moderate, now: float) -> None:
-        """Apply a measure to a person, who need not be present."""
+        """Apply a measure to a person, present or not."""
         urgent = frame.measure not in ("unmute", "pardon")
         if not (self.has_authority(peer) and self._has_time(peer, now, urgent=urgent)):
             return
@@ -88,7 +88,7 @@ class Moderation:
         self._tell_what_is_not_on_disk()
 
     def share(self, peer: Peer, on: bool, now: float) -> None:  # noqa: FBT001 - a frame's field
-        """Show or hide the arguments of tool calls made for guests."""
+        """Show or hide the arguments of tool calls for guests."""
         if not (self.has_authority(peer) and self._has_time(peer, now, urgent=not on)):
             return
         if on != self._log.state.sharing:
@@ -96,12 +96,12 @@ class Moderation:
             self._tell_what_is_not_on_disk()
 
     def disk_fails(self, *, fails: bool) -> None:
-        """Note whether the log can't be written, and tell the host which measures it lacks."""
+        """Record whether the log can't be written, and tell the host which measures are at risk."""
         self._failing = fails
         self._tell_what_is_not_on_disk()
 
     def _tell_what_is_not_on_disk(self) -> None:
-        """Tell the host, once for each measure: it holds in memory, which ends with the room."""
+        """Tell the host, once per measure, that it is only in memory."""
         if not self._failing:
             return
         for event in self._log.pending():
@@ -116,7 +116,7 @@ class Moderation:
                 self._peers.reply(host, FrameRefused("disk", NOT_ON_DISK.format(what)))
 
     def offer(self, peer: Peer, name: str, now: float) -> None:
-        """Ask a member to host from now on."""
+        """Ask a member to host next."""
         if not (self.has_authority(peer) and self._has_time(peer, now)):
             return
         person = self._person(peer, name)
@@ -130,7 +130,7 @@ class Moderation:
             self._peers.reply(terminal, HostingOffered(peer.name))
 
     def accept(self, peer: Peer, deed: HostRecord, now: float) -> None:
-        """Note that the member who was asked accepts; the host closes the room then."""
+        """Record that the asked member accepts; the host then closes the room."""
         if peer.name != self._offered:
             self._peers.refuse(peer, "not_allowed", "nobody asked you to host")
             return
@@ -186,14 +186,14 @@ class Moderation:
         return ""
 
     def _withdraw(self, name: str) -> None:
-        """Take back the offer to a person, and what they accepted."""
+        """Withdraw an offer and its acceptance."""
         if self._offered == name:
             self._offered = ""
         if self.heir[0] == name:
             self.heir = ("", None)
 
     def _remove(self, name: str, code: Refusal, text: str, now: float) -> None:
-        """Remove a person: send the log up to here, and then the farewell."""
+        """Remove a person: send the log up to here, then the farewell."""
         until = self._log.head
         for terminal in self._peers.at(name):
             terminal.until = until
@@ -202,5 +202,5 @@ class Moderation:
 
 
 def _may_host(person: Person) -> bool:
-    """Whether a person who is here may host next; members follow no other."""
+    """Whether a person here may host next, so that members would follow."""
     return person.role == "member" and bool(person.key) and not person.muted

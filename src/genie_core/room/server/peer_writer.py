@@ -28,7 +28,7 @@ class PeerWriter:
         self._resting = False
 
     def wake(self) -> None:
-        """Send if the room has something for the peer; never waits and never raises."""
+        """Send pending frames without waiting; never raises."""
         try:
             if not (self._resting and self.link.is_free()) or self._post():
                 self._wake.set()
@@ -53,7 +53,7 @@ class PeerWriter:
         return ""
 
     async def _catch_up(self, patience: float | None) -> None:
-        """Send everything there is, then rest until woken."""
+        """Send everything pending, then wait to be woken."""
         self._wake.clear()
         while frames := self._room.pull(self._peer):
             async with asyncio.timeout(patience):
@@ -66,7 +66,7 @@ class PeerWriter:
                 self._resting = False
 
     def _post(self) -> bool:
-        """Send the next frames; whether there is more to do."""
+        """Send the next frames; return whether there is more."""
         frames = self._room.pull(self._peer)
         if frames:
             self.link.post(frames)

@@ -102,7 +102,7 @@ class Signals:
         return len(self._waiting)
 
     def add(self, signal: MemberTyping | AnswerDelta | AgentProgress) -> None:
-        """Queue a signal, merged with a queued one for the same person, agent or message."""
+        """Queue a signal; replaces a queued one about the same person, agent or message."""
         if isinstance(signal, MemberTyping):
             self._waiting[signal.name] = signal
         elif isinstance(signal, AgentProgress):
@@ -117,7 +117,6 @@ class Signals:
             self._waiting.popitem(last=False)
 
     def take(self) -> list[ServerFrame]:
-        """Take all queued signals."""
         taken: list[ServerFrame] = list(self._waiting.values())
         self._waiting.clear()
         return taken
@@ -154,11 +153,10 @@ class Peer:
 
     @property
     def key(self) -> str:
-        """The key that the client claims; proven from the stage PENDING on."""
+        """The key that the client claims; proven from stage PENDING on."""
         return self.hello.key
 
     def take_replies(self) -> list[ServerFrame]:
-        """Take all queued replies."""
         taken = list(self.replies)
         self.replies.clear()
         return taken
@@ -182,50 +180,48 @@ class PeerRegistry:
         return iter(list(self._peers.values()))
 
     def add(self, source: str, channel: str | None = None) -> Peer:
-        """Register a new connection, which is not a member yet."""
+        """Register a new connection, not a member yet."""
         signals = Signals(self._limits.signals)
         peer = self._peers[self._next] = Peer(self._next, signals, source, channel)
         self._next += 1
         return peer
 
     def get(self, peer_id: int) -> Peer | None:
-        """The connection with this number, unless it is gone."""
+        """Return the connection with this number, if any."""
         return self._peers.get(peer_id)
 
     def remove(self, peer: Peer) -> bool:
-        """Forget a connection, which must be vacated separately; False if that was done before."""
+        """Forget a connection, which the caller vacates; False if it was gone."""
         return self._peers.pop(peer.id, None) is not None
 
     @property
     def strangers(self) -> list[Peer]:
-        """The connections that have not shown who they are, the oldest first."""
+        """Connections that have not authenticated, oldest first."""
         return [peer for peer in self._peers.values() if peer.stage in ARRIVING]
 
     @property
     def pending(self) -> list[Peer]:
-        """The connections that wait for the host's answer."""
+        """Connections that wait for the host's answer."""
         return [peer for peer in self._peers.values() if peer.stage is Stage.PENDING]
 
     @property
     def people(self) -> int:
-        """How many people are in the room."""
         return len(self._members)
 
     @property
     def members(self) -> list[Peer]:
-        """The terminals of all members, those of a person together, in order of arrival."""
+        """The members' terminals, grouped by person, in order of arrival."""
         return [peer for terminals in self._members.values() for peer in terminals.values()]
 
     def at(self, name: str) -> list[Peer]:
-        """The terminals of the person with this name, or one too much like it."""
+        """Return the terminals of the person with this name or a look-alike."""
         return list(self._members.get(fold_name(name), {}).values())
 
     def terminal(self, name: str, device: str) -> Peer | None:
-        """One terminal of a person."""
         return self._members.get(fold_name(name), {}).get(device)
 
     def join(self, peer: Peer) -> None:
-        """Make a peer a member, by its name and device."""
+        """Make a peer a member, by name and device."""
         self._members.setdefault(fold_name(peer.name), {})[peer.device] = peer
 
     def leave(self, peer: Peer) -> bool:
@@ -264,30 +260,30 @@ class PeerRegistry:
         self.reply(peer, FrameRefused(code, whole_text(text, REFUSAL_CHARS), ref))
 
     def drop(self, peer: Peer, why: str) -> None:
-        """Dismiss a peer that demands too much, at once; it may come back later."""
+        """Dismiss an overloading peer at once; it may return later."""
         if peer.stage is not Stage.LEAVING:
             peer.replies.clear()
             self.dismiss(peer, "too_fast", why, final=False)
 
     def signal(self, sender: Peer, signal: MemberTyping | AnswerDelta | AgentProgress) -> None:
-        """Send something ephemeral to all members but its sender."""
+        """Send an ephemeral frame to all members but its sender."""
         for peer in self.members:
             if peer is not sender:
                 peer.signals.add(signal)
                 self._ready.add(peer.id)
 
     def dismiss(self, peer: Peer, code: Refusal, text: str, *, final: bool) -> None:
-        """End a connection with a farewell. `final`: coming back is of no use."""
+        """End a connection with a farewell; `final` tells the client not to return."""
         peer.stage = Stage.LEAVING
         peer.farewell = FrameRefused(code, whole_text(text, REFUSAL_CHARS), final=final)
         self._ready.add(peer.id)
 
     def mark_ready(self, *peers: Peer) -> None:
-        """Note that there may be something to send to these peers, or to all if none is given."""
+        """Mark peers, or all by default, as having pending frames."""
         self._ready.update(peer.id for peer in peers or self._peers.values())
 
     def take_ready(self) -> list[Peer]:
-        """The peers with possibly something to send since the last call."""
+        """Take the peers that may have pending frames."""
         ready = [self._peers[each] for each in self._ready if each in self._peers]
         self._ready.clear()
         return ready

@@ -72,7 +72,7 @@ class Quotas:
         self._gone: dict[str, list[str]] = {}
 
     def join(self, source: str, now: float, key: str = "") -> bool:
-        """Whether one more may join from there; each known `key` has a quota of its own."""
+        """Whether another may join from this source; each known `key` has its own quota."""
         if not source:
             return True
         if key:
@@ -94,36 +94,36 @@ class Quotas:
                 rates.hand_over(before, name)
 
     def depart(self, peer: Peer) -> None:
-        """Remember who the next one from the same source may be."""
+        """Remember that a person of this source left."""
         if peer.source:
             gone, name = self._gone.setdefault(peer.source, []), fold_name(peer.name)
             if name not in gone:
                 gone.append(name)
 
     def speak(self, peer: Peer, size: int, now: float) -> bool:
-        """For a message."""
+        """Charge a message."""
         return self._speech.take(fold_name(peer.name), now) and self.record(peer, size, now)
 
     def work(self, peer: Peer, now: float) -> bool:
-        """For an engine's report to be looked at; recording it is extra."""
+        """Charge an engine's report; recording it costs extra."""
         return self._work.take(fold_name(peer.name), now)
 
     def record(self, peer: Peer, size: int, now: float) -> bool:
-        """For an event in the log."""
+        """Charge an event of the log."""
         if not self._volume.take(fold_name(peer.name), now, size):
             return False
         return not peer.source or (self._events.take(now) and self._bytes.take(now, size))
 
     def pass_on(self, peer: Peer, size: int, now: float) -> bool:
-        """For text that goes to all members but not into the log."""
+        """Charge text that goes to all members but not into the log."""
         return self.work(peer, now) and self._volume.take(fold_name(peer.name), now, size)
 
     def nudge(self, peer: Peer, now: float) -> bool:
-        """For a small thing that only says that something happens."""
+        """Charge a small ephemeral frame."""
         return self._nudges.take(fold_name(peer.name), now)
 
     def read(self, peer: Peer, size: int, now: float) -> bool:
-        """Charge a frame that has arrived; False if the peer is leaving, so it need not be decoded."""
+        """Charge a frame that arrived; False if the peer is leaving and it need not be decoded."""
         if peer.stage is Stage.LEAVING:
             return False
         peer.arrived = size
@@ -132,22 +132,22 @@ class Quotas:
         return True
 
     def spend(self, peer: Peer, seconds: float, now: float) -> None:
-        """Charge the time for which a frame kept the event loop busy."""
+        """Charge the time that a frame took on the event loop."""
         if peer.source and peer.name:
             charged = min(seconds, LONGEST_CHARGE)
             self._time.charge(fold_name(peer.name), now, charged * 1000)
 
     def pause(self, peer: Peer, now: float) -> float:
-        """How many seconds nothing more is to be read from this person, on any connection."""
+        """Seconds for which to read nothing from this person, on any connection."""
         name = fold_name(peer.name)
         return max(self._reading.wait(name, now), self._time.wait(name, now))
 
     def repeat(self, peer: Peer, now: float) -> bool:
-        """For a frame that changes nothing, such as one that has been recorded before."""
+        """Charge a frame that changes nothing, such as one recorded before."""
         return not peer.source or self._idle.take(fold_name(peer.name), now, max(1, peer.arrived))
 
     def exclusion(self, name: str, now: float) -> float:
-        """Seconds until a person who repeated too much may come back."""
+        """Seconds until a person who repeated too much may return."""
         return self._idle.wait(fold_name(name), now)
 
     @property
@@ -158,7 +158,7 @@ class Quotas:
         )
 
     def _tidy(self, now: float) -> None:
-        """Forget the quotas that have not been used for a while."""
+        """Drop quotas that were not used for a while."""
         for rates in (self._joins, self._site_joins, *self._personal):
             rates.tidy(now)
         self._gone = {

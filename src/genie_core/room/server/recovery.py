@@ -57,7 +57,7 @@ class EventRecovery:
         self._limits = limits
 
     def recover(self, peer: Peer, events: tuple[Event, ...], now: float) -> None:
-        """Record the events of a member's copy, in their order."""
+        """Record the events of a member's copy, in order."""
         state = self._log.state
         muted = fold_name(peer.name) in state.muted
         if not peer.key or muted or state.people[peer.name].role == "observer":
@@ -73,7 +73,7 @@ class EventRecovery:
         self._peers.refuse(peer, code, text, BEQUEST_REF)
 
     def _recover_one(self, peer: Peer, event: Event, now: float) -> bool:
-        """Record one event; False, after telling the peer, if the following ones can't be recorded."""
+        """Record one event; False, after telling the peer, if later ones can't be recorded."""
         if not self._is_fit(event):
             self._refuse(peer, "malformed", "that is nothing that a room's log could hold")
             return False
@@ -125,7 +125,7 @@ class EventRecovery:
 
 
 def _is_name(by: str) -> bool:
-    """Whether a person of this name could have joined the room."""
+    """Whether a person of this name could have joined."""
     try:
         return check_name(by) == by
     except InvalidName:

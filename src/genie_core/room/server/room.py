@@ -143,7 +143,7 @@ class Room:
 
     @property
     def state(self) -> RoomState:
-        """The room as of the last event, durable or not."""
+        """The state after the last event, durable or not."""
         return self.log.state
 
     def open(
@@ -208,7 +208,7 @@ class Room:
             self.peers.dismiss(strangers[sites.index(heaviest)], "room_full", why, final=False)
 
     def disconnect(self, peer: Peer, reason: str, now: float) -> None:
-        """Note that a connection ended."""
+        """Process the end of a connection."""
         if not self.peers.remove(peer):
             return
         self.files.forget(peer)
@@ -218,14 +218,14 @@ class Room:
         peer.stage, peer.done = Stage.LEAVING, True
 
     def reject(self, peer: Peer, code: Refusal, text: str, now: float) -> None:
-        """End a connection that sent something that is no frame, or nothing in time."""
+        """Dismiss a connection that sent invalid data, or nothing in time."""
         if peer.stage is not Stage.LEAVING:
             self._expel(peer, code, text, now)
 
     # -- frames
 
     def receive(self, peer: Peer, frame: ClientFrame, now: float) -> None:
-        """Act on a frame. Never raises for anything a peer can send."""
+        """Process a frame; never raises for anything a peer can send."""
         if peer.stage is Stage.LEAVING:
             return
         if (peer.stage, type(frame)) not in NEXT:
@@ -285,12 +285,12 @@ class Room:
     # -- the log
 
     def commit(self, seq: int) -> None:
-        """Note that everything up to `seq` is on disk; it may now be sent."""
+        """Mark events up to `seq` as durable; they may now be sent."""
         self.log.commit(seq)
         self.peers.mark_ready()
 
     def pull(self, peer: Peer) -> list[ServerFrame]:
-        """The next frames for a peer: replies, a batch of events, signals; empty if up to date."""
+        """Return a peer's next frames: replies, events, signals; empty if up to date."""
         if peer.done:
             return []
         frames = peer.take_replies() if peer.replies else []
@@ -307,12 +307,12 @@ class Room:
         return frames
 
     def _is_cut_off(self, peer: Peer) -> bool:
-        """Whether the host removed this peer, and the events it should get first can't be written."""
+        """Whether the host removed this peer and the events before that can't be written."""
         removed = peer.farewell is not None and peer.farewell.code in ("kicked", "banned")
         return removed and bool(self._trouble)
 
     def _entries(self, peer: Peer, until: int) -> list[Entries]:
-        """The next events for a peer, none after `until`."""
+        """The next events for a peer, up to `until`."""
         batch = self.log.after(peer.position)
         if batch is None:
             return []
@@ -322,7 +322,7 @@ class Room:
         return [batch]
 
     def trouble(self, text: str) -> None:
-        """Tell all members that nothing can be written at the moment; empty: it can again."""
+        """Tell all members that the log can't be written; an empty text says that it can again."""
         if text != self._trouble:
             self._trouble = text
             self._moderation.disk_fails(fails=bool(text))
@@ -331,7 +331,7 @@ class Room:
                 self.peers.reply(peer, Trouble(text))
 
     def refuse_all(self, text: str) -> None:
-        """Take nothing and admit no one from now on, for this reason: nothing can be written."""
+        """Accept no frames and admit no members from now on, since the log can't be written."""
         self.log.refusal = text
         self.trouble(text)
 
@@ -450,7 +450,7 @@ class Room:
 
 
 def _persons_reason(text: str) -> str:
-    """Return a person's reason to leave, empty if it could be read as one that the room gives."""
+    """Return a person's reason to leave; empty if it looks like one of the room's own."""
     reason = whole_text(text, FAREWELL_CHARS)
     seen = skeletons("".join(char for char in reason if not is_blank(char)))
     given = set().union(*map(skeletons, ROOMS_REASONS))
@@ -458,7 +458,7 @@ def _persons_reason(text: str) -> str:
 
 
 def _timely(signals: list[ServerFrame], frames: list[ServerFrame]) -> list[ServerFrame]:
-    """The signals without those of writing by people whose message these frames bring."""
+    """Drop typing signals of people whose message is in these frames."""
     spoke = {
         event.by
         for frame in frames

@@ -180,7 +180,7 @@ class RoomServer:
 
     @property
     def state(self) -> RoomState:
-        """The room as of the last event, whether or not it is on disk."""
+        """The state after the last event, on disk or not."""
         return self.room.state
 
     async def start(self) -> None:
@@ -239,11 +239,11 @@ class RoomServer:
         return Address(str(name[0]), int(name[1]))
 
     def settle(self, deed: HostRecord) -> None:
-        """Note where this host can be found, to be told to members."""
+        """Record where this host can be reached, for the members."""
         self.room.deed = deed
 
     def connect_local(self) -> ClientConnection:
-        """Connect from inside this process; such a connection is never dropped for being slow."""
+        """Connect from this process; such a connection is never dropped for being slow."""
         near, far = memory_pair()
         if self._closing:
             far.abort()
@@ -280,7 +280,7 @@ class RoomServer:
         return not self.room.log.pending()
 
     async def close(self) -> None:
-        """Stop at once. What is not on disk by now never was acknowledged."""
+        """Stop at once; events that are not on disk were never acknowledged."""
         self._closing = True
         await self._gate.shut()
         for server in self._listeners:
@@ -303,14 +303,14 @@ class RoomServer:
     # -- the log
 
     async def _commit_forever(self) -> None:
-        """Write what is pending, until the log refuses it for good."""
+        """Write pending events until the log fails for good."""
         while not self.room.log.refusal:
             await self._unwritten.wait()
             self._unwritten.clear()
             await self._write()
 
     def _note_end(self, committer: asyncio.Task[None]) -> None:
-        """Tell all members if the log's writer ended before the room did, which is a fault."""
+        """Tell all members if the log's writer ended before the room, which is a bug."""
         self._written.set()
         if committer is not self._committer or self.room.log.refusal:
             return
@@ -320,7 +320,7 @@ class RoomServer:
         self._dispatch()
 
     async def _write(self) -> None:
-        """Write all pending events, in groups of those that gathered during the last write."""
+        """Write all pending events; events of one write are a group."""
         delay = RETRY_FIRST
         while events := self.room.log.pending():
             try:
@@ -344,7 +344,7 @@ class RoomServer:
 
     @property
     def _writes(self) -> bool:
-        """Whether what is pending will be written as soon as the disk takes it."""
+        """Whether pending events will be written once the disk accepts them."""
         return self._committer is not None and not self._committer.done()
 
     async def _all_written(self) -> None:
@@ -354,7 +354,7 @@ class RoomServer:
             await self._written.wait()
 
     def _dispatch(self) -> None:
-        """Act on what the last call to the room changed: send, write, store, work on files."""
+        """Carry out the effects of the last call to the room: send, write, handle files."""
         for peer in self.room.peers.take_ready():
             writer = self._writers.get(peer.id)
             if writer is not None:
@@ -370,7 +370,7 @@ class RoomServer:
                 self._files.take(job, self._file_done)
 
     def _file_done(self, job: FileJob, answer: ServerFrame, file: FileRef | None) -> None:
-        """Pass on the result of a file job, and note the file if it is complete now."""
+        """Forward a file job's result, and record the file if it is complete."""
         if file is not None:
             self.room.files.add(file)
         self.room.files.answer(job, answer)
@@ -387,7 +387,7 @@ class RoomServer:
         *,
         patience: float | None = None,
     ) -> None:
-        """Serve one connection until it ends, for any reason."""
+        """Serve one connection until it ends."""
         peer = self.room.connect(source, channel)
         writer = self._writers[peer.id] = PeerWriter(self.room, peer, link)
         self._empty.clear()
@@ -415,7 +415,7 @@ class RoomServer:
     async def _read(
         self, peer: Peer, link: PeerConnection, let_in: Callable[[], None] | None
     ) -> str:
-        """Read frames until the connection ends; returns why."""
+        """Read frames until the connection ends; return why."""
         loop, limits = asyncio.get_running_loop(), self.room.limits
         until = loop.time() + limits.handshake
         pace = TokenBucket(limits.burst * FRAMES, limits.per_second * FRAMES)
@@ -467,14 +467,14 @@ class _Meter:
         return self._quotas.read(self._peer, size, self._clock())
 
     def stop(self) -> None:
-        """Charge the time that the frame took, if there was one."""
+        """Charge the time that the frame took, if any."""
         if self._began is not None:
             self._quotas.spend(self._peer, time.perf_counter() - self._began, self._clock())
             self._began = None
 
 
 async def _pace(pace: TokenBucket) -> None:
-    """Wait until one more may be read."""
+    """Wait until another frame may be read."""
     loop = asyncio.get_running_loop()
     if not pace.take(loop.time()):
         await asyncio.sleep(pace.wait(loop.time()))
@@ -482,7 +482,7 @@ async def _pace(pace: TokenBucket) -> None:
 
 
 def _is_final(error: Exception) -> bool:
-    """Whether writing fails for good, and not only until a disk has space or answers again."""
+    """Whether writing fails for good, not just until the disk has space or answers again."""
     if isinstance(error, OSError):
         return error.errno in FINAL_ERRORS
     return isinstance(error, ValueError)

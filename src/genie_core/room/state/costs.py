@@ -32,7 +32,7 @@ class Costs:
     unpriced: set[Key] = field(default_factory=set)
 
     def add(self, payer: str, spendings: Iterable[Spending], *, silent: bool = False) -> None:
-        """Take in what one step took."""
+        """Add the usage of one step."""
         for each in islice(spendings, MOST_SPENDINGS):
             usage = each.usage
             key = self._key(payer, kind_of(each.agent), usage.model)
@@ -43,17 +43,17 @@ class Costs:
                 _add(self.silence, payer, usage)
 
     def _key(self, payer: str, agent: str, model: str) -> Key:
-        """Where something is counted: what is too many to list goes together."""
+        """Return the key under which to count; rare ones share one."""
         key = payer, agent, model
         return key if key in self.by_key or len(self.by_key) < MOST_KEYS else (payer, OTHER, OTHER)
 
     def of(self, payer: str) -> Usage:
-        """What one person's engine took in all."""
+        """Return the total of one person's engine."""
         return total(usage for key, usage in self.by_key.items() if key[0] == payer)
 
 
 def total(usages: Iterable[Usage]) -> Usage:
-    """Add up; nothing at all is no request."""
+    """Add up usages."""
     whole = Usage("", requests=0)
     for usage in usages:
         whole += usage
@@ -61,7 +61,7 @@ def total(usages: Iterable[Usage]) -> Usage:
 
 
 def kind_of(agent: str) -> str:
-    """The name of the agent at the end of a path, without its instance."""
+    """The last agent's name in a path, without its instance."""
     return agent.rpartition("/")[2].partition(":")[0][:NAME_CHARS] or REASONER
 
 

@@ -20,7 +20,7 @@ def can_host(state: RoomState, deed: HostRecord) -> bool:
 
 
 def is_entitled(state: RoomState, key: str) -> bool:
-    """Whether the owner of a key may host the room; see `can_host`."""
+    """Whether the key's owner may host the room; see `can_host`."""
     name = state.owner_of(key)
     person = state.people.get(name or "")  # a log may name a host who never came in
     if name is None or person is None or person.role not in ("host", "member"):
@@ -47,7 +47,7 @@ class KnownHosts:
         self.key = ""
 
     def accepts(self, pin: str, key: str) -> bool:
-        """Whether to go on with a host who has shown this certificate and proven this key."""
+        """Whether to follow a host with this certificate and this proven key."""
         if not (pin in self._pins or self._first or is_entitled(self._state(), key)):
             return False
         self._pins, self._first = {pin} if pin else set(), False

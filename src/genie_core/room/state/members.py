@@ -51,7 +51,7 @@ class Person:
     terminals: dict[str, Terminal] = field(default_factory=dict)
 
     def survey(self) -> None:
-        """Bring what sums up the terminals up to date; the last thing known stays with the gone."""
+        """Update the summary of the terminals; a person who left keeps the last one."""
         self.present = bool(self.terminals)
         here = list(self.terminals.values())
         if here:
@@ -76,17 +76,17 @@ class Members:
     preferences: dict[str, str] = field(default_factory=dict)
 
     def present(self) -> list[Person]:
-        """The people in the room now: the host first, then in order of arrival."""
+        """The people in the room: the host first, then in order of arrival."""
         here = [person for person in self.people.values() if person.present]
         return sorted(here, key=lambda person: (person.role != "host", person.since))
 
     def owner_of(self, key: str) -> str | None:
-        """The name that a key goes by, None if it never was here."""
+        """The name that a key belongs to; None if it is unknown."""
         names = (person.name for person in self.people.values() if person.key == key)
         return next(names, None) if key else None
 
     def host(self, name: str, key: str) -> None:
-        """Let somebody host from now on, who is neither muted nor banned then; nobody is here yet."""
+        """Make a person the host, neither muted nor banned; the room is empty then."""
         folded = fold_name(name)
         if key:
             self.keys.setdefault(folded, key)
@@ -95,7 +95,7 @@ class Members:
         self.empty()
 
     def rebind(self, name: str, key: str) -> None:
-        """Let a name belong to another key from now on, and to no other."""
+        """Bind a name to another key, and to no other."""
         folded = fold_name(name)
         self.keys[folded] = key
         for person in self.people.values():
@@ -103,13 +103,12 @@ class Members:
                 person.key = key
 
     def empty(self) -> None:
-        """Take note that nobody is here."""
         for person in self.people.values():
             person.terminals.clear()
             person.survey()
 
     def join(self, event: Event, joined: MemberJoined) -> None:
-        """Let the author of an event in, at one terminal of perhaps several."""
+        """Add the author of an event, at one of maybe several terminals."""
         before = self.people.get(event.by)
         terminal = Terminal(joined.engine, joined.agent, joined.visit)
         if before is not None and before.present:
@@ -133,7 +132,7 @@ class Members:
         self.prefer(event.by, joined.preferences)
 
     def leave(self, left: MemberLeft) -> None:
-        """Let somebody go from one terminal, or from all."""
+        """Remove a person from one terminal, or from all."""
         person = self.people.get(left.name)
         if person is None:
             return
@@ -144,7 +143,7 @@ class Members:
         person.survey()
 
     def equip(self, name: str, equipped: EngineChanged) -> None:
-        """Note by what label the engine of somebody's terminal goes."""
+        """Set the engine label of a person's terminal."""
         person = self.people.get(name)
         if person is None:
             return
@@ -156,14 +155,14 @@ class Members:
             person.agent = equipped.agent
 
     def prefer(self, name: str, text: str) -> None:
-        """Note how somebody likes to be answered; an empty text is no preference."""
+        """Set how a person wants to be answered; an empty text removes it."""
         if text:
             self.preferences[fold_name(name)] = text
         else:
             self.preferences.pop(fold_name(name), None)
 
     def moderate(self, moderated: MemberModerated) -> None:
-        """Note what the host has decided about somebody."""
+        """Apply the host's measure to a person."""
         name = fold_name(moderated.name)
         person = self.people.get(moderated.name)
         match moderated.measure:

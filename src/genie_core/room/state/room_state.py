@@ -96,23 +96,23 @@ class RoomState:
         self._ids: dict[tuple[str, str], None] = {}
 
     def has_said(self, author: str, id_: str) -> bool:
-        """Whether this message of theirs is known, also if it was recovered."""
+        """Whether the author's message is known, recovered ones included."""
         return (author, id_) in self._ids
 
     def known_ids(self) -> list[tuple[str, str]]:
-        """Authors and ids of the messages of which it is known that they were said, in order."""
+        """Return authors and ids of the known messages, in order."""
         return list(self._ids)
 
     def learn_ids(self, ids: Iterable[tuple[str, str]]) -> None:
-        """Take such ids over from another state."""
+        """Copy ids from another state."""
         self._ids.update(dict.fromkeys(ids))
 
     def become(self, other: "RoomState") -> None:
-        """Take everything over from another state, which must not be used any more."""
+        """Take over everything from another state, which must not be used afterwards."""
         self.__dict__.update(other.__dict__)
 
     def apply(self, event: Event) -> bool:
-        """Take the next event in; False if it was known already."""
+        """Apply an event; False if it was applied before."""
         if event.seq <= self.head:
             return False
         if event.seq != self.head + 1:
@@ -123,36 +123,36 @@ class RoomState:
 
     @property
     def people(self) -> dict[str, Person]:
-        """Who is or was in the room, by name."""
+        """Present and former members, by name."""
         return self.members.people
 
     @property
     def keys(self) -> dict[str, str]:
-        """The first key that each folded name came with."""
+        """The first key of each folded name."""
         return self.members.keys
 
     @property
     def roles(self) -> dict[str, Role]:
-        """The roles that the host has given, by folded name."""
+        """The roles that the host assigned, by folded name."""
         return self.members.roles
 
     @property
     def banned(self) -> dict[str, str]:
-        """The keys of those who are banned, by folded name; empty where none is known."""
+        """The keys of banned people by folded name; empty where unknown."""
         return self.members.banned
 
     @property
     def muted(self) -> set[str]:
-        """The folded names of those who may not speak."""
+        """The folded names of muted people."""
         return self.members.muted
 
     @property
     def preferences(self) -> dict[str, str]:
-        """How people like to be answered, by folded name."""
+        """How people want to be answered, by folded name."""
         return self.members.preferences
 
     def present(self) -> list[Person]:
-        """The people in the room now: the host first, then in order of arrival."""
+        """The people in the room: the host first, then in order of arrival."""
         return self.members.present()
 
     def pending_for(self, owner: str) -> list[ToolApproval]:
@@ -168,7 +168,7 @@ class RoomState:
         return [proposal for proposal in self.parked.values() if proposal.owner == owner]
 
     def presence(self, name: str) -> Presence:
-        """What this person's agent is doing."""
+        """The activity of this person's agent."""
         person = self.people.get(name)
         if person is None or not person.engine:
             return Presence.NONE
@@ -178,18 +178,18 @@ class RoomState:
         return Presence.THINKING if phases else Presence.IDLE
 
     def owner_of(self, key: str) -> str | None:
-        """The name that a key goes by in this room, None if it never was here."""
+        """The name that a key belongs to; None if it is unknown."""
         if key and key == self.host_key:
             return self.host
         return self.members.owner_of(key)
 
     def is_elsewhere(self, exchange: MessageThread, device: str) -> bool:
-        """Whether a run is the business of another terminal of its handler, which is connected."""
+        """Whether another connected terminal of its handler is responsible for a run."""
         person = self.people.get(exchange.handler)
         return person is not None and exchange.device in person.terminals.keys() - {device}
 
     def objection(self, body: RunBody, by: str, device: str = "") -> str | None:
-        """Why `by` may not publish this now, or None if it is in order."""
+        """Why `by` may not publish this now; None if they may."""
         exchange = self.exchanges.get(body.message)
         if exchange is None:
             return f"there is no message {body.message}"
@@ -294,7 +294,7 @@ class RoomState:
     def _answered_before(
         self, event: Event, original: Event, answered: AnswerPosted, found: MessageThread
     ) -> None:
-        """Show a recovered answer; a run that still counts is ended only by whoever runs it."""
+        """Show a recovered answer; only the engine of a running run ends it."""
         if found.phase in RUNNING and not event.by == original.by == found.handler:
             return
         found.answer, found.answered_seq = answered, event.seq
@@ -319,7 +319,7 @@ class RoomState:
         self._keep(exchange)
 
     def _keep(self, exchange: MessageThread) -> None:
-        """Take a message in, and forget old ones when there are too many."""
+        """Add a message; forget old ones if there are too many."""
         self.exchanges[exchange.seq] = exchange
         self.messages += 1
         self.files.update((file.digest, file) for file in exchange.said.files)
@@ -331,7 +331,7 @@ class RoomState:
             self._forget()
 
     def _forget(self) -> None:
-        """Drop the older messages on which nothing is left to be done."""
+        """Forget old messages that have no unfinished work."""
         awaited = {proposal.message for proposal in self.parked.values()} | self.running.keys()
         for seq in list(self.exchanges)[:-WINDOW]:
             if seq in awaited:

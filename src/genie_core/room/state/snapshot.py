@@ -75,7 +75,7 @@ class _Version(msgspec.Struct, array_like=True):
 
 
 def encode_state(state: RoomState) -> bytes:
-    """Write a state down; equal histories give equal bytes."""
+    """Encode a state; equal histories give equal bytes."""
     costs = state.costs
     checkpoint = _Checkpoint(
         VERSION,

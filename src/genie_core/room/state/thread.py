@@ -73,7 +73,7 @@ class ToolApproval:
 
     @property
     def digest(self) -> str:
-        """A digest of the call as it is shown, so that an answer can't allow another one."""
+        """A digest of the call as shown, so that an answer can't allow another call."""
         call = self.agent, self.tool, self.arguments
         with suppress(TypeError, ValueError, RecursionError):  # such a call was never sent
             return sha256(msgspec.json.encode(call, order="deterministic")).hexdigest()
@@ -81,7 +81,7 @@ class ToolApproval:
 
     @property
     def call(self) -> ApprovalRequested:
-        """The event by which it was proposed."""
+        """The event that requested it."""
         return ApprovalRequested(
             self.message,
             self.id,
@@ -130,16 +130,16 @@ class MessageThread:
 
     @property
     def partial(self) -> str:
-        """Return the part of an incomplete answer that was shown; empty if nothing was."""
+        """The text of an incomplete answer that was shown; empty if none."""
         end = self.error or self.cancelled
         return end.text if end is not None else ""
 
     @property
     def handler(self) -> str:
-        """The person whose engine is responsible, empty if there is none."""
+        """The person whose engine is responsible; empty if none."""
         return self.said.handler
 
     @property
     def device(self) -> str:
-        """The terminal at which that engine runs."""
+        """The terminal of that engine."""
         return self.said.device

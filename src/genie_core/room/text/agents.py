@@ -15,7 +15,7 @@ LONGEST: Final = 240
 
 
 def in_order(paths: Iterable[str]) -> list[str]:
-    """Return each path once, with those above it, in the order of a tree."""
+    """Return each path once, with its ancestors, in tree order."""
     children: dict[str, dict[str, None]] = {}
     for path in list(dict.fromkeys(paths))[:MOST]:
         if path not in (SYSTEM, REASONER) and 0 < len(path) <= LONGEST:
@@ -31,17 +31,16 @@ def in_order(paths: Iterable[str]) -> list[str]:
 
 
 def depth_of(path: str) -> int:
-    """Return how many agents are above this one."""
     return 0 if path == SYSTEM else 1 + path.count("/")
 
 
 def label_of(path: str) -> str:
-    """Return the name of an agent in a tree; safe to show."""
+    """Return an agent's name in a tree; safe to show."""
     return "genie" if path == SYSTEM else visible_line(path.rpartition("/")[2])
 
 
 def agent_path(path: str) -> str:
-    """Write the path of agents that leads to a tool call for people: "genie › search:1a2b"."""
+    """Format the path of an agent for people: "genie › search:1a2b"."""
     agents = path.split("/")
     named = ["genie", *agents] if agents[0] != SYSTEM else ["genie", *agents[1:]]
     return " › ".join(named)
@@ -59,12 +58,12 @@ def stems(depths: Sequence[int]) -> list[str]:
 
 
 def _goes_on(later: Sequence[int], level: int) -> bool:
-    """Whether another row of this level comes before the tree returns to one above."""
+    """Whether another row of this level follows before the tree returns to a higher one."""
     return next((depth == level for depth in later if depth <= level), False)
 
 
 def paths_above(path: str) -> list[str]:
-    """Return the paths of the agents above, the nearest one first."""
+    """Return the ancestors of an agent, nearest first."""
     if path == SYSTEM:
         return []
     steps = path.split("/")

@@ -47,19 +47,19 @@ SCOPE_HINT: Final = f"say how often or how long: 5, or 10m, up to {MOST_OF_SCOPE
 
 
 def risk_of(request: ToolApproval) -> str:
-    """What the call can do at worst; empty if nothing is known."""
+    """The worst that the call can do; empty if unknown."""
     return SPENDS if request.tool == EXCEED_BUDGET else RISKS.get(request.risk, "")
 
 
 def plain_value(value: Any) -> str:
-    """A value as a person reads it: text as it is, everything else as indented JSON."""
+    """Format a value for people: text unchanged, everything else as indented JSON."""
     if isinstance(value, str):
         return visible(value)
     return visible(json.dumps(value, indent=2, ensure_ascii=False, default=repr))
 
 
 def plain_arguments(arguments: Mapping[str, Any], *, withheld: bool = False) -> str:
-    """All arguments in full, one after another; empty if there are none."""
+    """Format all arguments in full; empty if there are none."""
     if withheld and not arguments:
         return WITHHELD
     return "\n\n".join(
@@ -68,7 +68,7 @@ def plain_arguments(arguments: Mapping[str, Any], *, withheld: bool = False) -> 
 
 
 def arguments_line(arguments: Mapping[str, Any], *, withheld: bool = False) -> str:
-    """The arguments in one line, without those that are null. Not yet safe to show."""
+    """Format the arguments in one line, without null ones. Not yet safe to show."""
     if withheld and not arguments:
         return WITHHELD
     given = {name: value for name, value in arguments.items() if value is not None}
@@ -76,26 +76,26 @@ def arguments_line(arguments: Mapping[str, Any], *, withheld: bool = False) -> s
 
 
 def _short(value: Any) -> str:
-    """A value as a card writes it; an empty text as one that can be seen."""
+    """Format a value for a line; an empty text becomes visible."""
     if isinstance(value, str) and value:
         return value
     return json.dumps(value, ensure_ascii=False, default=repr)
 
 
 def allowed(settled: ApprovalResolved, tool: str, by: str) -> str:
-    """How a call was allowed, as in "allowed rm 5 times". Not yet safe to show."""
+    """Describe how a call was allowed: "allowed rm 5 times". Not yet safe to show."""
     if settled.how == "edit":
         return f"allowed {tool} with changes by {by}"
     return f"allowed {tool}{_ALLOWED.get(settled.how, scope_words(settled.scope, settled.count))}"
 
 
 def denied(settled: ApprovalResolved, tool: str) -> str:
-    """How a call was denied. Not yet safe to show."""
+    """Describe how a call was denied. Not yet safe to show."""
     return f"denied {tool}{' by rule' if settled.how == 'rule' else ''}"
 
 
 def outcome(settled: ApprovalResolved) -> str:
-    """The outcome, what led to it, and how far it reaches."""
+    """Describe the outcome, its cause and its scope."""
     words: dict[How, str] = {
         "edit": " with changes",
         "rule": " by rule",
@@ -106,14 +106,14 @@ def outcome(settled: ApprovalResolved) -> str:
 
 
 def what_changed(asked: ApprovalRequested, edited: dict[str, Any] | None) -> list[str]:
-    """The lines of a diff, safe to show; empty if nothing was changed or it can't be seen here."""
+    """Return the lines of a diff, safe to show; empty if nothing changed or it is hidden here."""
     if edited is None or (asked.withheld and not asked.arguments):
         return []
     return argument_diff(asked.arguments, edited)
 
 
 def read_scope(text: str) -> tuple[Scope, int] | None:
-    """So many calls, as "5", or so many minutes, as "10m" or "1h"; None if it is neither."""
+    """Parse "5" as calls and "10m" or "1h" as minutes; None for other text."""
     found = _TYPED.fullmatch(text.strip().lower())
     if found is None:
         return None
@@ -125,7 +125,7 @@ def read_scope(text: str) -> tuple[Scope, int] | None:
 
 
 def scope_words(scope: Scope, count: int) -> str:
-    """The words after "allowed", with a space before them; none for a single call."""
+    """Return the words after "allowed", with a leading space; empty for a single call."""
     match scope:
         case "session":
             return " for the session"

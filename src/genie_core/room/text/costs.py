@@ -31,12 +31,11 @@ class CostRow:
 
 
 def tokens_of(usage: Usage) -> int:
-    """Return the tokens read and written."""
     return usage.input_tokens + usage.output_tokens
 
 
 def short_cost(spent: Sequence[Spending]) -> str:
-    """Return tokens and money in as few words as possible; empty if nothing was spent."""
+    """Format tokens and money briefly; empty if nothing was spent."""
     if not spent:
         return ""
     usage = total(each.usage for each in spent)
@@ -47,7 +46,7 @@ def short_cost(spent: Sequence[Spending]) -> str:
 
 
 def spent_tree(spendings: Sequence[Spending]) -> str:
-    """Return a line for each agent and its costs, below the agent that asked it; may be empty."""
+    """Return a line per agent and its costs, as a tree; may be empty."""
     by_agent: dict[str, list[Usage]] = {}
     for each in spendings:
         by_agent.setdefault(each.agent, []).append(each.usage)
@@ -61,7 +60,7 @@ def spent_tree(spendings: Sequence[Spending]) -> str:
 
 
 def cost_rows(costs: Costs) -> list[CostRow]:
-    """Return a row for each person and each of their agents, the most expensive first, and the sum."""
+    """Return a row per person and agent, most expensive first, and the total."""
     payers = sorted({key[0] for key in costs.by_key}, key=lambda each: _order(costs.of(each)))
     rows: list[CostRow] = []
     for payer in payers[:MOST_PAYERS]:
@@ -96,7 +95,7 @@ def _rows_of(costs: Costs, payer: str) -> Iterator[CostRow]:
 
 
 def budget_line(allowance: Allowance | None) -> str:
-    """Say how much of a session's budget is used."""
+    """Describe how much of the session's budget is used."""
     if allowance is None:
         return NO_ENGINE
     used = []

@@ -50,7 +50,7 @@ _ROLES: Final = {"member": "a member", "guest": "a guest", "observer": "an obser
 
 
 def copied_from(hosted: HostStarted) -> str:
-    """Name the room that this one was imported or forked from; empty if it was not."""
+    """Name the room that this one was imported or forked from; empty if neither."""
     if not hosted.copied:
         return ""
     how = {"import": "imported", "fork": "forked"}[hosted.copied]
@@ -120,12 +120,11 @@ _STAGES: Final[dict[Stage, str]] = {"factory": "set-up"}
 
 
 def stage_name(stage: Stage) -> str:
-    """Return what people call the stage in which a run failed."""
     return _STAGES.get(stage, stage)
 
 
 def short_error(error: str) -> str:
-    """Drop the agent and owner from an error, which the line around it names; not yet safe to show."""
+    """Drop agent and owner from an error; the line around it names them. Not yet safe to show."""
     whose = _WHOSE.match(error)
     return error[whose.end() :] or error if whose else error
 
@@ -141,13 +140,13 @@ def can_resume(end: RunCancelled | RunFailed) -> bool:
 
 
 def parked_with(tools: Sequence[str]) -> str:
-    """Say that a run was parked, and with which tool calls."""
+    """Describe a parked run and the tool calls it waits for."""
     what = visible_line(tools[0]) if len(tools) == 1 else f"{len(tools)} tool calls"
     return f"parked with {what} to answer"
 
 
 def waits_for(exchange: MessageThread) -> str:
-    """Say which answer a parked run waits for."""
+    """Describe which answer a parked run waits for."""
     calls = "a tool call" if len(exchange.parked) == 1 else f"{len(exchange.parked)} tool calls"
     return f"genie goes on when {visible_line(exchange.handler)} has answered {calls}"
 
@@ -164,7 +163,7 @@ STOPPED = "The work on this message was stopped before anything was decided."
 
 
 def why_silent(exchange: MessageThread) -> str:
-    """Tell what was decided about a message and why."""
+    """Explain what was decided about a message, and why."""
     if exchange.voucher:
         return RECOVERED.format(visible_line(exchange.voucher))
     if exchange.phase is Phase.UNHANDLED:
@@ -233,7 +232,7 @@ class QuoteLine:
 
 
 def blocks(text: str) -> Iterator[str | Code]:
-    """Split a text into plain parts and fenced code, in order. An open fence is plain text."""
+    """Split a text into plain parts and fenced code. An unclosed fence is plain text."""
     end = 0
     opening: re.Match[str] | None = None
     for fence in _FENCE.finditer(text):
@@ -251,7 +250,6 @@ def blocks(text: str) -> Iterator[str | Code]:
 
 
 def file_lines(files: Iterable[FileRef]) -> tuple[FileLine, ...]:
-    """Return one numbered line per file."""
     return tuple(
         FileLine(number, file.digest, visible_line(safe_name(file.name)), _about(file))
         for number, file in enumerate(files, 1)
@@ -259,7 +257,6 @@ def file_lines(files: Iterable[FileRef]) -> tuple[FileLine, ...]:
 
 
 def quote_lines(quotes: Iterable[Quote]) -> tuple[QuoteLine, ...]:
-    """Return one line per quote."""
     return tuple(
         QuoteLine(f"{quote_name(quote)} · {counted(len(quote.lines), 'message')}")
         for quote in quotes
@@ -272,7 +269,7 @@ def quote_name(quote: Quote) -> str:
 
 
 def quote_text(quote: Quote) -> Iterator[str]:
-    """Yield the quoted messages, after a line that names their room."""
+    """Yield the quoted messages, after a line with the name of their room."""
     yield f"── from {quote_name(quote)} ──"
     for line in quote.lines:
         text = visible(line.text).replace("\n", "\n    ")  # or a line could pass for another's
@@ -280,12 +277,12 @@ def quote_text(quote: Quote) -> Iterator[str]:
 
 
 def message_title(exchange: MessageThread) -> str:
-    """Say who wrote a message, and when."""
+    """Return the author and time of a message."""
     return f"{visible_line(exchange.author)}, {_moment(exchange.at)}"
 
 
 def message_text(exchange: MessageThread) -> str:
-    """Return a message with its files, its quotes and its answer, nothing left out."""
+    """Return a message with its files, quotes and answer in full."""
     said = exchange.said
     parts = [visible(said.text)] if said.text else []
     if said.files:

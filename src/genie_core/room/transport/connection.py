@@ -12,7 +12,7 @@ MEMORY_CAPACITY: Final = 64
 
 
 async def take_any(size: int) -> bool:
-    """Take a frame of any size."""
+    """Accept a frame of any size."""
     return True
 
 
@@ -53,10 +53,10 @@ class Connection(Protocol[Out_contra, In_co]):
         """
 
     async def close(self, reason: str = "") -> None:
-        """End the connection in good order, within some seconds; repeating it is harmless."""
+        """Close the connection properly within some seconds; may be repeated."""
 
     def abort(self) -> None:
-        """End the connection at once, without a word to the other end."""
+        """End the connection at once, without telling the other end."""
 
 
 ClientConnection: TypeAlias = Connection[ClientFrame, ServerFrame]
@@ -114,28 +114,27 @@ class MemoryConnection(Generic[Out, In]):
         self.on_arrival: Callable[[int], Awaitable[bool]] = take_any
 
     def is_open(self) -> bool:
-        """Whether the connection is open."""
         return not self._outgoing.closed
 
     def is_free(self) -> bool:
-        """Whether the connection is open and the other end is not behind."""
+        """Whether the connection is open and the other end keeps up."""
         return self._outgoing.is_free()
 
     def post(self, frames: Sequence[Out]) -> None:
-        """Put frames where the other end takes them, beyond the capacity if need be."""
+        """Send frames at once, beyond the capacity if necessary."""
         self._outgoing.extend(frames)
 
     async def send(self, frames: Sequence[Out]) -> None:
-        """Put frames where the other end takes them; waits while it is full."""
+        """Send frames; waits while the other end's queue is full."""
         for frame in frames:
             await self._outgoing.put(frame)
 
     async def receive(self) -> In:
-        """Take the next frame, also one that was sent before the other end closed."""
+        """Return the next frame, even if it was sent before the other end closed."""
         return await self._incoming.take()
 
     async def close(self, reason: str = "") -> None:
-        """Close both directions; what was sent can still be received."""
+        """Close both directions; sent frames can still be received."""
         self._outgoing.close(reason)
         self._incoming.close(reason)
 

@@ -23,7 +23,7 @@ class Backoff:
     longest: float = 5.0
 
     def delay(self, failures: int) -> float:
-        """The wait after this many failures in a row."""
+        """Return the seconds to wait after this many failures in a row."""
         full = min(self.longest, self.first * 2.0 ** min(failures, 16))
         return full * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, keeps no secret
 
@@ -52,7 +52,7 @@ class Finder(Protocol):
     async def find(
         self, room: str, seconds: float = ...
     ) -> list[tuple[HostRecord, tuple[str, ...]]]:
-        """Who says that they host the room, and where; the latest first."""
+        """Return the announced hosts of a room, latest first."""
 
 
 class Dialer:
@@ -83,7 +83,7 @@ class Dialer:
 
     @property
     def known(self) -> tuple[Endpoint, ...]:
-        """All that may lead to the room, the latest that did so first."""
+        """The endpoints that may lead to the room, latest success first."""
         return tuple(self._known)
 
     async def __call__(self) -> ClientConnection:
@@ -104,15 +104,15 @@ class Dialer:
         return link
 
     def approve(self) -> None:
-        """Note that the host that was connected to last is the one that was meant."""
+        """Confirm that the last connected host is the right one."""
         self.current = self._latest
 
     def forget(self, pin: str) -> None:
-        """Go no more to where a host of this certificate was, unless the network says so."""
+        """Drop the addresses of this certificate's host, unless the network announces them."""
         self._known = [each for each in self._known if each.pin != pin]
 
     def learn(self, deed: HostRecord) -> None:
-        """Take note of where a host is from now on; of whom nobody trusts, nothing."""
+        """Learn a host's address; ignore hosts that are not trusted."""
         pins = {each.pin for each in self._known}
         if deed.pin in pins or (self._trusts is not None and self._trusts(deed)):
             self._note(_whereabouts(deed.addresses, deed.pin))
@@ -133,7 +133,7 @@ class Dialer:
     async def _try(
         self, candidates: Sequence[Endpoint], failures: list[RoomError]
     ) -> ClientConnection | None:
-        """The first connection that stands; the others are given up. Cancelling leaves none."""
+        """Return the first connection that succeeds; cancelling leaves none open."""
         tasks: list[asyncio.Task[ClientConnection]] = []
         try:
             for number, candidate in enumerate(candidates):
@@ -187,7 +187,7 @@ def _whereabouts(addresses: Iterable[str], pin: str) -> list[Endpoint]:
 
 
 def _worst(failures: list[RoomError]) -> RoomError:
-    """What a person should hear of: an impostor above all, then what was tried first."""
+    """Return the failure to show: an impostor first, then that of the first address tried."""
     impostors = [error for error in failures if isinstance(error, WrongPin)]
     if impostors:
         return impostors[0]

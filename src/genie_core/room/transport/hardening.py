@@ -38,7 +38,7 @@ class PlainSocket(Connection):
     _failed = False
 
     def process_event(self, event: "Event") -> None:
-        """Pass a frame on, unless it is one that no program of this kind sends."""
+        """Forward a frame, unless no program of this kind sends it."""
         if isinstance(event, Frame):
             if self._failed:
                 return
@@ -76,7 +76,7 @@ class StrictHandshake(connect):
     """Connects to where it is told and nowhere else, whatever answers there."""
 
     def process_redirect(self, exc: Exception) -> Exception | str:
-        """Follow nobody who says that the room is elsewhere: only deeds and invites tell."""
+        """Refuse redirects; only host records and invites give addresses."""
         return exc
 
 
@@ -98,7 +98,7 @@ KNOWN_SOURCES: Final = 1024
 
 
 def most_standing(most: int) -> int:
-    """How many connections stand at most before a gate for `most` strangers, with all reserves."""
+    """Return the maximum of open connections for a limit of strangers, reserves included."""
     return most + int(most * KNOWN_SHARE) + RESERVE
 
 
@@ -122,15 +122,15 @@ class HalfOpenLimiter:
 
     @property
     def strangers(self) -> int:
-        """How many connections stand before the door."""
+        """The number of unauthenticated connections."""
         return len(self._strangers) + len(self._displaced)
 
     def guard(self, sock: socket.socket) -> socket.socket:
-        """Take over a listening socket; returns the one to accept connections from."""
+        """Wrap a listening socket; accept connections from the result."""
         return LimitedSocket(self, sock)
 
     def let_in(self, descriptor: int) -> None:
-        """Stop counting a connection, and know its source: the room knows whose it is."""
+        """Stop counting a connection as a stranger and remember its origin."""
         stranger = self._strangers.get(descriptor)
         if stranger is not None:
             self._known[stranger.source] = None
@@ -140,14 +140,14 @@ class HalfOpenLimiter:
         self.forget(descriptor)
 
     def forget(self, descriptor: int) -> None:
-        """Stop counting a connection, which is closed."""
+        """Stop counting a closed connection."""
         self._strangers.pop(descriptor, None)
         self._displaced.discard(descriptor)
         self._left.set()
 
     @property
     def is_shut(self) -> bool:
-        """Whether nobody is accepted any more."""
+        """Whether no connection is accepted any more."""
         return self._shut
 
     async def shut(self) -> None:
@@ -160,7 +160,7 @@ class HalfOpenLimiter:
         await asyncio.sleep(0)
 
     async def clear(self) -> None:
-        """Hang up on all who stand there, and wait until their connections are closed."""
+        """Close all unauthenticated connections and wait for that."""
         for stranger in list(self._strangers.values()):
             stranger.hang_up()
         with suppress(TimeoutError):
@@ -170,7 +170,7 @@ class HalfOpenLimiter:
                     await self._left.wait()
 
     def admits(self, source: str) -> bool:
-        """Whether one more may stand there, perhaps instead of another."""
+        """Whether another connection fits, maybe instead of an older one."""
         unknown = [each for each in self._strangers.values() if each.source not in self._known]
         if len(unknown) >= self._most:
             rivals = unknown
@@ -183,7 +183,7 @@ class HalfOpenLimiter:
         return self._makes_room(source, rivals)
 
     def _makes_room(self, source: str, rivals: Sequence["Stranger"]) -> bool:
-        """Displace the oldest of whoever has the most, unless that would be the newcomer."""
+        """Close the oldest connection of the largest origin, unless that is the newcomer's."""
         sites = Counter(each.site for each in rivals)
         sources = Counter(each.source for each in rivals)
         weights = [(sites[each.site], sources[each.source]) for each in rivals]
@@ -195,11 +195,10 @@ class HalfOpenLimiter:
         return True
 
     def take_in(self, stranger: "Stranger") -> None:
-        """Count a connection from now on."""
         self._strangers[stranger.fileno()] = stranger
 
     def _displace(self, stranger: "Stranger") -> None:
-        """End a connection to make room."""
+        """Close a connection to free its place."""
         self._displaced.add(stranger.fileno())
         del self._strangers[stranger.fileno()]
         stranger.hang_up()
@@ -243,12 +242,11 @@ class Stranger(socket.socket):
         gate.take_in(self)
 
     def hang_up(self) -> None:
-        """Let whoever reads from the connection find that it has ended."""
+        """Shut the connection down, so that its reader notices."""
         with suppress(OSError):  # it may have ended by itself
             self.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Close the connection."""
         descriptor = self.fileno()
         super().close()
         if descriptor >= 0:

@@ -12,7 +12,7 @@ SITE_BITS: Final = 64
 
 
 def client_origin(host: str) -> str:
-    """The address in its one spelling; all of loopback's addresses are one machine."""
+    """Return the canonical address; all loopback addresses are one machine."""
     host = host.partition("%")[0]
     with suppress(ValueError):
         number = ipaddress.ip_address(host)
@@ -25,7 +25,7 @@ def client_origin(host: str) -> str:
 
 
 def site_of(source: str) -> str:
-    """All the sources that one machine can choose from: its network for IPv6, else itself."""
+    """Return the origins one machine can choose from: an IPv6 network, or the address itself."""
     with suppress(ValueError):
         number = ipaddress.ip_address(source)
         if isinstance(number, ipaddress.IPv6Address):

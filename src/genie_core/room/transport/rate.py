@@ -34,22 +34,21 @@ class TokenBucket:
         return True
 
     def charge(self, now: float, amount: float) -> None:
-        """Take tokens for what has happened already, whether or not there are any."""
+        """Take tokens for something that has happened, even if there are too few."""
         self._refill(now)
         self._level -= amount
 
     def wait(self, now: float) -> float:
-        """How many seconds to go until there is a token."""
+        """Seconds until there is a token."""
         self._refill(now)
         return max(0.0, (1 - self._level) / self.per_second)
 
     def is_full(self, now: float) -> bool:
-        """Whether it is as good as new."""
         self._refill(now)
         return self._level >= self.burst
 
     def empty(self) -> None:
-        """Take everything out, for somebody who was told to slow down."""
+        """Remove all tokens, for a client that was told to slow down."""
         self._level = 0.0
 
     def _refill(self, now: float) -> None:
@@ -76,20 +75,20 @@ class Rates:
         return key in self._buckets
 
     def take(self, key: str, now: float, amount: float = 1.0) -> bool:
-        """Use up tokens of a key's bucket."""
+        """Take tokens from a key's bucket."""
         return self._bucket(key).take(now, amount)
 
     def charge(self, key: str, now: float, amount: float) -> None:
-        """Take tokens of a key's bucket, whether or not there are any."""
+        """Take tokens from a key's bucket, even if there are too few."""
         self._bucket(key).charge(now, amount)
 
     def wait(self, key: str, now: float) -> float:
-        """How many seconds to go until there is a token for a key."""
+        """Seconds until a key's bucket has a token."""
         bucket = self._buckets.get(key)
         return 0.0 if bucket is None else bucket.wait(now)
 
     def hand_over(self, old: str, new: str) -> None:
-        """Let a new key begin with what another one has left, which keeps its own."""
+        """Start a new key's bucket with what the old key has left."""
         bucket = self._buckets.get(old)
         if bucket is not None:
             self._add(new, copy(bucket))
@@ -107,6 +106,6 @@ class Rates:
             del self._buckets[next(iter(self._buckets))]
 
     def tidy(self, now: float) -> None:
-        """Forget the buckets that are as good as new."""
+        """Drop full buckets."""
         for key in [key for key, bucket in self._buckets.items() if bucket.is_full(now)]:
             del self._buckets[key]

@@ -88,7 +88,7 @@ class Packer(Generic[Out]):
         self._packed = b""
 
     def __call__(self, frame: Out) -> bytes:
-        """Pack a frame; with a mask, which clients must use (RFC 6455), anew each time."""
+        """Encode a frame; clients mask it, anew each time (RFC 6455)."""
         if frame is not self._last or self._masked:
             text = Frame(Opcode.TEXT, self._encode(frame))
             self._packed, self._last = text.serialize(mask=self._masked), frame
@@ -121,20 +121,19 @@ class WebSocketConnection(Generic[Out, In]):
         self._pack = packer or Packer(encoder, masked=ws.protocol.side is Side.CLIENT)
 
     def is_open(self) -> bool:
-        """Whether neither end has begun to close the connection."""
+        """Whether neither end has started to close the connection."""
         return self._ws.protocol.state is State.OPEN and not self._ws.transport.is_closing()
 
     def is_free(self) -> bool:
-        """Whether the connection is open and the transport's buffer under its limit."""
+        """Whether the connection is open and the transport's buffer below its limit."""
         return self.is_open() and self._ws.transport.get_write_buffer_size() <= WRITE_BUFFER
 
     def post(self, frames: Sequence[Out]) -> None:
-        """Write all frames at once."""
         pack = self._pack
         self._ws.transport.write(b"".join([pack(frame) for frame in frames]))
 
     async def send(self, frames: Sequence[Out]) -> None:
-        """Send frames, waiting while the transport's buffer is over its limit."""
+        """Send frames; waits while the transport's buffer is above its limit."""
         for frame in frames:
             data = self._encode(frame)
             try:
@@ -145,7 +144,6 @@ class WebSocketConnection(Generic[Out, In]):
                 raise ConnectionLost("the connection broke") from error
 
     async def receive(self) -> In:
-        """Wait for the next frame."""
         try:
             data = await self._ws.recv(decode=False)
             while not await self.on_arrival(len(data)):
@@ -155,12 +153,11 @@ class WebSocketConnection(Generic[Out, In]):
         return self._decode(data)
 
     async def close(self, reason: str = "") -> None:
-        """Do the closing handshake, for at most some seconds."""
+        """Perform the closing handshake within some seconds."""
         with suppress(ABORTED_LATE):
             await self._ws.close(reason=_short(reason))
 
     def abort(self) -> None:
-        """Drop the TCP connection."""
         with suppress(ABORTED_LATE):
             self._ws.transport.abort()
 
@@ -176,7 +173,7 @@ class PinnedSocket(PlainClientSocket):
     failure: RoomError | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Compare pins; the TLS handshake is over, and nothing else was sent."""
+        """Compare pins after the TLS handshake, before anything else is sent."""
         tls = transport.get_extra_info("ssl_object")
         try:
             self.found = pin_of(tls.getpeercert(binary_form=True) or b"" if tls else b"")
@@ -187,7 +184,7 @@ class PinnedSocket(PlainClientSocket):
             transport.abort()  # type: ignore[attr-defined]  # asyncio's transports all can
 
     async def handshake(self, *args: Any, **options: Any) -> None:
-        """Upgrade to WebSocket, with the right host only."""
+        """Upgrade to WebSocket, at the pinned host only."""
         if self.failure is not None:
             raise self.failure
         if self.expected not in ("", self.found):
@@ -359,5 +356,5 @@ def _why_closed(error: ConnectionClosed) -> str:
 
 
 def _short(reason: str) -> str:
-    """Cut to what fits a close frame: 123 bytes."""
+    """Shorten a reason to the 123 bytes of a close frame."""
     return reason.encode("utf-8", "replace")[:120].decode("utf-8", "ignore")

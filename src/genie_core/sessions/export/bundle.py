@@ -48,7 +48,7 @@ def _added(bundle: zipfile.ZipFile, blobs: BlobStore, file: FileRef, room: str) 
 
 
 def pieces(blobs: BlobStore, digest: str) -> Iterator[bytes]:
-    """The content of a complete file. Blocks."""
+    """Yield a complete file's content. Blocks."""
     place = 0
     while data := blobs.read(digest, place, PIECE):
         place += len(data)

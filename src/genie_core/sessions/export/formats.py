@@ -64,11 +64,11 @@ class InTheWay(GenieError):
 
 
 def form_of(name: str) -> ExportFormat | None:
-    """The form that a file's name asks for, if it asks for any."""
+    """Return the format that a file name's suffix stands for, if any."""
     return ENDINGS.get(Path(name).suffix.lower())
 
 
 def default_name(session: str, form: ExportFormat, *, attachments: bool) -> str:
-    """What the export of a session is called if nobody says otherwise."""
+    """Return the default file name of an export."""
     ending = ".zip" if form is ExportFormat.LINES and attachments else _ENDING[form]
     return f"{safe_name(session)}{ending}"

@@ -71,7 +71,7 @@ class _Versioned(msgspec.Struct):
 
 
 def encode_header(record: SessionMetadata, log: ExportPart, labels: ExportPart) -> bytes:
-    """The first line, line feed included."""
+    """Return the first line, with its newline."""
     fields = msgspec.to_builtins(record)
     told = {name: fields[name] for name in SHARED}
     told["template"] = _plain_template(record.template)

@@ -125,7 +125,7 @@ def _passage(
 
 
 def _receiver(passage: Passage) -> str:
-    """Whom an answer is for, as a link to what they said where that is on the page."""
+    """Return the receiver of an answer, linked to their message if it is on the page."""
     if not passage.receiver:
         return ""
     name = escape(passage.receiver)

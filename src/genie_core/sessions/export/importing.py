@@ -79,7 +79,7 @@ class _Import:
         self.room: SavedSession
 
     def receive(self) -> None:
-        """Read all of it, and check it."""
+        """Read and check everything."""
         self._folder.mkdir(0o700)
         lines = self._parcel.lines
         header = decode_header(lines.readline(HEADER_BYTES), self._name)
@@ -102,7 +102,7 @@ class _Import:
         sync_folder(self._folder)
 
     def _take(self, part: ExportPart, file: str) -> None:
-        """Copy so many bytes of the lines, which must be those that were exported."""
+        """Copy this many bytes of the lines; they must match the export's checksum."""
         digest, lines, rest = hashlib.sha256(), 0, part.size
         target = create_file(self._folder / file)
         try:
@@ -120,7 +120,7 @@ class _Import:
             raise self._refusal(f"it was changed after it was exported{self._damage(file)}")
 
     def _damage(self, file: str) -> str:
-        """Return where the export was changed, if that can be seen."""
+        """Return where the export was changed, if that can be determined."""
         if file != LOG_NAME:
             return ""
         told = self._survey().damages.told()
@@ -130,14 +130,14 @@ class _Import:
         self.notes += Labels.read(self._folder).problems
 
     def _check_log(self) -> RoomState:
-        """Read the log as it will be read later; damage from before the export is only told."""
+        """Read the log as it will be read later; older damage is only reported."""
         self._survey()
         with LogReader.open(self._folder / LOG_NAME) as log:
             self.notes += log.problems
             return log.state()
 
     def _survey(self) -> LogScan:
-        """Read the log with an eye on what would fill the memory."""
+        """Read the log, limiting memory."""
         scan, lost, read = LogScan(ordered=True), 0, 0
         with (self._folder / LOG_NAME).open("rb") as file:
             while data := file.read(PIECE):
@@ -153,7 +153,7 @@ class _Import:
         return scan
 
     def _take_files(self, state: RoomState) -> None:
-        """Take in the files, which must be those that messages name."""
+        """Copy the files, which must be those that messages name."""
         for digest, size in self._parcel.files.items():
             named = state.files.get(digest)
             if named is None or named.size != size:
@@ -188,7 +188,7 @@ def _check_space(base: Path, size: int) -> None:
 
 
 def _put(base: Path, room: SavedSession, *, as_copy: bool) -> SavedSession:
-    """Give a room that is complete its place among the others."""
+    """Move a complete session into place among the others."""
     with in_turn(base):
         record = room.metadata
         folder = _folder_of(record)
@@ -204,14 +204,14 @@ def _put(base: Path, room: SavedSession, *, as_copy: bool) -> SavedSession:
 
 
 def _folder_of(record: SessionMetadata) -> str:
-    """The name of a room's folder, which acts as no path whatever the record says."""
+    """Return a safe folder name for a session, whatever its metadata says."""
     if record.kind == "hosted":
         return record.id if _HOSTED.fullmatch(record.id) else path_name(record.id)
     return f"{path_name(record.id)}@{path_name(record.name)}"
 
 
 def _other_name(base: Path, taken: str, *, hosted: bool) -> str:
-    """A name like the one that is taken; a hosted room's is its id, and ends in something random."""
+    """Return a name similar to a taken one; a hosted room's is its id, with a random suffix."""
     stem = _SUFFIX.sub("", taken) if hosted else taken
     number = 1
     while True:

@@ -46,7 +46,7 @@ def write_lines(saved: SavedSession, out: IO[bytes]) -> list[str]:
 
 
 def _measure(path: Path, notes: list[str]) -> ExportPart:
-    """See how much of a file is whole lines; it need not exist."""
+    """Return the size of a file and of its whole lines; it may be missing."""
     size, end = _lengths(path)
     if end < size:
         notes.append(f"the last line of {path.name} is unfinished and left out")
@@ -58,7 +58,7 @@ def _measure(path: Path, notes: list[str]) -> ExportPart:
 
 
 def _lengths(path: Path) -> tuple[int, int]:
-    """The bytes of a file, and those of them that end in a line feed."""
+    """Return a file's size, and the size up to its last newline."""
     with disk_access("read", path):
         if not path.exists():
             return 0, 0
@@ -76,7 +76,7 @@ def _lengths(path: Path) -> tuple[int, int]:
 
 
 def _pieces(path: Path, size: int) -> Iterator[bytes]:
-    """The first `size` bytes of a file, or fewer if there are no more."""
+    """Yield the first `size` bytes of a file, or fewer."""
     if not size:
         return
     with disk_access("read", path):

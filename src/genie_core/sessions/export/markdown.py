@@ -56,7 +56,7 @@ def markdown(saved: SavedSession, place: FileAddress = nowhere) -> Iterator[str]
 
 
 def content(raw: str) -> str:
-    """What somebody wrote, with its code, to stand on lines of its own; something in any case."""
+    """Format a message's text, with its code, on lines of its own; never empty."""
     parts = (
         _code(each) if isinstance(each, Code) else escape(each) for each in blocks(visible(raw))
     )
@@ -116,7 +116,7 @@ def _said(said: MessagePosted) -> str:
 
 
 def _below(head: str, text: str) -> str:
-    """Put a text under its head, in the same paragraph if it begins with one."""
+    """Put a text under its heading, in the same paragraph if it starts with one."""
     return f"{head}\n\n{text}" if text.startswith("`") else head + BREAK + text
 
 
@@ -167,7 +167,7 @@ def _definition(number: int, group: list[Footnote]) -> str:
 
 
 def _adds(label: str, text: str, note: Footnote) -> bool:
-    """Whether a field tells what its line does not."""
+    """Whether a field says more than its line."""
     return label in _MORE and visible_line(text) not in note.line.text
 
 
@@ -191,7 +191,7 @@ def escape(text: str) -> str:
 
 
 def _line(line: str) -> str:
-    """One line, whose indentation is kept by spaces that don't mean code."""
+    """Format one line; its indentation must not turn into code."""
     bare = line.strip(" ")
     indent = "&nbsp;" * (len(line) - len(line.lstrip(" ")))
     number = _NUMBERED.match(bare)

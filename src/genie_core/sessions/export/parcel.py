@@ -82,7 +82,7 @@ def open_parcel(source: BinaryIO, name: str) -> Iterator[Parcel]:
 
 
 def _listed(archive: zipfile.ZipFile, name: str) -> dict[str, int]:
-    """The files of an archive that holds an export and nothing else."""
+    """Return the files of an archive that holds an export and nothing else."""
     blobs: dict[str, int] = {}
     sessions = 0
     entries = archive.infolist()

@@ -73,12 +73,12 @@ class Passage:
 
     @property
     def voucher(self) -> str:
-        """Who vouches for it, empty for what was recorded when it happened."""
+        """Who recovered it; empty for an event recorded when it happened."""
         return self.event.by if self.told is not self.event else ""
 
     @property
     def by_agent(self) -> str | None:
-        """Return an agent's text, complete or not; None if this is no answer."""
+        """An agent's text, complete or not; None if this is no answer."""
         match self.told.body:
             case AnswerPosted(text=text):
                 return text
@@ -88,13 +88,13 @@ class Passage:
 
     @property
     def took(self) -> float | None:
-        """The seconds until an answer was complete, None if it is not or this is none."""
+        """Seconds until an answer was complete; None if it is not."""
         body = self.told.body
         return body.elapsed if isinstance(body, AnswerPosted) else None
 
     @property
     def receiver(self) -> str:
-        """Whom an answer is for, one line that is safe to show; empty if that is not known."""
+        """The receiver of an answer in one line, safe to show; empty if unknown."""
         body = self.told.body
         named = body.receiver if isinstance(body, AnswerPosted) else None
         return visible_line(named or (self.exchange.author if self.exchange else ""))
@@ -116,7 +116,7 @@ def story(events: Iterable[Event], first: int = 1) -> Iterator[Passage]:
 
 
 def _begin_late(state: RoomState, seq: int) -> None:
-    """Let the state take in events that refer to what it has not seen."""
+    """Accept events that refer to earlier ones that are missing."""
     state.head = state.floor = seq - 1
     state.unreadable.add(seq - 1)
 
@@ -145,7 +145,7 @@ def _passage(state: RoomState, event: Event) -> Passage | None:
 
 
 def _devices(state: RoomState, told: Event) -> dict[str, set[str]]:
-    """Where the person whom an event is about was before it, by name."""
+    """Return the terminals of an event's subject before it, by name."""
     name = told.body.name if isinstance(told.body, MemberLeft) else told.by
     person = state.people.get(name)
     return {name: set(person.terminals)} if person else {}
@@ -194,7 +194,7 @@ def _line(
 def _of_run(
     body: RunBody, by: str, proposal: ToolApproval | None, parked: list[str]
 ) -> StoryLine | None:
-    """What an engine did about a message, of which these tools wait; not yet safe to show."""
+    """Describe an engine's event; not yet safe to show."""
     match body:
         case DecisionMade(decision="ignore"):
             return StoryLine("○", f"{by}'s agent stays silent: {body.reason or 'no reason given'}")
@@ -258,7 +258,7 @@ def footnotes(events: Iterable[Event], wrong: Container[int] = ()) -> dict[int, 
 
 
 def is_footnote(passage: Passage) -> bool:
-    """Whether a passage stands beside its message rather than among what was said."""
+    """Whether a passage is shown beside its message rather than among the messages."""
     return passage.exchange is not None and isinstance(
         passage.told.body, DecisionMade | ApprovalRequested | ApprovalResolved
     )
@@ -299,7 +299,7 @@ class Heading:
 
 
 def heading_of(saved: SavedSession, log: LogReader) -> Heading:
-    """Sum a room up. Blocks."""
+    """Return a session's heading. Blocks."""
     state, record = log.state(), saved.metadata
     people = ", ".join(map(visible_line, state.people)) or "nobody"
     first, last = (local_time(at).strftime("%Y-%m-%d %H:%M") for at in _ends(log, record.created))

@@ -169,7 +169,7 @@ def _write(text: Iterator[str], out: IO[bytes]) -> list[str]:
 
 @contextmanager
 def _fresh(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
-    """A new file that takes its name once the block has ended well; devices are written as they are."""
+    """Open a new file that gets its name when the block succeeds; write to a device directly."""
     if path.exists() and not path.is_file():
         with path.open("wb") as device:
             yield device
@@ -188,7 +188,7 @@ def _fresh(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
 
 
 def _name(fresh: Path, path: Path, *, force: bool) -> None:
-    """Give a complete file its name, of which nobody may have made use meanwhile."""
+    """Give a complete file its name, unless that was taken meanwhile."""
     if force:
         fresh.replace(path)
         return
@@ -203,7 +203,7 @@ def _name(fresh: Path, path: Path, *, force: bool) -> None:
 
 
 def _inside(saved: SavedSession, notes: list[str]) -> Callable[[FileRef], str]:
-    """Addresses that hold the content of files themselves."""
+    """Return addresses that contain the files' content."""
     blobs = BlobStore(saved.folder / BLOBS_NAME)
 
     def place(file: FileRef) -> str:
@@ -230,7 +230,7 @@ class _Beside:
             raise InTheWay(self._folder)
 
     def __call__(self, file: FileRef) -> str:
-        """Copy a file, once, and return its address from the export."""
+        """Copy a file once and return its address from the export."""
         if file.digest not in self._done:
             self._done[file.digest] = self._copied(file)
         return self._done[file.digest]

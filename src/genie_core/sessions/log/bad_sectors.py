@@ -65,7 +65,7 @@ def read_pieces(descriptor: int, start: int, end: int | None = None) -> Iterator
 
 
 def _pages(descriptor: int, start: int, end: int | None) -> Iterator[bytes | Hole]:
-    """Read about one piece page by page; consecutive pages that are refused are one hole."""
+    """Read a range page by page; consecutive unreadable pages are one hole."""
     stop = min(start + PIECE, _length(descriptor) if end is None else end)
     hole: Hole | None = None
     while start < stop:

@@ -39,18 +39,18 @@ class LogCopy:
         self._failed = False
 
     def keep(self, event: Event) -> None:
-        """Take an event to be written soon. Those that the file has already are passed over."""
+        """Queue an event to be written, unless the file has it."""
         if not self._failed:
             self._waiting.append(event)
             self._wake.set()
 
     def attach(self, log: EventLog) -> None:
-        """Begin to write, to this log, which is the copy's from now on."""
+        """Write to this log, which is the copy's from now on."""
         self._log = log
         self._writer = start_task(self._write_forever(log), name="log copy")
 
     def read(self, after: int, most: int) -> list[Event]:
-        """The events in the file that follow `after`, at most so many; see `EventLog.read`."""
+        """Return up to `most` events in the file that follow `after`; see `EventLog.read`."""
         return self._log.read(after, most) if self._log is not None else []
 
     async def space(self) -> None:
@@ -63,7 +63,7 @@ class LogCopy:
             await self._taken.wait()
 
     async def aclose(self) -> None:
-        """Write what is left, within some seconds, and close the file."""
+        """Write the rest within some seconds, and close the file."""
         self._closing = True
         self._wake.set()
         self._taken.set()

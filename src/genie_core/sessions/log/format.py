@@ -66,13 +66,13 @@ class Damages(msgspec.Struct):
     holes: list[tuple[int, int, str]] = []
 
     def line(self, number: int, why: str) -> None:
-        """Note a damaged line."""
+        """Record a damaged line."""
         self.damaged += 1
         if len(self.lines) < NAMED:
             self.lines.append((number, why))
 
     def other(self, problem: str) -> None:
-        """Note any other problem."""
+        """Record another problem."""
         if len(self.others) < NAMED:
             self.others.append(problem)
         else:
@@ -97,7 +97,7 @@ class Damages(msgspec.Struct):
         return [text.format(size)] * bool(self.torn)
 
     def _lines(self) -> list[str]:
-        """Sum up the damaged lines in one line."""
+        """Describe the damaged lines in one line."""
         if not self.lines:
             return []
         if self.damaged == 1:
@@ -163,11 +163,11 @@ class LogScan:
 
     @property
     def settled(self) -> bool:
-        """Whether reading could begin anew behind what is `intact`, with nothing lost or found."""
+        """Whether reading could restart at `intact` without a loss."""
         return not self._damaged and self._zeros is None
 
     def feed(self, data: bytes) -> Iterator[LoggedEvent]:
-        """Take the next bytes; the events that they complete. Read all before feeding again."""
+        """Add bytes; yields the events that they complete. Exhaust it before feeding again."""
         data = self._rest + data
         start = 0
         while (end := data.find(b"\n", start)) >= 0:
@@ -182,7 +182,7 @@ class LogScan:
             self._rest = b""
 
     def skip(self, length: int, why: str) -> None:
-        """Count the next bytes as unreadable, and the line that they begin in as damaged."""
+        """Count bytes as unreadable, and the line that they start in as damaged."""
         start = self.intact + self._dropped + len(self._rest)
         if self._zeros is not None:
             start += self._zeros[2]
@@ -207,7 +207,7 @@ class LogScan:
         self.damages.torn = torn
 
     def _end_long(self, length: int) -> None:
-        """Note a line as damaged that was too long to be kept."""
+        """Count a line that was too long to be kept as damaged."""
         self._settle_zeros()
         self.lines += 1
         length, self._dropped = self._dropped + length, 0
@@ -232,7 +232,7 @@ class LogScan:
             self.intact += length
 
     def _settle_zeros(self) -> None:
-        """Take a line that could have been a torn end for damage, as something follows it."""
+        """Count zeros that looked like a torn end as damage, since a line follows."""
         if self._zeros is not None:
             zeros, self._zeros = self._zeros, None
             self._damage(*zeros)
@@ -260,12 +260,12 @@ class LogScan:
         yield LoggedEvent(event, start, end)
 
     def _is_lost(self, seq: int) -> bool:
-        """Whether an event from before was taken for lost, or may have been."""
+        """Whether an earlier event was counted as lost, or may have been."""
         place = bisect_right(self._gaps, seq, key=itemgetter(0)) - 1
         return place >= 0 and seq <= self._gaps[place][1]
 
     def _lose(self, upto: int, why: str, place: int, at: float = 0.0) -> Iterator[LoggedEvent]:
-        """Placeholders for lost events, at the time of a neighbour."""
+        """Yield placeholders for lost events, at the time of a neighbour."""
         when = at if self.at is None else self.at
         self._lost += upto - self.head
         self._gaps.append((self.head + 1, upto))
@@ -284,7 +284,7 @@ class LineScan(LogScan):
 
     @property
     def damaged_last(self) -> int:
-        """How many lines behind the last intact one are damaged."""
+        """How many lines after the last intact one are damaged."""
         return len(self._damaged)
 
     def _take(self, event: Event, start: int, end: int) -> Iterator[LoggedEvent]:
@@ -332,7 +332,7 @@ class SortedLog:
         self.head += max(0, scan.damaged_last - lost)
 
     def add(self, seq: int, start: int, end: int) -> None:
-        """Take in an event that comes after all others, and where its line is."""
+        """Add an event that follows all others, with the position of its line."""
         self._starts.append(start)
         self._ends.append(end)
         self._seqs.append(seq)
@@ -363,7 +363,7 @@ def _placeholders(first: int, last: int, at: float, place: int) -> Iterator[Logg
 
 
 def _longest_run(seqs: Sequence[int]) -> list[int]:
-    """The places of the longest sequence of rising numbers, by patience sorting."""
+    """Return the positions of the longest increasing subsequence, by patience sorting."""
     ends: list[int] = []
     smallest: list[int] = []
     before: list[int] = []
@@ -397,11 +397,10 @@ class LogContent:
 
     @property
     def head(self) -> int:
-        """Sequence number of the last event."""
         return self.events[-1].seq if self.events else 0
 
     def told(self) -> list[str]:
-        """The problems that a person is told, and how many there are beyond them."""
+        """Return the problems to report, and how many more there are."""
         return self.damages.told()
 
 
@@ -430,13 +429,13 @@ _envelope: "Final[msgspec.json.Decoder[_Envelope]]" = msgspec.json.Decoder(_Enve
 
 
 def encode_line(event: Event) -> bytes:
-    """The line for an event, newline included."""
+    """Return an event's line with its newline."""
     data = _encode(event)[:-1]
     return b"%b%b\n" % (data, _CRC % zlib.crc32(data))
 
 
 def read_lines(data: bytes) -> LogContent:
-    """Read all that can be believed, in order, as `LogScan` and `SortedLog` say."""
+    """Read all valid lines in order, as `LogScan` and `SortedLog` define."""
     scan = LogScan()
     try:
         events = [found.event for found in scan.feed(data)]
@@ -451,7 +450,7 @@ def read_lines(data: bytes) -> LogContent:
 
 
 def last_event(part: bytes) -> Event | None:
-    """The last event in a part of a log, which may begin within a line; None if none is whole."""
+    """Return the last event in a part of a log, which may start within a line; None if none."""
     for line in reversed(part.split(b"\n")[:-1]):
         with suppress(Damaged):
             return decode_line(line, first=True)
@@ -459,7 +458,7 @@ def last_event(part: bytes) -> Event | None:
 
 
 def fitting(state: RoomState, event: Event, damages: Damages) -> Event:
-    """Apply an event; or a placeholder, which is returned, if it contradicts those before it."""
+    """Apply an event, or a placeholder if it contradicts earlier ones; return which."""
     try:
         state.apply(event)
     except IllegalEvent as error:
@@ -490,7 +489,7 @@ def decode_line(line: bytes, *, first: bool) -> Event:
 
 
 def _decode_unknown(line: bytes) -> Event:
-    """An intact line that this version does not understand, as a placeholder."""
+    """Return a placeholder for an intact line that this version does not know."""
     try:
         envelope = _envelope.decode(line)
     except (ValueError, RecursionError) as error:

@@ -65,7 +65,7 @@ class Base(msgspec.Struct, frozen=True):
     damages: bytes = b""
 
     def room(self) -> RoomState:
-        """The room after that event; each call makes another one."""
+        """Return the state after that event; each call creates another one."""
         return decode_state(self.state) if self.state else RoomState()
 
 
@@ -115,15 +115,15 @@ class LogIndex:
 
     @property
     def is_indexed(self) -> bool:
-        """Tell whether an index can be written: `crc` is the file's checksum up to `size`."""
+        """Whether an index can be written: `crc` is the file's checksum up to `size`."""
         return self.order is None and self.whole
 
     def restart(self) -> None:
-        """Forget everything but what stands for the first event."""
+        """Forget everything but the replacement of the first event."""
         self._begin(Base())
 
     def take(self, found: LoggedEvent) -> Event:
-        """Take in the next event; returns it, or what stands for it."""
+        """Add the next event; returns it or its replacement."""
         event = found.event
         if event.seq == 1 and self.first is not None and isinstance(event.body, UnreadableEvent):
             event = self.first
@@ -139,7 +139,7 @@ class LogIndex:
         return event
 
     def cover(self, size: int, lines: int, crc: int) -> None:
-        """Note how much of the file the events so far take."""
+        """Record how much of the file the events so far take."""
         self.size, self.lines, self.crc = size, lines, crc
         self._covered = self.head, size
 
@@ -154,13 +154,13 @@ class LogIndex:
             self.bases = [base] if only else [self.bases[-1], base]
 
     def base(self) -> Base:
-        """The later of the two bases that leaves a `TAIL` of events behind it, or else the earlier."""
+        """Return the later base with a `TAIL` of events after it, or else the earlier."""
         last = self.bases[-1]
         return last if self.head - last.seq >= TAIL else self.bases[0]
 
     @property
     def covered(self) -> int:
-        """The last event that is covered; another thread may read up to there at any time."""
+        """The last covered event; other threads may read up to it at any time."""
         return self._covered[0]
 
     def span(self, after: int) -> tuple[int, int, int, int]:
@@ -178,11 +178,11 @@ class LogIndex:
         return seq - 1, start, last, size
 
     def stand_in(self, event: Event) -> Event:
-        """Return the replacement of an event that was read from the file, usually itself."""
+        """Return the replacement of an event from the file, usually itself."""
         return self._stand_ins.get(event.seq, event)
 
     def save(self, path: Path, descriptor: int) -> None:
-        """Write it beside the log, which is open. Blocks; a disk that refuses costs only time."""
+        """Write it beside the open log. Blocks; a failing disk costs only time."""
         reach = self.bases[-1].seq
         if not reach or not self.is_indexed:
             return
@@ -260,7 +260,7 @@ def checksum(descriptor: int, start: int, end: int, crc: int = 0) -> int:
 
 
 def _is_near_end(base: Base, descriptor: int) -> bool:
-    """Whether fewer than `TAIL` events follow, going by the bytes that an event takes here."""
+    """Whether fewer than `TAIL` events follow, by the usual size of an event here."""
     beyond = os.fstat(descriptor).st_size - base.size
     return beyond * base.seq < 2 * TAIL * base.size
 
@@ -271,7 +271,7 @@ def _stamp(descriptor: int) -> tuple[int, int, int]:
 
 
 def _checked(data: bytes) -> bytes:
-    """Return the content behind the checksum; raises `ValueError` if that does not match."""
+    """Return the content after the checksum; raises `ValueError` on a mismatch."""
     rest = data[_CRC_BYTES:]
     if zlib.crc32(rest).to_bytes(_CRC_BYTES) != data[:_CRC_BYTES]:
         raise ValueError("its checksum does not match")
@@ -355,7 +355,7 @@ def scan_all(descriptor: int, damages: Damages) -> Iterator[LoggedEvent]:
 
 
 def _take_in_turn(descriptor: int, index: LogIndex) -> list[Event]:
-    """Read on in a log whose lines are in order; raises `OutOfOrder` if they are not."""
+    """Read on in an ordered log; raises `OutOfOrder` otherwise."""
     scan = LogScan(index.head, index.lines, index.size, index.at, index.damages)
     events: list[Event] = []
     place, near = index.size, os.fstat(descriptor).st_size - NEAR
@@ -386,7 +386,7 @@ def _take_in_turn(descriptor: int, index: LogIndex) -> list[Event]:
 
 
 def _take_sorted(descriptor: int, index: LogIndex) -> list[Event]:
-    """Read all of a log whose lines are out of order."""
+    """Read a whole log whose lines are out of order."""
     scan = LineScan(index.damages)
     index.order, index.whole = _sorted(descriptor, scan), False
     early = index.order.head - TAIL
@@ -416,7 +416,7 @@ def _read(descriptor: int, start: int, end: int) -> bytes:
 
 
 def _part(descriptor: int, index: LogIndex, after: int) -> Iterator[Event]:
-    """The events that follow `after`, up to the next place that is known."""
+    """Return the events that follow `after`, up to the next known position."""
     head, start, upto, end = index.span(after)
     scan = LogScan(head, lines=min(start, 1), intact=start, after=after, ordered=True)
     head, at = max(head, after), 0.0
@@ -429,7 +429,7 @@ def _part(descriptor: int, index: LogIndex, after: int) -> Iterator[Event]:
 
 
 def _scanned(descriptor: int, scan: LogScan, start: int, end: int | None) -> Iterator[LoggedEvent]:
-    """Yield the events of a part of the log, read piece by piece."""
+    """Yield the events of a part of the log, read in pieces."""
     for data in read_pieces(descriptor, start, end):
         if isinstance(data, Hole):
             scan.skip(data.end - data.start, data.why)
@@ -444,6 +444,6 @@ def _cover(descriptor: int, index: LogIndex, scan: LogScan) -> None:
 
 
 def _behind(seq: int, events: list[Event]) -> list[Event]:
-    """Return the consecutive events behind `seq`, or all."""
+    """Return the consecutive events after `seq`, or all."""
     first = events[0].seq if events else 0
     return events[seq + 1 - first :] if seq >= first else events

@@ -46,29 +46,28 @@ class LogReader:
 
     @property
     def head(self) -> int:
-        """Sequence number of the last event that is known."""
         return self._index.covered
 
     def state(self) -> RoomState:
-        """The room after the last event; each call makes another one."""
+        """Return the state after the last event; each call creates another one."""
         return decode_state(encode_state(self._index.state))
 
     def events(self, after: int = 0, upto: int | None = None) -> Iterator[Event]:
-        """The events from the one behind `after` up to `upto`, that one included, in order."""
+        """Yield the events after `after` up to and including `upto`, in order."""
         last = self.head if upto is None else min(upto, self.head)
         while part := self.read(after, min(PART, last - after)):
             yield from part
             after = part[-1].seq
 
     def backwards(self) -> Iterator[list[Event]]:
-        """All events in parts, the last part first, each in order."""
+        """Yield all events in parts, last part first, each in order."""
         end = self.head
         while end > 0 and (part := self.read(max(0, end - PART), min(PART, end))):
             yield part
             end = part[0].seq - 1
 
     def read(self, after: int, most: int) -> list[Event]:
-        """The events that follow `after`, at most so many."""
+        """Return up to `most` events that follow `after`."""
         if self._descriptor is None:
             return []
         with disk_access("read", self._path):
@@ -87,13 +86,13 @@ class LogReader:
         return self.head
 
     def close(self) -> None:
-        """Close the file; there is nothing to be read then."""
+        """Close the file; reading then returns nothing."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
 
     def _may_have_grown(self, descriptor: int) -> bool:
-        """Whether to look for new events; a log that has to be sorted is read anew for them."""
+        """Whether to look for new events; a log that needs sorting is read again for them."""
         return self._index.order is None or os.fstat(descriptor).st_size > self._index.size
 
     def _is_replaced(self) -> bool:

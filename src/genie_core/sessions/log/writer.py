@@ -43,11 +43,11 @@ class OpenedLog(NamedTuple):
 
     @property
     def head(self) -> int:
-        """The last event that was in it, whatever has been written since."""
+        """The last event that was in it, whatever was written since."""
         return self.events[-1].seq if self.events else self.base.seq
 
     def state(self) -> RoomState:
-        """The room after the last event; each call makes another one."""
+        """Return the state after the last event; each call creates another one."""
         state = self.base.room()
         for event in self.events:
             state.apply(event)
@@ -98,7 +98,6 @@ class EventLog:
 
     @property
     def head(self) -> int:
-        """Sequence number of the last event on disk."""
         return self._index.covered
 
     @property
@@ -108,12 +107,12 @@ class EventLog:
 
     @property
     def files(self) -> list[FileRef]:
-        """The files that its messages have brought; while nothing is written."""
+        """The files that its messages name; call it while nothing is written."""
         return list(self._index.state.files.values())
 
     @property
     def messages(self) -> int:
-        """How many messages there are in it; while nothing is written."""
+        """The number of messages; call it while nothing is written."""
         return self._index.state.messages
 
     def read(self, after: int, most: int) -> list[Event]:
@@ -145,7 +144,7 @@ class EventLog:
         await asyncio.to_thread(self.write, tuple(events))
 
     def close(self) -> None:
-        """Close the file, after whatever is under way."""
+        """Close the file after pending writes."""
         with self._lock, self._reading:
             descriptor, self._descriptor = self._descriptor, None
             if descriptor is not None:
@@ -159,7 +158,7 @@ class EventLog:
         self.close()
 
     def write(self, events: Sequence[Event]) -> None:
-        """Do what `append` does, and block while the disk works."""
+        """Append events; blocks while the disk works."""
         with self._lock:
             head = self.head
             fresh = [event for event in events if event.seq > head]
@@ -188,7 +187,7 @@ class EventLog:
         return event != last
 
     def _write(self, events: Sequence[Event], data: bytes) -> str:
-        """Write lines; returns a notice if the file had to be restored."""
+        """Write lines; return a notice if the file had to be restored."""
         descriptor = self._descriptor
         if descriptor is None:
             raise ValueError("the log is closed")
@@ -218,7 +217,7 @@ class EventLog:
         return os.path.samestat(named, os.fstat(descriptor)) or _ends_with(self._path, end)
 
     def _restore(self, events: Sequence[Event], data: bytes) -> str:
-        """Restore the file, with what was just written; returns a notice."""
+        """Restore the file, with the lines just written; return a notice."""
         make_private_folder(self._path.parent)
         fresh = self._path.with_name(f"{self._path.name}.new")
         fresh.unlink(missing_ok=True)
@@ -252,7 +251,7 @@ class EventLog:
         )
 
     def _copy_to(self, target: int, data: bytes) -> bool:
-        """Copy the log as it was and what was just written; whether all of it could be read."""
+        """Copy the log as it was and the lines just written; return whether all could be read."""
         crc, size, place = 0, self._index.size, 0
         try:
             while place < size:
@@ -269,7 +268,7 @@ class EventLog:
         return crc == self._index.crc or not self._index.is_indexed
 
     def _gather_into(self, target: int, events: Sequence[Event]) -> int:
-        """Write all events that can be found anywhere; returns how many are lost."""
+        """Write all events that any source has; return how many are lost."""
         last = events[-1].seq
         known = {event.seq: event for event in (*self.memory(), *events) if event.seq <= last}
         lines: dict[int, bytes] = {seq: encode_line(event) for seq, event in known.items()}
@@ -293,7 +292,7 @@ class EventLog:
         return self._descriptor
 
     def _note(self, events: Sequence[Event], lines: Sequence[bytes], data: bytes) -> None:
-        """Bring the index up to what was written."""
+        """Update the index with the lines written."""
         index, known = self._index, self._index.bases[-1]
         start = index.size
         for event, line in zip(events, lines, strict=True):
@@ -308,14 +307,14 @@ class EventLog:
         self._index.save(self._path.with_name(INDEX_NAME), descriptor)
 
     def _cut_back(self, descriptor: int) -> None:
-        """Remove what a failed write left. If even that fails, the next write tries again."""
+        """Remove the rest of a failed write; if that fails, the next write retries."""
         if os.fstat(descriptor).st_size > self._index.size:  # else another program has cut it
             os.ftruncate(descriptor, self._index.size)
         self._torn = False
 
 
 def keep_aside(path: Path) -> Path | None:
-    """Give a file that will be replaced another name as well; None if there is no file."""
+    """Give a file that will be replaced a second name; None if there is no file."""
     number = 1
     while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
         number += 1
@@ -334,7 +333,7 @@ def _ends_with(path: Path, end: bytes) -> bool:
 
 
 def _check_end(path: Path, descriptor: int, index: LogIndex) -> None:
-    """Refuse to go on behind an end that the disk can't read: it can't be written to either."""
+    """Refuse to append after an end that the disk can't read; it can't be written either."""
     for start, end, why in index.damages.holes:
         if end >= os.fstat(descriptor).st_size:
             why = f"the disk can't read its end, from byte {start:,} on ({why})"
@@ -342,7 +341,7 @@ def _check_end(path: Path, descriptor: int, index: LogIndex) -> None:
 
 
 def _opened(path: Path, first: Event | None) -> tuple[int, LogIndex, list[Event]]:
-    """Open a log and read it, without the torn end if there is one."""
+    """Open and read a log, without a torn end."""
     created = not path.exists()
     if not created:
         check_ordinary(path)

@@ -56,35 +56,33 @@ class Outline:
         self._places: dict[Landmark, array[int]] = {kind: array("Q") for kind in Landmark}
 
     def add(self, event: Event) -> None:
-        """Note the next event."""
         self.upto = event.seq
         kind = landmark_of(event)
         if kind is not None:
             self._places[kind].append(event.seq)
 
     def after(self, kind: Landmark, seq: int) -> int | None:
-        """The next one behind an event, None if none is known."""
+        """Return the next one after an event; None if none is known."""
         places = self._places[kind]
         index = bisect_right(places, seq)
         return places[index] if index < len(places) else None
 
     def before(self, kind: Landmark, seq: int) -> int | None:
-        """The last one before an event, None if there is none."""
+        """Return the last one before an event; None if there is none."""
         index = bisect_left(self._places[kind], seq)
         return self._places[kind][index - 1] if index else None
 
     def has(self, kind: Landmark, after: int, upto: int) -> bool:
-        """Whether there is one among the events that follow `after`, up to `upto`."""
+        """Whether there is one among the events after `after`, up to `upto`."""
         found = self.after(kind, after)
         return found is not None and found <= upto
 
     def count(self, kind: Landmark) -> int:
-        """How many are known."""
         return len(self._places[kind])
 
 
 def message_of(event: Event) -> int:
-    """The number of the message that an event is, or is about; 0 if it is about none."""
+    """Return the number of the message that an event is or concerns; 0 for none."""
     match event.body:
         case MessagePosted() | RecoveredEvent(event=Event(body=MessagePosted())):
             return event.seq
@@ -101,7 +99,7 @@ def message_of(event: Event) -> int:
 
 
 def words_in(event: Event) -> Iterator[str]:
-    """The texts of an event that a search looks through, without those that are withheld."""
+    """Return an event's texts that a search looks through, without withheld ones."""
     match event.told.body:
         case MessagePosted(text=text, files=files):
             yield text

@@ -13,12 +13,12 @@ SPEEDS: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 
 
 def gap(before: float, after: float) -> float:
-    """Seconds between two moments of a replay; none where the clock went backwards."""
+    """Return the seconds between two events; 0 where the clock went backwards."""
     return min(max(after - before, 0.0), IDLE)
 
 
 def other_speed(speed: float, step: int) -> float:
-    """The speed that many steps faster, or slower if negative, as far as it goes."""
+    """Return the speed that many steps faster or, if negative, slower, within the limits."""
     place = min(range(len(SPEEDS)), key=lambda each: abs(SPEEDS[each] - speed))
     return SPEEDS[min(max(place + step, 0), len(SPEEDS) - 1)]
 

@@ -68,7 +68,7 @@ class Snapshots:
         return len(self._seqs)
 
     def add(self, state: RoomState) -> None:
-        """Keep a state if it is far enough beyond the last that is kept; it is not held on to."""
+        """Keep a state if it is far enough after the last kept one; stores a copy."""
         last = self._seqs[-1] if self._seqs else 0
         if state.head - last >= self._spacing:
             self._seqs.append(state.head)
@@ -76,7 +76,7 @@ class Snapshots:
             self._thin_out()
 
     def before(self, seq: int) -> RoomState:
-        """The latest state that is kept and not beyond an event; the caller may change it."""
+        """Return a copy of the latest kept state that is not after an event."""
         index = bisect_right(self._seqs, seq)
         return decode_state(self._states[index - 1]) if index else RoomState()
 
@@ -104,36 +104,35 @@ class Player:
 
     @property
     def head(self) -> int:
-        """The last event."""
         return self._head
 
     @property
     def is_scanned(self) -> bool:
-        """Whether the whole log was read once."""
+        """Whether the whole log has been read once."""
         return self.outline.upto >= self._head
 
     def refresh(self) -> int:
-        """Take in what was appended to the log since; returns the head by then."""
+        """Read what was appended to the log; return its new head."""
         self._head = self._log.refresh()
         return self._head
 
     def scan(self, most: int = CHUNK) -> bool:
-        """Read on by so many events; whether there are more."""
+        """Read up to `most` more events; return whether there are more."""
         self._scan(self._log.read(self._front.head, most))
         return not self.is_scanned
 
     def moment(self, seq: int) -> ReplayMoment:
-        """The room after an event, 0 for before the first; the ends are as far as it goes."""
+        """Return the state after an event, within the log; 0 is before the first."""
         seq = min(max(seq, 0), self._head)
         start = max(seq - RECENT, 0)
         return ReplayMoment(self._state(seq), self._log.read(start, seq - start))
 
     def coming(self, seq: int, most: int) -> list[Event]:
-        """The events that follow one, at most so many."""
+        """Return up to `most` events that follow one."""
         return self._log.read(seq, min(most, max(self._head - seq, 0)))
 
     def find(self, text: str, seq: int, step: int) -> int | None:
-        """The nearest event behind one (1), or before it (-1), that has a text in it."""
+        """Return the nearest event after (1) or before (-1) one that contains a text."""
         wanted = text.casefold()
         chunks = self._onwards(seq) if step > 0 else self._backwards(seq)
         for event in chunks if wanted else ():

@@ -55,26 +55,24 @@ class Projector:
 
     @property
     def head(self) -> int:
-        """The last event of the recording."""
         return self._player.head
 
     @property
     def outline(self) -> Outline:
-        """The landmarks found so far."""
         return self._player.outline
 
     @property
     def is_moving(self) -> bool:
-        """Whether it is on its way to another event."""
+        """Whether it is moving to another event."""
         return self._moving
 
     @property
     def target(self) -> int:
-        """The event that it is on its way to, or at."""
+        """The event that it moves to, or is at."""
         return self._target if self._moving else self.position
 
     def close(self) -> None:
-        """Give the log back, once nothing reads it any more. Does not wait."""
+        """Release the log once nothing reads it. Does not wait."""
         self.playing = False
         self._thread.submit(self._recording.close)
         self._thread.shutdown(wait=False)
@@ -94,7 +92,7 @@ class Projector:
             self._moving = False
 
     async def jump(self, kind: Landmark, step: int) -> bool:
-        """Go to the next (1) or the previous (-1) landmark; False if there is none."""
+        """Go to the next (1) or previous (-1) landmark; False if there is none."""
         seq = self.target
         if step < 0:
             await self._scan_upto(seq)
@@ -107,16 +105,16 @@ class Projector:
         return await self._go_if(found)
 
     async def find(self, text: str, step: int) -> bool:
-        """Go to the next or the previous event with a text in it; False if there is none."""
+        """Go to the next or previous event with a text; False if there is none."""
         return await self._go_if(await self._run(self._player.find, text, self.target, step))
 
     async def past(self, before: int, most: int) -> list[Event]:
-        """Read the last events before a number, at most so many."""
+        """Return up to `most` events before a number."""
         after = max(before - 1 - most, 0)
         return await self._run(self._player.coming, after, before - 1 - after)
 
     async def scan(self) -> bool:
-        """Read a piece of what was not read yet; whether there is more."""
+        """Read a further piece of the log; return whether there is more."""
         return await self._run(self._player.scan)
 
     async def refresh(self) -> bool:
@@ -131,11 +129,11 @@ class Projector:
         return head > before
 
     def faster(self, step: int) -> None:
-        """Change the speed by so many steps."""
+        """Change the speed by a number of steps."""
         self.speed = other_speed(self.speed, step)
 
     def pass_time(self, seconds: float) -> None:
-        """Show what is due after further seconds, at the present speed; stops at the end."""
+        """Show the events of further seconds at the current speed; stops at the end."""
         if not self.playing or self._moving:
             return
         count = self._pace.due(self._coming, seconds * self.speed)
@@ -146,13 +144,13 @@ class Projector:
 
     @property
     def wants_more(self) -> bool:
-        """Whether it is time for `read_ahead`, so that there is something to show."""
+        """Whether it is time for `read_ahead`."""
         ahead = len(self._coming)
         short = ahead < AHEAD // 2 and self.position + ahead < self.head
         return short and self.playing and not (self._moving or self._reading)
 
     async def read_ahead(self) -> None:
-        """Read what comes next while it is played."""
+        """Read the next events while earlier ones play."""
         self._reading = True
         try:
             after = self.position + len(self._coming)

@@ -40,7 +40,7 @@ class Document:
 
 
 def documents(events: Iterable[Event]) -> Iterator[Document]:
-    """The texts that events hold. Values that were withheld are not among them."""
+    """Yield the texts of events, without withheld values."""
     for event in events:
         found = _document(event.seq, event.told)
         if found is not None and found.text.strip():
@@ -82,7 +82,7 @@ def _asked(asked: ApprovalRequested) -> str:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """The texts in what a tool is called with, however deep they are."""
+    """Yield the texts in a tool's arguments, at any depth."""
     waiting = [value]
     while waiting:
         match waiting.pop():

@@ -76,7 +76,7 @@ def search_sessions(index: Path, base: Path, text: str, limit: int = MOST_HITS) 
 
 
 def searched(base: Path, listings: Iterable[Listing]) -> list[SearchedSession]:
-    """The sessions of a catalog below `base`, also those whose record can't be read."""
+    """Return the sessions of a catalog below `base`, unreadable metadata included."""
     return [
         SearchedSession(each.id, each.title, base / each.id / LOG_NAME, each.last_activity)
         for each in listings
@@ -151,7 +151,7 @@ class SearchIndex:
     def search(
         self, text: str, limit: int = MOST_HITS, now: float | None = None
     ) -> list[SearchHit]:
-        """The best matches by the last refresh; none if no word is typed. Errors as `refresh`."""
+        """Return the best matches by the last refresh; none without a word. Errors as `refresh`."""
         looked_for = terms(text)
         if not looked_for:
             return []
@@ -161,14 +161,14 @@ class SearchIndex:
     def _refreshed(
         self, sessions: Sequence[SearchedSession], is_wanted: Callable[[], bool]
     ) -> list[str]:
-        """Refresh, unless another process is at it: what is there by now can be searched."""
+        """Refresh, unless another process does; what is indexed can be searched."""
         try:
             return self.refresh(sessions, is_wanted)
         except IndexBusy as error:
             return [str(error)]
 
     def _use(self, work: Callable[[SearchStore], T]) -> T:
-        """Work with the index; with a new one, if this one turns out to be damaged."""
+        """Work with the index; create a new one if it is damaged."""
         try:
             try:
                 return self._once(work)
@@ -195,7 +195,7 @@ class SearchIndex:
 def _search_afresh(
     sessions: Sequence[SearchedSession], looked_for: tuple[Term, ...], limit: int
 ) -> list[SearchHit]:
-    """Search with an index that is thrown away; sessions that can't be read are left out."""
+    """Search with a temporary index; unreadable sessions are left out."""
     store = SearchStore.temporary()
     try:
         _refresh(store, sessions, _always)
@@ -251,7 +251,7 @@ def _forget(store: SearchStore, ids: Collection[str]) -> None:
 
 
 def _check_name(session: SearchedSession) -> None:
-    """See that a database takes the name of the folder, which need not be text."""
+    """Check that a database can store the folder's name, which need not be text."""
     if whole(session.id) != session.id:
         raise DamagedSession(session.log, "the name of its folder is no text; rename the folder")
 
@@ -298,7 +298,7 @@ def _same(known: IndexedLog, now: IndexedLog) -> bool:
 
 
 def _was_appended_to(known: IndexedLog, log: Path, head: int) -> bool:
-    """Whether the log still begins with what was indexed."""
+    """Whether the log still starts with what was indexed."""
     if not known.head or head < known.head:
         return False
     try:

@@ -47,7 +47,7 @@ class Term:
 
 
 def terms(text: str) -> tuple[Term, ...]:
-    """Parse the typed text into terms; none if it has no word."""
+    """Parse a typed text into terms; none if it has no word."""
     found: list[Term] = []
     text = whole(text[:MOST_CHARS])
     for match in _TYPED.finditer(text):
@@ -60,14 +60,14 @@ def terms(text: str) -> tuple[Term, ...]:
 
 
 def match_query(looked_for: tuple[Term, ...]) -> str:
-    """The same as an FTS5 query. Every word is a string in it, so that none commands anything."""
+    """Return an FTS5 query; each word is a quoted string, so that none is an operator."""
     return " AND ".join(
         f'"{" ".join(term.words)}"' + (" *" if term.prefix else "") for term in looked_for
     )
 
 
 def whole(text: str) -> str:
-    """A text that a database takes, without the code points that mean something here."""
+    """Return a text without the code points that have a meaning here."""
     text = _OURS.sub(" ", text)
     try:
         text.encode()
@@ -77,17 +77,17 @@ def whole(text: str) -> str:
 
 
 def spaced(text: str) -> str:
-    """A text in which the letters of unspaced scripts are words of their own."""
+    """Return a text in which letters of unspaced scripts are separate words."""
     return text if text.isascii() else _APART.sub(SPLIT, text)
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a text, as they stand in it."""
+    """Return the words of a text."""
     return _WORD.findall(spaced(text))
 
 
 def marked(snippet: str) -> Snippet:
-    """Read a snippet in which what was found stands between `OPEN` and `CLOSE`."""
+    """Parse a snippet in which matches stand between `OPEN` and `CLOSE`."""
     snippet = " ".join(snippet.replace(SPLIT, "").split())
     parts: list[str] = []
     marks: list[tuple[int, int]] = []
@@ -104,7 +104,7 @@ def marked(snippet: str) -> Snippet:
 
 
 def _joined(marks: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Ranges that touch each other, as one."""
+    """Merge ranges that touch."""
     if not marks:
         return []
     joined = [marks[0]]

@@ -139,14 +139,13 @@ class SearchStore:
 
     @classmethod
     def temporary(cls) -> "SearchStore":
-        """Make an index that is gone when it is closed; errors as `open`."""
+        """Create an index that is deleted when closed; errors as `open`."""
         check_full_text()
         connection = sqlite3.connect("", isolation_level=None)
         _prepare(connection)
         return cls(connection)
 
     def close(self) -> None:
-        """Let go of the file."""
         self._connection.close()
 
     @contextmanager
@@ -171,13 +170,13 @@ class SearchStore:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def rooms(self) -> dict[str, IndexedLog]:
-        """Return the state of every indexed session, by its id."""
+        """Return the state of every indexed session, by id."""
         fields = "number, id, title, head, size, inode, changed, tail"
         rows = self._connection.execute(f"SELECT {fields} FROM room")  # noqa: S608 - constant
         return {row[1]: IndexedLog(*row) for row in rows}
 
     def add_room(self, id_: str) -> IndexedLog:
-        """Add a session that has not been read yet."""
+        """Add a session that has not been read."""
         place = self._connection.execute(
             "INSERT INTO room (id, title, head, size, inode, changed, tail)"
             " VALUES (?, '', 0, 0, 0, 0, x'')",
@@ -186,7 +185,7 @@ class SearchStore:
         return IndexedLog(place.lastrowid or 0, id_, "")
 
     def note(self, room: IndexedLog) -> None:
-        """Keep how far a room has been read."""
+        """Save how far a session has been read."""
         self._connection.execute(
             "UPDATE room SET title = ?, head = ?, size = ?, inode = ?, changed = ?, tail = ?"
             " WHERE number = ?",
@@ -202,7 +201,7 @@ class SearchStore:
         )
 
     def add(self, room: IndexedLog, texts: Iterable[Document]) -> None:
-        """Let texts of a room be found."""
+        """Add texts of a session to the index."""
         self._connection.executemany(
             "INSERT INTO entry (rowid, text, message, at, by, kind) VALUES (?, ?, ?, ?, ?, ?)",
             (
@@ -220,19 +219,18 @@ class SearchStore:
         )
 
     def clear(self, room: IndexedLog, first: int = 0, last: int = _MOST_SEQ) -> None:
-        """Let texts of a room no longer be found."""
+        """Remove texts of a session from the index."""
         span = (_row_number(room, first), _row_number(room, last))
         gone = self._connection.execute("DELETE FROM entry WHERE rowid BETWEEN ? AND ?", span)
         self._deleted |= gone.rowcount > 0
 
     def forget(self, room: IndexedLog) -> None:
-        """Drop a room altogether."""
         self.clear(room)
         self._connection.execute("DELETE FROM room WHERE number = ?", (room.number,))
         self._deleted = True
 
     def find(self, looked_for: tuple[Term, ...], limit: int, now: float) -> list[SearchRow]:
-        """The best matches: by how rare the words are, what they stand in, and how new that is."""
+        """Return the best matches: by how rare the words are, their place, and age."""
         rows = self._connection.execute(
             _FIND,
             {
@@ -249,7 +247,7 @@ class SearchStore:
 
 
 def check_full_text() -> None:
-    """Raise `NoFullTextSearch` where SQLite comes without FTS5."""
+    """Raise `NoFullTextSearch` if SQLite lacks FTS5."""
     with closing(sqlite3.connect(":memory:")) as memory:
         try:
             memory.execute("CREATE VIRTUAL TABLE probe USING fts5(text)")
@@ -264,7 +262,7 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether another process kept the file to itself for too long."""
+    """Whether another process locked the file for too long."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (
         sqlite3.SQLITE_BUSY,
         sqlite3.SQLITE_LOCKED,
@@ -272,7 +270,7 @@ def is_busy(error: sqlite3.Error) -> bool:
 
 
 def remove(path: Path) -> None:
-    """Remove the file, and what SQLite keeps beside it."""
+    """Remove the file, and those that SQLite keeps beside it."""
     for ending in ("", "-wal", "-shm", "-journal"):
         path.with_name(path.name + ending).unlink(missing_ok=True)
 

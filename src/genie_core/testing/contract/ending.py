@@ -60,7 +60,7 @@ class Ending(ContractCase):
             assert BEGINNING in "\n".join(rig.last.texts)
 
     async def test_what_was_said_before_a_stream_breaks_off_was_streamed_and_is_known(self) -> None:
-        """If the request is repeated, what the first attempt said need not be known."""
+        """If the request is repeated, the first attempt's text need not be known."""
         self.needs("streaming", "memory")
         pieces: list[str] = []
         async with self.opened(Cut(BEGINNING), Say("The whole story.")) as rig:
@@ -168,7 +168,7 @@ class Ending(ContractCase):
             await _works(rig)
 
     async def test_half_an_answer_is_no_answer(self, streaming: bool) -> None:
-        """Whether the run fails or the request is repeated is up to the agent."""
+        """The agent may let the run fail or repeat the request."""
         async with self.opened(Cut("Once upon"), Say("The whole story.")) as rig:
             try:
                 answer = await ask(rig.agent, "tell", streaming=streaming)
@@ -199,7 +199,7 @@ class Ending(ContractCase):
 
 
 async def _until(event: Any, run: "asyncio.Task[str]") -> None:
-    """Wait for an event that the run leads to; if the run ends before, tell how."""
+    """Wait for an event that the run leads to; fail with the reason if the run ends first."""
     waiting = start_task(event)
     try:
         await asyncio.wait({waiting, run}, return_when=asyncio.FIRST_COMPLETED)

@@ -73,7 +73,7 @@ class Reading(ContractCase):
         await self._refused(Attachment(str(huge), "huge.png", "image/png"), "huge.png")
 
     async def _refused(self, attachment: Attachment, *named: str) -> None:
-        """Check the error, that the model was not bothered, and that the agent goes on."""
+        """Check the error, that the model was not asked, and that the agent continues."""
         self.needs("attachments")
         async with self.opened(Say("And now?")) as rig:
             with pytest.raises(AttachmentError) as refusal:

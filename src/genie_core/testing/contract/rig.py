@@ -47,19 +47,19 @@ class Rig:
         self.agent = make()
 
     def again(self) -> Agent:
-        """Make another instance, as after a restart."""
+        """Create another instance, as after a restart."""
         return self._make()
 
     @property
     def model(self) -> ScriptedModel:
-        """Whom the agent talks to; skips the test if nobody can tell."""
+        """The scripted model; skips the test if the agent has none."""
         if self._model is None:
             pytest.skip("this rig can't tell what its model is shown")
         return self._model
 
     @property
     def last(self) -> ShownMessages:
-        """What the model was shown last; skips the test if nobody can tell."""
+        """The last request; skips the test if it is not recorded."""
         return self.model.requests[-1]
 
 
@@ -74,7 +74,6 @@ class Approver:
         self.asked: list[tuple[str, dict[str, Any]]] = []
 
     async def __call__(self, tool_name: str, tool_args: dict[str, Any]) -> Any:
-        """Answer."""
         self.asked.append((tool_name, tool_args))
         return self._answer
 
@@ -102,17 +101,17 @@ class ContractCase:
     def scripted(
         self, *turns: Turn, tools: Sequence[AsyncTool] = ()
     ) -> AbstractAsyncContextManager[Rig]:
-        """Give an agent with these tools on a model that takes these turns."""
+        """Create an agent with these tools on a model that answers with these turns."""
         raise NotImplementedError(f"{type(self).__name__} must implement scripted()")
 
     @pytest.fixture(params=[False, True], ids=["whole", "streamed"])
     def streaming(self, request: pytest.FixtureRequest) -> bool:
-        """Whether the agent is asked through `run` or `run_streaming`."""
+        """Whether the agent is asked by `run` or `run_streaming`."""
         return bool(request.param)
 
     @asynccontextmanager
     async def opened(self, *turns: Turn, tools: Sequence[AsyncTool] = ()) -> AsyncIterator[Rig]:
-        """Give a scripted agent that is ready to run, for as long as patience lasts."""
+        """Yield a scripted agent that is ready to run, within a time limit."""
         async with (
             asyncio.timeout(self.patience),
             self.scripted(*turns, tools=tools) as rig,
@@ -121,7 +120,7 @@ class ContractCase:
             yield rig
 
     def needs(self, *features: Feature) -> None:
-        """Skip the test if the agent does without one of these."""
+        """Skip the test if the agent lacks one of these features."""
         for feature in features:
             if feature in self.lacks:
                 pytest.skip(f"no {feature}: {self.lacks[feature]}")
@@ -137,7 +136,7 @@ async def ask(
     attachments: Sequence[Attachment] = (),
     preferences: str | None = None,
 ) -> str:
-    """Put one query to an agent; by default every tool call is approved."""
+    """Send one query to an agent; tool calls are approved by default."""
     given = AgentInput(query, list(attachments), preferences)
     approve = callback or Approver()
     if streaming:
@@ -146,12 +145,12 @@ async def ask(
 
 
 def through_json(state: Any) -> Any:
-    """Make of a state what is left of it after a restart."""
+    """Return a state as it is after a restart."""
     return json.loads(json.dumps(state, allow_nan=False))
 
 
 def new_lines(agent: Agent) -> list[Any]:
-    """Take what the agent wants in its journal; skips the test if it keeps none."""
+    """Return the agent's journal lines; skips the test if it keeps none."""
     if not hasattr(agent, "get_new_messages"):
         pytest.skip("this agent's state is saved as a whole")
     lines = agent.get_new_messages()

@@ -17,7 +17,6 @@ class ChatApi:
     adjacent_results = True
 
     def entries(self, body: dict[str, Any]) -> Iterator[HistoryEntry]:
-        """Read the conversation."""
         for message in body.get("messages", ()):
             texts, files = _content(message.get("content"))
             match message["role"]:
@@ -34,24 +33,22 @@ class ChatApi:
                     yield HistoryEntry("user", texts, files)
 
     def tools(self, body: dict[str, Any]) -> list[str]:
-        """Name the functions offered."""
         return [tool["function"]["name"] for tool in body.get("tools") or () if "function" in tool]
 
     def structured(self, body: dict[str, Any]) -> bool:
-        """Tell whether the answer is to be JSON."""
+        """Whether the answer must be JSON."""
         kind = (body.get("response_format") or {}).get("type")
         return kind in {"json_schema", "json_object"}
 
     def references(self, _body: dict[str, Any]) -> list[str]:
-        """Name the stored items that are referred to: this interface stores none."""
+        """Return the stored items that are referred to; this interface stores none."""
         return []
 
     def stored(self, _reply: ModelReply) -> list[str]:
-        """Name the items that are stored with an answer: none, as above."""
+        """Return the items stored with an answer; none, as above."""
         return []
 
     def whole(self, reply: ModelReply) -> dict[str, Any]:
-        """Write the answer in one piece."""
         message: dict[str, Any] = {"role": "assistant", "content": reply.text, "refusal": None}
         if reply.calls:
             message["tool_calls"] = [_call(call) for call in reply.calls]
@@ -63,13 +60,13 @@ class ChatApi:
         }
 
     def beginning(self, reply: ModelReply) -> Iterator[str]:
-        """Write the events up to the end of the text."""
+        """Return the events up to the end of the text."""
         yield _chunk(reply, {"role": "assistant", "content": ""})
         for word in split_words(reply.text or ""):
             yield _chunk(reply, {"content": word})
 
     def rest(self, reply: ModelReply) -> Iterator[str]:
-        """Write the calls, their arguments bit by bit, and the end."""
+        """Return the calls, their arguments in pieces, and the end."""
         for index, call in enumerate(reply.calls):
             opened = {"index": index, **_call(replace(call, arguments=""))}
             yield _chunk(reply, {"tool_calls": [opened]})

@@ -23,7 +23,7 @@ _JSON: Final = "application/json"
 def delivery(
     api: Api, reply: ModelReply, turn: Say | Call | Calls | Stall | Cut, drop: Drop
 ) -> ASGIApp:
-    """Choose how a reply is sent: whole or in events, and how it ends."""
+    """Choose how a reply is sent, whole or as events, and how it ends."""
     streamed = bool(reply.body.get("stream"))
     match turn:
         case Stall():
@@ -47,7 +47,7 @@ class InPieces:
         self._ending = ending
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the pieces, each as soon as the client takes it."""
+        """Send the pieces, each as soon as the client accepts it."""
         headers = [(b"content-type", self._media_type.encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         for piece in self._pieces:
@@ -56,18 +56,17 @@ class InPieces:
 
 
 async def complete(_scope: Scope, _receive: Receive, send: Send) -> None:
-    """End the response properly."""
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def stall(_scope: Scope, receive: Receive, _send: Send) -> None:
-    """Leave the response open until the client, or the server, closes the connection."""
+    """Keep the response open until the client or the server closes the connection."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
 def cut(drop: Drop) -> ASGIApp:
-    """Make the ending that closes the connection under the client."""
+    """Return an ending that closes the connection to the client."""
 
     async def ending(scope: Scope, receive: Receive, send: Send) -> None:
         drop(scope)
@@ -77,6 +76,6 @@ def cut(drop: Drop) -> ASGIApp:
 
 
 def _half(document: dict[str, Any]) -> list[str]:
-    """Write the first half of a JSON document, as far as a broken connection lets it through."""
+    """Return the first half of a JSON document."""
     text = json.dumps(document)
     return [text[: len(text) // 2]]

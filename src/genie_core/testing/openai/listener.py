@@ -28,13 +28,12 @@ class Listener:
 
     @property
     def port(self) -> int:
-        """Where it listens; only while started."""
+        """The port; valid only while started."""
         if self._socket is None:
             raise RuntimeError("the server is not running")
         return int(self._socket.getsockname()[1])
 
     async def start(self) -> None:
-        """Listen."""
         listening = socket.create_server(("127.0.0.1", 0))
         try:
             await self._server.startup([listening])
@@ -44,7 +43,7 @@ class Listener:
         self._socket = listening
 
     async def stop(self) -> None:
-        """Drop every client and wait, for seconds at most, until their requests have ended."""
+        """Disconnect every client and wait some seconds for their requests to end."""
         for server in self._server.servers:
             server.close()
         state = self._server.server_state
@@ -56,7 +55,7 @@ class Listener:
         self._socket = None
 
     def drop(self, scope: Scope) -> None:
-        """Close a client's connection, after what was sent, whatever it still expects."""
+        """Close a client's connection after what was sent."""
         for connection in list(self._server.server_state.connections):
             transport = connection.transport
             if transport.get_extra_info("peername") == tuple(scope["client"]):

@@ -19,7 +19,7 @@ _KEPT: Final = 4
 
 
 def refusal(turn: Refuse) -> JSONResponse:
-    """Write an error, with what is usual for its status where the turn leaves something out."""
+    """Return an error, with the usual text for its status where the turn has none."""
     code, message = _USUAL.get(turn.status, ("unknown", f"Refused with status {turn.status}."))
     code = turn.code or code
     kind = "invalid_request_error" if turn.status in {400, 401, 404} else code
@@ -28,14 +28,13 @@ def refusal(turn: Refuse) -> JSONResponse:
 
 
 def wrong_key(key: str) -> Refuse:
-    """Refuse a credential, telling which one it was without spelling it out."""
+    """Refuse a key, identifying it without repeating it."""
     if not key:
         return Refuse(401, "You didn't provide an API key, as a bearer token.")
     return Refuse(401, f"Incorrect API key provided: {_masked(key)}.")
 
 
 def unknown_model(model: str) -> Refuse:
-    """Refuse a model that does not exist."""
     return Refuse(404, f"The model `{model}` does not exist or you do not have access to it.")
 
 
@@ -49,7 +48,7 @@ def incomplete_history(call_ids: list[str]) -> Refuse:
 
 
 def unknown_item(item_id: str) -> Refuse:
-    """Refuse a conversation that refers to something the service has not stored."""
+    """Refuse a conversation that refers to an item that is not stored."""
     return Refuse(
         404,
         f"Item with id '{item_id}' not found. Items are not persisted when `store` is set to false. "

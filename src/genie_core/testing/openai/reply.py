@@ -41,13 +41,13 @@ class ModelReply:
 
     @property
     def tokens_out(self) -> int:
-        """Roughly what a provider would charge for."""
+        """Estimate the tokens that a provider would charge."""
         written = sum(len(split_text(call.arguments)) for call in self.calls)
         return len(split_words(self.text or "")) + written
 
 
 def reply_to(request: ModelRequest, tag: str, turn: Say | Call | Calls | Stall | Cut) -> ModelReply:
-    """Turn a line of the script into the answer to a request."""
+    """Convert a turn of the script to a reply."""
     text, calls = _spoken(turn)
     written = [_written(f"call_{tag}_{index}", call) for index, call in enumerate(calls)]
     words = sum(len(split_words(each)) for each in request.texts)
@@ -56,12 +56,12 @@ def reply_to(request: ModelRequest, tag: str, turn: Say | Call | Calls | Stall |
 
 
 def split_text(text: str) -> list[str]:
-    """Cut a text regardless of words, as arguments are streamed."""
+    """Split a text regardless of words, as arguments are streamed."""
     return [text[at : at + _PART_LENGTH] for at in range(0, len(text), _PART_LENGTH)]
 
 
 def media_type(address: str) -> str:
-    """Read the media type of a `data:` address; other addresses are returned as they are."""
+    """Return the media type of a `data:` URL; return other addresses unchanged."""
     head, comma, _data = address.partition(",")
     if not (comma and head.startswith("data:")):
         return address

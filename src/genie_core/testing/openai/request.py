@@ -44,37 +44,36 @@ class ModelRequest:
 
     @property
     def model(self) -> str:
-        """The model the client named."""
         return str(self.body.get("model", ""))
 
     @property
     def streamed(self) -> bool:
-        """Whether the client wants the answer piece by piece."""
+        """Whether the client wants a stream."""
         return bool(self.body.get("stream"))
 
     @property
     def instructions(self) -> str:
-        """All system text, one paragraph per piece."""
+        """All system text, one paragraph per part."""
         return "\n\n".join(self._texts("system"))
 
     @property
     def texts(self) -> list[str]:
-        """Everything the model gets to read, in order; instructions and tool results too."""
+        """Everything the model reads, in order, instructions and tool results included."""
         return [text for entry in self.entries for text in entry.texts]
 
     @property
     def files(self) -> list[str]:
-        """Media types of the files the model is shown, in order."""
+        """Media types of the files for the model, in order."""
         return [file for entry in self.entries for file in entry.files]
 
     @property
     def tool_results(self) -> list[str]:
-        """What tools returned, in order, over the whole conversation."""
+        """Tool results of the whole conversation, in order."""
         return self._texts("tool")
 
     @property
     def exchanges(self) -> list[ShownExchange]:
-        """Calls with the results that carry their ids, in the order of the calls."""
+        """Calls with the results of the same id, in the order of the calls."""
         results = {entry.call_id: entry.texts for entry in self.entries if entry.role == "tool"}
         return [
             ShownExchange(entry.name, entry.arguments, " ".join(results[entry.call_id]))
@@ -84,7 +83,7 @@ class ModelRequest:
 
     @property
     def query(self) -> str:
-        """What was last said by the user."""
+        """The user's last message."""
         last: Iterable[str] = ()
         for entry in self.entries:
             if entry.role == "user":

@@ -22,7 +22,6 @@ class ResponsesApi:
     adjacent_results = False
 
     def entries(self, body: dict[str, Any]) -> Iterator[HistoryEntry]:
-        """Read the conversation."""
         if instructions := body.get("instructions"):
             yield HistoryEntry("system", (instructions,))
         given = body.get("input", ())
@@ -33,26 +32,24 @@ class ResponsesApi:
             yield from _entry(item)
 
     def tools(self, body: dict[str, Any]) -> list[str]:
-        """Name the functions offered."""
         return [tool["name"] for tool in body.get("tools") or () if tool["type"] == "function"]
 
     def structured(self, body: dict[str, Any]) -> bool:
-        """Tell whether the answer is to be JSON."""
+        """Whether the answer must be JSON."""
         kind = ((body.get("text") or {}).get("format") or {}).get("type")
         return kind in {"json_schema", "json_object"}
 
     def references(self, body: dict[str, Any]) -> list[str]:
-        """Name the stored items that the conversation refers to."""
+        """Return the stored items that the conversation refers to."""
         given = body.get("input", ())
         items = () if isinstance(given, str) else given
         return [item["id"] for item in items if item.get("id")]
 
     def stored(self, reply: ModelReply) -> list[str]:
-        """Name the items that are stored with an answer."""
+        """Return the items stored with an answer."""
         return [item["id"] for item in (*_messages(reply), *_calls(reply))]
 
     def whole(self, reply: ModelReply) -> dict[str, Any]:
-        """Write the answer in one piece."""
         ending: dict[str, Any] = _response(reply, "completed")
         if reply.cut:
             details = {"reason": "max_output_tokens"}
@@ -64,7 +61,7 @@ class ResponsesApi:
         }
 
     def beginning(self, reply: ModelReply) -> Iterator[str]:
-        """Write the events up to the end of the text."""
+        """Return the events up to the end of the text."""
         opened = {**_response(reply, "in_progress"), "output": [], "usage": None}
         yield _event(reply, "response.created", response=opened)
         yield _event(reply, "response.in_progress", response=opened)
@@ -78,7 +75,7 @@ class ResponsesApi:
                 yield _event(reply, "response.output_text.delta", **delta)
 
     def rest(self, reply: ModelReply) -> Iterator[str]:
-        """Close the text; write the calls, their arguments bit by bit, and the end."""
+        """Return the end of the text, the calls, their arguments in pieces, and the end."""
         for message in _messages(reply):
             spot = {"item_id": message["id"], "output_index": 0, "content_index": 0}
             done = {**spot, "text": reply.text, "logprobs": []}

@@ -58,22 +58,21 @@ class FakeOpenAI:
 
     @property
     def base_url(self) -> str:
-        """What clients are given as the service's address; only while it runs."""
+        """The service's base URL; valid only while it runs."""
         if self._listener is None:
             raise RuntimeError("FakeOpenAI has no address outside its `async with`")
         return f"http://127.0.0.1:{self._listener.port}/v1"
 
     @property
     def requests(self) -> list[ModelRequest]:
-        """Every request that named a model, in the order of their coming."""
+        """All requests that named a model, in order of arrival."""
         return self._asked.items
 
     def script(self, *turns: Turn) -> None:
-        """Append turns."""
         self._turns.extend(turns)
 
     async def reached(self, count: int) -> None:
-        """Wait until so many requests have come, refused ones included."""
+        """Wait for a number of requests, refused ones included."""
         await self._asked.reached(count)
 
     async def __aenter__(self) -> Self:

@@ -26,7 +26,6 @@ class AskLineScreen(Dialog[str | None]):
         self._most = most
 
     def compose(self) -> ComposeResult:
-        """A title, the line, what to know about it, and the keys."""
         yield TooSmall()
         with Vertical(id="ask"):
             yield Static(Content(visible_line(self._title)), id="ask-title", markup=False)
@@ -40,12 +39,10 @@ class AskLineScreen(Dialog[str | None]):
         _ = self.dismiss(event.value.strip())
 
     def action_back(self) -> None:
-        """Change nothing."""
         _ = self.dismiss(None)
 
 
 def ask_keys() -> Content:
-    """The keys with which a question is answered."""
     return Content("   ").join(
         Content.assemble((action.short_keys, "$primary bold"), f" {action.label}")
         for action in actions(Scope.ASK)

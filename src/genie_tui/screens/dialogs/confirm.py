@@ -34,7 +34,6 @@ class ConfirmScreen(Dialog[bool]):
         self._keys.name_keys({"go_on": yes})
 
     def compose(self) -> ComposeResult:
-        """A title, the text, and the keys."""
         with Vertical(id="confirm"):
             yield Static(self._title, id="confirm-title", markup=False)
             with VerticalScroll(id="confirm-scroll", can_focus=False):
@@ -42,11 +41,10 @@ class ConfirmScreen(Dialog[bool]):
             yield self._keys
 
     def on_mount(self) -> None:
-        """Wait for the keyboard to rest."""
         self._keys.arm()
 
     def on_key(self, event: events.Key) -> None:
-        """Take every key; going back is always possible."""
+        """Handle every key here; going back always works."""
         event.stop()
         self._keys.take(event, self, partial(self._act, event.key))
         if event.key == "escape":
@@ -59,4 +57,4 @@ class ConfirmScreen(Dialog[bool]):
             read_on(self.query_one("#confirm-scroll", VerticalScroll), key)
 
     def action_through_on_key(self, _run: str) -> None:
-        """Nothing: the bindings are there to be listed, `on_key` takes the keys."""
+        """Do nothing: the bindings are for display, `on_key` handles the keys."""

@@ -33,7 +33,6 @@ class CostTable(Widget):
         self._joined = joined
 
     def render(self) -> Content:
-        """Draw it as things are now."""
         rows = cost_rows(self._joined.state.costs)
         return cost_table(rows, self.content_size.width) if rows else Content(NOTHING)
 
@@ -49,7 +48,6 @@ class CostScreen(Dialog[None]):
         self._joined = joined
 
     def compose(self) -> ComposeResult:
-        """The table, and the budget below it."""
         with Vertical(id="costs"):
             yield Static("What it took", id="costs-title", markup=False)
             with VerticalScroll(id="costs-scroll"):
@@ -60,7 +58,7 @@ class CostScreen(Dialog[None]):
             )
 
     def on_mount(self) -> None:
-        """Show the budget, and look again every second."""
+        """Show the budget and update it every second."""
         self._look()
         self.set_interval(1.0, self._look)
 

@@ -33,18 +33,18 @@ class Dialog(ModalScreen[ScreenResultType]):
     _key_guard: KeyGuard | None = None
 
     def on_mount(self) -> None:
-        """Show from time to time whether keys count."""
+        """Update periodically whether keys count."""
         if self._dialog_guard is not None:
             self._show_guard()
             self.set_interval(LOOK_AGAIN, self._show_guard)
 
     def on_screen_resume(self) -> None:
-        """Let no key that was meant for the screen above count here."""
+        """Ignore keys that were meant for the screen above."""
         if self._dialog_guard is not None:
             self._dialog_guard.arm()
 
     def admit_key(self, event: events.Key) -> bool:
-        """Tell whether a key may go to the dialog now; it may still come later by itself."""
+        """Whether a key may reach the dialog now; a single key may be delivered later."""
         guard = self._dialog_guard
         if guard is None or self._is_harmless(event):
             return True
@@ -77,7 +77,7 @@ class Dialog(ModalScreen[ScreenResultType]):
         return self._key_guard
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
-        """Close it, with a result, if it is the one that is shown."""
+        """Close the dialog with a result if it is on top."""
         return super().dismiss(result) if self.app.screen is self else AwaitComplete()
 
 
@@ -122,6 +122,6 @@ class GuardedApp(App[ReturnType]):
         await super().on_event(event)
 
     async def pass_to(self, dialog: Dialog[object], event: events.Key) -> None:
-        """Let a dialog have a key that was kept from it, if it still is the one that is shown."""
+        """Deliver a delayed key to a dialog if it is still on top."""
         if self.screen is dialog:
             await super().on_event(event)

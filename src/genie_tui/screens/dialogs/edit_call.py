@@ -69,7 +69,6 @@ class EditCallScreen(Dialog[None]):
         self._keys.name_keys({"go_on": "allow it like this", "go_back": "go on changing it"})
 
     def compose(self) -> ComposeResult:
-        """A title, the text or the changes, what is wrong, and the keys."""
         with Vertical(id="edit"):
             yield Static(id="edit-title", markup=False)
             yield JsonArea(arguments_text(self._before), id="edit-text", show_line_numbers=True)
@@ -80,7 +79,7 @@ class EditCallScreen(Dialog[None]):
             yield self._keys
 
     def on_mount(self) -> None:
-        """Begin to write; look from time to time whether the call still waits."""
+        """Start editing; check periodically whether the call still waits."""
         self._text.focus()
         self._title(f"Change what {visible_line(self._tool)} is called with")
         self._look()
@@ -88,11 +87,11 @@ class EditCallScreen(Dialog[None]):
 
     @property
     def reviewing(self) -> bool:
-        """Whether the changes are shown, and enter allows them."""
+        """Whether the changes are shown, so that enter allows them."""
         return self.has_class("-review")
 
     def on_key(self, event: events.Key) -> None:
-        """While the changes are shown, take every key; going back is always possible."""
+        """Handle every key while the changes are shown; going back always works."""
         if not self.reviewing:
             return
         event.stop()
@@ -113,7 +112,7 @@ class EditCallScreen(Dialog[None]):
         self._look()
 
     def action_review(self) -> None:
-        """Show before and after, if the text is in order and the call still waits."""
+        """Show the diff if the text is valid and the call still waits."""
         if self.reviewing:
             return
         self._look()
@@ -131,7 +130,7 @@ class EditCallScreen(Dialog[None]):
             self._keys.arm()
 
     def action_leave(self) -> None:
-        """Go back to the call; ask once if something would be lost."""
+        """Return to the call; ask once if changes would be lost."""
         if self._leaving or self._text.text == arguments_text(self._before):
             _ = self.dismiss()
         else:
@@ -158,7 +157,7 @@ class EditCallScreen(Dialog[None]):
             self._write_on()
 
     def _look(self) -> None:
-        """Read what is written, and say how it is."""
+        """Parse the text and show its state."""
         self._read = read_arguments(self._text.text, self._schema)
         if not self._waits():
             self.add_class("-gone")
@@ -184,7 +183,7 @@ class EditCallScreen(Dialog[None]):
 
 
 def diff_content(lines: list[str]) -> Content:
-    """The lines of a diff in the colours of what comes and what goes."""
+    """Colour the lines of a diff."""
     styled = [Content.styled(line, _COLOURS.get(line[:1], "$foreground-muted")) for line in lines]
     return Content("\n").join(styled)
 

@@ -81,7 +81,6 @@ class ExportScreen(Dialog[Wish | None]):
         self._problem = problem
 
     def compose(self) -> ComposeResult:
-        """The path, whether files come along, what that means, and the keys."""
         yield TooSmall()
         files, size = counted(self._attached.count, "attached file"), self._attached.size
         with Vertical(id="export"):
@@ -98,7 +97,7 @@ class ExportScreen(Dialog[Wish | None]):
             yield DialogKeys(_keys(files=bool(self._attached.count)), id="export-keys")
 
     def on_mount(self) -> None:
-        """Say what the name asks for, or what was wrong with it."""
+        """Show what the name means, or what was wrong with it."""
         self._explain()
         if self._problem:
             self._tell(self._problem, wrong=True)
@@ -126,11 +125,9 @@ class ExportScreen(Dialog[Wish | None]):
 
     @on(Input.Submitted)
     def action_go_on(self) -> None:
-        """Return what is wished."""
         _ = self.dismiss(Wish(self._wanted, self._files.value))
 
     def action_back(self) -> None:
-        """Write nothing."""
         _ = self.dismiss(None)
 
     def _choose(self, *, wanted: bool) -> None:
@@ -157,7 +154,7 @@ class ExportScreen(Dialog[Wish | None]):
 
     @property
     def _wanted(self) -> str:
-        """The path as it is returned: blanks around it mean nothing."""
+        """The path without surrounding blanks."""
         return self._path.value.strip()
 
     @property
@@ -170,7 +167,7 @@ class ExportScreen(Dialog[Wish | None]):
 
 
 def _keys(*, files: bool) -> Content:
-    """The keys that count; without files there is nothing to go to."""
+    """Return the dialog's keys; without files there is no checkbox."""
     return Content("   ").join(
         Content.assemble((action.short_keys, "$primary bold"), f" {action.label}")
         for action in actions(Scope.EXPORT)

@@ -30,16 +30,15 @@ class FullViewScreen(Dialog[None]):
 
     @classmethod
     def of_message(cls, exchange: MessageThread) -> Self:
-        """All that was said in a message, and what came along with it."""
+        """Show a message in full."""
         return cls(message_title(exchange), message_text(exchange))
 
     @classmethod
     def of_call(cls, view: CardView) -> Self:
-        """All that a tool is to be called with."""
+        """Show all arguments of a tool call."""
         return cls(visible_line(view.request.tool), call_text(view))
 
     def compose(self) -> ComposeResult:
-        """A title, and the text."""
         with Vertical(id="full-view"):
             yield Static(self._title, id="full-view-title", markup=False)
             yield TextArea(self._text, read_only=True, soft_wrap=True, id="full-view-text")

@@ -42,7 +42,6 @@ class GrantsScreen(Dialog[None]):
         self._shown: list[int] = []
 
     def compose(self) -> ComposeResult:
-        """A title, the list or the sentence that stands in for it, and the keys."""
         with Vertical(id="grants"):
             yield Static("What you allowed, until this session ends", id="grants-title")
             yield Static(AUTO, id="grants-auto", markup=False)
@@ -51,13 +50,13 @@ class GrantsScreen(Dialog[None]):
             yield DialogKeys(_keys(), id="grants-keys")
 
     def on_mount(self) -> None:
-        """Show them, and keep what is left of them true."""
+        """Show the grants and update what is left of them."""
         self._show()
         self._list.focus()
         self.set_interval(1.0, self._show)
 
     def action_revoke(self) -> None:
-        """Take the selected grant back."""
+        """Revoke the selected grant."""
         place = self._list.highlighted
         if place is None or not 0 <= place < len(self._shown):
             return
@@ -66,15 +65,12 @@ class GrantsScreen(Dialog[None]):
         self._show()
 
     def action_close(self) -> None:
-        """Go back to the room."""
         _ = self.dismiss()
 
     def action_cursor_up(self) -> None:
-        """Select the one before."""
         self._list.action_cursor_up()
 
     def action_cursor_down(self) -> None:
-        """Select the one after."""
         self._list.action_cursor_down()
 
     @property
@@ -100,7 +96,7 @@ class GrantsScreen(Dialog[None]):
 
 
 def grant_lines(grant: "Grant", now: float) -> Content:
-    """Which tool of which agent for whom, how far, and when it was used."""
+    """Describe a grant: tool, agent, person, scope and last use."""
     return Content.assemble(
         (visible_line(grant.tool), "bold $text-warning"),
         (" with any arguments by ", "$foreground-muted"),

@@ -39,7 +39,7 @@ class Terms:
 
     @property
     def text(self) -> str:
-        """What to know before giving it away."""
+        """What to know before sharing it."""
         who = "One person" if self.once else "Whoever has it"
         when = f" until {self.until}" if self.until else ""
         how = ", once" if self.once else ""
@@ -47,7 +47,7 @@ class Terms:
 
 
 def renewed(hosting: "Invites", options: InviteOptions, now: float) -> Terms:
-    """Make an invite, in place of all others if it is to be new; `now` is since the epoch."""
+    """Create an invite, in place of all others if it is new; `now` is since the epoch."""
     make = hosting.renew if options.new else hosting.issue
     invite = make(uses=1 if options.once else None, lifetime=options.lifetime)
     until = clock_time(now + options.lifetime) if options.lifetime else ""
@@ -73,7 +73,6 @@ class InviteScreen(Dialog[Terms]):
         self._clock = clock
 
     def compose(self) -> ComposeResult:
-        """Title, text, what it lets in, and the code where there is room for it."""
         with Vertical(id="invite"):
             yield Static(id="invite-title", markup=False)
             with VerticalScroll(id="invite-scroll", can_focus=False):
@@ -88,22 +87,21 @@ class InviteScreen(Dialog[Terms]):
         self.action_copy()
 
     def on_resize(self) -> None:
-        """Look again whether there is room for the code."""
+        """Check again whether the QR code fits."""
         self._show_code()
 
     def action_copy(self) -> None:
-        """Put the invite into the clipboard, and say so."""
+        """Copy the invite to the clipboard and say so."""
         if self._terms.invite:
             self.app.copy_to_clipboard(self._terms.invite)
             self.notify("Invite copied.", timeout=3)
 
     def action_close(self) -> None:
-        """Go back to the room."""
         _ = self.dismiss(self._terms)
 
     @work
     async def action_renew(self) -> None:
-        """Make a new one if the person means it."""
+        """Renew the invite after a confirmation."""
         text = Content(
             "Everybody who has the present invite and has not joined yet needs the new one.\n"
             "Those who are members come in without any."

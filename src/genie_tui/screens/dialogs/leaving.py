@@ -40,7 +40,6 @@ class LeavingScreen(Dialog[None]):
         self._ending = ending
 
     def compose(self) -> ComposeResult:
-        """Say what happens."""
         with Vertical(id="leaving"):
             doing = "suspending…" if self._hosts else "leaving…"
             yield Static(doing, id="leaving-title", markup=False)
@@ -50,7 +49,7 @@ class LeavingScreen(Dialog[None]):
             yield Static(HURRY, id="leaving-keys", markup=False)
 
     def on_mount(self) -> None:
-        """Look again and again."""
+        """Update periodically."""
         self._look()
         self.set_interval(OFTEN, self._look)
 

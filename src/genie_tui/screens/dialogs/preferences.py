@@ -32,7 +32,6 @@ class PreferencesScreen(Dialog[str | None]):
         self._warned = False
 
     def compose(self) -> ComposeResult:
-        """Who reads it, the text, what is wrong with it, and the keys."""
         keys = " · ".join(f"{each.short_keys} {each.label}" for each in actions(Scope.PREFERENCES))
         with Vertical(id="preferences"):
             yield Static("How you like to be answered", id="preferences-title", markup=False)
@@ -42,7 +41,7 @@ class PreferencesScreen(Dialog[str | None]):
             yield Static(keys, id="preferences-keys", markup=False)
 
     def on_mount(self) -> None:
-        """Go on where the text ends."""
+        """Put the cursor at the end of the text."""
         self._editor.move_cursor(self._editor.document.end)
         self._editor.focus()
         self._show_state()
@@ -53,12 +52,12 @@ class PreferencesScreen(Dialog[str | None]):
         self._show_state()
 
     def action_keep(self) -> None:
-        """Return the text, unless something is wrong with it."""
+        """Return the text if it is valid."""
         if not objection(self._written):
             _ = self.dismiss(self._written)
 
     def action_back(self) -> None:
-        """Change nothing; what was written is dropped only when that is said twice."""
+        """Close without saving; ask once if changes would be lost."""
         if self._warned or self._written == self._text:
             _ = self.dismiss(None)
         else:

@@ -33,7 +33,6 @@ class ToolsScreen(Dialog[None]):
         self._shown = Content("")
 
     def compose(self) -> ComposeResult:
-        """A title, the list, and the keys."""
         with Vertical(id="tools"):
             yield Static("Agents, tools and tool servers", id="tools-title", markup=False)
             with VerticalScroll(id="tools-scroll"):
@@ -41,15 +40,13 @@ class ToolsScreen(Dialog[None]):
             yield DialogKeys("↑ ↓ scroll · esc back", id="tools-keys")
 
     def on_mount(self) -> None:
-        """Keep it up to date."""
+        """Update periodically."""
         self.set_interval(1.0, self.show_now)
 
     def on_resize(self) -> None:
-        """Lay it out for the width there is."""
         self.call_after_refresh(self.show_now)
 
     def show_now(self) -> None:
-        """Show how things are."""
         bench = self._bench()
         width = max(self.query_one("#tools-scroll").scrollable_content_region.width, 30)
         content = Content(NO_ENGINE) if bench is None else tool_list(bench, width)
@@ -58,5 +55,4 @@ class ToolsScreen(Dialog[None]):
             self.query_one("#tools-list", Static).update(content)
 
     def action_close(self) -> None:
-        """Go back to the room."""
         _ = self.dismiss()

@@ -37,7 +37,6 @@ class UnsavedScreen(Dialog[Rescue]):
         self._problem = problem
 
     def compose(self) -> ComposeResult:
-        """Show all that would be lost and why, and the keys."""
         what = self._unsaved.what
         with Vertical(id="unsaved"):
             yield Static(f"Not saved: {what}", id="unsaved-title", markup=False)
@@ -50,15 +49,13 @@ class UnsavedScreen(Dialog[Rescue]):
             yield DialogKeys(self._keys(), id="unsaved-keys")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
-        """Stay only where that is possible."""
+        """Offer to stay only where that is possible."""
         return self._can_stay or parameters != (Rescue.STAY.value,)
 
     def action_choose(self, rescue: str) -> None:
-        """Return the person's choice."""
         _ = self.dismiss(Rescue(rescue))
 
     def action_scroll(self, lines: int) -> None:
-        """Read all of it."""
         area = self.query_one("#unsaved-scroll", VerticalScroll)
         area.scroll_relative(y=lines, animate=False)
 

@@ -42,7 +42,6 @@ class WhatIfScreen(Dialog[int | None]):
         self._place = 0
 
     def compose(self) -> ComposeResult:
-        """What was asked, the numbers, what differs or failed, and the keys."""
         with Vertical(id="whatif"):
             yield Static(id="whatif-title", markup=False)
             yield Static(id="whatif-room", markup=False)
@@ -52,25 +51,21 @@ class WhatIfScreen(Dialog[int | None]):
             yield DialogKeys(_keys(), id="whatif-keys")
 
     def on_mount(self) -> None:
-        """Show the latest."""
         self._show()
         self._list.focus()
 
     def action_turn(self, step: int) -> None:
-        """Show an older or a newer report."""
+        """Show an older or newer report."""
         self._place = min(max(self._place + step, 0), len(self._reports) - 1)
         self._show()
 
     def action_close(self) -> None:
-        """Go back to where one was."""
         _ = self.dismiss(None)
 
     def action_cursor_up(self) -> None:
-        """Select the one before."""
         self._list.action_cursor_up()
 
     def action_cursor_down(self) -> None:
-        """Select the one after."""
         self._list.action_cursor_down()
 
     @on(OptionList.OptionSelected)
@@ -103,7 +98,7 @@ class WhatIfScreen(Dialog[int | None]):
 
 
 def _prompt(outcome: CaseResult) -> Content:
-    """A message, and both decisions or what went wrong. Safe to show."""
+    """Format a message with both decisions, or the error. Safe to show."""
     after = outcome.after
     return Content.assemble(
         (heading(outcome), "$foreground-muted"),

@@ -106,22 +106,21 @@ class Ledger(ScrollView, can_focus=True):
 
     @property
     def row_count(self) -> int:
-        """How many rows pass the filter."""
+        """The number of rows that pass the filter."""
         return len(self._shown)
 
     @property
     def selected(self) -> LedgerRow | None:
-        """The row under the cursor."""
         return None if self.cursor is None else self._log.row(self._shown[self.cursor])
 
     def bind_state(self, state: RoomState, me: str) -> None:
-        """Show this room from now on, as seen by `me`, beginning with what the state knows."""
+        """Show a room as seen by `me`, starting with what the state includes."""
         self._state, self._me = state, me
         self._is_fresh = True
         self._begin(())
 
     def _begin(self, events: Sequence[Event]) -> None:
-        """Show what the state knows of the time before these events, which are added afterwards."""
+        """Add rows for events that the state has forgotten, before these events."""
         self.cursor = None
         self._log = LedgerRows()
         for event in known_events(self._state, events, TOLD):
@@ -132,25 +131,25 @@ class Ledger(ScrollView, can_focus=True):
         self._list_anew()
 
     def bind_progress(self, progress: RunProgress) -> None:
-        """Show what agents are doing from this source."""
+        """Use this source for the agents' activity."""
         self._progress = progress
 
     def show_progress(self, message: int) -> None:
-        """Redraw what the agents that work on a message are doing."""
+        """Redraw the activity of the agents on a message."""
         number = self._log.working(message)
         if number is not None:
             self._forget(number)
             self.refresh()
 
     def show_wrong(self, messages: Collection[int]) -> None:
-        """Show exactly these messages as those whose decisions the person marked as wrong."""
+        """Mark exactly these messages' decisions as wrong."""
         if self._wrong != set(messages):
             self._wrong = set(messages)
             self._strips.clear()
             self.refresh()
 
     def notes(self, row: LedgerRow) -> tuple[str, ...]:
-        """Return the notes on the run that a row is about."""
+        """Return the notes on a row's run."""
         return self._progress.notes(row.said.seq)
 
     def _forget(self, number: int) -> None:
@@ -193,7 +192,7 @@ class Ledger(ScrollView, can_focus=True):
         return event.seq <= self._log.head and (is_fresh or (event.seq == 1 < self._log.head))
 
     def _forget_old(self) -> None:
-        """Forget the oldest rows if there are too many; the selection stays where it is."""
+        """Forget the oldest rows above the limit; the selection stays."""
         if not self._log.forget_old():
             return
         gone = bisect_left(self._shown, self._log.forgotten)
@@ -204,7 +203,7 @@ class Ledger(ScrollView, can_focus=True):
             self.scroll_to(y=top, animate=False, force=True, immediate=True)
 
     def show_only(self, chosen: RowFilter, text: str) -> None:
-        """Filter by kind and by a text that must occur in the row."""
+        """Filter by kind and by text."""
         self._filter, self._text = chosen, text.casefold()
         self.cursor = None
         self._list_anew()
@@ -218,14 +217,13 @@ class Ledger(ScrollView, can_focus=True):
         self.app.theme_changed_signal.subscribe(self, lambda _: self._strips.clear())
 
     def on_resize(self) -> None:
-        """Cut the rows to the new width."""
         self._strips.clear()
         self._laid_out()
         if self.cursor is not None:
             self._keep_in_view(self.cursor * LINES)
 
     def on_click(self, event: events.Click) -> None:
-        """Select the row that was clicked and show its details."""
+        """Select the clicked row and show its details."""
         place = (event.y + self.scroll_offset.y) // LINES
         if place < len(self._shown):
             self.cursor = place
@@ -239,7 +237,7 @@ class Ledger(ScrollView, can_focus=True):
             self._keep_in_view(self.cursor * LINES)
 
     def action_move(self, by: int) -> None:
-        """Move the cursor; from nowhere it starts at the latest row, past that it follows."""
+        """Move the cursor; it starts at the latest row, past which it follows."""
         start = len(self._shown) if self.cursor is None else self.cursor
         if by > 0 and start >= len(self._shown) - 1:
             self.cursor = None
@@ -248,7 +246,6 @@ class Ledger(ScrollView, can_focus=True):
         self.action_go(min(max(start + by, 0), len(self._shown) - 1))
 
     def action_page(self, by: int) -> None:
-        """Move the cursor by a screenful."""
         self.action_move(by * max(self.size.height // LINES - 1, 1))
 
     def action_go(self, place: int) -> None:
@@ -257,24 +254,20 @@ class Ledger(ScrollView, can_focus=True):
             self.cursor = place % len(self._shown)
 
     def action_choose(self) -> None:
-        """Ask for the selected row's details."""
         if self.cursor is None:
             self.action_go(-1)
         if self.selected is not None:
             self.post_message(self.Chosen(self.selected))
 
     def action_show_message(self) -> None:
-        """Ask for the message that the selected row is about."""
         if (row := self.selected) is not None:
             self.post_message(self.MessageWanted(row.said.seq))
 
     def action_mark_wrong(self) -> None:
-        """Ask to mark the selected row's decision as wrong, or to unmark it."""
         if (row := self.selected) is not None:
             self.post_message(DecisionMarkRequested(row.said.seq, _decision(row)))
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line of the list."""
         place, line = divmod(y + self.scroll_offset.y, LINES)
         if place >= len(self._shown):
             return Strip.blank(self.size.width, self.rich_style)
@@ -293,12 +286,12 @@ class Ledger(ScrollView, can_focus=True):
         return draw(row, look, doing=doing, wrong=row.said.seq in self._wrong)
 
     def _doing(self, number: int, row: LedgerRow) -> str:
-        """Return what the agents of a row's run are doing, while it runs."""
+        """Return the activity of the agents of a running row."""
         at_work = self._log.working(row.said.seq) == number
         return self._progress.line(row.said.seq) if at_work else ""
 
     def _trouble(self, row: LedgerRow) -> str:
-        """Return the last note on the run that a delegation led to."""
+        """Return the last note on the run of a delegation."""
         body = row.latest.body
         led_to_run = isinstance(body, DecisionMade) and body.decision == "delegate"
         notes = self.notes(row) if led_to_run else ()
@@ -344,7 +337,7 @@ class Ledger(ScrollView, can_focus=True):
 
 
 def _decision(row: LedgerRow) -> Literal["ignore", "delegate"] | None:
-    """Return the decision about a row's message; requests and answers follow a delegation."""
+    """Return the decision on a row's message; requests and answers follow a delegation."""
     if row.kind is not RowKind.DECISION:
         return "delegate"
     return row.latest.body.decision if isinstance(row.latest.body, DecisionMade) else None
@@ -360,7 +353,7 @@ class RowLook:
 
 
 def draw(row: LedgerRow, look: RowLook, *, doing: str, wrong: bool) -> tuple[Strip, Strip]:
-    """Draw two lines; the second says what agents are `doing`, or else what the row is about."""
+    """Draw two lines; the second shows what agents are `doing`, or else details."""
     line = headline(row)
     first = Strip(_verdict(row, line, look.component, wrong=wrong))
     subject = look.component("busy" if doing else "subject")
@@ -390,7 +383,7 @@ def _verdict(
 
 
 def _with_right(strip: Strip, text: str, look: RowLook) -> Strip:
-    """Put a text at the right end of a line, cutting the line if needed."""
+    """Put a text at the right end of a line, cutting the line if necessary."""
     left = strip.crop(0, max(look.width - len(text), 0)).extend_cell_length(look.width - len(text))
     return Strip.join([left, Strip([Segment(text, look.component("time"))])])
 
@@ -400,7 +393,7 @@ def _filled(strip: Strip, look: RowLook) -> Strip:
 
 
 def _where_cost_fits(line: Headline, width: int, first: int, second: int) -> tuple[str, str]:
-    """Return the right ends of both lines if the cost has room in one of them."""
+    """Return the right ends of both lines if the cost fits into one of them."""
     if not line.cost:
         return "", ""
     both = f" {line.cost} · {line.took} " if line.took else f" {line.cost} "

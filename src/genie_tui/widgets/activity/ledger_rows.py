@@ -70,7 +70,7 @@ class RowFilter(Enum):
     MINE = "mine"
 
     def after(self) -> "RowFilter":
-        """Return the next filter, around the end."""
+        """Return the next filter, cyclically."""
         every = list(RowFilter)
         return every[(every.index(self) + 1) % len(every)]
 
@@ -90,14 +90,12 @@ class LedgerRow:
 
     @property
     def message(self) -> MessagePosted:
-        """The message that the row is about."""
         body = self.said.body
         assert isinstance(body, MessagePosted)  # noqa: S101 - rows are made from messages only
         return body
 
     @property
     def latest(self) -> Event:
-        """The last event of the row."""
         return self.closed or self.opened
 
     def passes(self, chosen: RowFilter, me: str) -> bool:
@@ -132,7 +130,7 @@ class LedgerRows:
         self._working: dict[int, int] = {}
 
     def apply(self, event: Event) -> tuple[int, ...]:
-        """Add the next event; return the numbers of the rows that are new or changed."""
+        """Apply the next event; return the numbers of new and changed rows."""
         self.head = max(self.head, event.seq)
         match event.body:
             case MessagePosted() as said:
@@ -156,15 +154,15 @@ class LedgerRows:
 
     @property
     def numbers(self) -> range:
-        """The numbers of the rows that are held."""
+        """The numbers of the rows in memory."""
         return range(self.forgotten, self._next)
 
     def row(self, number: int) -> LedgerRow:
-        """Return the row with a number, which must not be forgotten."""
+        """Return the row with a number that is in memory."""
         return self.rows[number - self.forgotten]
 
     def forget_old(self) -> bool:
-        """Forget the oldest rows if there are too many; False if there are not."""
+        """Forget the oldest rows above the limit; return whether there were any."""
         surplus = len(self.rows) - KEPT_ROWS
         if len(self.rows) <= MOST_ROWS:
             return False
@@ -182,7 +180,7 @@ class LedgerRows:
         return self.forgotten + len(self.rows)
 
     def working(self, message: int) -> int | None:
-        """Return the number of the row that shows the running work on a message."""
+        """Return the number of the row for the running work on a message."""
         number = self._working.get(message)
         return number if number is not None and number >= self.forgotten else None
 
@@ -228,7 +226,7 @@ class LedgerRows:
         return known
 
     def _parked(self, number: int) -> str:
-        """Return the tool that a row asks for, if that is parked."""
+        """Return the parked tool of a row."""
         row = self.row(number) if number >= self.forgotten else None
         if row is None or not isinstance(row.opened.body, ApprovalRequested) or row.closed is None:
             return ""
@@ -239,7 +237,7 @@ class LedgerRows:
 
 
 def _may_resume(row: LedgerRow) -> bool:
-    """Whether the approval of a row may still be answered."""
+    """Whether a row's approval may still be answered."""
     if row.kind is not RowKind.APPROVAL or row.closed is None:
         return row.closed is None
     return isinstance(row.closed.body, ApprovalResolved) and row.closed.body.outcome == "parked"
@@ -271,7 +269,7 @@ class Headline:
 
 
 def headline(row: LedgerRow) -> Headline:
-    """Return the two lines of a row; safe to show, with runs of white space as one space."""
+    """Return a row's two lines; safe to show, with collapsed white space."""
     raw = _approval(row) if row.kind is RowKind.APPROVAL else _run(row)
     subject = visible_line(" ".join(raw.subject.split()))
     cost = "" if row.kind is RowKind.APPROVAL else _cost(row.latest.body)
@@ -285,7 +283,7 @@ def _cost(body: object) -> str:
 
 
 def searchable(row: LedgerRow) -> str:
-    """Return the text that a text filter searches, in lower case."""
+    """Return the lower-case text that the text filter searches."""
     line = headline(row)
     return f"{row.said.by} {line.verdict} {line.subject} {row.message.text}".casefold()
 
@@ -343,7 +341,7 @@ def _call(asked: ApprovalRequested) -> str:
 
 
 def details(row: LedgerRow) -> list[tuple[str, str]]:
-    """Return all that is known about a row, as labels and texts; safe to show, with line breaks."""
+    """Return a row's details as labels and texts; safe to show, with line breaks."""
     fields: list[tuple[str, str]] = []
     for event in (row.opened, row.closed):
         if event is not None and event is not row.said:

@@ -25,7 +25,6 @@ class ActivityPanel(Vertical):
         self._filter = RowFilter.ALL
 
     def compose(self) -> ComposeResult:
-        """Filters on top, the list, and the details below."""
         yield Static(id="ledger-filters", markup=False)
         yield Input(placeholder="find in activity", id="ledger-find", compact=True)
         yield Ledger()
@@ -33,17 +32,14 @@ class ActivityPanel(Vertical):
             yield Static(id="ledger-detail-text", markup=False)
 
     def on_mount(self) -> None:
-        """Show which filter is on."""
         self._show_filters()
 
     @property
     def ledger(self) -> Ledger:
-        """The list."""
         return self.query_one(Ledger)
 
     @property
     def filter_shown(self) -> RowFilter:
-        """The filter that is on."""
         return self._filter
 
     @property
@@ -60,7 +56,6 @@ class ActivityPanel(Vertical):
         self._apply()
 
     def action_cycle_filter(self) -> None:
-        """Set the next filter."""
         self._filter = self._filter.after()
         self._show_filters()
         self._apply()

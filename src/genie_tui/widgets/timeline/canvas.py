@@ -60,7 +60,7 @@ _BODY: Final = "▏"
 
 
 def component(name: str) -> str:
-    """Return the component class that gives a style its colours."""
+    """Return the component class of a style."""
     return f"timeline--{name}"
 
 
@@ -74,7 +74,7 @@ class Palette:
         return self.styles[name]
 
     def author(self, name: str) -> Style:
-        """Return the style of an author's name: always the same for the same name."""
+        """Return the style of an author's name, constant for each name."""
         return self.styles[f"author-{crc32(name.encode()) % HUES}"]
 
     @classmethod
@@ -114,16 +114,16 @@ class Canvas:
         )
 
     def begin(self) -> None:
-        """Begin an entry, with its own share of time for colouring code."""
+        """Start an entry with its own time limit for highlighting."""
         self._colour_until = perf_counter() + COLOURING
 
     def lines(self, content: RenderableType, width: int) -> list[Line]:
-        """Wrap to a width. There is at least one line, and lines are as long as their text."""
+        """Wrap to a width; there is at least one line, without padding."""
         options = self._console.options.update(width=max(NARROWEST, width), height=None)
         return self._console.render_lines(content, options, pad=False) or [[]]
 
     def code(self, code: str, language: str, width: int) -> list[Line]:
-        """Colour code and set it on a background of its own that fills the width."""
+        """Highlight code on a background that fills the width."""
         width = max(NARROWEST + 2, width)
         back = self.palette["code"]
         filled: list[Line] = []
@@ -144,19 +144,19 @@ class Canvas:
 
 
 def beside(mark: Line, lines: list[Line], rest: Line | None = None) -> list[Line]:
-    """Put a mark left of the first line, and `rest`, or as much space, left of all others."""
+    """Put a mark left of the first line, and `rest` or blanks left of the others."""
     if rest is None:
         rest = [Segment(" " * Segment.get_line_length(mark))]
     return [[*(rest if index else mark), *line] for index, line in enumerate(lines)]
 
 
 def mark(text: str, style: Style) -> Line:
-    """Return a single run of text as the start of a line."""
+    """Return a text in one style as the start of a line."""
     return [Segment(text, style)]
 
 
 def beside_text(palette: Palette) -> Line:
-    """Return the mark of each further line that a person or an agent wrote."""
+    """Return the mark left of each further line of a text."""
     return in_gutter(_BODY, palette["quote"])
 
 

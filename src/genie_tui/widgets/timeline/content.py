@@ -85,11 +85,11 @@ class TimelineContent:
         return len(self._above) + len(self._log.entries)
 
     def exchange(self, entry: TimelineEntry) -> MessageThread | None:
-        """Return the message that an entry shows, with what came of it."""
+        """Return the message thread that an entry shows."""
         return self._exchange(entry.message) if isinstance(entry, MessageEntry) else None
 
     def exchange_at(self, index: int) -> MessageThread | None:
-        """Return the message that an entry is about, or is."""
+        """Return the message thread at an index."""
         return self._exchange(message_of(self[index]))
 
     def _exchange(self, message: int) -> MessageThread | None:
@@ -121,7 +121,7 @@ class TimelineContent:
         return None if index is None else index + self._lead
 
     def seq_at(self, index: int) -> int | None:
-        """Return the number of the event that an entry shows; None for dates, gaps and the tail."""
+        """Return the number of an entry's event; None for dates, gaps and the tail."""
         if index >= self.settled or isinstance(self[index], DayEntry | GapEntry):
             return None
         if index >= self.above:
@@ -129,12 +129,12 @@ class TimelineContent:
         return self.span.log.seqs[index - self._lead] if self.span is not None else None
 
     def holds(self, seq: int) -> bool:
-        """Whether an event is in one of the parts that are shown."""
+        """Whether an event is in a part that is shown."""
         back = self.span
         return seq >= self._since or (back is not None and back.first <= seq <= back.last)
 
     def near(self, seq: int) -> int | None:
-        """Return the index of the entry of an event, or of the next one; None past the last."""
+        """Return the index of an event's entry, or of the next one; None past the last."""
         if self.span is not None and seq <= self.span.last:
             found = _first_from(self.span.log.seqs, self.span.log.entries, seq)
             if found is not None:
@@ -146,7 +146,7 @@ class TimelineContent:
 
     @property
     def since(self) -> int:
-        """The number of the first event that is shown live."""
+        """The number of the first live event."""
         return self._since
 
     @property
@@ -156,13 +156,13 @@ class TimelineContent:
 
     @property
     def gap(self) -> int | None:
-        """The index of the entry for what is missing between the span and the live entries."""
+        """The index of the gap entry between the span and the live entries."""
         last = self._above[-1] if self._above else None
         return self.above - 1 if isinstance(last, GapEntry) and last.between else None
 
     @property
     def has_more_before(self) -> bool:
-        """Whether there are messages before the first entry that can be read."""
+        """Whether earlier messages can be read."""
         first = self._above[0] if self._above else None
         return isinstance(first, GapEntry) and not (first.lost or first.between)
 
@@ -177,12 +177,12 @@ class TimelineContent:
         return max(count, len(entries) - KEPT if len(entries) > MOST else 0)
 
     def since_without(self, count: int) -> int:
-        """Return what `since` would be without the first `count` live entries."""
+        """Return `since` without the first `count` live entries."""
         seqs = self._log.seqs
         return seqs[count] if 0 < count < len(seqs) else self._since
 
     def forget(self, count: int) -> tuple[int, int]:
-        """Drop the first live entries; return how many entries at the top are gone, and how many new."""
+        """Forget the first live entries; return how many entries at the top are gone and new."""
         return self._drop(count, self.since_without(count))
 
     def _drop(self, count: int, since: int) -> tuple[int, int]:
@@ -235,7 +235,7 @@ class TimelineContent:
     # What is live
 
     def is_running(self, message: int) -> bool:
-        """Whether there is a run for a message that could be stopped."""
+        """Whether a run for a message can be stopped."""
         return message in self._state.running
 
     def is_news(self, entry: TimelineEntry) -> bool:
@@ -273,7 +273,7 @@ class TimelineContent:
         return event.seq <= self._log.head and (is_fresh or (event.seq == 1 < self._log.head))
 
     def _begin(self, events: Sequence[Event]) -> None:
-        """Show what the state knows of the time before these events, which are added afterwards."""
+        """Add what the state knows from before these events; they follow separately."""
         state = self._state
         upto = events[0].seq if events else state.head + 1
         before = (
@@ -288,7 +288,7 @@ class TimelineContent:
         self._arrange()
 
     def stream(self, message: int, text: str) -> bool:
-        """Add text to a growing answer; False if there is no run for it."""
+        """Add text to a streaming answer; False if there is no run for it."""
         if message not in self._state.running:
             return False
         self._streams.add(message, text)
@@ -302,7 +302,6 @@ class TimelineContent:
         return any(message.id not in known for message in unsent)
 
     def refresh_tail(self) -> None:
-        """Rebuild the tail."""
         self._tail = [
             self._log.answer_entry(self._state.exchanges[message], text, time(), None)
             for message, text in self._streams
@@ -324,7 +323,7 @@ class TimelineContent:
             )
 
     def _concerned(self, event: Event) -> int:
-        """Return the message that looks different after an event, 0 if none does."""
+        """Return the message whose entry an event changes; 0 for none."""
         match event.body:
             case (
                 AnswerPosted(message=message)
@@ -346,7 +345,7 @@ class TimelineContent:
 
 
 def _first_from(seqs: Sequence[int], entries: Sequence[TimelineEntry], seq: int) -> int | None:
-    """Return the index of the first entry of this event or a later one that is no date."""
+    """Return the index of the first entry, dates aside, of this event or a later one."""
     for index, each in enumerate(seqs):
         if each >= seq and not isinstance(entries[index], DayEntry):
             return index

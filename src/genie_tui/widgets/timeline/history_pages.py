@@ -62,12 +62,12 @@ class HistorySpan:
             self._take(event)
 
     def exchange(self, message: int) -> MessageThread | None:
-        """Return a message of the span; None if it is not, or if its run ends after the span."""
+        """Return a message of the span; None if it or the end of its run is outside."""
         found = self._state.exchanges.get(message)
         return None if found is None or found.phase in RUNNING else found
 
     def with_front(self, events: Sequence[Event], first: int) -> "HistorySpan":
-        """Return a span that begins with these events, which begin at `first`, and ends sooner."""
+        """Return a span that starts with these events, from `first` on, and ends sooner."""
         before = self.before
         if before is not None:
             before = max(0, before - count_messages(events))
@@ -77,7 +77,7 @@ class HistorySpan:
         return HistorySpan(kept, first, last, before)
 
     def with_back(self, events: Sequence[Event], last: int) -> "HistorySpan":
-        """Return a span that ends with these events, which end at `last`, and begins later."""
+        """Return a span that ends with these events, at `last`, and starts later."""
         whole = [*self.events, *events]
         kept = whole[-MOST:]
         if len(kept) == len(whole):
@@ -95,7 +95,7 @@ class HistorySpan:
 
 
 def count_messages(events: Sequence[Event]) -> int:
-    """Return how many of these events are messages, recovered ones included."""
+    """Count the messages among events, recovered ones included."""
     return sum(
         isinstance(body, MessagePosted)
         or (isinstance(body, RecoveredEvent) and isinstance(body.event.body, MessagePosted))
@@ -126,7 +126,7 @@ class PageRequest:
 def page_request(
     edge: PageEdge, since: int, span: HistorySpan | None, seq: int = 0
 ) -> PageRequest | None:
-    """Return what to read, None if there is nothing; events from `since` on are shown live."""
+    """Return what to read, None for nothing; events from `since` on are live."""
     before, most = since, PAGE
     match edge:
         case PageEdge.START:
@@ -211,7 +211,7 @@ class _EventTimes:
         self._times = list(accumulate((at for _, at in ordered), max))
 
     def places(self, events: list[Event]) -> list[int]:
-        """Return after which event each of these belongs; they are about one message, in order."""
+        """Return after which event each of these belongs; they concern one message, in order."""
         places: list[int] = []
         upto = inf
         for event in reversed(events):
@@ -226,7 +226,7 @@ class _EventTimes:
 
 
 def _has_number(event: Event) -> bool:
-    """Whether the event has the number that it has in the log."""
+    """Whether the event has its own number in the log."""
     return isinstance(event.body, MessagePosted | ApprovalRequested | AnswerPosted | RecoveredEvent)
 
 

@@ -63,11 +63,11 @@ class EntryLayout:
 
     @property
     def height(self) -> int:
-        """The number of lines, as far as is known."""
+        """The number of lines, as far as known."""
         return self._start(len(self._heights))
 
     def replace_from(self, index: int, length: int) -> None:
-        """Say that the entries from `index` on are new, and that there are `length` by now."""
+        """Replace the entries from `index` on; there are `length` now."""
         for stale in range(index, len(self._heights)):
             self.redraw(stale)
         self._heights[index:] = map(self._estimate, range(index, length))
@@ -92,12 +92,12 @@ class EntryLayout:
         del self._ends[index:]
 
     def redraw(self, index: int) -> None:
-        """Say that an entry looks different now."""
+        """Redraw an entry."""
         self._exact.discard(index)
         self._drawn.pop(index, None)
 
     def redraw_all(self, *, rewrap: bool = False) -> None:
-        """Say that all entries look different now; `rewrap` if the width is another, too."""
+        """Redraw all entries; `rewrap` if the width changed."""
         self._drawn.clear()
         self._exact.clear()
         if rewrap:
@@ -113,12 +113,11 @@ class EntryLayout:
         return index, line - self._start(index)
 
     def span(self, index: int) -> tuple[int, int]:
-        """Return the first line of an entry and the number of its lines."""
+        """Return an entry's first line and number of lines."""
         self._measure(index)
         return self._start(index), self._heights[index]
 
     def lines(self, index: int) -> list[Strip]:
-        """Return the lines of an entry."""
         drawn = self._drawn.get(index)
         if drawn is None:
             drawn = self._drawn[index] = self._draw(index)
@@ -133,7 +132,7 @@ class EntryLayout:
         return drawn
 
     def settle_end(self, rows: int) -> int:
-        """Measure the entries near the bottom and return the first visible line there."""
+        """Measure the entries near the bottom; return the first visible line there."""
         self._measure_back(len(self._heights), 2 * rows)
         return max(0, self.height - rows)
 
@@ -166,7 +165,7 @@ class EntryLayout:
         return max(0, min(top, self.height - rows))
 
     def _start(self, index: int) -> int:
-        """Return the line at which an entry starts; for the length, the line after the last."""
+        """Return the first line of an entry; for the length, the line after the last."""
         known = len(self._ends)
         if known < len(self._heights):
             sums = accumulate(self._heights[known:], initial=self._ends[-1] if known else 0)
@@ -192,7 +191,7 @@ class EntryLayout:
 
 
 def estimate(entry: TimelineEntry, width: int) -> int:
-    """Guess the height of an entry: exact for short plain messages, and always cheap."""
+    """Estimate an entry's height cheaply; exact for short plain messages."""
     room = max(1, width - GUTTER - 1)
     match entry:
         case DayEntry() | DividerEntry() | GapEntry(between=True):
@@ -226,7 +225,7 @@ def _rows(text: str, room: int) -> int:
 
 
 def beginning(text: str) -> tuple[str, str]:
-    """Return the first part of a text, and in words how much follows; empty for nothing."""
+    """Return the first part of a text and how much follows, in words."""
     if len(text) <= MOST_CHARS and text.count("\n") < MOST_LINES:
         return text, ""
     end = MOST_CHARS

@@ -68,7 +68,6 @@ def prose(text: str, palette: Palette, style: Style | None = None) -> Text:
 
 
 def markdown(text: str, canvas: Canvas, width: int) -> list[Line]:
-    """Draw a Markdown text at a width."""
     tokens = _PARSER.parse(text)
     for token in tokens:
         _flatten(token.children or ())
@@ -197,7 +196,7 @@ class _Blocks:
 
 
 def _is_tight(items: SyntaxTreeNode) -> bool:
-    """Whether a list was written without blank lines, and so is drawn without them."""
+    """Whether a list has no blank lines between its items."""
     blocks = [block for item in items.children for block in item.children]
     return all(block.hidden for block in blocks if block.type == "paragraph")
 

@@ -269,7 +269,7 @@ class Painter:
     # Below a message
 
     def _below(self, message: int, exchange: MessageThread) -> list[Line]:
-        """Say how the run for a message goes on, and why there is none if that is wanted."""
+        """Describe how a message's run goes on, and why there is none if wanted."""
         lines: list[Line] = []
         match exchange.phase:
             case Phase.WAITING:
@@ -334,7 +334,7 @@ def _timing(answer: AnswerEntry) -> str:
 
 
 def _when(at: float, voucher: str) -> str:
-    """Return the time of day; with the day if recovered, since it may be older than its neighbours."""
+    """Return the time of day, with the day if recovered, as it may be older than its neighbours."""
     if not voucher:
         return clock_time(at)
     moment = local_time(at)

@@ -44,7 +44,6 @@ class AnswerStreams:
         self._parts.setdefault(message, []).append(text)
 
     def end(self, message: int) -> None:
-        """Forget an answer, if there is one."""
         self._parts.pop(message, None)
 
 
@@ -81,7 +80,7 @@ class RunProgress:
         self._waiting: set[int] = set()
 
     def report(self, message: int, agent: str, what: What, detail: str) -> None:
-        """Record what an agent is doing in the run for a message."""
+        """Record an agent's activity in the run for a message."""
         run = self._run(message)
         detail = visible_line(detail[:LONGEST])
         if what in ("note", "detail"):
@@ -102,7 +101,7 @@ class RunProgress:
         return message in self._runs and self._runs[message].writes
 
     def keep_running(self, running: Mapping[int, Phase]) -> None:
-        """Forget the runs that have ended, and record which ones wait for a person."""
+        """Forget ended runs, and record which ones wait for a person."""
         waiting = {message for message, phase in running.items() if phase is Phase.WAITING}
         for message in self._waiting - waiting:
             if (run := self._runs.get(message)) is not None and run.heard_at is not None:
@@ -135,7 +134,7 @@ class RunProgress:
 
     @property
     def stalled(self) -> list[int]:
-        """The runs without a report from their model for `STALLED` seconds."""
+        """The runs without a report of their model for `STALLED` seconds."""
         return [message for message, run in self._runs.items() if self._is_stalled(message, run)]
 
     def _is_stalled(self, message: int, run: _Report) -> bool:

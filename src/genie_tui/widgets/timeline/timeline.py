@@ -96,7 +96,6 @@ class EntryView(ScrollView, can_focus=True):
         self._due = False
 
     def render_line(self, y: int) -> Strip:
-        """Draw the line `y` lines below the top."""
         width, base = self.size.width, self.visual_style.rich_style
         line = y + self.scroll_offset.y
         if self._painter is None or line >= self._layout.height:
@@ -111,7 +110,7 @@ class EntryView(ScrollView, can_focus=True):
         return self._with_marker(strip) if self._below and y == self._rows - 1 else strip
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Draw the lines that come into view, and follow if the end is among them."""
+        """Draw the lines that come into view; follow if the end is among them."""
         super().watch_scroll_y(old_value, new_value)
         if self._settling or self._painter is None:
             return
@@ -124,7 +123,7 @@ class EntryView(ScrollView, can_focus=True):
             self._settle_soon()
 
     def on_resize(self) -> None:
-        """Wrap again if the width changed, with the same message at the top."""
+        """Wrap again if the width changed, keeping the top message."""
         self._due = False
         width = max(NARROWEST, self.scrollable_content_region.width)
         if width == self._width or not self._rows:
@@ -140,13 +139,13 @@ class EntryView(ScrollView, can_focus=True):
         self._laid_out()
 
     def notify_style_update(self) -> None:
-        """Redraw if the colours changed, once the component styles are up to date too."""
+        """Redraw if the colours changed, after the component styles are updated."""
         super().notify_style_update()
         if self._painter is not None:
             self.call_later(self._restyle)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """Return the text that was selected with the mouse, without the gutter."""
+        """Return the text selected by mouse, without the gutter."""
         top = self.scroll_offset.y
         first = selection.start.y if selection.start else top
         last = selection.end.y if selection.end else top + self._rows - 1
@@ -156,7 +155,7 @@ class EntryView(ScrollView, can_focus=True):
     # For subclasses
 
     def _scrolled(self) -> None:
-        """React to the person scrolling."""
+        """React to scrolling by the person."""
 
     def _laid_out(self) -> None:
         """React to the first layout, or to another width."""
@@ -228,7 +227,7 @@ class EntryView(ScrollView, can_focus=True):
     # Positions
 
     def _anchor(self) -> tuple[int, int]:
-        """Return the first entry in view that shows an event, and its distance from the top."""
+        """Return the first visible entry with an event, and its distance from the top."""
         top = self.scroll_offset.y
         first = index = self._layout.at(top)[0]
         while index < len(self._content) and self._layout.span(index)[0] < top + self._rows:
@@ -253,13 +252,13 @@ class EntryView(ScrollView, can_focus=True):
         self._settle(self._layout.settle_by(here, distance, self._rows))
 
     def _moved(self, index: int, seq: int | None, removed: int, added: int) -> int | None:
-        """Return where an entry is after such a change, or the next one; None if it is gone."""
+        """Return an entry's new index after a change, or the next one's; None if it is gone."""
         if index >= removed:
             return index - removed + added
         return None if seq is None else self._content.near(seq)
 
     def _exchange(self, change: Callable[[], tuple[int, int]]) -> tuple[int, int]:
-        """Change the entries at the top; keep the drawn lines of the rest, and the selection."""
+        """Replace the entries at the top, keeping the other drawn lines and the selection."""
         chosen = self._selected
         seq = None if chosen is None else self._content.seq_at(chosen)
         removed, added = change()
@@ -277,13 +276,13 @@ class EntryView(ScrollView, can_focus=True):
         self._settle_soon()
 
     def _settle_soon(self) -> None:
-        """Settle once for all changes until the message queue is empty."""
+        """Settle once for all changes in the message queue."""
         if self._painter is not None and not self._due:
             self._due = True
             self.call_later(self._settle)
 
     def _settle(self, top: int | None = None) -> None:
-        """Measure the entries in view and scroll to the end if following, else stay."""
+        """Measure the visible entries; scroll to the end if following."""
         self._due = False
         if self._painter is None:
             return
@@ -415,7 +414,7 @@ class Timeline(EntryView, can_focus=True):
     # Content
 
     def bind_state(self, state: RoomState, me: str) -> None:
-        """Show this room from now on, as seen by `me`, beginning with what the state knows."""
+        """Show a room as seen by `me`, starting with what the state includes."""
         self._content = TimelineContent(state, me, can_read_back=self.history is not None)
         self._selected = self._reading = self._target = None
         self._follow()
@@ -451,7 +450,7 @@ class Timeline(EntryView, can_focus=True):
         self._repaint_soon()
 
     def show_progress(self, message: int) -> None:
-        """Redraw what the agents that work on a message are doing."""
+        """Redraw the activity of the agents on a message."""
         if self.progress.has_text(message):
             self._repaint_soon()
         else:
@@ -476,30 +475,30 @@ class Timeline(EntryView, can_focus=True):
             self._settle_soon()
 
     def set_unsent(self, unsent: tuple[PendingMessage, ...]) -> None:
-        """Show these messages at the end as not sent yet; a new one brings the end into view."""
+        """Show unsent messages at the end; scroll to a new one."""
         if self._content.set_unsent(unsent):
             self._follow()
         self._replaced_from(self._content.settled)
 
     def show_transfer(self, digest: str) -> None:
-        """Redraw how far a file has come."""
+        """Redraw a file's progress."""
         for index in self._content.indices_of_file(digest):
             self._layout.redraw(index)
         self._settle_soon()
 
     @property
     def reasons(self) -> bool:
-        """Whether it shows why messages have no answer."""
+        """Whether reasons for missing answers are shown."""
         return self._reasons
 
     def show_reasons(self, on: bool) -> None:  # noqa: FBT001 - a switch is what it is
-        """Show or hide the reason below every message that has no answer."""
+        """Show or hide the reason below every message without an answer."""
         if on != self._reasons:
             self._reasons = on
             self._redraw_all()
 
     def show_wrong(self, messages: Collection[int]) -> None:
-        """Show exactly these messages as those whose decisions the person marked as wrong."""
+        """Mark exactly these messages' decisions as wrong."""
         changed = self._wrong ^ set(messages)
         self._wrong ^= changed
         for message in changed:
@@ -509,16 +508,14 @@ class Timeline(EntryView, can_focus=True):
 
     @property
     def chosen(self) -> MessageThread | None:
-        """The selected message, or the one that the selected entry is about."""
+        """The selected message, or the selected entry's."""
         return None if self._selected is None else self._content.exchange_at(self._selected)
 
     def action_details(self) -> None:
-        """Ask to read all of the selected message."""
         if (exchange := self.chosen) is not None:
             self.post_message(self.DetailsRequested(exchange))
 
     def action_mark_wrong(self) -> None:
-        """Ask to mark the decision about the selected message as wrong, or to unmark it."""
         if (exchange := self.chosen) is not None:
             decision = exchange.decision.decision if exchange.decision else None
             self.post_message(DecisionMarkRequested(exchange.seq, decision))
@@ -549,11 +546,10 @@ class Timeline(EntryView, can_focus=True):
         self.refresh()
 
     def action_page(self, step: int) -> None:
-        """Read on or back by a page, less two lines to find one's place."""
+        """Scroll by a page, keeping two lines in view."""
         self._go(self.scroll_offset.y + step * max(1, self._rows - 2))
 
     def action_home(self) -> None:
-        """Read from the start."""
         self._target = None
         if not self._content.has_more_before or not self._read_back(PageEdge.START):
             self._go(0)
@@ -565,7 +561,7 @@ class Timeline(EntryView, can_focus=True):
         self._settle()
 
     def action_copy(self) -> None:
-        """Copy the selected message as it is shown."""
+        """Copy the selected message as shown."""
         text = None if self._selected is None else text_of(self._content[self._selected])
         if text is not None:
             self.app.copy_to_clipboard(text)
@@ -586,7 +582,7 @@ class Timeline(EntryView, can_focus=True):
             self.post_message(self.Left())
 
     def on_click(self, event: events.Click) -> None:
-        """Follow when the marker for new messages is clicked; read back at a gap."""
+        """Follow on a click on the marker for new messages; read back at a gap."""
         if self._below and event.y == self._rows - 1:
             event.stop()
             self.action_follow()
@@ -678,7 +674,7 @@ class Timeline(EntryView, can_focus=True):
                 self._read_back(PageEdge.LIVE)
 
     def _read_back(self, edge: PageEdge, seq: int = 0, *, since: int = 0) -> bool:
-        """Begin to read a page, in place of one being read; False if there is nothing to read."""
+        """Start to read a page, replacing one being read; False if there is nothing to read."""
         content = self._content
         request = page_request(edge, since or content.since, content.span, seq)
         if self.history is None or request is None or not self.is_running:

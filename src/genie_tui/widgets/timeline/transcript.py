@@ -151,7 +151,7 @@ TimelineEntry: TypeAlias = (
 
 
 def message_of(entry: TimelineEntry) -> int:
-    """Return the number of the message that an entry is about, 0 if there is none."""
+    """Return the message of an entry; 0 for none."""
     match entry:
         case (
             NoteEntry(message=message)
@@ -164,7 +164,7 @@ def message_of(entry: TimelineEntry) -> int:
 
 
 def text_of(entry: TimelineEntry) -> str | None:
-    """Return the text of a message or answer; None for other entries."""
+    """Return a message's or answer's text; None for other entries."""
     match entry:
         case MessageEntry(text=text) | AnswerEntry(text=text) | UnsentEntry(text=text):
             return text
@@ -232,7 +232,7 @@ class LogEntries:
         self._track_devices(event)
 
     def extends_last(self, event: Event) -> bool:
-        """Whether the last entry shows this event together with others before it."""
+        """Whether the last entry combines this event with earlier ones."""
         first, last, _ = self._lost
         return first < last == event.seq and bool(self.seqs) and self.seqs[-1] == first
 
@@ -280,7 +280,7 @@ class LogEntries:
         return AnswerEntry(said.message, event.at, whom, owner, visible(said.text), "", elapsed)
 
     def _ended(self, event: Event, end: RunCancelled | RunFailed) -> NoteEntry | AnswerEntry:
-        """Show how a run ended without an answer, below the part of it that there is."""
+        """Show how a run ended without an answer, below its partial text."""
         note = self._how_it_ended(event, end)
         if not end.text:
             return note
@@ -303,14 +303,14 @@ class LogEntries:
                 return self._note(event, "■", _stopped(author, reason), message=end.message)
 
     def _author(self, event: Event, message: int) -> str:
-        """Return the message's author, or its handler if the message is forgotten."""
+        """Return the message's author; its handler if the message is forgotten."""
         exchange = self._state.exchanges.get(message)
         return visible_line(exchange.author if exchange is not None else event.by)
 
     def answer_entry(
         self, exchange: MessageThread, text: str, at: float, elapsed: float | None
     ) -> AnswerEntry:
-        """Return an answer to a message as it would be shown at the end now."""
+        """Return the entry of an answer as it would be shown at the end now."""
         answer = exchange.answer
         receiver = (answer.receiver if answer else None) or exchange.author
         owner = exchange.handler if exchange.handler not in ("", receiver) else ""
@@ -388,7 +388,7 @@ class LogEntries:
         return self._note(event, "⚠", f"{which} can't be read: {visible_line(why)}")
 
     def _recovered(self, event: Event, original: Event) -> TimelineEntry | None:
-        """Show an event of an earlier host as it was, and who vouches for it."""
+        """Show an earlier host's event as it was, and who recovered it."""
         match original.body:
             case MessagePosted() as said:
                 return self._message(event.seq, original, said, event.by)
@@ -427,7 +427,7 @@ class LogEntries:
                     here.clear()
 
     def _tools_parked(self, end: RunCancelled | RunFailed) -> list[str] | None:
-        """Return the tools that wait at the end of a run which can resume, if any."""
+        """Return the tools that wait after a run that can resume."""
         calls = [call for call, message in self._parked.items() if message == end.message]
         if not calls or not can_resume(end):
             return None

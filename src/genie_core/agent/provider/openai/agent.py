@@ -92,11 +92,11 @@ class DefaultAgent(Agent):
         return self._history.to_state()
 
     def get_new_messages(self) -> list[Any]:
-        """Return what was added to the conversation since the last call, to be journalled."""
+        """Return what the conversation gained since the last call, for the journal."""
         return self._history.take_unsaved()
 
     def set_serialized(self, state: Any) -> None:
-        """Take over a conversation, or the lines of its journal."""
+        """Restore a conversation, or the lines of its journal."""
         self._history.restore(state)
 
     @asynccontextmanager
@@ -113,7 +113,7 @@ class DefaultAgent(Agent):
             await self._close()
 
     async def run(self, input: AgentInput, callback: ApprovalCallback) -> str:  # noqa: A002 - the contract's name
-        """Answer a query, without streaming."""
+        """Answer a query without streaming."""
         return await self._run(input, callback, emit=None)
 
     async def run_streaming(
@@ -162,7 +162,7 @@ class DefaultAgent(Agent):
         return CutAnswer(answer) if model.was_cut else answer
 
     def _keep(self, items: list[Any]) -> None:
-        """Remember a run, and of the conversation before what the model still has room for."""
+        """Keep a run's items, and as much of the earlier conversation as fits the window."""
         self._history.add(items)
         self._history.forget(self._cut.turns)
 
@@ -182,7 +182,7 @@ class DefaultAgent(Agent):
     async def _prepared(
         self, query: AgentInput, gate: OpenAIApprovalGate, model: ObservedOpenAIModel
     ) -> agents.Agent[Any]:
-        """Make the SDK's agent for one run: all tools behind the gate, and its own instructions."""
+        """Create the SDK's agent for one run, with all tools behind the gate."""
         offer = await self._servers.offer(self._agent)
         return self._agent.clone(
             instructions="\n\n".join(self._instructions(query, offer)),
@@ -217,12 +217,12 @@ class DefaultAgent(Agent):
 
 
 def _with_usage(settings: ModelSettings) -> ModelSettings:
-    """Have streams end with what they took, which the SDK asks for of OpenAI's own service only."""
+    """Request usage in streams; by default the SDK does so for OpenAI's own service only."""
     return settings if settings.include_usage is not None else replace(settings, include_usage=True)
 
 
 def _with_timeout(settings: ModelSettings, model: Model) -> ModelSettings:
-    """Limit the client's wait for the next byte, where nobody has chosen a limit."""
+    """Limit the wait for the next byte unless a limit is set."""
     chosen = settings.extra_args or {}
     if "timeout" in chosen or not _waits_too_long(model):
         return settings
@@ -231,7 +231,7 @@ def _with_timeout(settings: ModelSettings, model: Model) -> ModelSettings:
 
 
 def _waits_too_long(model: Model) -> bool:
-    """Tell whether a model has the client's default, which is ten minutes."""
+    """Whether the model has the client's default timeout of ten minutes."""
     if not isinstance(model, (OpenAIChatCompletionsModel, OpenAIResponsesModel)):
         return False
     client = model._get_client()  # noqa: SLF001 - the SDK's models tell it nowhere else

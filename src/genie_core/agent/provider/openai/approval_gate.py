@@ -58,7 +58,7 @@ class OpenAIApprovalGate:
     _under_way: set[Task[Any]] = field(default_factory=set, init=False)
 
     def around(self, tool: Tool) -> Tool:
-        """Return a copy of the tool that can be called only through the gate."""
+        """Return a copy of the tool that runs only through the gate."""
         match tool:
             case FunctionTool():
                 return self._function(tool)
@@ -79,7 +79,7 @@ class OpenAIApprovalGate:
             await asyncio.wait(self._under_way, timeout=_GRACE_SECONDS)
 
     def explained(self, failure: ToolErrorFormatterArgs[Any]) -> str | None:
-        """Tell the model what a tool raised, of which the SDK says nothing by itself."""
+        """Return the text that tells the model what a tool raised; the SDK gives no details."""
         if failure.kind != "tool_exception" or failure.error is None:
             return None
         tool = self._tools.get(failure.tool_name)
@@ -95,7 +95,7 @@ class OpenAIApprovalGate:
         return f"Error: {tool_failure(run_failed(failure.error, failure.tool_name))}"
 
     def _function(self, tool: FunctionTool) -> FunctionTool:
-        """Ask in a guardrail, since the SDK waits for those outside the tool's own time limit."""
+        """Ask in a guardrail: the SDK does not count those towards the tool's time limit."""
 
         async def check(data: ToolInputGuardrailData) -> ToolGuardrailFunctionOutput:
             with self._counted():
@@ -124,7 +124,7 @@ class OpenAIApprovalGate:
         return gated
 
     async def _refusal(self, tool: FunctionTool, context: ToolContext[Any]) -> str | None:
-        """Return what the model is to read instead of a result, or None if the call is made."""
+        """Return what the model reads instead of a result; None if the call is made."""
         try:
             arguments = parsed(tool.name, context.tool_arguments)
             if isinstance(tool, PlainFunction):

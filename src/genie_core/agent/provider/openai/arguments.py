@@ -23,7 +23,7 @@ class UnfitArguments(GenieError):
 
 
 def parsed(tool: str, text: str) -> dict[str, Any]:
-    """Read what a model wrote; `UnfitArguments` if it is no JSON object."""
+    """Parse a model's arguments; raises `UnfitArguments` if they are no JSON object."""
     try:
         arguments = json.loads(text or "{}", parse_constant=_no_number)
     except RecursionError:
@@ -67,7 +67,7 @@ def _members(value: Any) -> Iterable[Any]:
 
 
 def _no_number(name: str) -> NoReturn:
-    """Refuse what Python takes for a number; a person might be shown something else."""
+    """Refuse NaN and Infinity, which Python accepts and a person might read differently."""
     raise ValueError(f"{name} is no number")
 
 

@@ -44,7 +44,7 @@ class BuiltinToolGate:
     ask: AskFn
 
     def around(self, tool: Tool) -> Tool:
-        """Return a copy of the tool that can be called only through the gate."""
+        """Return a copy of the tool that runs only through the gate."""
         gated = copy.copy(tool)
         match gated:
             case ShellTool(executor=None):
@@ -94,7 +94,7 @@ class BuiltinToolGate:
 
 
 def _readable(text: str) -> dict[str, Any]:
-    """Take the arguments apart for the person; what is no JSON object is shown as it is."""
+    """Parse arguments for display; text that is no JSON object is shown unchanged."""
     try:
         arguments = from_json(text or "{}")
     except ValueError:

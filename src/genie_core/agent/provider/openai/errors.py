@@ -22,7 +22,7 @@ _UNKNOWN: Final = 500  # what an error in the midst of a stream counts as
 
 
 def model_failed(error: Exception, model: str) -> ModelFailed | None:
-    """Describe an error of the model or on the way to it; None if it is of another origin."""
+    """Describe an error of the model or of the connection to it; None for other errors."""
     asked = _asked(error, model)
     match error:
         case APIStatusError():
@@ -48,7 +48,7 @@ def model_failed(error: Exception, model: str) -> ModelFailed | None:
 
 
 def run_failed(error: Exception, model: str) -> Exception:
-    """Give an error the form in which people are told of it."""
+    """Convert an error to the form that people see."""
     if isinstance(error, GenieError):
         return error
     if isinstance(error, AgentsException) and isinstance(error.__cause__, GenieError):

@@ -56,19 +56,19 @@ class OpenAIHistory:
         self._unsaved: list[Item] = []
 
     def add(self, items: Iterable[Any]) -> None:
-        """Append what a run said and heard, the user's message first."""
+        """Append a run's items, the user's message first."""
         added = closed(self_contained(to_jsonable_python(list(items), bytes_mode="base64")))
         self.items += added
         self._unsaved += added
 
     def forget(self, turns: int) -> None:
-        """Drop the oldest turns; the journal gets a line that says how many items are left."""
+        """Drop the oldest turns; the journal gets a line with the number of items kept."""
         if turns:
             self.items = without_turns(self.items, turns)
             self._unsaved.append({"type": _LEFT, "items": len(self.items)})
 
     def take_unsaved(self) -> list[Item]:
-        """Return the lines to append to the journal since the last call."""
+        """Return the journal lines added since the last call."""
         lines, self._unsaved = self._unsaved, []
         return lines
 
@@ -99,12 +99,12 @@ class OpenAIHistory:
 
 
 def count_turns(items: Sequence[Item]) -> int:
-    """How many turns a conversation has; each begins with something from outside."""
+    """Count the turns; each starts with a message from outside."""
     return sum(item.get("role") == "user" for item in items)
 
 
 def without_turns(items: Sequence[Item], turns: int) -> list[Item]:
-    """Leave out the oldest turns. Calls and their results are in the same turn."""
+    """Drop the oldest turns. A call and its result are always in the same turn."""
     starts = [place for place, item in enumerate(items) if item.get("role") == "user"]
     if not (turns and starts):
         return list(items)
@@ -159,7 +159,7 @@ def closed(items: Iterable[Item]) -> list[Item]:
 
 
 def _conclusive(items: list[Item]) -> list[Item]:
-    """Leave out reasoning that is followed by nothing that the model said or called."""
+    """Drop reasoning that no message or call of the model follows."""
     kept: list[Item] = []
     follower: Item = _USER
     for item in reversed(items):
@@ -172,7 +172,7 @@ def _conclusive(items: list[Item]) -> list[Item]:
 
 
 def says_nothing(item: Item) -> bool:
-    """Tell whether it is an answer without content, which some providers do not take back."""
+    """Whether this is an answer without content; some providers refuse those."""
     if item.get("role") != "assistant":
         return False
     content = item.get("content") or ()
@@ -184,7 +184,7 @@ def _words_in(part: Item) -> bool:
 
 
 def result_of(call_id: str, text: str) -> Item:
-    """Write the result of a function call."""
+    """Return the item for a function call's result."""
     return {"type": "function_call_output", "call_id": call_id, "output": text}
 
 

@@ -54,22 +54,18 @@ class ObservedOpenAIModel(Model):
 
     @property
     def wrapped(self) -> Model:
-        """The model inside."""
         return self._wrapped
 
     async def _cleanup_on_run_end(self, owner: object) -> None:
         await self._wrapped._cleanup_on_run_end(owner)  # noqa: SLF001 - as the SDK calls it
 
     async def close(self) -> None:
-        """Close the model inside."""
         await self._wrapped.close()
 
     def get_retry_advice(self, request: ModelRetryAdviceRequest) -> ModelRetryAdvice | None:
-        """Ask the model inside."""
         return self._wrapped.get_retry_advice(request)
 
     async def get_response(self, *given: Any, **options: Any) -> ModelResponse:
-        """Pass the request on."""
         options |= zip(_PARAMETERS, given, strict=False)
         items = _items(options["input"])
         while True:
@@ -86,7 +82,7 @@ class ObservedOpenAIModel(Model):
                 return response
 
     async def stream_response(self, *given: Any, **options: Any) -> AsyncIterator[Any]:
-        """Pass the request on. A stream that breaks off, or is left, counts as far as it came."""
+        """Forward the request. A stream that ends early counts up to that point."""
         options |= zip(_PARAMETERS, given, strict=False)
         items = _items(options["input"])
         while True:
@@ -112,7 +108,7 @@ class ObservedOpenAIModel(Model):
                     self._note(follower.usage, began, items, follower.outputs)
 
     def _ask(self, items: Sequence[Item]) -> float:
-        """Get ready for a request; returns when it begins."""
+        """Prepare a request; return its start time."""
         tell_of_retries(self._client)
         if self._cut.is_too_long(self._name, _PROVIDER, [*map(_size, items)]):
             self._cut.deepen(count_turns(items))
@@ -121,7 +117,7 @@ class ObservedOpenAIModel(Model):
         return perf_counter()
 
     def _telling(self, model: Model) -> Model:
-        """Listen for the reason for which a chat completion ends."""
+        """Record why a chat completion ends."""
         if not isinstance(model, OpenAIChatCompletionsModel):
             return model
         telling: Any = copy.copy(model)
@@ -228,7 +224,7 @@ class _Follower:
 
 
 def _is_cut_text(event: Any) -> bool:
-    """Whether the length limit ended a response that says something and calls nothing."""
+    """Whether the length limit ended a response that has text and no calls."""
     if not isinstance(event, ResponseIncompleteEvent):
         return False
     details, output = event.response.incomplete_details, event.response.output
@@ -237,7 +233,7 @@ def _is_cut_text(event: Any) -> bool:
 
 
 def _completed(event: ResponseIncompleteEvent) -> ResponseCompletedEvent:
-    """The event that the SDK takes for the end of an answer, where it would raise."""
+    """Return an event that the SDK accepts as the end of an answer; it would raise otherwise."""
     return ResponseCompletedEvent(
         type="response.completed",
         response=event.response,
@@ -250,7 +246,7 @@ def _items(given: str | list[Any]) -> list[Item]:
 
 
 def _size(item: Item) -> int:
-    """Count the characters in an item, about. Files are not counted."""
+    """Estimate the characters of an item, without files."""
     total = sum(len(item[key]) for key in ("arguments", "output") if isinstance(item.get(key), str))
     content = item.get("content")
     if isinstance(content, str):

@@ -121,7 +121,7 @@ def _is_empty(result: RunResult | RunResultStreaming) -> bool:
 
 
 async def _ended(result: RunResultStreaming) -> None:
-    """See a run that was left early to its end: the SDK cancels it without waiting."""
+    """Run a result that was left early to its end; the SDK cancels it without waiting."""
     if (task := result.run_loop_task) is None or task.done():
         return
     result.cancel()

@@ -28,17 +28,17 @@ class RunRecorder(RunHooks[Any]):
         self._text = ""
 
     def items(self) -> list[Any]:
-        """Return everything so far, the text in the making last."""
+        """Return everything so far, text still being written last."""
         if not self._text:
             return list(self._items)
         return [*self._items, {"role": "assistant", "content": self._text}]
 
     def heard(self, text: str) -> None:
-        """Note a piece of a response that is not complete yet."""
+        """Record part of an incomplete response."""
         self._text += text
 
     def settle(self, call_id: str, text: str) -> None:
-        """Note the result of a call that was not made."""
+        """Record the result of a call that was not made."""
         result: Item = result_of(call_id, text)
         self._items.append(result)
 
@@ -49,13 +49,13 @@ class RunRecorder(RunHooks[Any]):
         system_prompt: str | None,
         input_items: list[TResponseInputItem],
     ) -> None:
-        """Forget the pieces of an attempt that failed and is made again."""
+        """Drop the parts of a failed attempt that is being retried."""
         self._text = ""
 
     async def on_llm_end(
         self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse
     ) -> None:
-        """Note a complete response, in place of its pieces."""
+        """Replace a response's parts by the complete response."""
         self._text = ""
         items: list[Any] = response.to_input_items()
         self._items += [each for each in items if not says_nothing(each)]
@@ -63,6 +63,5 @@ class RunRecorder(RunHooks[Any]):
     async def on_tool_end(
         self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool, result: object
     ) -> None:
-        """Note the result of a function call."""
         if isinstance(context, ToolContext) and context.tool_call is not None:
             self._items.append(ItemHelpers.tool_call_output_item(context.tool_call, result))

@@ -78,7 +78,7 @@ class ToolServers:
         return offer
 
     async def close(self) -> None:
-        """End all servers, which takes no longer than twice `CLOSE_TIMEOUT`."""
+        """Close all servers, within twice `CLOSE_TIMEOUT`."""
         await asyncio.gather(*(server.close() for server in self._servers))
 
 
@@ -134,7 +134,7 @@ class _ToolServer:
             task.add_done_callback(self._former.discard)
 
     async def _of_living(self, agent: Agent[Any]) -> list[Tool]:
-        """List the tools, after connecting anew if the server has died."""
+        """List the tools, reconnecting first if the server has died."""
         if self._connection is not None:
             try:
                 return await self._listed(agent, self._connection)
@@ -155,7 +155,7 @@ class _ToolServer:
         return await alone.get_mcp_tools(RunContextWrapper(None))
 
     def _explained(self, _context: RunContextWrapper[Any], error: Exception) -> str:
-        """Tell the model what became of a call; the SDK says only that something did."""
+        """Tell the model why a call failed; the SDK only says that it did."""
         if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
             self._watch.down(reason(error))
             note_outage(self.name, error)
@@ -178,11 +178,11 @@ class _Connection:
         self._task: Task[None] = start_task(self._hold(), name=f"mcp {shown(server.name)}")
 
     async def opened(self) -> None:
-        """Wait until the server is there; raises what kept it from starting."""
+        """Wait for the server to start; raises the error that prevented it."""
         await asyncio.shield(self._opened)
 
     async def close(self) -> None:
-        """Disconnect, by force if need be."""
+        """Disconnect, by force if necessary."""
         self._leave.set()
         if not self._opened.done():
             self._task.cancel()
@@ -218,7 +218,7 @@ class _Connection:
 
 
 def _first(error: Exception) -> Exception:
-    """Find what happened, in the groups that the MCP client's task groups make of it."""
+    """Return the first error inside the exception groups of the MCP client."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error

@@ -48,7 +48,7 @@ def tools_from(tools: Iterable[Tool | AsyncTool]) -> list[Tool]:
 
 
 def _acts_unasked(tool: FunctionTool) -> bool:
-    """Tell whether it is an agent in disguise whose own calls would not be asked for."""
+    """Whether this tool runs another agent whose own calls would not be approved."""
     agent = getattr(tool, "_agent_instance", None)  # the SDK tells it nowhere else
     return isinstance(agent, Agent) and bool(
         agent.handoffs or agent.mcp_servers or any(map(_is_local, agent.tools))

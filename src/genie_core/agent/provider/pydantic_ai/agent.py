@@ -115,11 +115,11 @@ class DefaultAgent(Agent):
         return self._history.to_state()
 
     def get_new_messages(self) -> list[Any]:
-        """Return what was added to the conversation since the last call, to be journalled."""
+        """Return what the conversation gained since the last call, for the journal."""
         return self._history.take_unsaved()
 
     def set_serialized(self, state: Any) -> None:
-        """Take over a conversation, or the lines of its journal."""
+        """Restore a conversation, or the lines of its journal."""
         self._history.restore(state)
 
     @asynccontextmanager
@@ -136,7 +136,7 @@ class DefaultAgent(Agent):
                 await close_clients(server)
 
     async def run(self, input: AgentInput, callback: ApprovalCallback) -> str:  # noqa: A002 - the contract's name
-        """Answer a query, without streaming."""
+        """Answer a query without streaming."""
         return await self._run(input, callback, emit=None)
 
     async def run_streaming(
@@ -178,7 +178,7 @@ class DefaultAgent(Agent):
         return CutAnswer(result.output) if _was_cut(result.response) else result.output
 
     def _keep(self, messages: list[ModelMessage]) -> None:
-        """Remember a conversation, as far as the model still has room for it."""
+        """Keep as much of a conversation as fits the model's window."""
         self._history.update(messages)
         self._history.forget(self._watched.turns_left_out)
 
@@ -230,7 +230,7 @@ class _Voice:
         self._pulse = ProgressReporter()
 
     async def follow(self, _ctx: RunContext[Any], events: AsyncIterable[AgentStreamEvent]) -> None:
-        """Pass on the text of one response."""
+        """Forward the text of one response."""
         async for event in events:
             _feel(self._pulse, event)
             match event:
@@ -249,7 +249,7 @@ class _Voice:
 
 
 def _feel(pulse: ProgressReporter, event: AgentStreamEvent) -> None:
-    """Tell from a piece of an answer what the model is at."""
+    """Report the model's activity from an event of its answer."""
     match event:
         case PartStartEvent(part=ThinkingPart()) | PartDeltaEvent(delta=ThinkingPartDelta()):
             pulse.at("thinking")

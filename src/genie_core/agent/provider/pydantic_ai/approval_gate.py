@@ -49,17 +49,16 @@ class ApprovalGate(AbstractCapability[Any]):
     ask: ApprovalCallback
 
     def get_ordering(self) -> CapabilityOrdering:
-        """Stand closest to the tools, behind everything that may change arguments."""
+        """Wrap the tools last, behind everything that may change arguments."""
         return CapabilityOrdering(position="innermost")
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
-        """Put the gate around all of the agent's tools."""
         return _GatedToolset(toolset, ask=self.ask)
 
     async def handle_deferred_tool_calls(
         self, _ctx: RunContext[Any], *, requests: DeferredToolRequests
     ) -> DeferredToolResults | None:
-        """Send tools that are marked as needing approval to the gate, where all others go too."""
+        """Send tools that are marked as needing approval to the same gate as all others."""
         return requests.build_results(approve_all=True)
 
 
@@ -115,7 +114,7 @@ def _masked(result: Any) -> Any:
 async def _validated(
     tool: ToolsetTool[Any], arguments: dict[str, Any], ctx: RunContext[Any]
 ) -> dict[str, Any]:
-    """Hold what a person entered to all that the model's own arguments are held to."""
+    """Validate edited arguments as strictly as the model's own."""
     try:
         validated: dict[str, Any] = tool.args_validator.validate_python(
             arguments, context=ctx.validation_context

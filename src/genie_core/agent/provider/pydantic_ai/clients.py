@@ -13,7 +13,7 @@ _BEFORE_A_NAME: Final = frozenset({"-m", "-u", "-y"})
 
 
 def leaves_of(toolset: AbstractToolset[Any]) -> list[AbstractToolset[Any]]:
-    """What a toolset is made of, without what is wrapped around it."""
+    """Return the toolsets inside wrappers."""
     leaves: list[AbstractToolset[Any]] = []
     toolset.apply(leaves.append)
     return leaves

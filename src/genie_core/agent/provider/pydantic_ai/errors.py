@@ -87,7 +87,7 @@ def failures_told(model: Model) -> Iterator[None]:
 def with_limit(
     model: Model, settings: ModelSettings | None, limit: ModelSettings
 ) -> ModelSettings | None:
-    """Add a time limit to settings, unless they or the model's own have one."""
+    """Add a time limit, unless the settings or the model have one."""
     given = {*(model.settings or ()), *(settings or ())}
     if given & {"timeout", "request_timeout"}:
         return settings
@@ -95,7 +95,7 @@ def with_limit(
 
 
 def silence_limit(model: Model) -> ModelSettings:
-    """Give up on a model that is silent for too long or, if its SDK can't tell, takes too long."""
+    """Limit the silence of a model, or its whole response if its SDK can't measure silence."""
     if "timeout" in unwrapped(model).unsupported_settings:
         return ModelSettings(request_timeout=REQUEST_TIMEOUT)
     return ModelSettings(timeout=STALL_TIMEOUT)
@@ -113,7 +113,7 @@ def _failed(error: Exception, model: Model) -> ModelFailed:
 
 
 def trouble_of(error: Exception) -> ModelTrouble:
-    """Tell what kind of trouble an error of a model is."""
+    """Classify an error of a model."""
     kind = _kind(error)
     if kind in {"refused", "server"} and says_too_long(_words(error)):
         return "length"
@@ -142,7 +142,7 @@ def _words(error: Exception) -> str:
 
 
 def _innermost(error: BaseException) -> str:
-    """Find the words of what happened first: an SDK wraps them into something general."""
+    """Return the message of the first cause; SDKs wrap it in general ones."""
     words = str(error)
     cause = error.__cause__
     while cause is not None:
@@ -152,7 +152,7 @@ def _innermost(error: BaseException) -> str:
 
 
 def _asked(model: Model, name: str | None) -> ModelRequestInfo:
-    """Find the model that was asked, below wrappers and among alternatives."""
+    """Return the model that was asked, inside wrappers and alternatives."""
     model = unwrapped(model)
     if isinstance(model, FallbackModel):
         named = [each for each in model.models if each.model_name == name]
@@ -166,14 +166,14 @@ def _asked(model: Model, name: str | None) -> ModelRequestInfo:
 
 
 def unwrapped(model: Model) -> Model:
-    """Find the model within those that only wrap another one."""
+    """Return the model inside wrappers."""
     while isinstance(model, WrapperModel):
         model = model.wrapped
     return model
 
 
 def _key(client: Any) -> str | None:
-    """Find the key in an SDK's client. They have no common interface for it."""
+    """Return the key in an SDK's client; clients have no common interface for it."""
     for holder in (client, getattr(client, "_api_client", None)):
         for name in ("api_key", "token"):
             if isinstance(key := getattr(holder, name, None), str):

@@ -38,13 +38,13 @@ class PydanticHistory:
         self._unsaved.append({"keep": keep, "messages": to_json(added)})
 
     def forget(self, turns: int) -> None:
-        """Drop the oldest turns; in the journal, what is left begins anew."""
+        """Drop the oldest turns; the journal then restarts with what is kept."""
         if turns:
             self.messages = without_turns(self.messages, turns)
             self._unsaved.append({"keep": 0, "messages": to_json(self.messages)})
 
     def take_unsaved(self) -> list[dict[str, Any]]:
-        """Return the lines to append to the journal since the last call."""
+        """Return the journal lines added since the last call."""
         lines, self._unsaved = self._unsaved, []
         return lines
 
@@ -53,7 +53,7 @@ class PydanticHistory:
         return {"messages": to_json(self.messages)}
 
     def restore(self, state: Any) -> None:
-        """Take over either form; `ValueError`, and no change, if it is neither."""
+        """Restore either form; raises `ValueError` and changes nothing if it is neither."""
         values: list[Any] = []
         try:
             for line in [state] if isinstance(state, dict) else state:

@@ -24,7 +24,7 @@ _CREDENTIALS: Final = ("_KEY", "_TOKEN")
 
 
 def model_named(model: str | Model) -> Model:
-    """Set up a model; `ModelFailed` says what is missing for it."""
+    """Create a model; raises `ModelFailed` if something is missing for it."""
     if not isinstance(model, str):
         return model
     name = current_name(model)
@@ -35,7 +35,7 @@ def model_named(model: str | Model) -> Model:
 
 
 def current_name(name: str) -> str:
-    """Give the name that a model has now."""
+    """Return a model's current name."""
     provider, colon, rest = name.partition(":")
     if colon:
         return f"{_RENAMED.get(provider, provider)}:{rest}"
@@ -44,7 +44,7 @@ def current_name(name: str) -> str:
 
 
 def _unready(name: str, words: str) -> ModelFailed:
-    """Say what a model lacks. pydantic-ai's own words go on to advertise its test model."""
+    """Say what a model lacks; pydantic-ai's own text goes on to advertise its test model."""
     provider, colon, _ = name.partition(":")
     asked = ModelRequestInfo(name, "", provider if colon else "")
     if variables := _VARIABLE.findall(words):

@@ -40,11 +40,10 @@ class ObservedModel(WrapperModel):
 
     @property
     def turns_left_out(self) -> int:
-        """How many of the oldest turns the model did not get any more."""
+        """How many of the oldest turns were not sent to the model."""
         return self._cut.turns
 
     def begin(self) -> None:
-        """Begin a run."""
         self._cut.begin()
 
     async def request(
@@ -53,7 +52,6 @@ class ObservedModel(WrapperModel):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        """Pass the request on."""
         while True:
             began = self._ask(messages)
             try:
@@ -77,7 +75,7 @@ class ObservedModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
         run_context: RunContext[Any] | None = None,
     ) -> AsyncGenerator[StreamedResponse]:
-        """Pass the request on. A stream that breaks off, or is left, counts as far as it came."""
+        """Forward the request. A stream that ends early counts up to that point."""
         async with AsyncExitStack() as stack:
             while True:
                 began = self._ask(messages)
@@ -100,7 +98,7 @@ class ObservedModel(WrapperModel):
                 self._note(response.get(), began, len(messages))
 
     def _ask(self, messages: Sequence[ModelMessage]) -> float:
-        """Get ready for a request; returns when it begins."""
+        """Prepare a request; return its start time."""
         model = unwrapped(self.wrapped)
         tell_of_retries(getattr(model, "client", None))
         if self._cut.is_too_long(model.model_name, model.system, [*map(_size, messages)]):
@@ -131,12 +129,11 @@ class ObservedModel(WrapperModel):
 
 
 def count_turns(messages: Sequence[ModelMessage]) -> int:
-    """How many turns a conversation has."""
     return len(_starts(messages))
 
 
 def without_turns(messages: Sequence[ModelMessage], turns: int) -> list[ModelMessage]:
-    """Leave out the oldest turns, and results of calls that are left out with them."""
+    """Drop the oldest turns, and results whose calls were dropped with them."""
     starts = _starts(messages)
     if not (turns and starts):
         return list(messages)
@@ -147,7 +144,7 @@ def without_turns(messages: Sequence[ModelMessage], turns: int) -> list[ModelMes
 
 
 def _starts(messages: Sequence[ModelMessage]) -> list[int]:
-    """Find where turns begin: at requests with something from outside."""
+    """Return where turns start: at requests with content from outside."""
     return [
         place
         for place, message in enumerate(messages)
@@ -162,7 +159,7 @@ def _answers_a_call(part: object) -> bool:
 
 
 def _size(message: ModelMessage) -> int:
-    """Count the characters in a message, about. Files are not counted."""
+    """Estimate the characters of a message, without files."""
     return sum(len(text) for part in message.parts for text in _texts(part))
 
 

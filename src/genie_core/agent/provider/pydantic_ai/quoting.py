@@ -12,7 +12,7 @@ from genie_core.message import Attachment, Message, Thread
 
 
 def quoted(message: Message) -> group_sense.Message:
-    """Give group-sense a message that stays within its marks."""
+    """Return a message that can't escape group-sense's delimiters."""
     return group_sense.Message(
         content=escape(message.content, quote=False),
         sender=escape(message.sender),

@@ -55,7 +55,7 @@ class ReasonedResponse(group_sense.Response):  # type: ignore[misc]  # untyped b
     @field_validator("decision", mode="before")
     @classmethod
     def _plain(cls, decision: Any) -> Any:
-        """Accept "Ignore." and "DELEGATE", as models say that are held to no schema."""
+        """Accept "Ignore." and "DELEGATE"; models without a schema answer so."""
         return decision.strip(" .!\"'").lower() if isinstance(decision, str) else decision
 
 
@@ -99,15 +99,15 @@ class DefaultGroupReasoner(GroupReasoner):
 
     @property
     def processed(self) -> int:
-        """How many messages the reasoner has taken in."""
+        """How many messages the reasoner has processed."""
         return self._processed
 
     def get_serialized(self) -> Any:
-        """Return the conversation with the model and the number of messages taken in."""
+        """Return the conversation with the model and the number of processed messages."""
         return {"agent": to_json(self._history), "processed": self._processed}
 
     def get_new_messages(self) -> list[Any]:
-        """Return what was added since the last call, to be journalled."""
+        """Return what was added since the last call, for the journal."""
         lines, self._unsaved = self._unsaved, []
         return lines
 
@@ -128,7 +128,7 @@ class DefaultGroupReasoner(GroupReasoner):
         self._unsaved = []
 
     async def run(self, updates: list[Message]) -> Response:
-        """Take in messages and decide on the last one."""
+        """Process messages and decide on the last one."""
         if not updates:
             raise ValueError("there is nothing to decide on")
         shown = MAX_MESSAGES
@@ -150,7 +150,7 @@ class DefaultGroupReasoner(GroupReasoner):
     async def _decided(
         self, updates: list[Message], most: int
     ) -> AgentRunResult[ReasonedResponse] | None:
-        """Decide, given the latest messages; None if these alone are more than the model takes."""
+        """Decide on the latest messages; None if these alone exceed the model's window."""
         try:
             with failures_told(self._model):
                 return await self._agent.run(
@@ -174,7 +174,7 @@ def _messages_of(line: dict[str, Any]) -> list[Any]:
 
 
 def _latest(history: list[ModelMessage]) -> list[ModelMessage]:
-    """Cut a history at the beginning of a turn, which is a request with something from outside."""
+    """Cut a history at the start of a turn, which is a request with content from outside."""
     starts = [
         place
         for place, message in enumerate(history)

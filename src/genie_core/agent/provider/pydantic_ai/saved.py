@@ -14,7 +14,7 @@ from pydantic_ai.messages import (
 
 
 def to_json(messages: Sequence[ModelMessage]) -> list[Any]:
-    """Turn messages into JSON values."""
+    """Convert messages to JSON values."""
     values: list[Any] = ModelMessagesTypeAdapter.dump_python(list(messages), mode="json")
     return values
 
@@ -34,7 +34,7 @@ def from_json(values: Sequence[Any]) -> list[ModelMessage]:
 
 
 def without_prompt(message: ModelMessage) -> ModelMessage:
-    """Leave out instructions and system prompts."""
+    """Remove instructions and system prompts."""
     if not isinstance(message, ModelRequest):
         return message
     parts = [part for part in message.parts if not isinstance(part, SystemPromptPart)]
@@ -44,7 +44,7 @@ def without_prompt(message: ModelMessage) -> ModelMessage:
 
 
 def _strange(values: Sequence[Any]) -> str:
-    """Say which of the values are not messages."""
+    """Return the values that are no messages."""
     for number, value in enumerate(values, start=1):
         if _is_known(value):
             continue

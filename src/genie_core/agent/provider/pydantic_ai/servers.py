@@ -63,24 +63,23 @@ class ToleratedServer(WrapperToolset[Any]):
 
     @property
     def name(self) -> str:
-        """What to call the server."""
+        """The server's display name."""
         return ", ".join(map(name_of, leaves_of(self.wrapped))) or type(self.wrapped).__name__
 
     @property
     def failure(self) -> StageFailed | None:
-        """Why it cannot be used, as an error for the whole run."""
+        """The error that made it unusable, as an error of the whole run."""
         if self.health.outage is None:
             return None
         return failure(self.name, self.health.outage)
 
     @property
     def has_failed(self) -> bool:
-        """Whether it was tried in vain."""
         outage = self.health.outage
         return outage is not None and not isinstance(outage, Paused)
 
     async def __aenter__(self) -> Self:
-        """Open the toolset, or note why it cannot be opened."""
+        """Open the toolset, or record why it can't be opened."""
         if not self.health.opened and not self.health.holds:
             self.health.outage = None
         opened = False
@@ -98,12 +97,11 @@ class ToleratedServer(WrapperToolset[Any]):
         return self
 
     async def __aexit__(self, *exception: object) -> None:
-        """Close the toolset if it was opened; a server that has gone needs no closing."""
+        """Close the toolset if it was opened; a lost server needs no closing."""
         if self.health.opened.pop():
             await self._close(*exception)
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
-        """Return the tools that can be used now."""
         if self.health.outage is None:
             try:
                 tools = await super().get_tools(ctx)
@@ -126,7 +124,7 @@ class ToleratedServer(WrapperToolset[Any]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
-        """Call the tool; if the server has gone, say so instead of asking for another try."""
+        """Call the tool; if the server is gone, report that instead of asking for a retry."""
         if self.health.outage is not None:
             raise ServerOut(self._notice())
         try:
@@ -149,7 +147,7 @@ class ToleratedServer(WrapperToolset[Any]):
         self.watch.ready()
 
     async def _opens_stale(self) -> bool:
-        """Open the toolset; tell whether it led to a server that has died, and was closed again."""
+        """Open the toolset; return whether its server had died and it was closed again."""
         await self.wrapped.__aenter__()
         try:
             stale = await is_stale(self.wrapped)
@@ -169,7 +167,7 @@ class ToleratedServer(WrapperToolset[Any]):
             log.warning("tool server %s did not close cleanly", shown(self.name), exc_info=True)
 
     def give_up(self, error: Exception) -> None:
-        """Do without the server in this run."""
+        """Continue the run without the server."""
         self.health.outage = None
         self._went_out(error)
 
@@ -199,17 +197,16 @@ class _Hold:
 
     @property
     def leaving(self) -> bool:
-        """Whether the run is over."""
         return self._leave.is_set()
 
     def leave(self) -> None:
-        """Close the server, or let it be if it has not opened yet."""
+        """Close the server, or leave it if it has not opened yet."""
         self._leave.set()
         if not self.opened.done():
             self.task.cancel()
 
     def give_up(self) -> None:
-        """Let the run go on without the server, whose start is undone in its own time."""
+        """Continue the run without the server; its start is undone in the background."""
         if not self.opened.done():
             self._go_on_without(late(START_TIMEOUT))
 
@@ -266,7 +263,7 @@ async def _ended(holds: Sequence[_Hold]) -> None:
 
 
 def tolerated(toolsets: Sequence[AbstractToolset[Any]]) -> list[ToleratedServer]:
-    """Wrap toolsets for one agent."""
+    """Wrap the toolsets of one agent so that a failing one doesn't end its runs."""
     return [
         toolset if isinstance(toolset, ToleratedServer) else ToleratedServer(toolset)
         for toolset in toolsets
@@ -274,7 +271,7 @@ def tolerated(toolsets: Sequence[AbstractToolset[Any]]) -> list[ToleratedServer]
 
 
 def raise_if_all_failed(servers: list[ToleratedServer]) -> None:
-    """Give up on a run that would have none of its toolsets, unless one of them is watched."""
+    """End a run that would have no toolset left, unless one of them is monitored."""
     failures = [failure for server in servers if (failure := server.failure)]
     watched = any(not isinstance(server.watch, Unwatched) for server in servers)
     if failures and len(failures) == len(servers) and not watched:
@@ -282,7 +279,7 @@ def raise_if_all_failed(servers: list[ToleratedServer]) -> None:
 
 
 async def close_clients(toolset: AbstractToolset[Any]) -> None:
-    """Close the connections that a toolset has kept open between runs, and end its processes."""
+    """Close the connections and processes that a toolset kept between runs."""
     if isinstance(toolset, ToleratedServer):
         await _ended(toolset.health.holds)
         toolset.watch.closed()

@@ -26,7 +26,7 @@ class StructuredOutputAnywhere(WrapperModel):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        """Pass the request on, and the JSON back."""
+        """Forward the request and return the JSON."""
         within_reach = self._within_reach(model_request_parameters)
         response = await self.wrapped.request(messages, model_settings, within_reach)
         return response if within_reach is model_request_parameters else _only_json(response)
@@ -39,7 +39,7 @@ class StructuredOutputAnywhere(WrapperModel):
         model_request_parameters: ModelRequestParameters,
         run_context: RunContext[Any] | None = None,
     ) -> AsyncGenerator[StreamedResponse]:
-        """Pass the request on; the text is not known in time to leave any out."""
+        """Forward the request; the text can't be filtered while it streams."""
         async with self.wrapped.request_stream(
             messages, model_settings, self._within_reach(model_request_parameters), run_context
         ) as response:

@@ -17,7 +17,6 @@ class ToolFilter:
     excluded: list[str] | None = None
 
     def __call__(self, _ctx: RunContext[Any], tool_def: ToolDefinition) -> bool:
-        """Decide about one tool, by its name."""
         if self.included is not None and tool_def.name not in self.included:
             return False
         return self.excluded is None or tool_def.name not in self.excluded
