@@ -1,4 +1,4 @@
-"""Where a session keeps its state on disk."""
+"""The place on disk of a session's state."""
 
 import asyncio
 import hashlib
@@ -30,17 +30,16 @@ class DataStore:
 
     `async with DataStore(path) as store` closes it at the end.
 
-    A key's value lives in `<key>.json` and its journal in `<key>.jsonl`, with checksums; plain JSON
-    is read as well. `narrow` opens a folder inside, with the same worker. Reads see all writes
-    asked for before them. All files are private to the user,
-    and known secrets are hidden in them.
+    A key's value is in `<key>.json` and its journal in `<key>.jsonl`, with checksums; plain JSON is
+    read as well. `narrow` opens a folder inside, with the same worker. A read sees all earlier
+    writes. All files are private to the user, and known secrets are hidden in them.
 
-    A promise whose write failed raises `StateError`, and what was on disk before is still there.
-    A value is then to be saved again; lines are written before the next ones to their journal, or
-    by `flush` or `close`, as soon as the disk takes them.
+    A future whose write failed raises `StateError`; the earlier content is still on disk. A failed
+    value must be saved again. Failed lines are written before the next ones of their journal, or by
+    `flush` or `close`, as soon as the disk accepts them.
 
-    `problems` collects, for the store and everything narrowed from it, what a person should know:
-    damaged files and failed writes. What keeps failing is one line with a count.
+    `problems` collects damaged files and failed writes for the store and everything narrowed from
+    it; a repeated failure is one line with a count.
     """
 
     def __init__(self, root_path: Path) -> None:
@@ -55,9 +54,9 @@ class DataStore:
 
     @property
     def earlier_path(self) -> Path:
-        """The folder where group-genie would keep what is kept here.
+        """The folder in which group-genie would store this; other keys may share it.
 
-        It may be that of other keys too: group-genie wrote `_` for many characters.
+        group-genie replaced many characters by `_`.
         """
         return self._earlier
 
@@ -71,11 +70,14 @@ class DataStore:
         self._disk.report(problem, subject)
 
     def save(self, key: str, data: Data) -> "Future[None]":
-        """Store a value under a key, in place of an older one.
+        """Store a value under a key, replacing an earlier one.
 
-        The value is taken as it is now: `StateError` at once if it is no JSON value. The future
-        is done when the value is safe on disk, and may be ignored. Values that are overtaken by
-        a newer one of the same key before their turn are never written.
+        The value is copied now. The future completes when it is safe on disk, and may be ignored. A
+        value replaced by a newer one before its turn is never written.
+
+        Raises:
+            StateError: this is no JSON value.
+
         """
         path = self._file(key, "json")
         return self._disk.replace(path, _encoded(path, [data]))
@@ -86,27 +88,35 @@ class DataStore:
         return self._disk.replace(path, _encoded(path, [data]), ousted=self._file(key, "jsonl"))
 
     async def load(self, key: str) -> Data:
-        """Return the value of a key; `MissingKey`, a `KeyError`, if there is none.
+        """Return a key's value.
 
-        A damaged file is put aside under another name, reported, and counts as missing.
+        A damaged file is renamed, reported, and counts as missing.
+
+        Raises:
+            MissingKey: there is none; a `KeyError`.
+
         """
         path = self._file(key, "json")
         return await self._disk.read(lambda: self._read_value(path))
 
     def append(self, key: str, lines: Iterable[Data], *, sync: bool = True) -> "Future[None]":
-        """Add values to the end of a key's journal, together or not at all.
+        """Append values to a key's journal, all or none.
 
-        `StateError` at once if one of them is no JSON value. The future is done when they are
-        safe on disk, and may be ignored. Without `sync` it is done when they would survive the
-        death of this process, but perhaps not a power cut within the next second.
+        The future completes when they are safe on disk, and may be ignored. Without `sync` it
+        completes when they would survive the death of this process, but maybe not a power cut
+        within a second.
+
+        Raises:
+            StateError: one of them is no JSON value.
+
         """
         path = self._file(key, "jsonl")
         return self._disk.append(path, _encoded(path, lines), sync=sync)
 
     async def load_lines(self, key: str) -> list[Data]:
-        """Return a journal's values in order, or nothing if there is no journal.
+        """Return a journal's values in order; empty without a journal.
 
-        A torn last line, which the next append cuts off, and damaged ones are left out and
+        Damaged lines and an incomplete last one, which the next append cuts off, are skipped and
         reported.
         """
         path = self._file(key, "jsonl")
@@ -145,7 +155,7 @@ class DataStore:
     def narrow_path(self, *keys: str) -> Path:
         """Return the folder below these keys; it need not exist.
 
-        Different keys have different folders, on any file system, whatever they contain.
+        Different keys have different folders on any file system.
         """
         return self._root.joinpath(*map(path_name, keys))
 
@@ -207,8 +217,8 @@ def path_name(key: str) -> str:
     """Turn any key into a file name; different keys give different names.
 
     Everything but lower-case ASCII letters, digits, `-` and `_` is written in hexadecimal, since
-    file systems may fold case, compose accents or give dots a meaning. What becomes too long is
-    cut and completed by a digest.
+    file systems may fold case, compose accents or give dots a meaning. A long name is cut and ends
+    in a digest.
     """
     raw = key.encode("utf-8", "surrogatepass")
     name = "".join(chr(byte) if byte in _PLAIN else f"%{byte:02x}" for byte in raw) or "%"

@@ -1,4 +1,4 @@
-"""One message's way through reasoner and agent, as a record that can be read again and again."""
+"""One message's way through reasoner and agent, as a record that can be read repeatedly."""
 
 import logging
 from asyncio import Future, Task
@@ -23,7 +23,7 @@ _NOT_WAITED_FOR: Final = "the run has already ended"
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The reasoner came to a decision, `elapsed` seconds after it began."""
+    """The reasoner decided, `elapsed` seconds after it started."""
 
     decision: Decision
     query: str | None
@@ -34,16 +34,16 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """The next piece of an answer that is still being written. A preview, not part of it."""
+    """The next part of an answer that is being written; a preview of it."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Doing:
-    """What an agent is at now: "thinking", "calling" a tool, and so on. A preview like `TextDelta`.
+    """An agent's current activity: "thinking", "calling" a tool, and so on; a preview.
 
-    `agent` is its path, as in requests for approval.
+    `agent` is its path, as in approval requests.
     """
 
     agent: str
@@ -53,9 +53,9 @@ class Doing:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What requests to a model took, told when they are over.
+    """The usage of finished requests to a model.
 
-    `agent` is the path of the agent, or "reasoner" for what the decision took.
+    `agent` is the agent's path, or "reasoner" for a decision.
     """
 
     agent: str
@@ -64,14 +64,14 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalPending:
-    """A tool call waits for a person."""
+    """A tool call waits for an answer."""
 
     approval: Approval
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalClosed:
-    """A waiting tool call got its answer."""
+    """A waiting tool call was answered."""
 
     approval: Approval
     verdict: Verdict
@@ -81,7 +81,7 @@ class ApprovalClosed:
 
 @dataclass(frozen=True, slots=True)
 class Unsaved:
-    """Something could not be written to disk; the work itself goes on in memory."""
+    """Something could not be written to disk; the work goes on in memory."""
 
     error: str
     exception: BaseException
@@ -89,9 +89,9 @@ class Unsaved:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The agent's answer, `elapsed` seconds after it was asked. Nothing follows.
+    """The agent's answer, `elapsed` seconds after the query. The last event.
 
-    `cut` says that the model's length limit ended it before it was complete.
+    `cut`: the model's length limit ended the answer early.
     """
 
     message: Message
@@ -101,10 +101,10 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Something raised. Nothing follows.
+    """An exception ended the work. The last event.
 
-    `error` is for the owner of the engine, `public` for everybody else: it has nothing of what a
-    provider said. `text` is as in `Cancelled`.
+    `error` is for the engine's owner, `public` for everyone else, without the provider's words.
+    `text` is as in `Cancelled`.
     """
 
     stage: Stage
@@ -116,9 +116,9 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """It was stopped. Nothing follows.
+    """The work was stopped. The last event.
 
-    `text` is what there was of the answer: all text deltas together.
+    `text` is the incomplete answer: all text deltas together.
     """
 
     reason: str
@@ -142,9 +142,9 @@ ExecutionEvent: TypeAlias = (
 class Execution:
     """Follows one message from the reasoner's decision to the agent's answer.
 
-    The work is done whether or not anybody reads. Every reader gets everything from the start,
-    at any time and any number of them; leaving early changes nothing. Reading and cancelling
-    belong to the session's event loop: from elsewhere they raise `NotOnEventLoop`.
+    The work does not depend on readers. Any number of readers can read everything from the start at
+    any time; leaving early changes nothing. Reading and cancelling belong to the session's event
+    loop and raise `NotOnEventLoop` elsewhere.
     """
 
     def __init__(self, preferences_source: PreferencesSource | None = None) -> None:
@@ -169,11 +169,10 @@ class Execution:
         return [each for each in waiting if each.verdict is None and not each.ftr.done()]
 
     async def events(self) -> AsyncIterator[ExecutionEvent]:
-        """Yield the full record, then what follows as it happens.
+        """Yield all events so far, then further ones as they happen.
 
         The last event is exactly one of: a decision to ignore, an answer, a failure, a
-        cancellation. Text deltas and what agents were doing are dropped from the record once there
-        is an answer.
+        cancellation. After an answer, text deltas and activities are dropped from the record.
         """
         check_loop(self._loop, "Execution.events")
         async for event in self._record.read():
@@ -182,9 +181,9 @@ class Execution:
     async def stream(self) -> AsyncIterator[Decision | Approval | Message]:
         """Yield one decision, then approvals as they are requested, then the answer.
 
-        Approvals hold up the agent until they are answered. What ends before a decision was made
-        counts as a decision to ignore; a failure after it raises `ExecutionFailed`, a
-        cancellation just ends the stream.
+        An approval delays the agent until it is answered. An end before the decision counts as a
+        decision to ignore; later, a failure raises `ExecutionFailed` and a cancellation ends the
+        stream.
         """
         check_loop(self._loop, "Execution.stream")
         decided = False
@@ -215,9 +214,9 @@ class Execution:
         return answer
 
     def cancel(self, reason: str = "") -> bool:
-        """Stop the work at once, also while an approval is pending.
+        """Stop the work at once, even while an approval is pending.
 
-        Returns False, and changes nothing, if it has ended or its answer is being saved.
+        Returns False and changes nothing if the work has ended or its answer is being saved.
         """
         check_loop(self._loop, "Execution.cancel")
         if self.done or self._sealed:
@@ -229,10 +228,10 @@ class Execution:
     # What follows is for the session that does the work.
 
     def run_in(self, task: "Task[None]", request: "Future[Any] | None" = None) -> None:
-        """Name what `cancel` has to cancel; it may have been called already.
+        """Set what `cancel` cancels; `cancel` may have been called already.
 
-        The request is what the task is going to wait for. A task that is cancelled before its
-        first step cannot see to it.
+        `request` is what the task will wait for: a task that is cancelled before its first step
+        can't cancel it.
         """
         self._work = [task] if request is None else [request, task]
         if self.done:
@@ -277,9 +276,9 @@ class Execution:
         self._record.close()
 
     def fail(self, error: BaseException, stage: Stage) -> None:
-        """Record what was raised, as the last event.
+        """Record an exception as the last event.
 
-        It is logged here, once: not every reader is told, and there may be none.
+        It is logged here once, since there may be no reader.
         """
         if self.done:
             return

@@ -1,4 +1,4 @@
-"""Showing log records without waiting for whoever reads them."""
+"""Write log records without waiting for a slow terminal or pipe."""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -22,12 +22,12 @@ def configure_logging(
 ) -> Iterator[None]:
     """Write log records to standard error while the context is open.
 
-    `levels` says from which level on a logger and those below it are shown; for the engine's that
-    is INFO, unless said otherwise. A thread does the writing, so an event loop that logs never
-    waits for a terminal or a pipe. While one stalls and `BACKLOG` records wait, further ones are
-    left out; their number is written at the end. What looks like a key is not written.
+    `levels` maps loggers to the lowest level that is shown; the engine's default is INFO. A thread
+    writes, so that an event loop never waits for a terminal or a pipe. While it stalls and
+    `BACKLOG` records wait, further ones are dropped and counted at the end. Text that looks like a
+    key is hidden.
 
-    Leaving waits until everything is written and puts the loggers back as they were.
+    Leaving waits until everything is written and restores the loggers.
     """
     wanted = {"genie_core": logging.INFO, **(levels or {})}
     outlet = logging.StreamHandler()
@@ -52,14 +52,14 @@ def configure_logging(
 
 
 class DiscreetFormatter(logging.Formatter):
-    """Writes records, with their tracebacks, without what looks like a secret."""
+    """Formats records and tracebacks without text that looks like a secret."""
 
     def format(self, record: logging.LogRecord) -> str:
         return hide_secrets(super().format(record))
 
 
 class _Inlet(QueueHandler):
-    """Takes records in, as many as may wait."""
+    """Queues records up to the limit."""
 
     def __init__(self, queue: "SimpleQueue[Any]") -> None:
         super().__init__(queue)

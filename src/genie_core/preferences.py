@@ -1,4 +1,4 @@
-"""Asking how people like to be answered, without getting their queries out of order."""
+"""Look up how people want to be answered without reordering their queries."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -14,22 +14,22 @@ from genie_core.runtime.tasks import start_task
 
 
 class PreferencesSource(ABC):
-    """Source of the wishes about style and tone that go along with queries."""
+    """Source of people's preferences on style and tone, which accompany queries."""
 
     @abstractmethod
     async def get_preferences(self, username: str) -> str | None:
-        """Return the person's wishes as free text, or None to send none.
+        """Return the person's preferences as free text; None for none.
 
-        Asked before each agent run, for the person that the answer is meant for; agents below the
-        system agent write for other agents and are told nothing. Raising fails that run only.
+        Called before each agent run for the answer's receiver; subagents write for other agents and
+        get no preferences. An exception fails only that run.
         """
 
 
 class PreferencesLookup:
-    """Looks up the preferences that go along with queries.
+    """Looks up the preferences that accompany queries.
 
-    Each lookup begins at once and may take any time; the queries of one owner wait for each
-    other's, so that they keep their order.
+    Each lookup starts at once and may take any time; the queries of one owner wait for their turn,
+    so that they keep their order.
     """
 
     def __init__(self, source: PreferencesSource | None, patience: WaitLimit) -> None:
@@ -41,8 +41,12 @@ class PreferencesLookup:
     async def along_with_query(self, owner: str, receiver: str | None) -> AsyncIterator[str | None]:
         """Yield the receiver's preferences when it is this query's turn among the owner's.
 
-        There are none without a receiver. `StageFailed` if the source raises, says something that
-        is no text, or says nothing while time is limited.
+        None without a receiver.
+
+        Raises:
+            StageFailed: the source raises, returns no text, or does not return while time is
+                limited.
+
         """
         if self._source is None:
             yield None

@@ -1,4 +1,4 @@
-"""Where a person's credentials come from."""
+"""The source of a person's credentials."""
 
 from abc import ABC, abstractmethod
 from functools import partial
@@ -8,17 +8,17 @@ from genie_core.runtime.threads import off_loop
 
 
 class SecretsProvider(ABC):
-    """Source of credentials, asked separately for each person.
+    """Source of each person's credentials.
 
-    It is asked every time a reasoner or an agent is created for that person, so that a changed
-    key takes effect the next time one starts. What it returns is never stored.
+    It is asked each time a reasoner or an agent is created for that person, so that a changed key
+    takes effect at the next start. Its results are never stored.
     """
 
     @abstractmethod
     def get_secrets(self, username: str) -> dict[str, str] | None:
         """Return the person's credentials by name, or None if there are none.
 
-        It may block, since sessions call it in a thread of its own, for several people at once.
+        May block: sessions call it in threads, for several people at once.
         """
 
 
@@ -31,9 +31,9 @@ def secrets_of(owner: str, provider: SecretsProvider | None) -> dict[str, str]:
 
 
 async def fetch_secrets(owner: str, provider: SecretsProvider | None) -> dict[str, str]:
-    """Do what `secrets_of` does in a thread: a keyring may wait for a person to unlock it.
+    """Call `secrets_of` in a thread, since a keyring may wait for a person to unlock it.
 
-    Cancelling the wait leaves the lookup behind, whatever it hangs in.
+    Cancelling the wait abandons the call.
     """
     if provider is None:
         return {}

@@ -32,21 +32,21 @@ _STOPPING: Final = "session is stopping"
 
 
 class GroupSession:
-    """Hands each message to its sender's reasoner and, if that says so, to its sender's agent.
+    """Passes each message to its sender's reasoner and, on its decision, to its sender's agent.
 
     Messages keep the order of the calls to `handle` and `append`. Different senders are served
-    at the same time. The messages of one sender are reasoned about one after another, and the
-    resulting queries answered one after another. The reasoner does not wait for the agent: a
-    pending approval holds up that person's later answers, but no decision.
+    concurrently. The messages of one sender are decided one after another, and the resulting
+    queries answered one after another. The reasoner does not wait for the agent: a pending approval
+    delays that person's later answers, but no decision.
 
-    With a `data_store`, what was saved there is loaded first, and messages handed in meanwhile
-    wait. The store stays the caller's, who may close it after `join`.
+    With a `data_store`, saved messages are loaded first, and new ones wait for that. The caller
+    owns the store and may close it after `join`.
 
-    `id` is the key in the store below which everything is kept, as `<id>/session` for the messages
-    and `<id>/<owner>/…` for each person's reasoner and agents, so that sessions may share a store.
+    `id` is the store's key for everything of this session: `<id>/session` for the messages and
+    `<id>/<owner>/…` for each person's reasoner and agents. Sessions may share a store.
 
-    A session belongs to the event loop on which it is first used. From elsewhere, also from a
-    thread without one, every call raises `NotOnEventLoop` and changes nothing.
+    A session belongs to the event loop on which it is first used. Every call from another loop or
+    thread raises `NotOnEventLoop` and changes nothing.
     """
 
     def __init__(
@@ -96,11 +96,13 @@ class GroupSession:
         return [query.watcher for query in queries if isinstance(query.watcher, Execution)]
 
     def handle(self, message: Message) -> Execution:
-        """Add a message to the chat and begin to work on it.
+        """Add a message to the chat and start to work on it.
 
-        `SessionStopped` after `stop`; `InvalidMessage` for one that is empty or could not be
-        stored, and for one from "system" in any spelling, since what agents say is not reasoned
-        about.
+        Raises:
+            SessionStopped: `stop` was called.
+            InvalidMessage: the message is empty, can't be stored, or is from "system" in any
+                spelling, since agents' messages are not reasoned about.
+
         """
         self._check_loop("handle")
         check_message(message)
@@ -133,9 +135,9 @@ class GroupSession:
         attachments: Sequence[Attachment] = (),
         reason: str | None = None,
     ) -> Execution:
-        """Have the sender's agent answer a query that needs no reasoning.
+        """Let the sender's agent answer a query without a decision.
 
-        The query itself is not added to the chat, its answer is.
+        The chat gets the answer, but not the query.
         """
         self._check_loop("delegate")
         origin = Message(query, sender, receiver, request_id=request_id)
@@ -162,7 +164,7 @@ class GroupSession:
     async def remembered(self) -> list[Message]:
         """Return the messages that were on disk when the session was opened, oldest first.
 
-        They are those the session works with, so nothing is read a second time.
+        These are the session's own messages; nothing is read again.
         """
         self._check_loop("remembered")
         return await self._conversation.remembered()
@@ -183,17 +185,16 @@ class GroupSession:
     async def load_messages(data_store: DataStore) -> list[Message] | None:
         """Read the messages saved in a store without opening a session; None if there are none.
 
-        The store is either narrowed to the session's id or the one that was given to the session,
-        if no other session shares it.
+        The store is either narrowed to the session's id, or the one given to the session if no
+        other session shares it.
         """
         return await load_messages(data_store)
 
     def stop(self) -> None:
-        """Refuse new messages and deny pending approvals; running work goes on to its end.
+        """Refuse new messages and deny pending approvals; running work goes on.
 
-        What is no work, but only leads to it, is given up if it takes longer than
-        `patience.GRACE` from now on: secrets, preferences and tool servers that do not come.
-        Calling it again changes nothing.
+        Waits that only prepare work (secrets, preferences, tool servers) are limited to
+        `resource_task.GRACE` seconds from now on. May be called again.
         """
         check_loop(self._loop, "GroupSession.stop")
         self._stopping = True
@@ -204,10 +205,10 @@ class GroupSession:
     async def join(self) -> None:
         """Wait until all work has ended and everything is on disk; stops the session if needed.
 
-        A reasoner or agent at work is waited for as long as it needs. To wait no longer, cancel
-        what is `running`: whoever ignores that, and tool servers that do not close, are left
-        behind after a few seconds. Cancelling the wait itself changes nothing: the work goes on,
-        and `join` can be called again.
+        Waits for reasoners and agents as long as they work. To end sooner, cancel what is
+        `running`: work that ignores this, and tool servers that do not close, are abandoned after
+        some seconds. Cancelling the wait changes nothing: the work goes on, and `join` can be
+        called again.
         """
         self._check_loop("join")
         self.stop()

@@ -1,4 +1,4 @@
-"""Refusing messages and arguments where they are given, not where they first do harm."""
+"""Refuse invalid messages and arguments where they enter."""
 
 import unicodedata
 from typing import Any, Final
@@ -7,7 +7,7 @@ from genie_core.errors import InvalidMessage, InvalidSetting
 from genie_core.message import SYSTEM, Attachment, Message, Thread
 
 DEEPEST: Final = 32
-"""How many threads may stand in one another; a message that quotes itself has no end of them."""
+"""How deeply threads may be nested; a message that quotes itself has no end."""
 
 _UNSEEN: Final = frozenset({"Cc", "Cf"})  # control and format characters
 
@@ -39,9 +39,9 @@ def check_attachments(attachments: Any) -> None:
 
 
 def check_parts(message: Message, depth: int = 0) -> None:
-    """Check the types of all fields, also in quoted threads: everything must become JSON.
+    """Check the types of all fields, in quoted threads too: everything must be JSON.
 
-    `depth` is how many threads the message stands in.
+    `depth` is the message's nesting.
     """
     _check_text(message.sender, "its sender")
     _check_text(message.content, "its content")

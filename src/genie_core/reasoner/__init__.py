@@ -1,4 +1,4 @@
-"""Reasoners: what they are, how they are made, and how they are run."""
+"""Reasoners: their interface, their factory, and the worker that runs them."""
 
 from genie_core.reasoner.base import Decision as Decision
 from genie_core.reasoner.base import GroupReasoner as GroupReasoner

@@ -1,4 +1,4 @@
-"""What the engine needs to know about a reasoner, and what a reasoner says."""
+"""The interface between the engine and a reasoner."""
 
 import sys
 from abc import ABC, abstractmethod
@@ -11,10 +11,10 @@ from genie_core.storage.agent_state import JournalSuffices
 
 
 class Decision(Enum):
-    """Whether a message is left to the people or handed to an agent.
+    """Whether a message is left to the people or delegated to an agent.
 
-    Equal to group-sense's decision of the same value, so that `==` and `case Decision.IGNORE` mean
-    the same with either. `isinstance` and `case Decision()` tell them apart.
+    Equal to group-sense's decision with the same value, so that `==` and `case Decision.IGNORE`
+    work with either; `isinstance` and `case Decision()` tell them apart.
     """
 
     IGNORE = "ignore"
@@ -36,8 +36,8 @@ class Decision(Enum):
 class Response:
     """A decision and what follows from it.
 
-    `query` is what the agent is asked, complete in itself; `receiver` the person its answer is
-    for; `reason` one sentence on why it was decided so.
+    `query` is the self-contained query to the agent; `receiver` the person its answer is for;
+    `reason` one sentence that explains the decision.
     """
 
     decision: Decision
@@ -49,8 +49,8 @@ class Response:
 class GroupReasoner(JournalSuffices, ABC):
     """Follows a conversation on behalf of one person and decides when an agent should act.
 
-    Like an agent it may define `get_new_messages()` to have its state journalled, and needs no
-    `get_serialized` then.
+    Like an agent it may define `get_new_messages()` to have its state journalled, and then needs no
+    `get_serialized`.
     """
 
     @property
@@ -68,8 +68,8 @@ class GroupReasoner(JournalSuffices, ABC):
 
     @abstractmethod
     async def run(self, updates: list[Message]) -> Response:
-        """Take in the messages since the last call, of which the last one is to be decided on.
+        """Process the messages since the last call, and decide on the last one.
 
-        `updates` is never empty. If it raises, `processed` must not have changed: the same
-        messages are then part of the next call.
+        `updates` is never empty. If this raises, `processed` must be unchanged: the next call gets
+        the same messages again.
         """

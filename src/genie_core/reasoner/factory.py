@@ -1,4 +1,4 @@
-"""Making a reasoner for a person."""
+"""Create a person's reasoner."""
 
 import inspect
 from collections.abc import Callable
@@ -12,14 +12,14 @@ from genie_core.secrets import SecretsProvider, fetch_secrets, secrets_of
 from genie_core.validation import check_setting, check_timeout
 
 GroupReasonerFactoryFn: TypeAlias = Callable[[dict[str, str], str], GroupReasoner]
-"""Makes a reasoner from a person's secrets and their name."""
+"""Creates a reasoner from a person's secrets and name."""
 
 DEFAULT_IDLE_TIMEOUT: Final = 600.0
-"""Seconds without a message after which a reasoner is put away, unless told otherwise."""
+"""Seconds without a message after which a reasoner is closed, by default."""
 
 
 class GroupReasonerFactory:
-    """Makes one reasoner per person, with that person's secrets.
+    """Creates one reasoner per person, with that person's secrets.
 
     `group_reasoner_idle_timeout` is in seconds; None means ten minutes.
     """
@@ -45,16 +45,18 @@ class GroupReasonerFactory:
         return self._idle_timeout
 
     def create_group_reasoner(self, owner: str, **kwargs: Any) -> GroupReasoner:
-        """Make a reasoner; further arguments go to the factory function.
+        """Create a reasoner; further arguments go to the factory function.
 
-        `StageFailed` tells whether it was the secrets or the function that failed.
+        Raises:
+            StageFailed: the secrets or the function failed; it says which.
+
         """
         return self._create(owner, secrets_of(owner, self._secrets_provider), **kwargs)
 
     async def make_group_reasoner(self, owner: str, **kwargs: Any) -> GroupReasoner:
-        """Do what `create_group_reasoner` does, without blocking the event loop for secrets.
+        """Call `create_group_reasoner`, without blocking the event loop for secrets.
 
-        A subclass that has its own `create_group_reasoner` makes reasoners with that.
+        Uses a subclass's own `create_group_reasoner`.
         """
         own = type(self).create_group_reasoner
         if own is not GroupReasonerFactory.create_group_reasoner:

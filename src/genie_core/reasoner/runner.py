@@ -1,4 +1,4 @@
-"""Running one person's reasoner over the conversation."""
+"""Runs one person's reasoner over the conversation."""
 
 from asyncio import Future
 from collections.abc import AsyncIterator, Sequence
@@ -23,11 +23,11 @@ _AHEAD: Final = "ahead"  # the key of how many messages the reasoner knows that 
 
 @dataclass(frozen=True, slots=True)
 class Reasoned:
-    """A reasoner's response, and what goes with it.
+    """A reasoner's response with its circumstances.
 
-    `attachments` are those of the messages up to this one that no earlier delegation handed over,
-    `elapsed` the seconds it needed, and `saved` is done when its state is on disk. `spent` is what
-    each of the models that were asked took.
+    `attachments` are those of the messages so far that no earlier delegation passed on, `elapsed`
+    the seconds it took, `saved` completes when the reasoner's state is on disk, and `spent` is the
+    usage per model.
     """
 
     response: Response
@@ -38,7 +38,7 @@ class Reasoned:
 
 
 class _Bill:
-    """Adds up what a decision takes."""
+    """Sums up a decision's usage."""
 
     def __init__(self) -> None:
         self._usages: dict[tuple[str, bool], Usage] = {}
@@ -57,16 +57,16 @@ class _Bill:
 
 
 class ReasonerRunner(Actor[int, Reasoned]):
-    """Asks one person's reasoner about messages, each given by its position in `messages`.
+    """Asks one person's reasoner about messages, given by their index in `messages`.
 
     `messages` is the live conversation, shared with its owner; it may grow at any time, but a
     reasoner never sees beyond the message that it decides on.
 
-    `restored` is how many of them came from disk. A reasoner's saved state can have outlived the
-    last messages it saw, and then counts more than there are.
+    `restored` is how many of them came from disk. A saved state may be newer than the last messages
+    on disk, and then counts more than there are.
 
-    How far attachments have been handed over is kept apart from what the reasoner says it has
-    processed, and saved whenever some were.
+    The position up to which attachments were passed on is kept apart from the reasoner's
+    `processed`, and saved when it changes.
     """
 
     def __init__(
@@ -134,10 +134,10 @@ class ReasonerRunner(Actor[int, Reasoned]):
         return attachments
 
     async def _find_place(self, reasoner: GroupReasoner, restored: int) -> None:
-        """Work out which of the restored messages the reasoner has not seen.
+        """Find the restored messages that the reasoner has not seen.
 
-        It may know some that were lost. How many is remembered: once newer ones have taken their
-        places, it could not be told any more.
+        It may have seen some that were lost. Their number is saved: once newer messages take their
+        place, it can't be determined any more.
         """
         self._handed_over = min(await self._saved_count(_HANDED_OVER), restored)
         before = await self._saved_count(_AHEAD)

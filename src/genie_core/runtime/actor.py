@@ -1,4 +1,4 @@
-"""A worker with a mailbox: it does one thing at a time, and every request gets its reply."""
+"""A worker with a mailbox: serves one request at a time and replies to each."""
 
 import asyncio
 import logging
@@ -30,22 +30,21 @@ class _Letter(Generic[Request, Reply]):
 
 
 class Actor(ABC, Generic[Request, Reply]):
-    """Serves requests in order, in a task that exists only while there is something to do.
+    """Serves requests in order, in a task that exists only while there is work.
 
-    The task starts with the first request. It has `resources()` entered once, serves requests, and
-    has `resources()` left after `idle_timeout` seconds without one, or when stopped; the next
-    request starts it anew. A failure to enter is the reply to one request only: the next one tries
-    again. Once `patience` is limited, entering that takes too long is the last attempt.
+    The first request starts the task. The task enters `resources()` once, serves requests, and
+    leaves `resources()` when stopped or after `idle_timeout` seconds without a request; the next
+    request starts a new task. If entering fails, only one request fails with it: the next one tries
+    again. Once `patience` is limited, entering that takes too long is not retried.
 
-    Each request is served with the context variables of whoever submitted it.
+    Each request is served with the context variables of its sender.
 
-    Cancelling a reply cancels the request: it is skipped if it still waits, and the entering or
-    `serve` that is done for it is cancelled. The others are not affected.
+    Cancelling a reply cancels the request: a waiting request is skipped, and entering or `serve` is
+    cancelled if it works for this request. Other requests are not affected.
 
-    Work that does not end when it is cancelled is left behind, and `resources()` with it: what
-    it still does happens to something that nobody uses any more. The same becomes of resources
-    that are not left in time. Resources that break by themselves are entered anew for the next
-    request; the work that goes on meanwhile may still come to its end without them.
+    Work that does not end when cancelled is abandoned together with its `resources()`, as are
+    resources that are not left in time: their effects no longer matter. Resources that fail by
+    themselves are entered again for the next request; running work may still finish without them.
     """
 
     def __init__(
@@ -86,9 +85,11 @@ class Actor(ABC, Generic[Request, Reply]):
         """Do the work for one request."""
 
     def submit(self, request: Request) -> "Future[Reply]":
-        """Put a request at the end of the mailbox and return the promise of its reply.
+        """Add a request to the mailbox and return a future for its reply.
 
-        `ActorStopped` once `stop` was called.
+        Raises:
+            ActorStopped: `stop` was called.
+
         """
         if self._stopping:
             raise ActorStopped(self._name)
@@ -102,18 +103,18 @@ class Actor(ABC, Generic[Request, Reply]):
         return reply
 
     def rest(self) -> bool:
-        """Leave `resources()` now, unless there is something to do.
+        """Leave `resources()` now if there is no work.
 
-        Returns whether that will happen, if no request comes first.
+        Returns whether they will be left, unless a request comes first.
         """
         idle = self._news is not None and not self._news.done()
         self._wake()
         return idle
 
     def stop(self) -> None:
-        """Take nothing new; what is in the mailbox will still be served.
+        """Refuse new requests; those in the mailbox are still served.
 
-        Starting and closing are given little time from now on.
+        From now on, starting and closing have little time.
         """
         self._stopping = True
         self._patience.limit()
@@ -122,15 +123,15 @@ class Actor(ABC, Generic[Request, Reply]):
     async def join(self) -> None:
         """Wait until the task has ended and `resources` are released.
 
-        Cancelling the wait leaves the work alone.
+        Cancelling the wait does not affect the work.
         """
         while (task := self._task) is not None:
             await asyncio.wait({task})
 
     def _in_charge(self) -> bool:
-        """Whether the running task, in the middle of `serve`, has not been left behind.
+        """Whether the running task, inside `serve`, has not been abandoned.
 
-        One that has must change nothing any more: another one may have taken its place.
+        An abandoned task must change nothing: another one may have replaced it.
         """
         return asyncio.current_task() is self._serving
 

@@ -1,4 +1,4 @@
-"""Time that running work gets to end by itself."""
+"""The time that running work has to end by itself."""
 
 import asyncio
 from typing import Final
@@ -6,10 +6,10 @@ from typing import Final
 from genie_core.runtime.tasks import start_task
 
 GRACE: Final = 10.0
-"""Seconds by default when a person leaves a room."""
+"""Seconds when a person leaves a room, by default."""
 
 QUICK_GRACE: Final = 3.0
-"""Seconds on a signal, and on moving to another session."""
+"""Seconds after a signal, and when moving to another session."""
 
 
 class Grace:

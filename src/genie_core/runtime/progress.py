@@ -1,7 +1,7 @@
-"""What models and tools report while they work: what they cost, and what they are doing.
+"""What models and tools report while they work: usage and activity.
 
-Providers call `spent` and `doing` from wherever they are in a run. Where that leads is a context
-variable, which whoever serves the run sets with `reporting_to`; outside of any run both do nothing.
+Providers call `spent` and `doing` anywhere in a run. A context variable, set by `reporting_to`,
+leads to the run's sink; outside of a run both do nothing.
 """
 
 import asyncio
@@ -16,10 +16,10 @@ from genie_core.errors import Stage, StageFailed
 
 @contextmanager
 def stage(name: Stage, subject: str) -> Iterator[None]:
-    """Turn what is raised inside into `StageFailed`, unless it is that already.
+    """Convert exceptions of the block to `StageFailed`, unless they are that already.
 
-    That goes for a cancellation too if nobody cancelled the running task: then it is one that a
-    library let out of its own affairs.
+    This includes a cancellation that does not come from the running task, such as one that leaks
+    from a library.
     """
     try:
         yield
@@ -42,24 +42,25 @@ def _is_being_cancelled() -> bool:
 
 
 Shared: TypeAlias = Literal["asking", "thinking", "writing", "calling", "retrying", "note"]
-"""What an agent is at: it waits for its model's first word, the model thinks or writes, a tool runs,
-a request is tried again; or there is something that people should know about the run."""
+"""An agent's activity: it waits for its model's first word, the model thinks or writes, a tool
+runs, a request is retried; or there is a note about the run.
+"""
 
 What: TypeAlias = Shared | Literal["detail"]
-"""The same, or a note for the owner of the engine alone, such as what a provider said."""
+"""An activity, or a note for the engine's owner only, such as a provider's message."""
 
 _MOST: Final = 10**12
 
 REASONER: Final = "reasoner"
-"""Stands for the reasoner where agents are named by their paths."""
+"""The reasoner's name where agents are named by their paths."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What requests to one model took.
+    """The usage of requests to one model.
 
-    `input_tokens` counts `cached_tokens`, too. `seconds` is the time that the model needed. `cost`
-    is in US dollars, None if the model's price is not known.
+    `input_tokens` includes `cached_tokens`. `seconds` is the model's time. `cost` is in US dollars,
+    None if the model's price is unknown.
     """
 
     model: str
@@ -102,7 +103,7 @@ def _count(number: int) -> int:
 
 
 class Sink(Protocol):
-    """Takes what is reported during one run."""
+    """Receives the reports of one run."""
 
     def spent(self, usage: Usage) -> None:
         """Record the usage of one or several requests to one model."""
@@ -126,7 +127,7 @@ def reporting_to(sink: Sink) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class _Both:
-    """Passes reports on to two sinks."""
+    """Forwards reports to two sinks."""
 
     first: Sink | None
     second: Sink

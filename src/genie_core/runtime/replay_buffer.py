@@ -1,4 +1,4 @@
-"""A list that grows, read by anybody from its start to its end."""
+"""A growing list that any number of readers read from the start to the end."""
 
 import asyncio
 from asyncio import Future
@@ -9,9 +9,9 @@ Item = TypeVar("Item")
 
 
 class ReplayableStream(Generic[Item]):
-    """Items in order; once closed there are no more.
+    """Items in order; after `close` there are no more.
 
-    All methods belong to one event loop. Reading is free of side effects.
+    All methods belong to one event loop. Reading has no side effects.
     """
 
     def __init__(self) -> None:
@@ -34,9 +34,9 @@ class ReplayableStream(Generic[Item]):
         self._wake()
 
     def forget(self, unwanted: Callable[[Item], bool]) -> None:
-        """Drop items that nobody needs any more.
+        """Drop items that are no longer needed.
 
-        Readers keep their place: a gap stays where an item was.
+        Readers keep their position: a dropped item leaves a gap.
         """
         self._items = [None if item is None or unwanted(item) else item for item in self._items]
 

@@ -1,4 +1,4 @@
-"""How long to wait for what surrounds the work, such as the start of a tool server."""
+"""Limits on waiting for what surrounds the work, such as the start of a tool server."""
 
 import asyncio
 import logging
@@ -18,15 +18,14 @@ CLOSE_GRACE: Final = 10.0
 """Seconds that leaving may take before it is cancelled."""
 
 CANCEL_GRACE: Final = 3.0
-"""Seconds that something cancelled may take to end before it is left behind."""
+"""Seconds that cancelled work may take to end before it is abandoned."""
 
 
 class ResourceTask:
-    """An async context that is entered and left by a task of its own.
+    """An async context that a task of its own enters and leaves.
 
-    Contexts that hold task groups, such as connections to tool servers, must be left by the task
-    that entered them. That this task does nothing else is what makes it possible to go on without
-    it, whatever it hangs in.
+    A context with task groups, such as a connection to a tool server, must be left by the task that
+    entered it. Since this task does nothing else, it can be abandoned when the context hangs.
     """
 
     def __init__(self, name: str, context: Callable[[], AbstractAsyncContextManager[Any]]) -> None:
@@ -49,7 +48,7 @@ class ResourceTask:
     async def end(self) -> None:
         """Leave the context, within `CLOSE_GRACE` and `CANCEL_GRACE` seconds.
 
-        A start that is still going on is cancelled.
+        A running start is cancelled.
         """
         self._leaving.set()
         try:
@@ -80,17 +79,16 @@ class ResourceTask:
 
 
 GRACE: Final = 10.0
-"""Seconds that each wait may still take once patience is limited."""
+"""Seconds for each wait once time is limited."""
 
 _abandoned: Final[set[Task[Any]]] = set()  # an event loop alone does not keep its tasks
 
 
 class WaitLimit:
-    """Without limit until `limit` is called, then `GRACE` seconds for each wait.
+    """No limit until `limit` is called, then `GRACE` seconds for each wait.
 
-    One is shared by everything that belongs to a session. What a reasoner or an agent does while
-    it runs is work, which has all the time it needs; this is for what should be over soon, but
-    depends on others and might never be.
+    A session shares one among all its parts. It limits waits that should be short but depend on
+    others and might never end. A running reasoner or agent is work, which has no limit.
     """
 
     def __init__(self) -> None:
@@ -106,11 +104,11 @@ class WaitLimit:
                 waiter.set_result(None)
 
     async def wait(self, *promises: "Future[Any]", since: float | None = None) -> bool:
-        """Wait until one of the promises is done; False if there was no time for that.
+        """Wait until one of the futures is done; False if time ran out.
 
-        They are never cancelled, whatever becomes of the wait. One that takes turns with others
-        says since when, by `time.monotonic`, its promises could have been kept: so all of them are
-        over at the same time, not one after another.
+        The futures are never cancelled. A caller that takes turns with others passes `since`, the
+        `time.monotonic` at which its wait could have started, so that all such waits end at the
+        same time rather than one after another.
         """
         began = monotonic() if since is None else since
         if self._limited_at is None:
@@ -130,9 +128,9 @@ class WaitLimit:
 
 
 def abandon(task: "Task[Any]") -> None:
-    """Cancel a task, unless it has ended, and wait for it no longer.
+    """Cancel a task, unless it has ended, and stop waiting for it.
 
-    What it still raises goes to the log.
+    What it still raises is logged.
     """
     if task.done():
         return

@@ -1,4 +1,4 @@
-"""Starting tasks in the same order on every event loop, and refusing calls from outside it."""
+"""Start tasks in the same order on every event loop, and refuse calls from outside it."""
 
 import asyncio
 from asyncio import AbstractEventLoop, Task
@@ -14,11 +14,11 @@ Result = TypeVar("Result")
 def start_task(
     work: Coroutine[Any, Any, Result], *, name: str | None = None, context: Context | None = None
 ) -> "Task[Result]":
-    """Start a task whose first step runs after the caller's current one, never inside this call.
+    """Start a task whose first step runs after the caller's current step, never inside this call.
 
-    `asyncio.create_task` runs that step at once on a loop with `asyncio.eager_task_factory`, which
-    Textual sets from Python 3.12 on: the work may then have ended before its task is stored, and
-    changes what its caller is in the middle of changing. No task factory is asked here.
+    On a loop with `asyncio.eager_task_factory`, which Textual sets from Python 3.12 on,
+    `asyncio.create_task` runs the first step at once: the work may end before its task is stored,
+    and change what its caller is changing. This function ignores the task factory.
     """
     return Task(work, loop=asyncio.get_running_loop(), name=name, context=context)
 
