@@ -1,20 +1,16 @@
-"""What can go wrong in the engine, one class per cause.
+"""Errors of the engine, one class per cause.
 
-GenieError
-├── InvalidMessage (ValueError)    a message the session refuses to accept
-├── InvalidSetting (ValueError)    a constructor argument outside its range
-├── InvalidFactory (TypeError)     a factory function of an unknown shape
-├── UnknownAgent (ValueError)      no agent is registered under a name
-├── AttachmentError (ValueError)   a file that cannot be handed to an agent
-├── FileNotSaved                   a received file that cannot be saved elsewhere
-├── ModelFailed                    a model's provider that refused, failed or did not answer
-├── StateError                     saved state that cannot be written or understood
-│   └── MissingKey (KeyError)      nothing is stored under a key
-├── SessionStopped                 the session takes no more messages
-├── ActorStopped                   a worker ended before it came to a request
-├── NotOnEventLoop (RuntimeError)  a call from outside the event loop of what is called
-├── StageFailed                    one stage of handling a message raised
-└── ExecutionFailed                a delegated message that will get no answer
+GenieError ├── InvalidMessage (ValueError)    a message that the session refuses ├── InvalidSetting
+(ValueError)    a constructor argument outside its range ├── InvalidFactory (TypeError)     a
+factory function of an unknown shape ├── UnknownAgent (ValueError)      no agent is registered under
+a name ├── AttachmentError (ValueError)   a file that cannot be handed to an agent ├── FileNotSaved
+a received file that cannot be saved elsewhere ├── ModelFailed                    a model's provider
+that refused, failed or did not answer ├── StateError                     saved state that cannot be
+written or understood │   └── MissingKey (KeyError)      nothing is stored under a key ├──
+SessionStopped                 the session accepts no more messages ├── ActorStopped
+a worker ended before it served a request ├── NotOnEventLoop (RuntimeError)  a call from outside the
+event loop ├── StageFailed                    one stage of handling a message raised └──
+ExecutionFailed                a delegated message that will get no answer
 """
 
 from collections.abc import Sequence
@@ -25,7 +21,7 @@ from genie_core.privacy.redaction import hide_secrets
 Stage: TypeAlias = Literal[
     "reasoner", "secrets", "factory", "preferences", "tools", "state", "agent"
 ]
-"""Where the handling of a message can fail."""
+"""The stages of handling a message."""
 
 ModelTrouble: TypeAlias = Literal[
     "key",
@@ -41,7 +37,7 @@ ModelTrouble: TypeAlias = Literal[
     "cut",
     "answer",
 ]
-"""What can become of a request to a model, instead of an answer."""
+"""What a request to a model can lead to instead of an answer."""
 
 _TROUBLE: Final[dict[ModelTrouble, tuple[str, str]]] = {  # what happened, what to do about it
     "key": ("does not accept the {key}", "use a valid key that may use this model"),
@@ -78,7 +74,7 @@ _PUBLIC_TROUBLE: Final[dict[ModelTrouble, str]] = {
     "cut": "the connection to the model broke off in the middle of an answer",
     "answer": "the model gave an answer that cannot be used",
 }
-"""The same in words that tell nothing of the owner's key, account and addresses."""
+"""The same, in words that reveal nothing of the owner's key, account and addresses."""
 
 _KEYLESS: Final = (
     "asks for a key, and none is sent to this address",
@@ -90,20 +86,20 @@ _LONGEST_CAUSE: Final = 400
 
 
 class GenieError(Exception):
-    """Root of every error this package raises on purpose; its text is one line to act on."""
+    """Root of the errors that this package raises on purpose; the text is one line to act on."""
 
     @property
     def public(self) -> str:
-        """The text for everybody in a room; `str()` is for the owner of the engine.
+        """The text for all members of a room; `str()` is for the engine's owner.
 
-        Override it where `str()` repeats what a provider, an SDK or the system said, or has an
-        address, a path or part of a key in it.
+        Override it where `str()` repeats a provider, an SDK or the system, or has an address, a
+        path or part of a key in it.
         """
         return str(self)
 
 
 class InvalidMessage(GenieError, ValueError):
-    """A message that cannot be accepted, and why."""
+    """A message that cannot be accepted, with the reason."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -152,7 +148,7 @@ class UnknownAgent(GenieError, ValueError):
 
 
 class AttachmentError(GenieError, ValueError):
-    """A file that is missing, unreadable, too large or of a type the agent cannot take."""
+    """A file that is missing, unreadable, too large or of a type that the agent cannot read."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(name, reason)
@@ -168,7 +164,7 @@ class AttachmentError(GenieError, ValueError):
 
 
 class FileNotSaved(GenieError):
-    """A file that somebody sent cannot be saved where a person wants it."""
+    """A received file cannot be saved where a person wants it."""
 
     def __init__(self, name: str, folder: str, reason: str) -> None:
         super().__init__(name, folder, reason)
@@ -181,11 +177,10 @@ class FileNotSaved(GenieError):
 
 
 class ModelFailed(GenieError):
-    """A request to a model that got no usable answer, after the retries that its kind allows.
+    """A request to a model that got no usable answer, after the retries for its kind.
 
-    `where` is the address or the provider's name, `detail` what the provider said of it, `key`
-    says which key was used without giving it away, empty if none was, and `retry_after` is in
-    seconds.
+    `where` is the address or the provider's name, `detail` the provider's message, `key` identifies
+    the key without revealing it (empty for none), and `retry_after` is in seconds.
     """
 
     def __init__(
@@ -259,7 +254,7 @@ class SessionStopped(GenieError):
 
 
 class ActorStopped(GenieError):
-    """A worker ended before it came to the request, or in the middle of it."""
+    """A worker ended before it served the request, or while it did."""
 
     def __init__(self, name: str, reason: str = "has stopped") -> None:
         super().__init__(name, reason)
@@ -271,7 +266,7 @@ class ActorStopped(GenieError):
 
 
 class NotOnEventLoop(GenieError, RuntimeError):
-    """A call from another thread, or from another event loop; nothing was changed by it."""
+    """A call from another thread or event loop; it changed nothing."""
 
     def __init__(self, call: str) -> None:
         super().__init__(call)
@@ -287,7 +282,7 @@ class NotOnEventLoop(GenieError, RuntimeError):
 class StageFailed(GenieError):
     """One stage of handling a message raised.
 
-    `stage` says where, `subject` whose or which part it was, and `cause` is the original
+    `stage` is the stage, `subject` the person or part concerned, and `cause` the original
     exception.
     """
 
@@ -329,10 +324,10 @@ class ExecutionFailed(GenieError):
 
 
 def public_summary(error: BaseException) -> str:
-    """Describe an exception in one line for everybody in a room.
+    """Describe an exception in one line for all members of a room.
 
-    Of an exception that is not ours only the class is told: its text may quote a request, with the
-    address and parts of the key.
+    For a foreign exception this is only its class: its text may quote a request, with the address
+    and parts of the key.
     """
     if not isinstance(error, GenieError):
         return type(error).__name__
@@ -340,18 +335,17 @@ def public_summary(error: BaseException) -> str:
 
 
 def tool_failure(error: BaseException) -> str:
-    """Describe what a tool raised to the model that called it, which may repeat it to the room.
+    """Describe a tool's exception to the model that called it, which may repeat it to the room.
 
-    A tool's own words stay, since the model has to act on them.
+    The tool's own words stay, since the model must act on them.
     """
     return public_summary(error) if isinstance(error, GenieError) else summary(error)
 
 
 def summary(error: BaseException) -> str:
-    """Describe an exception in one line, with its class unless the text is ours already.
+    """Describe an exception in one line, with its class unless it is one of ours.
 
-    The line is for the owner of the engine; what looks like a secret is taken out. For other
-    people in a room there is `public_summary`.
+    The line is for the engine's owner, with secrets hidden; `public_summary` is for other members.
     """
     try:
         text = hide_secrets(" ".join(str(error).split()))

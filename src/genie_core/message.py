@@ -1,4 +1,4 @@
-"""What people and agents say to each other, and what they attach to it."""
+"""Messages of people and agents, with their attachments."""
 
 import builtins
 from collections.abc import Generator
@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, Final
 
 SYSTEM: Final = "system"
-"""The sender of everything an agent says. No person can have this name."""
+"""The sender of all agents' messages. No person can have this name."""
 
 
 class Content(builtins.bytes):
-    """A file's bytes, which may also be awaited.
+    """A file's bytes, which can also be awaited.
 
-    Programs written for group-genie, where reading a file is asynchronous, do so.
+    Programs written for group-genie await them, since reading is asynchronous there.
     """
 
     def __await__(self) -> Generator[None, None, "Content"]:
@@ -23,9 +23,9 @@ class Content(builtins.bytes):
 
 @dataclass(slots=True)
 class Attachment:
-    """A local file that comes with a message.
+    """A local file of a message.
 
-    Only the description travels and is stored. The file itself is read when an agent needs it.
+    Only its description is sent and stored; the agent reads the file when it needs it.
     """
 
     path: str
@@ -52,10 +52,10 @@ class Attachment:
 
 @dataclass(slots=True)
 class Message:
-    """One contribution to a group chat.
+    """One message of a group chat.
 
-    `receiver` is a person it is meant for, `threads` are other conversations it refers to, and
-    `request_id` is an application's own mark, copied to the answer.
+    `receiver` is the person it is meant for, `threads` are other conversations it refers to, and
+    `request_id` is an application's own id, copied to the answer.
     """
 
     content: str
@@ -78,9 +78,9 @@ class Message:
 
     @staticmethod
     def deserialize(message_dict: dict[str, Any]) -> "Message":
-        """Build a message, with everything nested in it, from the fields `asdict` gave.
+        """Create a message, with everything nested in it, from the fields of `asdict`.
 
-        Fields that have a default may be missing.
+        Fields with a default may be missing.
         """
         return Message(
             content=message_dict["content"],

@@ -1,4 +1,4 @@
-"""Agents: what they are, how they are made, how they are run, and how they ask for approval."""
+"""Agents: their interface, their factory, their runner, and approvals."""
 
 from genie_core.agent.approval import Approval as Approval
 from genie_core.agent.approval import ApprovalCallback as ApprovalCallback

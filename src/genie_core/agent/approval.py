@@ -1,4 +1,4 @@
-"""Asking a person before a tool runs."""
+"""Ask a person before a tool runs."""
 
 import asyncio
 from asyncio import Future
@@ -19,9 +19,8 @@ _WITHDRAWN: Final = "the request was withdrawn"
 class Verdict:
     """The answer to an approval request; true if the tool may run.
 
-    `reason` is what a person said when denying. `arguments`, if given, replace the ones the tool
-    was going to be called with. `automatic` says that no person denied it; `reason` then says why
-    the tool was not run.
+    `reason` is the person's reason for denying. `arguments`, if given, replace the model's.
+    `automatic`: no person denied the call, and `reason` says why the tool did not run.
     """
 
     approved: bool
@@ -37,16 +36,16 @@ class Verdict:
 class Approval:
     """A tool call that waits for a person.
 
-    `sender` is the path of the asking agent: "system", "search:a1b2c3d4" for a subagent of it, and
-    so on with slashes. The first answer settles the request, from whatever thread it comes; later
-    ones return False and change nothing, as does one for an event loop that is closed. `by` and
-    `resolved_at` say who answered and when.
+    `sender` is the path of the asking agent: "system", "search:a1b2c3d4" for its subagent, and so
+    on, separated by slashes. The first answer counts, from any thread; later ones return False and
+    change nothing, as does one for a closed event loop. `by` and `resolved_at` are the person and
+    time of the answer.
 
-    `ftr` tells the answer too, as a plain bool. Setting it is another way to answer, for code on
-    its event loop; cancelling it withdraws the request, which counts as a denial. Create a request
-    on the loop that will wait for it.
+    `ftr` holds the answer as a plain bool. Code on its event loop may also answer by setting it;
+    cancelling it withdraws the request, which counts as a denial. Create a request on the loop that
+    will wait for it.
 
-    `schema` is the JSON schema of the tool's arguments, if whoever asks knows it.
+    `schema` is the JSON schema of the tool's arguments, if known.
     """
 
     sender: str
@@ -71,18 +70,18 @@ class Approval:
         return f'[sender="{self.sender}"] {self.call_repr()}'
 
     def approve(self, *, arguments: dict[str, Any] | None = None, by: str = "") -> bool:
-        """Let the tool run, with other arguments if they are given.
+        """Let the tool run, with other arguments if given.
 
-        Returns whether this was the answer that counted.
+        Returns whether this was the first answer.
         """
         return self._settle(Verdict(approved=True, arguments=arguments), by)
 
     def deny(self, reason: str | None = None, *, by: str = "", automatic: bool = False) -> bool:
-        """Keep the tool from running; the agent is told the reason.
+        """Keep the tool from running; the agent gets the reason.
 
-        Say `automatic` if no person has decided it, so that the agent is not told that one did.
+        Set `automatic` if no person decided it, so that the agent is not told that one did.
 
-        Returns whether this was the answer that counted.
+        Returns whether this was the first answer.
         """
         return self._settle(Verdict(approved=False, reason=reason, automatic=automatic), by)
 
@@ -134,11 +133,11 @@ class Approval:
 
 
 ApprovalCallback: TypeAlias = Callable[[str, dict[str, Any]], Awaitable[Verdict]]
-"""Asks whether a tool may be called: tool name and arguments in, an answer out."""
+"""Asks whether a tool may be called: takes its name and arguments, returns an answer."""
 
 
 class ApprovalQueue(Protocol):
-    """Where approval requests are put for somebody to answer; an `asyncio.Queue` is one."""
+    """Receives approval requests; an `asyncio.Queue` is one."""
 
     async def put(self, item: Approval, /) -> None:
         """Take a request."""
@@ -146,9 +145,9 @@ class ApprovalQueue(Protocol):
 
 @dataclass
 class ApprovalContext:
-    """The way from agents to whoever approves.
+    """Passes approval requests from agents to a queue.
 
-    With `auto_approve` every call is approved on the spot and nothing is put on the queue.
+    With `auto_approve` every call is approved at once, without the queue.
     """
 
     queue: ApprovalQueue
@@ -163,7 +162,7 @@ class ApprovalContext:
     ) -> Verdict:
         """Put a request on the queue and wait for its answer.
 
-        Cancelling the wait withdraws the request: nobody is left asking what needs no answer.
+        Cancelling the wait withdraws the request.
         """
         if self.auto_approve:
             return Verdict(approved=True)
@@ -182,7 +181,7 @@ class ApprovalContext:
 
 @dataclass(frozen=True, slots=True)
 class _BoundCallback:
-    """Asks on behalf of one agent."""
+    """Asks for one agent."""
 
     context: ApprovalContext
     sender: str

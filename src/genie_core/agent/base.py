@@ -1,4 +1,4 @@
-"""What the engine needs to know about an agent."""
+"""The interface between the engine and an agent."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
@@ -15,9 +15,9 @@ AsyncTool: TypeAlias = Callable[..., Awaitable[Any]]
 
 
 class CutAnswer(str):
-    """An answer that the model's length limit ended before it was complete.
+    """An answer that the model's length limit cut.
 
-    Return one from `run` or `run_streaming`, so that people are told.
+    Return one from `run` or `run_streaming` to mark the answer as incomplete.
     """
 
     __slots__ = ()
@@ -25,9 +25,9 @@ class CutAnswer(str):
 
 @dataclass(slots=True)
 class AgentInput:
-    """One query, with what belongs to it.
+    """One query and its context.
 
-    The query stands on its own: the agent has not seen the conversation it came from.
+    The query is self-contained: the agent has not seen the conversation it came from.
     """
 
     query: str
@@ -37,10 +37,10 @@ class AgentInput:
 
 @dataclass(frozen=True, slots=True)
 class AgentInfo:
-    """How an agent presents itself to people and to coordinating agents.
+    """An agent's description for people and for coordinating agents.
 
-    `idle_timeout` is in seconds: an agent that had nothing to do for so long is put away, with its
-    state saved and its tool servers closed, and comes back with the next query. None keeps it.
+    `idle_timeout` is in seconds: an agent idle for that long is closed, its state saved, and
+    created again for the next query. None keeps it.
     """
 
     name: str
@@ -50,15 +50,14 @@ class AgentInfo:
 
 
 class Agent(JournalSuffices, ABC):
-    """Something that answers queries, one at a time, remembering the ones before.
+    """Answers queries, one at a time, and remembers earlier ones.
 
-    The engine enters `mcp()` before the first run and leaves it when the agent is put away, both
-    in one task; `set_serialized` comes before `mcp()`, `get_serialized` after each run.
+    The engine enters `mcp()` before the first run and leaves it when the agent is closed, both in
+    one task; `set_serialized` is called before `mcp()`, `get_serialized` after each run.
 
-    An agent that can also tell what a run added may define `get_new_messages() -> list[Any]`,
-    which returns the JSON values to append to its journal since the last call. It is then asked
-    instead of `get_serialized`, which it then need not have, and `set_serialized` receives the list
-    of all lines.
+    An agent may define `get_new_messages() -> list[Any]`, which returns the JSON values to append
+    to its journal since the last call. The engine then calls it instead of `get_serialized`, which
+    the agent need not define, and `set_serialized` receives the list of all journal lines.
     """
 
     @abstractmethod
@@ -77,8 +76,8 @@ class Agent(JournalSuffices, ABC):
     async def run(self, input: AgentInput, callback: ApprovalCallback) -> str:  # noqa: A002 - the contract's name
         """Answer one query.
 
-        Every tool call awaits `callback` first. A cancelled run must leave a state from which
-        the next one can continue.
+        Await `callback` before every tool call. A cancelled run must leave a state that the next
+        run can continue.
         """
 
     async def run_streaming(
@@ -87,9 +86,9 @@ class Agent(JournalSuffices, ABC):
         callback: ApprovalCallback,
         emit: Callable[[str], None],
     ) -> str:
-        """Answer one query, passing pieces of text to `emit` as they come.
+        """Answer one query, passing parts of the text to `emit` as they arrive.
 
-        The pieces are a preview: what is returned is the answer. Agents that cannot stream need
-        not override this.
+        The parts are a preview; the return value is the answer. Agents that can't stream need not
+        override this.
         """
         return await self.run(input, callback)

@@ -1,4 +1,4 @@
-"""Making agents for a person."""
+"""Create a person's agents."""
 
 import inspect
 from collections.abc import Callable
@@ -12,21 +12,21 @@ from genie_core.secrets import SecretsProvider, fetch_secrets, secrets_of
 from genie_core.validation import check_setting, check_timeout
 
 SingleAgentFactoryFn: TypeAlias = Callable[[dict[str, str]], Agent]
-"""Makes an agent that works alone, from a person's secrets."""
+"""Creates an agent that works alone, from a person's secrets."""
 
 MultiAgentFactoryFn: TypeAlias = Callable[
     [dict[str, str], dict[str, AsyncTool], list[AgentInfo]], Agent
 ]
-"""Makes an agent that directs others: secrets, the tools to run them, and who they are."""
+"""Creates an agent that directs others, from secrets, the tools to run them, and their infos."""
 
 DEFAULT_IDLE_TIMEOUT: Final = 600.0
-"""Seconds without a query after which the system agent is put away, unless told otherwise."""
+"""Seconds without a query after which the system agent is closed, by default."""
 
 
 class AgentFactory:
-    """Knows how to make the system agent and any number of agents that it may direct.
+    """Creates the system agent and the agents that it may direct.
 
-    Secrets are looked up anew for each agent made.
+    Secrets are looked up for each agent.
     """
 
     def __init__(
@@ -78,10 +78,12 @@ class AgentFactory:
     def create_agent(
         self, name: str, owner: str, extra_tools: dict[str, AsyncTool] | None = None
     ) -> Agent:
-        """Make the agent of that name for a person.
+        """Create the agent with that name for a person.
 
-        `UnknownAgent` if there is none; `StageFailed` tells whether it was the secrets or the
-        factory function that failed.
+        Raises:
+            UnknownAgent: there is none.
+            StageFailed: the secrets or the factory function failed; it says which.
+
         """
         self.agent_info(name)
         return self._create(name, owner, secrets_of(owner, self._secrets_provider), extra_tools)
@@ -89,9 +91,9 @@ class AgentFactory:
     async def make_agent(
         self, name: str, owner: str, extra_tools: dict[str, AsyncTool] | None = None
     ) -> Agent:
-        """Do what `create_agent` does, without blocking the event loop to look up secrets.
+        """Call `create_agent`, without blocking the event loop for secrets.
 
-        A subclass that has its own `create_agent` makes agents with that.
+        Uses a subclass's own `create_agent`.
         """
         if type(self).create_agent is not AgentFactory.create_agent:
             return self.create_agent(name, owner, extra_tools)
@@ -121,10 +123,10 @@ class AgentFactory:
 
 
 def _as_multi(function: SingleAgentFactoryFn | MultiAgentFactoryFn) -> MultiAgentFactoryFn:
-    """Give both kinds of factory function one shape.
+    """Convert both kinds of factory function to one signature.
 
-    A function that is content with the secrets alone works alone, even if it has further
-    parameters with defaults of its own, unless they have the names of what a coordinator is given.
+    A function that needs only the secrets creates an agent that works alone, even if it has further
+    parameters with defaults, unless these have the names of a coordinator's parameters.
     """
     if inspect.iscoroutinefunction(function):
         raise InvalidFactory(_name_of(function), "factory(secrets), without await")

@@ -1,4 +1,4 @@
-"""Which subagent is meant: what kind of agent, and an id that a model may have made up."""
+"""Identify a subagent: the kind of agent, and an id that a model may have made up."""
 
 import hashlib
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Keeping the memory of a reasoner or an agent between its lives."""
+"""Save and restore the memory of a reasoner or an agent."""
 
 import asyncio
 from asyncio import Future
@@ -11,7 +11,7 @@ from genie_core.runtime.progress import stage
 
 
 class Stateful(Protocol):
-    """Something whose memory is a JSON value."""
+    """An object whose memory is a JSON value."""
 
     def get_serialized(self) -> Any:
         """Return the whole memory."""
@@ -21,10 +21,10 @@ class Stateful(Protocol):
 
 
 class JournalSuffices:
-    """Lets a class that has `get_new_messages` do without the abstract `get_serialized`.
+    """Makes the abstract `get_serialized` optional for classes with `get_new_messages`.
 
-    Newer agents and reasoners of group-genie's family have only the former. Type checkers miss the
-    latter all the same.
+    Newer agents and reasoners of group-genie's family have only the latter. Type checkers still
+    require the former.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -39,15 +39,14 @@ def _not_told(self: object) -> Any:
 
 
 class StateKeeper:
-    """Saves and restores what lives under one key, for one owner.
+    """Saves and restores the state under one key, for one owner.
 
-    Implementations that can report what is new are appended to a journal; all others are saved
-    whole each time. So is one that can report what is new but was restored from a whole state: it
-    alone knows how to go on from that. Only a list may become the beginning of a journal, since a
-    journal is restored as the list of its lines.
+    If the holder can report new messages, they are appended to a journal; otherwise the whole state
+    is saved each time. That also holds for a holder that was restored from a whole state, unless it
+    was a list, since a journal is restored as the list of its lines.
 
-    Without a store, or while the disk refuses, the memory is kept here from one life to the next.
-    For those that tell only what is new, the lines they told are.
+    Without a store, or while the disk fails, the memory is held here for the next instance; for
+    holders that report only new messages, their lines are.
     """
 
     def __init__(self, subject: str, key: str, store: DataStore | None) -> None:
@@ -75,9 +74,9 @@ class StateKeeper:
                 holder.set_serialized(state)
 
     def save(self, holder: Stateful) -> "Future[None]":
-        """Begin to save; the future is done when the state is on disk.
+        """Start to save; the future completes when the state is on disk.
 
-        State that is no JSON value raises `StageFailed` at once, and again with each later save.
+        State that is no JSON value raises `StageFailed` at once, and again at each later save.
         """
         with stage("state", f"state of {self._subject}"):
             news: Callable[[], list[Any]] | None = getattr(holder, "get_new_messages", None)

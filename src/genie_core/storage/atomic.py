@@ -1,4 +1,4 @@
-"""File operations that leave either the old or the new content behind, whatever interrupts them."""
+"""File operations that leave either the old or the new content, even if interrupted."""
 
 import errno
 import os

@@ -1,8 +1,8 @@
 """Attached files, each stored once under the SHA-256 of its content.
 
-Names in the folder consist of checked hexadecimal digits, never of a file's own name. If a method
-is interrupted, the folder holds complete files, beginnings of files (`….part`) and unfinished
-copies (`….new`), and nothing else.
+Names in the folder are verified hexadecimal digests, never a file's own name. After an interruption
+the folder holds complete files, partial files (`….part`) and unfinished copies (`….new`), and
+nothing else.
 """
 
 import hashlib
@@ -28,13 +28,13 @@ from genie_core.storage.errors import (
 )
 
 BLOBS_NAME: Final = "blobs"
-"""The folder in that of a saved room."""
+"""The folder's name in a session's folder."""
 
 FILE_BYTES: Final = 25 * 1024 * 1024
 """The largest file, unless a host sets another limit."""
 
 BLOCK_BYTES: Final = 4096
-"""Every file counts as a multiple of this towards the total, as it does on most disks."""
+"""Each file counts as a multiple of this towards the total, as on most disks."""
 
 _READ_BYTES: Final = 256 * 1024
 _LOCKS: Final = 16
@@ -44,10 +44,10 @@ _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 class BlobStore:
     """The folder of attached files, which need not exist yet.
 
-    All methods block and may be called from several threads at once. `digest` is a SHA-256 in
-    lower-case hexadecimal, anything else raises `InvalidDigest`; what the system refuses is a
-    `DiskFailure`. Files that arrive in pieces are kept apart by whom they come `from_`, so that
-    one sender can't spoil the file of another. `limit` is the size of the largest file, in bytes.
+    All methods block and may be called from several threads at once. `digest` is a lower-case
+    SHA-256 hex digest, other text raises `InvalidDigest`; failures of the system are `DiskFailure`.
+    Partial files are kept separately by sender (`from_`), so that one sender can't damage the file
+    of another. `limit` is the size of the largest file in bytes.
     """
 
     def __init__(self, folder: Path, limit: int = FILE_BYTES) -> None:
@@ -77,10 +77,10 @@ class BlobStore:
     def add(self, path: Path) -> tuple[str, int]:
         """Copy a person's file into the store; returns its digest and size.
 
-        It may change meanwhile: what is stored is what was read.
+        If the file changes meanwhile, both describe the stored copy.
 
         Raises:
-            NoAttachment: it is missing, empty, a folder, a device or the like, or may not be read.
+            NoAttachment: it is missing, empty, a folder, a device or the like, or not readable.
             BlobTooLarge: it is over the limit.
 
         """
@@ -96,10 +96,10 @@ class BlobStore:
         return digest, size
 
     def begin(self, digest: str, size: int, from_: str = "") -> int:
-        """Prepare for a file of this size; returns how many of its bytes are there already.
+        """Prepare for a file of this size; returns how many of its bytes are here.
 
-        That is `size` if the file is complete. What was left by an earlier attempt and can't be
-        the beginning of this file is removed.
+        That is `size` for a complete file. A partial file that can't be the start of this one is
+        removed.
 
         Raises:
             BlobTooLarge: it is over the limit.
@@ -125,13 +125,13 @@ class BlobStore:
         return self._check_whole(digest, size, from_) if have == size else have
 
     def write(self, digest: str, offset: int, data: bytes, from_: str = "") -> int:
-        """Add bytes to a beginning; returns how many are there now.
+        """Add bytes to a partial file; returns how many are there now.
 
-        Bytes that are there already are passed over, and so are those that would leave a gap: the
-        result tells what should come next. If the disk fails, the beginning stays as it was.
+        Bytes that are there already, or would leave a gap, are ignored: the result is the next
+        offset. If the disk fails, the partial file stays as it was.
 
         Raises:
-            BlobTooLarge: it would be over the limit; the beginning is removed.
+            BlobTooLarge: it would exceed the limit; the partial file is removed.
 
         """
         part = self._part(digest, from_)
@@ -151,10 +151,10 @@ class BlobStore:
             return have + len(rest)
 
     def finish(self, digest: str, size: int, from_: str = "") -> Path:
-        """Check a file that arrived in pieces and make it a complete one; returns where it is.
+        """Verify a partial file and make it complete; returns its path.
 
         Raises:
-            DamagedBlob: it has another size or SHA-256; what arrived is removed.
+            DamagedBlob: it has another size or SHA-256; it is removed.
             UnknownBlob: nothing has arrived.
 
         """
@@ -174,7 +174,7 @@ class BlobStore:
         return path
 
     def read(self, digest: str, offset: int, length: int) -> bytes:
-        """Read from a complete file; fewer bytes than asked for at its end, none beyond.
+        """Read from a complete file; fewer bytes at its end, none beyond.
 
         Raises:
             UnknownBlob: there is no such file.
@@ -209,10 +209,10 @@ class BlobStore:
             path.unlink(missing_ok=True)
 
     def prune(self, keep: Collection[str], before: float = math.inf) -> int:
-        """Remove what does not belong to files with these digests; returns how many files.
+        """Remove files without one of these digests; returns how many.
 
-        What was changed at `before` (seconds since the epoch) or later stays. Only for a store
-        that is not in use otherwise.
+        Files changed at `before` (seconds since the epoch) or later stay. The store must not be in
+        use.
         """
         kept = {*keep, *(f"{digest}.part" for digest in keep)}
         doomed = [

@@ -1,4 +1,4 @@
-"""The one thread that touches a store's files, and the order in which it does so."""
+"""One thread that does all file work of a store, in order."""
 
 import asyncio
 import logging
@@ -46,17 +46,17 @@ _Outcome: TypeAlias = "tuple[Future[Any], Any, BaseException | None]"
 
 @dataclass(eq=False)
 class Disk:
-    """Does all file work of a store in one thread, in the order it was asked for.
+    """Does all file work of a store in one thread, in the order of the requests.
 
-    Everything that gathered while the thread was busy is written together: appends to one file
-    become one write and one sync, and of several replacements of one file only the last is made.
-    A promise is kept when the bytes have been synced; for appends that need no sync, when the
-    operating system has them, which is enough to survive the death of this process. Those are
-    synced a second later at most. The thread starts when there is work and ends by itself, with
-    nothing left to sync, so a program that forgets `close` still exits with everything written.
+    Requests that gather while the thread is busy are combined: appends to one file become one write
+    and one sync, and of several replacements of a file only the last is written. A future completes
+    when the bytes are synced; for appends without sync, when the operating system has them, which
+    survives the death of this process; they are synced within a second. The thread starts when
+    there is work and ends when idle, with everything synced, so a program that forgets `close`
+    still writes everything.
 
-    What could not be written raises `StateError` from its promise. Appends are then made up for
-    as soon as the disk lets them, in their order; replacements are not.
+    The future of a failed write raises `StateError`. Failed appends are repeated in order once the
+    disk permits; replacements are not.
     """
 
     _problems: Problems = field(default_factory=Problems, init=False)
@@ -75,9 +75,9 @@ class Disk:
         )
 
     def replace(self, path: Path, content: bytes, *, ousted: Path | None = None) -> "Future[None]":
-        """Put a new file in the place of an old one; a reader sees either, never a mixture.
+        """Replace a file; a reader sees the old or the new content, never a mixture.
 
-        A journal that it ousts is put aside afterwards.
+        A replaced journal is renamed afterwards.
         """
         return self._submit(
             lambda promise: _Write(path, content, promise, replaces=True, ousted=ousted)

@@ -1,13 +1,10 @@
 """Errors of files on disk.
 
-StorageError
-├── DiskFailure     the system refuses to read or write a file
-├── NoAttachment    a path that a person named is no file that can be attached
-├── BlobTooLarge    a file is larger than a room takes
-├── InvalidDigest   a text is no SHA-256
-├── UnknownBlob     no complete file has this SHA-256
-├── DamagedBlob     a file that arrived has another size or SHA-256
-└── …               see `genie_core.sessions.errors`
+StorageError ├── DiskFailure     the system refuses to read or write a file ├── NoAttachment    a
+path that can't be attached ├── BlobTooLarge    a file is larger than a room accepts ├──
+InvalidDigest   a text is no SHA-256 ├── UnknownBlob     no complete file has this SHA-256 ├──
+DamagedBlob     a file that arrived has another size or SHA-256 └── …               see
+`genie_core.sessions.errors`
 """
 
 import errno
@@ -49,7 +46,7 @@ class DiskFailure(StorageError):
 
 
 class NoAttachment(StorageError):
-    """Something that a person named can't be attached, because of what it is."""
+    """A path can't be attached, because of what it is."""
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(f"{path} can't be attached: {why}")
@@ -58,7 +55,7 @@ class NoAttachment(StorageError):
 
 
 class BlobTooLarge(StorageError):
-    """A file is larger than a room takes; `size` is how much of it has been seen, in bytes."""
+    """A file is larger than a room accepts; `size` is the number of bytes seen."""
 
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(f"the file has more than the {limit:,} bytes that this room takes")

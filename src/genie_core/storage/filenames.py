@@ -1,4 +1,4 @@
-"""Names of files that come from others, made fit to be shown and to be saved under."""
+"""Make names of received files safe to show and to save under."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from genie_core.errors import FileNotSaved
 from genie_core.storage.atomic import create_file
 
 NAME_BYTES: Final = 200
-"""Longest name in UTF-8; file systems take 255, which leaves something for a number."""
+"""Longest name in UTF-8; file systems allow 255, which leaves room for a number."""
 
 NAMELESS: Final = "file"
 
@@ -30,11 +30,11 @@ _RESERVED: Final = re.compile(
 
 
 def safe_name(raw: str, longest: int = NAME_BYTES) -> str:
-    """Make a name that no file system, shell or terminal takes for anything but a name.
+    """Return a name that every file system, shell and terminal takes for a plain name.
 
-    Of a path only the last part stays. Characters that are invisible or turn the reading order
-    are left out, those that some system forbids become underscores. The ending survives a cut to
-    `longest` bytes. Applied to its own result it changes nothing.
+    Only the last part of a path stays. Invisible characters and those that change the reading order
+    are removed; those that some system forbids become underscores. The suffix survives a cut to
+    `longest` bytes. Idempotent.
     """
     name = unicodedata.normalize("NFC", _without_hidden(_last_part(raw)))
     name = " ".join(_FORBIDDEN.sub("_", name).split())
@@ -43,13 +43,13 @@ def safe_name(raw: str, longest: int = NAME_BYTES) -> str:
 
 
 def create_new(folder: Path, name: str) -> tuple[Path, BinaryIO]:
-    """Create a file that is not there yet, with a number if there is one of that name.
+    """Create a new file, with a number if the name is taken.
 
-    `name` is made safe first, so that the file is in the folder whatever it says. Only its owner
-    may read it, and it can't be executed. Blocks.
+    `name` is made safe first, so that the file is always in the folder. Only its owner may read it,
+    and it is not executable. Blocks.
 
     Raises:
-        FileNotSaved: the system does not allow it.
+        FileNotSaved: the system refuses.
 
     """
     name = safe_name(name)
@@ -69,10 +69,10 @@ def create_new(folder: Path, name: str) -> tuple[Path, BinaryIO]:
 
 
 def save_copy(source: Path, folder: Path, name: str) -> Path:
-    """Copy a file into a folder under a safe name that is new there; returns where it is now.
+    """Copy a file into a folder under a new, safe name; returns its path.
 
     Raises:
-        FileNotSaved: the system does not allow it; nothing is left behind.
+        FileNotSaved: the system refuses; nothing is left behind.
 
     """
     path, target = create_new(folder, name)

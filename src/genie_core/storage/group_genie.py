@@ -1,9 +1,9 @@
-"""Taking over a session that group-genie kept.
+"""Convert a session that group-genie saved.
 
-group-genie kept the messages of a session as `<id>/session.jsonl` and what each person's helpers
-remember as `<id>/<owner>/reasoner.jsonl`, `system.jsonl` and, whoever directs them, one
-`<name>_<instance>.jsonl` per subagent; before 0.0.3 as `.json` under the same names. Since it wrote
-`_` for many characters, different ids may have had the same files.
+group-genie saved a session's messages as `<id>/session.jsonl` and each person's helpers as
+`<id>/<owner>/reasoner.jsonl`, `system.jsonl` and one `<name>_<instance>.jsonl` per subagent, at any
+depth; before 0.0.3 as `.json` under the same names. It replaced many characters by `_`, so
+different ids may share files.
 """
 
 import json
@@ -43,11 +43,11 @@ _RAN_SUBAGENT: Final = '"subagent_instance"'
 
 
 async def carry_over(store: DataStore) -> None:
-    """Make what group-genie kept for a session the content of its store, once.
+    """Convert what group-genie saved for a session into its store, once.
 
-    The originals stay beside, as `*.group-genie`. What group-genie let several people share goes
-    to none of them. Folders change hands as a whole, and the messages are rewritten last: until
-    then, opening the session goes on where it was interrupted.
+    The originals stay as `*.group-genie`. What group-genie shared between people goes to none of
+    them. Folders are renamed as a whole and the messages converted last: until then, opening the
+    session continues an interrupted conversion.
     """
     session = _Session(store.root_path, store.earlier_path, store.report)
     await store.run(session.carry_over)
@@ -55,7 +55,7 @@ async def carry_over(store: DataStore) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """A session's folder, and the one where group-genie would have kept it."""
+    """A session's folder, and the one where group-genie would have saved it."""
 
     folder: Path
     earlier: Path
@@ -143,7 +143,7 @@ class _Session:
 
 @dataclass(frozen=True, slots=True)
 class _Owner:
-    """The folder with what one person's helpers remember."""
+    """The folder with one person's helpers."""
 
     folder: Path
     report: Callable[[str], None]
@@ -156,10 +156,10 @@ class _Owner:
         yield from self._agents()
 
     def _agents(self) -> Iterator[tuple[Memory, Path]]:
-        """Yield what the agents remember; that of a subagent belongs below its parent's.
+        """Yield the agents' memories; that of a subagent belongs below its parent's.
 
-        Who directed whom stands in the parent's memory: it got the id with the answer. Those that
-        nobody remembers are taken for the system agent's.
+        The parent's memory names its subagents: it got their ids with the answers. Those without a
+        parent count as the system agent's.
         """
         left = {path.stem for path in plain_files(self.folder)} - {_REASONER, SYSTEM}
         waiting = deque([(SYSTEM, self.folder / SYSTEM)])

@@ -1,6 +1,6 @@
-"""How values are written to files: as JSON with a checksum, one value per line in a journal.
+"""The format of values in files: JSON with a checksum, one value per line in a journal.
 
-Files without checksums, as group-genie wrote them, are read as well.
+Files without checksums, as group-genie wrote them, can be read, too.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import Any, Final
 _PREFIX: Final = b'{"crc":"%08x","data":'
 _DATA_STARTS: Final = len(_PREFIX % 0)
 CHECKED: Final = _PREFIX[: _PREFIX.index(b"%")]
-"""How every line and value with a checksum begins."""
+"""The start of every line and value with a checksum."""
 
 _NAMED: Final = 5  # damaged lines given by number
 _A_LINE_STARTS: Final = re.compile(rb'\{"crc":"[0-9a-f]{8}","data":')
@@ -40,12 +40,11 @@ def encode_line(value: Any) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """What a journal file holds.
+    """The content of a journal file.
 
-    `intact` is the number of bytes up to the torn tail, if there is one: a last line that was
-    never finished, or never reached the disk whole. `damaged` are the numbers, from 1, of other
-    unreadable lines. A `plain` journal is one without checksums; of such a file nothing is torn
-    off, since it is not ours.
+    `intact` is the number of bytes before a torn end: a last line that was not written completely.
+    `damaged` are the numbers, from 1, of other unreadable lines. A `plain` journal has no
+    checksums; nothing is cut off such a file, since it is not ours.
     """
 
     values: list[Any]
@@ -100,9 +99,9 @@ def _decode_own(content: bytes) -> Journal:
 
 
 def _decode_lines(line: bytes) -> tuple[list[Any], bool]:
-    """Read a line, or those that became one by damage to the newlines between them.
+    """Decode a line, or several that damage to their newlines has joined.
 
-    Also returns whether that was everything.
+    Also returns whether everything was decoded.
     """
     try:
         return [_decode_line(line)], True

@@ -1,4 +1,4 @@
-"""One journal on disk, and what is known of its end."""
+"""One journal on disk, and the state of its end."""
 
 import os
 from collections.abc import Callable
@@ -18,10 +18,10 @@ from genie_core.storage.legacy import convert
 
 
 class JournalFile:
-    """A file that only grows, for the use of one thread.
+    """A file that only grows, for use by one thread.
 
-    Lines that could not be written are owed: they come before the next ones, so that no journal
-    has a gap in the middle. A line is written whole or cut off again.
+    Lines that could not be written are written before the next ones, so that no journal has a gap.
+    A line is written completely or cut off again.
     """
 
     def __init__(self, path: Path, report: Callable[[str], None]) -> None:
@@ -55,9 +55,9 @@ class JournalFile:
         return bool(self._owed) or self._unsynced
 
     def append(self, content: bytes, *, sync: bool) -> None:
-        """Add complete lines, and before them those that are owed.
+        """Append complete lines, after those still pending.
 
-        After `OSError` they are owed too.
+        After `OSError` these are pending, too.
         """
         self._owed.append(content)
         self._write_owed(sync=sync)

@@ -1,4 +1,4 @@
-"""Files that group-genie wrote: the same JSON as ours, without checksums."""
+"""Files of group-genie: the same JSON as ours, without checksums."""
 
 import errno
 import re
@@ -85,9 +85,9 @@ def convert(path: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What a file of group-genie's holds: the lines of a journal, or one value.
+    """The content of a group-genie file: the lines of a journal, or one value.
 
-    The suffix is that of the file it becomes.
+    The suffix is that of the converted file.
     """
 
     path: Path
@@ -95,9 +95,9 @@ class Memory:
     suffix: str
 
     def move(self, place: Path) -> None:
-        """Write it our way under a name without suffix, and put the original aside.
+        """Write it in our format under a name without suffix, and rename the original.
 
-        What was interrupted may be repeated; a file of ours is never overwritten.
+        May be repeated after an interruption; never overwrites a file of ours.
         """
         target = place.with_name(f"{place.name}{self.suffix}")
         if not target.exists() or is_plain(target):

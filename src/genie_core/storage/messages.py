@@ -23,10 +23,10 @@ _AT_ONCE: Final = 500  # messages encoded in one go: the event loop gets its tur
 
 
 class MessageLog:
-    """Messages in the order they were added, each written to disk once.
+    """Messages in order, each written to disk once.
 
-    `messages` is the live list: share it, do not change it. Nothing may be added before what is
-    on disk has been taken over; `when_open` waits for that and keeps the order.
+    `messages` is the live list: share it, do not change it. Nothing may be added before the
+    messages on disk are loaded; `when_open` waits for that and keeps the order.
     """
 
     def __init__(self, store: DataStore | None) -> None:
@@ -39,18 +39,18 @@ class MessageLog:
         self._deferred: list[Callable[[], object]] = []
 
     def open(self) -> None:
-        """Begin to take over what is on disk. What cannot be read is reported and left there.
+        """Start to load the messages on disk. Unreadable ones are reported and left there.
 
-        If that is killed on its way, the next call begins anew.
+        After an interruption, the next call starts over.
         """
         if not self._is_open and (self._opening is None or self._opening.done()):
             asyncio.get_running_loop()  # raises before there is anything to be awaited
             self._opening = start_task(self._load(), name="loading messages")
 
     def when_open(self, action: Callable[[], object]) -> None:
-        """Do something now or, in the order of the calls, once everything is taken over.
+        """Call a function now or, in the order of the calls, once everything is loaded.
 
-        Then too it is done with the context variables of now.
+        It always runs with the current context variables.
         """
         if self._is_open:
             action()
@@ -116,10 +116,10 @@ class MessageLog:
 
 
 async def load_messages(store: DataStore) -> list[Message] | None:
-    """Read the messages of the session in a store, or None if there is none.
+    """Read the messages of the session in a store; None if there are none.
 
-    The store is either narrowed to the session's id or the one that was given to the session,
-    provided that it holds no other. Which one is meant cannot be told from several.
+    The store is either narrowed to the session's id, or the one given to the session if it holds no
+    other session.
     """
     if store.earlier_path != store.root_path:
         await carry_over(store)

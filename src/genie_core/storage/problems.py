@@ -1,4 +1,4 @@
-"""What went wrong with a store's files, in as many lines as a person would read."""
+"""Problems with a store's files, as lines for a person."""
 
 import logging
 from threading import Lock
@@ -10,10 +10,10 @@ _MOST: Final = 100  # entries; a disk that fails for every file needs no longer 
 
 
 class Problems:
-    """Lines about what went wrong, oldest first, from any thread.
+    """Problems, oldest first; may be used from any thread.
 
-    What keeps happening to one subject is one entry, with its latest text and a count; it is
-    logged as a warning the first time only.
+    Repeated problems of one subject are one entry, with the latest text and a count; only the first
+    is logged as a warning.
     """
 
     def __init__(self) -> None:
