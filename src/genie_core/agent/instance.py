@@ -12,7 +12,7 @@ _DIGEST: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One subagent among those of a parent. An id can be any text; nothing is assumed about it."""
+    """One subagent of a parent. Its id can be any text."""
 
     name: str
     id: str
@@ -32,10 +32,9 @@ class Instance:
 
     @property
     def title(self) -> str:
-        """How people see it, as `name:id`: short, printable, one step of a path.
+        """The name for people, `name:id`: short, printable, one step of a path.
 
-        What would not be so is shown changed, with a part of its digest, so that no two look
-        the same.
+        An unsuitable id is changed and gets a part of its digest, so that no two look alike.
         """
         return f"{_shown(self.name, _plain_in_names)}:{_shown(self.id, _plain_in_ids)}"
 

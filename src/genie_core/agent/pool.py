@@ -1,4 +1,4 @@
-"""A bound on how many agents are kept ready."""
+"""A limit on how many agents stay in memory."""
 
 from typing import Final, Protocol
 

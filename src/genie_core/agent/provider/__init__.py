@@ -1,1 +1,1 @@
-"""Ready-made agents on vendors' SDKs. Only what is below here imports one."""
+"""Ready-made agents on vendors' SDKs. Only the packages below import an SDK."""

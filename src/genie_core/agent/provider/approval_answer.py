@@ -1,4 +1,4 @@
-"""What a person's answer to a tool call means, and how a model is told of it."""
+"""Interpret a person's answer to a tool call, and word it for the model."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -15,7 +15,7 @@ _NOT_RUN: Final = "This tool call was not run"
 
 @dataclass
 class InvalidArgumentsError(GenieError):
-    """Arguments that a person entered and that do not fit the tool."""
+    """Edited arguments that do not fit the tool."""
 
     tool: str
     reason: str
@@ -35,9 +35,9 @@ def as_verdict(answer: Verdict | bool) -> Verdict:  # noqa: FBT001 - what callba
 
 
 def denial(verdict: Verdict) -> str:
-    """Write the result that the model reads instead of the tool's.
+    """Return the text that the model reads instead of the tool's result.
 
-    What no person has decided is not put down to one.
+    It mentions a person only if one decided.
     """
     if verdict.automatic:
         return f"{_NOT_RUN}: {mask_known(verdict.reason)}" if verdict.reason else f"{_NOT_RUN}."

@@ -1,7 +1,7 @@
-"""Saying what became of a request to a model, whichever SDK made it.
+"""Word failed requests to a model, whichever SDK made them.
 
-A provider's adapter finds out the kind of trouble and the provider's own words; what a person may
-read of them, and how a key is named, is settled here.
+A provider's adapter determines the kind of failure and the provider's message; this module decides
+what a person may read of it and how a key is named.
 """
 
 import os
@@ -16,16 +16,16 @@ from genie_core.privacy.known_secrets import HIDDEN
 from genie_core.privacy.redaction import hide_secrets
 
 STALL_TIMEOUT: Final = 120.0
-"""Seconds an agent's model may keep silent, between two pieces of an answer or before the first."""
+"""Seconds without text from an agent's model, before or within an answer."""
 
 DECISION_TIMEOUT: Final = 60.0
-"""Seconds a reasoner's model has for a decision, attempts that fail included: people wait for it."""
+"""Seconds for a reasoner's decision, retries included: people wait for it."""
 
 MAX_TURNS: Final = 50
-"""How often a model may answer with tool calls in one run, unless told otherwise."""
+"""How often a model may answer with tool calls in one run, by default."""
 
 NO_KEY: Final = "none"
-"""Sent in place of a key where none is to be sent, since the SDKs insist on one."""
+"""Sent where no key is to be sent, since the SDKs require one."""
 
 KEY_VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "anthropic": ("ANTHROPIC_API_KEY",),
@@ -44,7 +44,7 @@ KEY_VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "together": ("TOGETHER_API_KEY",),
     "xai": ("XAI_API_KEY",),
 }
-"""The environment variables that providers' keys are usually taken from."""
+"""The usual environment variables of providers' keys."""
 
 _LONGEST_DETAIL: Final = 300
 _SHORTEST_SHOWN_KEY: Final = 16  # of a shorter one, four characters would be too much
@@ -53,7 +53,7 @@ _SHOWN: Final = 4
 _TOKEN: Final = re.compile(r"[\w*•.\-]{6,}")
 
 _MASKED: Final = re.compile(r"(?<![\w\-])[\w\-]*(?:[*•…]|\.\.)[*•….]*\w+")
-"""A text with its middle or beginning left out, as providers write keys."""
+"""A text with its middle or start left out, as providers write keys."""
 
 _MAY_BE_TOOLS: Final = frozenset({"refused", "model", "server"})
 _NO_TOOLS: Final = re.compile(
@@ -63,7 +63,7 @@ _NO_TOOLS: Final = re.compile(
     r"|\btool choice requires --enable-auto-tool-choice"  # vLLM
     r"|tools param requires --jinja"  # llama.cpp
 )
-"""How providers say that a model takes no tools: there is no code for it."""
+"""Providers' messages for a model without tools; there is no error code for it."""
 
 _LENGTH_CODES: Final = frozenset({"context_length_exceeded", "string_above_max_length"})
 _REFUSALS: Final = frozenset({400, 413, 422, 500})
@@ -78,7 +78,7 @@ _TOO_LONG: Final = (
     "prompt is too long",
     "input length exceeds",
 )
-"""How servers word it that have no code for it."""
+"""Messages of servers that have no error code for it."""
 
 _QUOTA_CODES: Final = frozenset({"insufficient_quota", "billing_error", "quota_exceeded"})
 _MODEL_CODES: Final = frozenset({"model_not_found"})
@@ -86,9 +86,9 @@ _MODEL_CODES: Final = frozenset({"model_not_found"})
 
 @dataclass(frozen=True, slots=True)
 class ModelRequestInfo:
-    """The model that was asked, at which address or provider, and with which key.
+    """The model of a request, its address or provider, and its key.
 
-    `provider` is the SDK's short name of it, such as "openai".
+    `provider` is the SDK's short name, such as "openai".
     """
 
     model: str
@@ -99,9 +99,9 @@ class ModelRequestInfo:
     def failed(
         self, kind: ModelTrouble, detail: str = "", retry_after: float | None = None
     ) -> ModelFailed:
-        """Describe what happened, without letting the key slip out.
+        """Describe a failure without revealing the key.
 
-        A key that cannot be sent is what is to blame, however that came out.
+        A key that no header can carry is named as the cause, whatever the error says.
         """
         if unsendable(self.key):
             kind, detail = "key", "it has a line break or another character that cannot be sent"

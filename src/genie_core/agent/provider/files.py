@@ -1,4 +1,4 @@
-"""Reading attached files for a model, whichever SDK will send them."""
+"""Read attached files for a model, whichever SDK sends them."""
 
 import asyncio
 import base64
@@ -12,10 +12,10 @@ from genie_core.errors import AttachmentError, summary
 from genie_core.message import Attachment
 
 MAX_BYTES: Final = 20 * 1024 * 1024
-"""The largest file that is sent; providers refuse larger ones, some of them without a reason."""
+"""The largest file to send; providers refuse larger ones, some without a reason."""
 
 Family: TypeAlias = Literal["image", "audio", "video", "text", "pdf"]
-"""Kinds of files that models read."""
+"""The kinds of files that models read."""
 
 _TEXTS: Final = frozenset(
     {
@@ -33,7 +33,7 @@ _TEXTS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """An attached file that was read. `media_type` has no parameters."""
+    """An attached file's content. `media_type` has no parameters."""
 
     name: str
     media_type: str
@@ -78,8 +78,12 @@ async def read_file(
 ) -> File:
     """Read an attached file of one of these families, in a thread.
 
-    `AttachmentError` names the file that is missing, no regular file, longer than `most` bytes or
-    of another type. The type is judged first and without touching the disk.
+    The type is checked first, without disk access.
+
+    Raises:
+        AttachmentError: the file is missing, not a regular file, longer than `most` bytes or of
+            another type.
+
     """
     family = family_of(attachment.media_type)
     if family is None or family not in families:

@@ -1,4 +1,4 @@
-"""What a model is told in a run besides its agent's own prompt."""
+"""Instructions of a run besides the agent's own prompt."""
 
 import re
 from typing import Final
@@ -7,10 +7,10 @@ _FENCE: Final = "preferences"
 
 
 def preferring(preferences: str) -> str:
-    """Write a person's wishes as a paragraph of the instructions.
+    """Format a person's preferences as a paragraph of the instructions.
 
-    They are the words of whoever the answer is for, who need not be the one whose tools the agent
-    uses: they are quoted as data, and nothing in them can end the quote.
+    The person is the answer's receiver, maybe not the owner of the agent's tools: the preferences
+    are quoted as data, and nothing in them can end the quote.
     """
     quoted = re.sub(rf"(?i)<(?=\s*/?\s*{_FENCE})", "&lt;", preferences)
     return (

@@ -1,4 +1,4 @@
-"""Keeping known secrets out of what a model reads of its tools."""
+"""Keep known secrets out of tool results for a model."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from genie_core.privacy.redaction import mask_value
 
 
 def masked(result: Any) -> Any:
-    """A tool's result with known secrets hidden; itself if it has none.
+    """Return a tool's result with known secrets hidden; the same object if it has none.
 
-    What is no plain value and has one becomes the JSON value that the model would have read.
+    An object with a secret becomes the JSON value that the model would have read.
     """
     if result is None or isinstance(result, str | int | float | bytes):
         return mask_value(result)

@@ -1,4 +1,4 @@
-"""Making a conversation fit that has become longer than its model's window."""
+"""Shorten a conversation that exceeds its model's window."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -9,17 +9,17 @@ from genie_core.runtime.progress import doing
 LEFT_OUT: Final = "older turns were left out: the conversation is longer than the model's window"
 
 MOST_CUTS: Final = 5
-"""How often a conversation is shortened in one run, the last time to what was asked just now."""
+"""How often a conversation is shortened in one run, the last time to the current question."""
 
 _CHARS_PER_TOKEN: Final = 4
 _ROOM_FOR_ANSWER: Final = 0.05
-"""The part of a window that a request leaves free."""
+"""The fraction of a window that a request leaves free."""
 
 
 class ShortenedHistory:
-    """How many of the oldest turns a model is not sent any more, in one run.
+    """How many of the oldest turns are no longer sent to the model, in one run.
 
-    A turn is what somebody asked, with all that the model said and called until the next question.
+    A turn is a question and everything that the model wrote and called until the next one.
     """
 
     def __init__(self) -> None:
@@ -32,10 +32,10 @@ class ShortenedHistory:
         self.turns = self._cuts = 0
 
     def deepen(self, turns: int) -> bool:
-        """Leave out half of a conversation of so many turns, or half of what was left of it.
+        """Drop half of the turns, or half of those left.
 
-        False if there is nothing more to leave out, or it was done too often. The turn that the
-        run is about always stays.
+        Returns False if there are none to drop, or it was done too often. The run's own turn always
+        stays.
         """
         left = turns - self.turns
         if left < 2 or self._cuts == MOST_CUTS:

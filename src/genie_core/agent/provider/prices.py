@@ -1,7 +1,7 @@
-"""What a model's tokens cost and how many it can read at once, from data that come with a library.
+"""Prices and windows of models, from data that come with a library.
 
-Nothing is looked up over the network, so a model that is newer than the installed library, or that
-nobody sells, has no known price.
+Nothing is fetched from the network, so models newer than the installed library, and local ones,
+have no known price.
 """
 
 from contextlib import suppress
@@ -14,9 +14,9 @@ from genie_core.runtime.progress import Usage
 
 
 def cost_of(usage: Usage, provider: str, address: str = "") -> float | None:
-    """US dollars for what one model took; None if its price is not known.
+    """Return the US dollars for a model's usage; None if its price is unknown.
 
-    `address` is tried before `provider`, the library's short name of it, such as "openai".
+    `address` is tried before `provider`, the library's short name, such as "openai".
     """
     try:
         tokens = Tokens(

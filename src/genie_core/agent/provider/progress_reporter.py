@@ -1,4 +1,4 @@
-"""Telling what a model is at while its answer comes in."""
+"""Report a model's activity while its answer arrives."""
 
 from collections.abc import Callable
 from time import monotonic
@@ -7,17 +7,17 @@ from typing import Final
 from genie_core.runtime.progress import What, doing
 
 BEAT: Final = 2.0
-"""Seconds after which the same is reported again: a long thought is no silence."""
+"""Seconds after which an unchanged activity is reported again: a long thought is no silence."""
 
 CALL: Final = "a tool call"
-"""What a model writes that decides on one."""
+"""The output of a model that decides on a tool call."""
 
 
 class ProgressReporter:
-    """Reports a change at once, and what stays the same every `BEAT` seconds.
+    """Reports changes at once, and an unchanged activity every `BEAT` seconds.
 
-    `at` is called with every piece of an answer, so that a model from which nothing comes can be
-    told from one that thinks for long.
+    `at` is called with every part of an answer, so that a silent model differs from one that thinks
+    for long.
     """
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:

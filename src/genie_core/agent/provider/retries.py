@@ -1,4 +1,4 @@
-"""Telling when a provider's client tries a request again, which it does silently."""
+"""Report the retries of a provider's client, which are silent otherwise."""
 
 from http import HTTPStatus
 from typing import Any, Final
@@ -10,9 +10,9 @@ _FIRST_FAULT: Final = 500
 
 
 def tell_of_retries(client: Any) -> None:
-    """Report refusals that lead to another try, if this is the client of an SDK that has hooks.
+    """Report refusals that lead to a retry, if the client's SDK has hooks.
 
-    A request that is refused for the last time is reported as well, right before it fails.
+    The last refusal is reported as well, right before the request fails.
     """
     hooks = getattr(getattr(client, "_client", None), "event_hooks", None)
     if not isinstance(hooks, dict) or _report in hooks.get("response", ()):

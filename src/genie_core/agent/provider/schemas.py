@@ -1,7 +1,7 @@
-"""Holding values to JSON schemas of others.
+"""Validate values by JSON schemas of others.
 
-A schema of a tool server is data from elsewhere. It is applied without looking anything up, without
-its regular expressions, and for so many steps only.
+A tool server's schema is untrusted data: it is applied without remote references, without its
+regular expressions, and for a limited number of steps.
 """
 
 import json
@@ -9,17 +9,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 MOST_STEPS: Final = 20_000
-"""Keywords of a schema that are applied before it counts as one that can't be."""
+"""The number of keywords applied before a schema counts as too expensive."""
 
 
 class _TooMuch(Exception):
-    """The schema takes more steps than it may."""
+    """The schema needs too many steps."""
 
 
 def faults_in(value: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
-    """What of a value does not fit a schema, as errors of jsonschema.
+    """Return how a value violates a schema, as errors of jsonschema.
 
-    Raises whatever a schema makes it raise that can't be applied.
+    Raises any exception for a schema that can't be applied.
     """
     from jsonschema import validators  # type: ignore[import-untyped]  # it has no stubs
     from referencing import Registry

@@ -1,4 +1,4 @@
-"""Doing without a tool server: how long one is waited for, and what is told when it does not work."""
+"""Limits on waiting for tool servers, and messages about those that fail."""
 
 import logging
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ from genie_core.runtime.progress import note
 log = logging.getLogger(__name__)
 
 START_TIMEOUT: Final = 30.0
-"""Seconds a tool server may take to start, or to say which tools it has."""
+"""Seconds for a tool server to start, or to list its tools."""
 
 CLOSE_TIMEOUT: Final = 5.0
-"""Seconds a tool server may take to end."""
+"""Seconds for a tool server to end."""
 
 
 CONNECTION_CLOSED: Final = -32000
-"""The code of MCP's error for a server that has gone."""
+"""MCP's error code for a closed connection."""
 
 
 _ENDED: Final = "it has ended, or closed the connection"
@@ -27,7 +27,7 @@ _DEEPEST: Final = 10  # causes of a cause; who raises an error again may make it
 
 
 class Paused(GenieError):
-    """A server is given some time before it is tried again."""
+    """A server is paused before the next attempt."""
 
     def __init__(self, reason: str, seconds: float) -> None:
         super().__init__(reason, seconds)
@@ -43,10 +43,10 @@ class Paused(GenieError):
 
 
 class Watch(Protocol):
-    """Is told how one connection to a tool server is, and says when it may be tried again.
+    """Receives the state of one connection to a tool server, and decides about retries.
 
-    Called on the event loop, and must not block. A run does without a server that is watched, where
-    it would fail if no other one worked: who watches can tell people.
+    Called on the event loop; must not block. A run goes on without a monitored server even if no
+    other one works, since its monitor can tell people.
     """
 
     def paused(self) -> Paused | None:
@@ -66,7 +66,7 @@ class Watch(Protocol):
 
 
 class Unwatched:
-    """Stands in where nobody watches: a server may be tried again at once."""
+    """The default without a monitor: a server may be tried again at once."""
 
     def paused(self) -> None:
         """Never."""
@@ -128,7 +128,7 @@ def note_outage(server: str, error: Exception) -> None:
 
 
 class Unusable(GenieError):
-    """What keeps a tool server from being used: in full, and as everybody in a room may know it."""
+    """Why a tool server is unusable: in full, and for all members of a room."""
 
     def __init__(self, error: Exception) -> None:
         self.reason = reason(error)

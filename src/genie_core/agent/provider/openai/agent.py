@@ -39,21 +39,21 @@ from genie_core.errors import InvalidSetting
 
 
 class DefaultAgent(Agent):
-    """Answers with any model that the SDK knows, asking for approval of every local tool call.
+    """Answers with any model that the SDK supports; every local tool call needs approval.
 
-    The system prompt and the user's preferences are sent with each run but are not part of the
-    history: changing them takes effect at once. `tools` are the SDK's, or plain coroutine
-    functions. Those that run at the provider are not asked for. An agent that was made a tool is
-    asked for as one call and may have no local tools of its own, of which nobody would be asked;
-    for the same reason there are no `handoffs`. Further keyword arguments are those of the SDK's
-    `Agent`. `max_turns` limits the model's answers in one run.
+    The system prompt and the user's preferences are sent with each run but are not in the history:
+    changing them takes effect at once. `tools` are the SDK's, or plain coroutine functions. Tools
+    that run at the provider need no approval. An agent used as a tool is approved as one call and
+    may have no local tools of its own, since those would not be approved; for the same reason there
+    are no `handoffs`. Further keyword arguments are those of the SDK's `Agent`. `max_turns` limits
+    the model's answers in one run.
 
-    A model may be silent for `STALL_TIMEOUT` seconds, unless its own client or
-    `model_settings.extra_args["timeout"]` say otherwise. Its client decides how often a request is
-    tried again; one that fails in the end raises `ModelFailed`. Nothing is traced.
+    A model may be silent for `STALL_TIMEOUT` seconds, unless its client or
+    `model_settings.extra_args["timeout"]` set another limit. Its client decides about retries; a
+    request that fails in the end raises `ModelFailed`. Tracing is off.
 
-    A tool server that is down costs the run its tools, of which the model is told. If all servers
-    are down, the run fails.
+    If a tool server is down, the run goes on without its tools and the model is told. If all
+    servers are down, the run fails.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class DefaultAgent(Agent):
 
     @asynccontextmanager
     async def mcp(self) -> AsyncIterator["DefaultAgent"]:
-        """Keep tool servers running from one run to the next, and close them at the end.
+        """Keep tool servers running between runs, and close them at the end.
 
         They start with the first run, and again with the next run after they died.
         """
@@ -124,8 +124,7 @@ class DefaultAgent(Agent):
     ) -> str:
         """Answer a query, streaming the text.
 
-        A run that is cancelled or fails stays in the history, with the text and the tool results
-        it got to.
+        A cancelled or failed run stays in the history with its text and tool results so far.
         """
         return await self._run(input, callback, emit)
 

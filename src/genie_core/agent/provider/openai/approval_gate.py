@@ -1,4 +1,4 @@
-"""Putting every tool call before a person."""
+"""Ask a person before every tool call."""
 
 import asyncio
 import copy
@@ -38,17 +38,17 @@ from genie_core.privacy.redaction import mask_known
 from genie_core.runtime.progress import doing
 
 _GRACE_SECONDS: Final = 1.0
-"""How long a cancelled run waits for its tool calls to end before it leaves them behind."""
+"""Seconds that a cancelled run waits for its tool calls to end."""
 
 
 @dataclass
 class OpenAIApprovalGate:
-    """Makes each of a run's tool calls wait for `ask`, right before it would be made.
+    """Makes each tool call of a run wait for `ask`, right before the call.
 
-    A function gets the arguments that were shown, or the edited ones, and not the text that the
-    model wrote, of which another reader might make something else. Calls that a model makes in parallel are asked for in parallel. A denial is a result for the
-    model to read, never an error. Tools that the provider runs on its own side never reach this
-    machine and so are not asked for, except where the provider itself asks.
+    A function gets the arguments that were shown, or the edited ones, never the model's text, which
+    another parser might read differently. Parallel calls are approved in parallel. A denial is a
+    result for the model, never an error. Tools that the provider runs are not asked for, unless the
+    provider itself asks.
     """
 
     ask: ApprovalCallback
@@ -68,9 +68,9 @@ class OpenAIApprovalGate:
                 return tool
 
     async def settled(self) -> None:
-        """Wait, but not for long, until calls that were cancelled have ended.
+        """Wait a short time until cancelled calls have ended.
 
-        The SDK leaves them behind, with whatever they have open.
+        The SDK abandons them with whatever they have open.
         """
         for task in self._under_way:
             if not task.cancelling():

@@ -1,4 +1,4 @@
-"""The arguments of a tool call, as JSON."""
+"""The JSON arguments of a tool call."""
 
 import json
 from collections.abc import Iterable
@@ -8,18 +8,18 @@ from genie_core.agent.provider.schemas import faults_in
 from genie_core.errors import GenieError
 
 LONGEST: Final = 2_000
-"""Characters of what is wrong: it quotes the arguments."""
+"""Characters of an error, which quotes the arguments."""
 
 
 DEEPEST: Final = 200
-"""Levels of lists and objects in arguments, as many as pydantic reads for the other provider.
+"""Nesting levels in arguments, as many as pydantic reads for the other provider.
 
-Python itself refuses some depth or other, from a thousand levels to none, depending on its version.
+Python's own limit ranges from a thousand levels to none, depending on its version.
 """
 
 
 class UnfitArguments(GenieError):
-    """Arguments that a model wrote and that a tool cannot be called with."""
+    """A model's arguments with which a tool can't be called."""
 
 
 def parsed(tool: str, text: str) -> dict[str, Any]:
@@ -38,9 +38,9 @@ def parsed(tool: str, text: str) -> dict[str, Any]:
 
 
 def objections(schema: dict[str, Any], arguments: dict[str, Any]) -> str:
-    """Say in what way arguments do not fit a JSON schema; nothing if they do.
+    """Describe how arguments violate a JSON schema; empty if they don't.
 
-    A schema that can't be applied objects to nothing: the tool itself is the one to check then.
+    A schema that can't be applied reports nothing: the tool itself checks then.
     """
     try:
         faults = "; ".join(

@@ -1,4 +1,4 @@
-"""Handing files to a model."""
+"""Attach files to a model's message."""
 
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
@@ -7,16 +7,17 @@ from genie_core.agent.provider.files import Family, File, described, read_file
 from genie_core.message import Attachment
 
 Item: TypeAlias = dict[str, Any]
-"""What the SDK calls an input item, or a part of one: a JSON object."""
+"""An input item of the SDK, or a part of one: a JSON object."""
 
 _FAMILIES: Final[frozenset[Family]] = frozenset({"image", "pdf", "text"})
 
 
 async def message_with(query: str, attachments: Sequence[Attachment]) -> Item:
-    """Put the query and the files into one message, each file behind a line that describes it.
+    """Build one message from the query and the files, each after a line that describes it.
 
-    `AttachmentError` names the file that is missing, too large or of another type than image, PDF
-    or text.
+    Raises:
+        AttachmentError: a file is missing, too large, or no image, PDF or text.
+
     """
     if not attachments:
         return {"role": "user", "content": query}

@@ -1,4 +1,4 @@
-"""Approvals for the SDK's local tools that are no functions: shells, patches, free text."""
+"""Approvals for the SDK's local tools that are not functions: shells, patches, free text."""
 
 import copy
 import inspect
@@ -28,17 +28,17 @@ from genie_core.privacy.redaction import mask_known
 AskFn: TypeAlias = Callable[[str, dict[str, Any]], Awaitable[Verdict]]
 
 _SHOWN = ("input", "action", "operation")
-"""Where the calls of such tools have what a person must see."""
+"""The fields that a person must see in calls of such tools."""
 
 _FIXED = "The user changed the arguments, which this tool does not allow. It was not called."
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltinToolGate:
-    """Makes calls of such tools wait for `ask`, by the means that each of them has.
+    """Makes calls of such tools wait for `ask`, with each tool's own mechanism.
 
-    Their arguments cannot be exchanged: a call with edited arguments is not made, and the model is
-    told so.
+    Their arguments can't be replaced: a call with edited arguments is not made, and the model is
+    told.
     """
 
     ask: AskFn

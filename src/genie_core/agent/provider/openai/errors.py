@@ -1,4 +1,4 @@
-"""Telling what became of a request, from what the SDK raises."""
+"""Convert the SDK's exceptions to failures of a request."""
 
 from typing import Final
 from urllib.parse import urlsplit

@@ -1,4 +1,4 @@
-"""An agent's conversation with its model, and what of it is not saved yet."""
+"""An agent's conversation with its model, and the part that is not saved yet."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -9,7 +9,7 @@ from pydantic_core import to_jsonable_python
 from genie_core.agent.provider.openai.attachments import Item
 
 INTERRUPTED: Final = "The run was interrupted before this tool call ended."
-"""What the model reads as the result of a call that got none."""
+"""The result that the model reads for a call without one."""
 
 _RESULT_OF: Final = {
     "function_call": "function_call_output",
@@ -20,7 +20,7 @@ _RESULT_OF: Final = {
     "computer_call": "computer_call_output",
 }
 _LEFT: Final = "genie_items_left"
-"""The kind of a line in the journal that is no item: of those before it only so many are left."""
+"""The type of a journal line that is no item but the number of earlier items kept."""
 
 _USER: Final[Item] = {"role": "user"}
 _CALL_OF: Final = {result: call for call, result in _RESULT_OF.items()}
@@ -39,16 +39,16 @@ _ONLY_REFERRED_TO: Final = frozenset(
         "web_search_call",
     }
 )
-"""What happened at the service and is sent back as no more than the id it has there."""
+"""Items that refer to the service's storage by an id only."""
 
 
 class OpenAIHistory:
     """Input and output items of the SDK, oldest first.
 
-    As JSON it is the list of items. A journal has one item per line, so that both are restored the
-    same way, and lines that say that the oldest items were dropped. Instructions are not among them: they belong to a run, and the next one brings its
-    own. Every call in it has a result, and all reasoning something it led to, since providers
-    refuse a conversation in which one lacks. Nothing in it relies on what a service has stored.
+    As JSON this is the list of items. A journal has one item per line, so that both are restored
+    alike, and lines that record how many of the oldest items were dropped. Instructions are not
+    included: each run has its own. Every call has a result and all reasoning a consequence, since
+    providers refuse a conversation otherwise. Nothing depends on what a service has stored.
     """
 
     def __init__(self) -> None:
@@ -77,10 +77,10 @@ class OpenAIHistory:
         return list(self.items)
 
     def restore(self, state: Sequence[Item]) -> None:
-        """Take over a state or the lines of a journal; `ValueError` if it is neither.
+        """Restore a state or journal lines; raises `ValueError` for neither.
 
-        Calls and results that have lost each other, in a damaged file or in a run that never
-        ended, are mended; the ids that items had at a service are taken away.
+        Repairs calls and results without each other, from a damaged file or an unfinished run, and
+        removes ids of a service's items.
         """
         if not isinstance(state, list) or not all(_is_item(each) for each in state):
             raise ValueError(
@@ -112,12 +112,12 @@ def without_turns(items: Sequence[Item], turns: int) -> list[Item]:
 
 
 def self_contained(items: Iterable[Item]) -> list[Item]:
-    """Leave out what makes sense only as long as the service has it stored.
+    """Remove everything that needs the service's storage.
 
-    It refuses a conversation for good that names one item it no longer has, or never kept. Items
-    count as new with the SDK's own placeholder for an id, which it sends to nobody but wants to
-    see. Reasoning can be sent back only encrypted; what has no id of a service's is another
-    provider's and stays.
+    A service refuses a conversation for good if it names an item that the service lost or never
+    stored. Items with the SDK's placeholder id count as new; the SDK requires the placeholder but
+    never sends it. Reasoning can be sent back only encrypted; reasoning without a service's id is
+    another provider's and stays.
     """
     kept: list[Item] = []
     for item in items:
@@ -132,10 +132,10 @@ def self_contained(items: Iterable[Item]) -> list[Item]:
 
 
 def closed(items: Iterable[Item]) -> list[Item]:
-    """Give each call a result before the user speaks again, and drop results without a call.
+    """Give each call a result before the next user message, and drop results without a call.
 
-    Only for calls of functions a result can be made up; calls of other kinds are dropped instead,
-    with the reasoning that led to nothing else.
+    Only function calls can get a substitute result; other calls are dropped with the reasoning that
+    led to nothing else.
     """
     kept: list[Item] = []
     waiting: dict[tuple[str, str], int] = {}  # calls without a result so far, and where they stand

@@ -1,4 +1,4 @@
-"""A model whose requests are told of, paid for, and kept within its window."""
+"""A model whose requests are reported, counted and kept within its window."""
 
 import copy
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -33,17 +33,17 @@ _PARAMETERS: Final = (
     "handoffs",
     "tracing",
 )
-"""What a request consists of, in the order in which the SDK may give it."""
+"""The parts of a request, in the SDK's order."""
 
 _SPOKEN: Final = frozenset({"message", "reasoning"})
 
 
 class ObservedOpenAIModel(Model):
-    """Reports each request and what it took, and leaves out old turns that have no room.
+    """Reports each request and its usage, and drops old turns that don't fit.
 
-    Belongs to one run, which asks for `turns_left_out` in the end. What the agent itself keeps of
-    the conversation is not touched here. `was_cut` says whether the length limit ended the latest
-    response, which the SDK tells nowhere, or only by an error.
+    Belongs to one run, which reads `turns_left_out` at the end. The agent's own history is not
+    changed. `was_cut` is whether the length limit ended the latest response; the SDK reports that
+    nowhere, or only by an error.
     """
 
     def __init__(self, wrapped: Model, name: str, cut: ShortenedHistory) -> None:
@@ -178,7 +178,7 @@ class ObservedOpenAIModel(Model):
 
 
 class _Overheard:
-    """A stream that calls `show` with each part on its way."""
+    """A stream that calls `show` with each event that passes."""
 
     def __init__(self, stream: Any, show: Callable[[Any], None]) -> None:
         self._stream = stream
@@ -194,7 +194,7 @@ class _Overheard:
 
 
 class _Follower:
-    """Reads along in a stream of events."""
+    """Reads the events of a stream as they pass."""
 
     def __init__(self) -> None:
         self.began = False

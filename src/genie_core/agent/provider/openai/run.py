@@ -29,12 +29,12 @@ from genie_core.agent.provider.openai.run_recorder import RunRecorder
 from genie_core.errors import GenieError
 
 _GRACE_SECONDS: Final = 1.0
-"""How long a cancelled run waits for the SDK's own tasks to end."""
+"""Seconds that a cancelled run waits for the SDK's own tasks to end."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a run needs: the agent, the conversation with the user's message last, and limits."""
+    """A run: the agent, the conversation with the user's message last, and limits."""
 
     agent: Agent[Any]
     messages: list[Item]
@@ -43,10 +43,10 @@ class Run:
     config: RunConfig
 
     async def answer(self, emit: Callable[[str], None] | None) -> tuple[str, list[Any]]:
-        """Return the answer, and what the run added to the conversation.
+        """Return the answer, and the items that the run added to the conversation.
 
-        Streams if there is somebody to `emit` to. A model that says nothing is asked once more; if
-        it still does not answer, `ModelBehaviorError` is raised.
+        Streams if `emit` is given. An empty answer is requested again once; if it is still empty,
+        `ModelBehaviorError` is raised.
         """
         result = await self._result(self.messages, emit)
         if _is_empty(result):
@@ -91,7 +91,7 @@ class Run:
 
 
 class _Voice:
-    """Passes on the text of one or more messages, with a blank line between two of them."""
+    """Forwards the text of one or more messages, separated by blank lines."""
 
     def __init__(self, ledger: RunRecorder, emit: Callable[[str], None]) -> None:
         self._ledger = ledger
@@ -112,9 +112,9 @@ class _Voice:
 
 
 def _is_empty(result: RunResult | RunResultStreaming) -> bool:
-    """Tell whether the model ended with an answer that says nothing.
+    """Whether the model ended with an empty answer.
 
-    A tool whose result is the answer, as the SDK's agents may have, is free to return nothing.
+    A tool whose result is the answer may return nothing.
     """
     last = result.raw_responses[-1].output
     return result.final_output == "" and not any(each.type.endswith("_call") for each in last)

@@ -1,4 +1,4 @@
-"""What a run has got to so far."""
+"""A run's progress so far."""
 
 from typing import Any
 
@@ -18,9 +18,9 @@ from genie_core.agent.provider.openai.history import result_of, says_nothing
 
 
 class RunRecorder(RunHooks[Any]):
-    """Writes down responses and tool results as they come, for a run that does not reach its end.
+    """Records responses and tool results as they arrive, for a run that does not finish.
 
-    The SDK itself gives up what a cancelled run has done in its current turn.
+    The SDK drops the current turn of a cancelled run.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Keeping an agent's MCP servers available."""
+"""An agent's MCP servers."""
 
 import asyncio
 import logging
@@ -34,14 +34,14 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class ServerTools:
-    """The tools there are for a run, and what the model must know about those there are not."""
+    """The tools for a run, and what the model must know about unavailable ones."""
 
     tools: list[Tool] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
 
 
 class WatchedServer(MCPServer):
-    """A server whose state somebody follows."""
+    """A server whose state is monitored."""
 
     watch: Watch = Unwatched()
 
@@ -53,10 +53,14 @@ class ToolServers:
         self._servers = [_ToolServer(server) for server in servers]
 
     async def offer(self, agent: Agent[Any]) -> ServerTools:
-        """Ask every server for its tools; one that died is started again, unless it is paused.
+        """Return the tools of all servers; a dead server is restarted unless it is paused.
 
-        A server that fails, or takes longer than `START_TIMEOUT`, is left out, as long as another
-        one works or one of them is watched; else `StageFailed` is raised.
+        A server that fails, or takes longer than `START_TIMEOUT`, is left out if another one works
+        or one is monitored.
+
+        Raises:
+            StageFailed: no server works.
+
         """
         answers = await asyncio.gather(
             *(server.tools(agent) for server in self._servers), return_exceptions=True
@@ -83,7 +87,7 @@ class ToolServers:
 
 
 class _ToolServer:
-    """One server and the connection to it, if there is one."""
+    """One server and its connection, if any."""
 
     def __init__(self, server: MCPServer) -> None:
         self._server = server
@@ -166,9 +170,10 @@ class _ToolServer:
 
 
 class _Connection:
-    """A connection that one task opens and closes, as the MCP client demands.
+    """A connection that one task opens and closes, as the MCP client requires.
 
-    A run that is cancelled while it waits for a server leaves it starting: the next run needs it.
+    A run that is cancelled while it waits for a server does not stop the start: the next run needs
+    it.
     """
 
     def __init__(self, server: MCPServer) -> None:

@@ -1,4 +1,4 @@
-"""Making tools of coroutine functions."""
+"""Create tools from coroutine functions."""
 
 import json
 import logging
@@ -30,10 +30,10 @@ log = logging.getLogger(__name__)
 
 
 def tools_from(tools: Iterable[Tool | AsyncTool]) -> list[Tool]:
-    """Take the SDK's tools as they are, and make tools of plain coroutine functions.
+    """Return the SDK's tools unchanged, and plain coroutine functions as tools.
 
-    Two kinds are refused, since the SDK gives no way to stop what they do before a person has
-    agreed: a computer, and an agent that has tools of its own on this machine.
+    Two kinds are refused, since the SDK can't hold them until a person agrees: a computer, and an
+    agent with local tools of its own.
     """
     made: list[Tool] = []
     for tool in tools:
@@ -65,15 +65,18 @@ def _is_local(tool: Tool) -> bool:
 
 @dataclass
 class PlainFunction(FunctionTool):
-    """A tool made of a function. `model` is what its arguments are read with."""
+    """A tool made from a function; `model` parses its arguments."""
 
     model: type[BaseModel] = BaseModel
 
     def settled(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The arguments that the function will see, so that nothing else is judged and shown.
+        """Return the arguments that the function will get, so that those are shown and judged.
 
-        Of "yes" it would see true, and its defaults where nothing is said. Raises `UnfitArguments`
-        for those that it can't be called with.
+        "yes" becomes true, for example, and missing ones get their defaults.
+
+        Raises:
+            UnfitArguments: the function can't be called with them.
+
         """
         try:
             values = self.model.model_validate_json(json.dumps(arguments))
@@ -88,9 +91,9 @@ class PlainFunction(FunctionTool):
 
 
 def _function_tool(function: AsyncTool) -> PlainFunction:
-    """Describe a function to the model by its signature and docstring.
+    """Create a tool from a function's signature and docstring.
 
-    Not with the SDK's decorator: what it tells the model of wrong arguments is only that they are.
+    The SDK's decorator tells the model only that arguments are wrong, not how.
     """
     schema = function_schema(
         function, strict_json_schema=False

@@ -59,19 +59,19 @@ _TOOL_RETRIES = 3
 
 
 class DefaultAgent(Agent):
-    """Answers with any model that pydantic-ai knows, asking for approval of every tool call.
+    """Answers with any model that pydantic-ai supports; every tool call needs approval.
 
-    The system prompt and the user's preferences are sent with each run but are not part of the
-    history: changing them takes effect at once. `builtin_tools`, also named `native_tools`, run
-    at the provider and are not asked for. `capabilities` are pydantic-ai's. `max_turns` limits the
-    model's answers in one run.
+    The system prompt and the user's preferences are sent with each run but are not in the history:
+    changing them takes effect at once. `builtin_tools`, also named `native_tools`, run at the
+    provider and need no approval. `capabilities` are pydantic-ai's. `max_turns` limits the model's
+    answers in one run.
 
     A model may be silent for `STALL_TIMEOUT` seconds in each attempt, unless `model_settings` or
-    the model's own settings have a "timeout" or "request_timeout". The time that approvals and
-    tools take does not count. How often a request is tried again is up to the model's client. A
-    request that fails in the end raises `ModelFailed`.
+    the model's own settings have a "timeout" or "request_timeout". Approvals and tools do not
+    count. The model's client decides about retries; a request that fails in the end raises
+    `ModelFailed`.
 
-    A toolset whose server is down costs the run its tools, of which the model is told. If all
+    If a toolset's server is down, the run goes on without its tools and the model is told. If all
     toolsets are down, the run fails.
     """
 
@@ -124,9 +124,9 @@ class DefaultAgent(Agent):
 
     @asynccontextmanager
     async def mcp(self) -> AsyncIterator["DefaultAgent"]:
-        """Keep the connections to the model and, once opened, to the tool servers until the end.
+        """Keep connections to the model and to opened tool servers until the end.
 
-        Each run opens the toolsets itself, so that a server that died is started again.
+        Each run opens the toolsets itself, so that a dead server is restarted.
         """
         try:
             async with self._model:
@@ -147,7 +147,7 @@ class DefaultAgent(Agent):
     ) -> str:
         """Answer a query, streaming the text if the model can.
 
-        A cancelled run stays in the history, with the text and the tool results it got to.
+        A cancelled run stays in the history with its text and tool results so far.
         """
         return await self._run(input, callback, emit if _can_stream(self._model) else None)
 
@@ -185,9 +185,9 @@ class DefaultAgent(Agent):
     def _remember_unfinished(
         self, messages: list[ModelMessage], error: BaseException, begun: str
     ) -> None:
-        """Keep what was said and done, unless it is why the model refused to go on.
+        """Keep what was said and done, unless it made the model refuse.
 
-        `begun` is the text of a response that broke off: people have read it.
+        `begun` is the text of an interrupted response, which people have read.
         """
         if isinstance(error, asyncio.CancelledError | RunCancelled):
             if (cancelled := RunCancelled.from_cancellation(error)) is not None:
@@ -217,10 +217,10 @@ class DefaultAgent(Agent):
 
 
 class _Voice:
-    """Passes on the text of one or more responses, with a blank line between two of them.
+    """Forwards the text of one or more responses, separated by blank lines.
 
-    What else a model is at is reported on the way. `begun` is the text so far of the response that
-    is being streamed; empty between two of them.
+    Also reports the model's activity. `begun` is the text so far of the streaming response; empty
+    between two of them.
     """
 
     def __init__(self, emit: Callable[[str], None]) -> None:

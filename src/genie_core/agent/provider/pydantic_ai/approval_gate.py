@@ -1,4 +1,4 @@
-"""Putting every tool call before a person."""
+"""Ask a person before every tool call."""
 
 import inspect
 import logging
@@ -36,14 +36,14 @@ from genie_core.runtime.progress import doing, note
 log = logging.getLogger(__name__)
 
 _PASSED_ON: Final = (CallDeferred, ApprovalRequired, RunCancelled)
-"""What a tool raises to speak to pydantic-ai. The failure of an agent that it runs is none of it."""
+"""Exceptions by which a tool addresses pydantic-ai; failures of agents that it runs are not."""
 
 
 @dataclass
 class ApprovalGate(AbstractCapability[Any]):
-    """Makes each of a run's tool calls wait for `ask`, whatever toolset it comes from.
+    """Makes each tool call of a run wait for `ask`, whatever its toolset.
 
-    Tools that a provider runs on its own side never reach this machine and so are not asked for.
+    Tools that a provider runs are not asked for.
     """
 
     ask: ApprovalCallback
@@ -66,9 +66,8 @@ class ApprovalGate(AbstractCapability[Any]):
 class _GatedToolset(WrapperToolset[Any]):
     """Asks right before the call, when the arguments are final.
 
-    Calls that a model makes in parallel are asked for in parallel. A denial, and whatever a tool
-    raises, is a result for the model to read, never the end of the run. What a tool raises is
-    noted, too: a model may keep it to itself.
+    Parallel calls are approved in parallel. A denial, or a tool's exception, is a result for the
+    model and never ends the run. Exceptions are reported, too, since a model may not mention them.
     """
 
     ask: ApprovalCallback

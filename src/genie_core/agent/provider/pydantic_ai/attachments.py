@@ -1,4 +1,4 @@
-"""Handing files to a model."""
+"""Attach files to a model's prompt."""
 
 from typing import Final
 
@@ -8,13 +8,15 @@ from genie_core.agent.provider.files import Family, File, described, read_file
 from genie_core.message import Attachment
 
 READABLE: Final[tuple[Family, ...]] = ("image", "audio", "video", "text", "pdf")
-"""What pydantic-ai can send. Whether the model can read it is for its provider to say."""
+"""What pydantic-ai can send; the provider decides whether the model reads it."""
 
 
 async def prompt_with(query: str, attachments: list[Attachment]) -> str | list[UserContent]:
-    """Put the query and the files into one prompt, each file behind a line that describes it.
+    """Build one prompt from the query and the files, each after a line that describes it.
 
-    `AttachmentError` names the file that is missing, too large or of a type no model reads.
+    Raises:
+        AttachmentError: a file is missing, too large or of a type that no model reads.
+
     """
     if not attachments:
         return query

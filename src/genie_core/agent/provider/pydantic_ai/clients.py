@@ -1,4 +1,4 @@
-"""The servers at the bottom of a toolset: what they are called, and whether they are still there."""
+"""The servers of a toolset: their names, and whether they are alive."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -9,7 +9,7 @@ from pydantic_ai.toolsets import AbstractToolset
 from genie_core.agent.provider.server_outages import CONNECTION_CLOSED
 
 _BEFORE_A_NAME: Final = frozenset({"-m", "-u", "-y"})
-"""What may stand between `python` or `npx` and what it starts. Other options may have values."""
+"""Options between `python` or `npx` and the program. Other options may have values."""
 
 
 def leaves_of(toolset: AbstractToolset[Any]) -> list[AbstractToolset[Any]]:
@@ -20,9 +20,9 @@ def leaves_of(toolset: AbstractToolset[Any]) -> list[AbstractToolset[Any]]:
 
 
 def name_of(leaf: AbstractToolset[Any]) -> str:
-    """Name a server by its id, or by the command that starts it.
+    """Name a server by its id, or by its command.
 
-    Of the arguments only what is started is shown: any other one may be a key.
+    Of the command's arguments only the program is shown: any other one may be a key.
     """
     if leaf.id:
         return leaf.id
@@ -36,9 +36,9 @@ def name_of(leaf: AbstractToolset[Any]) -> str:
 
 
 async def is_stale(toolset: AbstractToolset[Any]) -> bool:
-    """Tell whether a connection was kept to a server that has died since it was last used.
+    """Whether a kept connection leads to a server that has died.
 
-    Only using it shows. What a server answers is kept for the run, so asking costs nothing.
+    This can only be found by using it. The answer is cached for the run, so asking costs nothing.
     """
     for leaf in leaves_of(toolset):
         if (list_tools := getattr(leaf, "list_tools", None)) is None:
@@ -53,9 +53,9 @@ async def is_stale(toolset: AbstractToolset[Any]) -> bool:
 
 
 def has_gone(error: BaseException) -> bool:
-    """Tell whether an error, or what led to it, means that there is no server any more.
+    """Whether an error, or its cause, means that the server is gone.
 
-    A tool that has trouble with a connection of its own is another matter.
+    A tool's trouble with a connection of its own does not count.
     """
     if isinstance(error, BaseExceptionGroup):
         return any(has_gone(each) for each in error.exceptions)

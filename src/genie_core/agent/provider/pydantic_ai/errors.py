@@ -1,4 +1,4 @@
-"""Telling what pydantic-ai raises about a model in the engine's terms."""
+"""Convert pydantic-ai's exceptions about a model to the engine's."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,7 +40,7 @@ from genie_core.agent.provider.failures import (
 from genie_core.errors import ModelFailed, ModelTrouble
 
 REQUEST_TIMEOUT: Final = 600.0
-"""Seconds for a whole request to a model whose SDK cannot tell how long it has been silent."""
+"""Seconds for a whole request to a model whose SDK can't measure silence."""
 
 _KINDS: Final[tuple[tuple[type[Exception], ModelTrouble], ...]] = (  # narrower classes first
     (ModelAuthenticationError, "key"),
@@ -61,10 +61,10 @@ _KINDS: Final[tuple[tuple[type[Exception], ModelTrouble], ...]] = (  # narrower 
 
 @contextmanager
 def failures_told(model: Model) -> Iterator[None]:
-    """Turn what is raised about the model inside into `ModelFailed` or another error of ours.
+    """Convert exceptions about the model to `ModelFailed` or another error of ours.
 
-    Of several models that were tried one after another, the last one's failure is told. What was
-    raised is its context but not shown with it, since providers and SDKs spell out keys.
+    If several models were tried, the last failure is reported. The original exception is the
+    context but is not shown, since providers and SDKs print keys.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""An agent's conversation with its model, and what of it is not saved yet."""
+"""An agent's conversation with its model, and the part that is not saved yet."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,10 +12,9 @@ from genie_core.agent.provider.pydantic_ai.saved import from_json, to_json, with
 class PydanticHistory:
     """Messages to and from the model.
 
-    As JSON it is either one object with all `messages`, or a list of such objects, each of which
-    keeps the first `keep` messages (all, if it does not say) and adds its own. A bare message in
-    the list is added to those before, as in the files of older programs. Instructions are left
-    out: they belong to a run, and the next run brings its own.
+    As JSON this is one object with all `messages`, or a list of such objects, each of which keeps
+    the first `keep` messages (all by default) and adds its own. A bare message in the list is
+    appended, as in files of older programs. Instructions are not included: each run has its own.
     """
 
     def __init__(self) -> None:
@@ -23,10 +22,10 @@ class PydanticHistory:
         self._unsaved: list[dict[str, Any]] = []
 
     def update(self, messages: Sequence[ModelMessage]) -> None:
-        """Take over the messages after a run, which begin with those from before.
+        """Set the messages after a run, which start with the earlier ones.
 
-        The last ones from before may have been altered: a run closes the tool calls that a
-        cancelled one left open.
+        The last earlier ones may have changed: a run closes tool calls that a cancelled one left
+        open.
         """
         keep = min(len(self.messages), len(messages))
         while keep and messages[keep - 1] != self.messages[keep - 1]:

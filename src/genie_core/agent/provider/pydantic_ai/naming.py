@@ -1,4 +1,4 @@
-"""Models by name, including the names that pydantic-ai gave them before version 2."""
+"""Models by name, including the names from before pydantic-ai 2."""
 
 import re
 from typing import Final
@@ -17,7 +17,7 @@ _MAKERS: Final = {
     "o1": "openai",
     "o3": "openai",
 }
-"""Whose models could go without a provider in their name."""
+"""Providers whose models could be named without a provider."""
 
 _VARIABLE: Final = re.compile(r"`([A-Z][A-Z0-9_]+)`")
 _CREDENTIALS: Final = ("_KEY", "_TOKEN")

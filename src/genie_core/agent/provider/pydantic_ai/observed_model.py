@@ -1,4 +1,4 @@
-"""A model whose requests are told of, paid for, and kept within its window."""
+"""A model whose requests are reported, counted and kept within its window."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -28,10 +28,10 @@ from genie_core.runtime.progress import Usage, doing, spent
 
 
 class ObservedModel(WrapperModel):
-    """Reports each request and what it took, and leaves out old turns that have no room.
+    """Reports each request and its usage, and drops old turns that don't fit.
 
-    Belongs to one agent, which calls `begin` before a run and asks for `turns_left_out` after it.
-    What the agent itself keeps of the conversation is not touched here.
+    Belongs to one agent, which calls `begin` before a run and reads `turns_left_out` after it. The
+    agent's own history is not changed.
     """
 
     def __init__(self, wrapped: Model) -> None:

@@ -1,4 +1,4 @@
-"""Conversations that do not depend on what a service has stored."""
+"""Conversations that do not depend on a service's storage."""
 
 from typing import Final, cast
 
@@ -9,11 +9,10 @@ _SENDS_IDS: Final = "openai_send_reasoning_ids"
 
 
 def portable(model: Model, settings: ModelSettings | None) -> ModelSettings | None:
-    """Have no ids of a service's stored items sent, unless somebody has set that.
+    """Send no ids of a service's stored items, unless that is set explicitly.
 
-    OpenAI forgets what it has stored, or is told not to store it. A conversation that is resumed
-    later, or elsewhere, and refers to such an item is refused for ever. The reasoning itself is
-    sent along, encrypted.
+    OpenAI forgets stored items, or is told not to store them, and refuses a conversation that
+    refers to one for good. The reasoning itself is sent encrypted.
     """
     if _SENDS_IDS in {*(model.settings or ()), *(settings or ())}:
         return settings

@@ -1,7 +1,7 @@
-"""Handing messages to group-sense so that none can pass for another.
+"""Pass messages to group-sense so that none can look like another.
 
-Its prompt marks messages up without escaping what people write. Here `<`, `>`, `&` and, in names,
-quotes become entities before it gets them.
+Its prompt marks messages up without escaping their text. Here `<`, `>`, `&` and, in names, quotes
+become entities first.
 """
 
 from html import escape

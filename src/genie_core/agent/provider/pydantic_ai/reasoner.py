@@ -24,18 +24,18 @@ from genie_core.message import Message
 from genie_core.reasoner.base import Decision, GroupReasoner, Response
 
 DEFAULT_MODEL: Final = "google:gemini-3-flash-preview"
-"""The model of a reasoner that is told none."""
+"""The default model of a reasoner."""
 
 MAX_TURNS: Final = 60
 MIN_TURNS: Final = 30
-"""A history of `MAX_TURNS` turns loses its oldest ones, down to `MIN_TURNS`.
+"""A history of `MAX_TURNS` turns is cut to the latest `MIN_TURNS`.
 
-Cut in steps, its beginning stays the same from one call to the next, which providers that cache
-prompts reward.
+Cutting in steps keeps the start of the history constant between calls, so that providers can cache
+the prompt.
 """
 
 MAX_MESSAGES: Final = 200
-"""How many messages, the latest ones, the model is shown in one turn."""
+"""How many of the latest messages the model is shown in one turn."""
 
 _LEFT_OUT: Final = "(Before these messages came {count} more, which are not shown.)\n\n"
 _RETRIES: Final = 2  # how often a model may correct an answer that cannot be used
@@ -60,21 +60,21 @@ class ReasonedResponse(group_sense.Response):  # type: ignore[misc]  # untyped b
 
 
 class DefaultGroupReasoner(GroupReasoner):
-    """Decides with one model call per increment, remembering the latest before.
+    """Decides with one model call per increment, with a memory of recent ones.
 
-    The model is sent the last 30 to 60 turns, so that a decision costs the same however long the
-    chat is. A turn is what was new when a decision was due, and that decision. Of more than
-    `MAX_MESSAGES` that are new, as for somebody who joins an old chat, it is shown the latest and
-    told how many came before; all of them count as taken in.
+    The model is sent the last 30 to 60 turns, so that a decision costs the same at any length of
+    the chat. A turn is a decision with the messages that were new then. If more than `MAX_MESSAGES`
+    are new, as for a person who joins an old chat, the model gets the latest and the number of
+    earlier ones; all of them count as processed.
 
-    Works with models that cannot be held to a JSON schema: they are asked for JSON in words.
-    What people write reaches the model with `<`, `>`, `&` and, in names, quotes as HTML entities,
-    so that nobody can write a message that looks like another person's.
+    Works with models that can't be held to a JSON schema: their prompt asks for JSON. Messages
+    reach the model with `<`, `>`, `&` and, in names, quotes as HTML entities, so that none can look
+    like another person's.
 
-    A decision may take `DECISION_TIMEOUT` seconds, whatever is tried again meanwhile, unless
-    `model_settings` or the model's own settings have a "timeout" or "request_timeout". A request
-    that fails in the end raises `ModelFailed`, and nothing counts as taken in. What is too long
-    for the model is left out, oldest turns first, then the oldest of the new messages.
+    A decision may take `DECISION_TIMEOUT` seconds, retries included, unless `model_settings` or the
+    model's own settings have a "timeout" or "request_timeout". A request that fails in the end
+    raises `ModelFailed`, and no message counts as processed. What exceeds the model's window is
+    left out: the oldest turns first, then the oldest new messages.
     """
 
     def __init__(
@@ -112,9 +112,9 @@ class DefaultGroupReasoner(GroupReasoner):
         return lines
 
     def set_serialized(self, serialized: Any) -> None:
-        """Take over a state or the lines of a journal, as group-sense writes them too.
+        """Restore a state or journal lines, also in group-sense's own form.
 
-        `ValueError`, and no change, if it is neither.
+        Raises `ValueError` and changes nothing if it is neither.
         """
         lines = [serialized] if isinstance(serialized, dict) else serialized
         try:

@@ -1,4 +1,4 @@
-"""Reading messages to and from a model that were saved as JSON, by this version or an older one."""
+"""Read saved messages of a model, from this version or an older one."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,11 +20,10 @@ def to_json(messages: Sequence[ModelMessage]) -> list[Any]:
 
 
 def from_json(values: Sequence[Any]) -> list[ModelMessage]:
-    """Turn JSON values into messages; `ValueError` names what this version does not know.
+    """Convert JSON values to messages; raises `ValueError` with what this version does not know.
 
-    Prompts of the agent itself are left out: they belong to a run, and the next run brings its
-    own. A message with nothing else in it comes back without parts, so that the number of
-    messages stays the same.
+    The agent's own prompts are left out: each run has its own. A message with nothing else comes
+    back without parts, so that the number of messages stays the same.
     """
     try:
         messages = ModelMessagesTypeAdapter.validate_python(list(values))

@@ -1,4 +1,4 @@
-"""Doing without tool servers that do not work."""
+"""Run without tool servers that do not work."""
 
 import asyncio
 import logging
@@ -34,14 +34,14 @@ log = logging.getLogger(__name__)
 
 
 class ServerOut(ToolFailed):
-    """A call that could not be made, or not to its end, because the tool's server has gone."""
+    """A call that failed because the tool's server is gone."""
 
 
 @dataclass(slots=True)
 class Health:
-    """Whether a tool server can be used in this run, and how often it has been opened for it.
+    """Whether a tool server is usable in this run, and how often it was opened for it.
 
-    `holds` are the tasks that keep it open, among them those of former runs that are not over yet.
+    `holds` are the tasks that keep it open, including those of earlier runs that are not over.
     """
 
     opened: list[bool] = field(default_factory=list)  # for each enclosing opening: did it succeed
@@ -51,11 +51,10 @@ class Health:
 
 @dataclass
 class ToleratedServer(WrapperToolset[Any]):
-    """A toolset whose server may be down: it then has no tools, and the model is told why.
+    """A toolset whose server may be down: it has no tools then, and the model is told why.
 
-    A server that was down is tried again when the toolset is opened the next time, which is with
-    the next run unless `watch` has it paused. One that goes away in between is out for the rest of
-    the run.
+    A server that was down is tried again when the toolset is next opened, at the next run unless
+    `watch` pauses it. One that stops meanwhile is out for the rest of the run.
     """
 
     health: Health = field(default_factory=Health)
@@ -239,10 +238,10 @@ class _Hold:
 
 @asynccontextmanager
 async def all_open(servers: Sequence[ToleratedServer]) -> AsyncIterator[None]:
-    """Open servers at the same time, and keep them open until the end of a run.
+    """Open servers concurrently, and keep them open until the end of a run.
 
-    None is waited for longer than `START_TIMEOUT`, nor for its end longer than `CLOSE_TIMEOUT`, and
-    one that has failed not at all: that is left to the next run, or the end of the agent.
+    The wait is limited to `START_TIMEOUT` for the start and `CLOSE_TIMEOUT` for the end of a
+    server. A failed server is not waited for: the next run, or the end of the agent, handles it.
     """
     holds = [_Hold(server) for server in servers]
     try:

@@ -1,4 +1,4 @@
-"""Getting structured output from models that cannot be held to a schema."""
+"""Structured output from models that can't be held to a schema."""
 
 import json
 from collections.abc import AsyncGenerator
@@ -14,10 +14,10 @@ from pydantic_ai.tools import RunContext
 
 
 class StructuredOutputAnywhere(WrapperModel):
-    """Asks in words for the JSON that the wrapped model cannot be held to by a schema.
+    """Asks the wrapped model for JSON in the prompt, since it can't be held to a schema.
 
-    What such a model writes around its JSON, as small ones do, is left out of the response. What
-    is not JSON at all is left as it is, for the agent to ask again.
+    Text that small models write around the JSON is removed from the response. A response without
+    JSON is unchanged, so that the agent asks again.
     """
 
     async def request(
@@ -63,9 +63,9 @@ def _only_json(response: ModelResponse) -> ModelResponse:
 
 
 def json_in(text: str) -> str:
-    """Find the last complete JSON object in a text; without one, return the text.
+    """Return the last complete JSON object in a text; the text if there is none.
 
-    The last, because models that think aloud come to a conclusion at the end.
+    The last, since models that think aloud conclude at the end.
     """
     decoder = json.JSONDecoder()
     found = text

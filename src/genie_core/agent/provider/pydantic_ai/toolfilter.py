@@ -1,4 +1,4 @@
-"""Choosing which tools of a toolset an agent gets."""
+"""Choose which tools of a toolset an agent gets."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,9 +8,9 @@ from pydantic_ai.tools import RunContext, ToolDefinition
 
 @dataclass(slots=True)
 class ToolFilter:
-    """Lets a tool through if it is in `included`, when given, and not in `excluded`.
+    """Admits a tool if it is in `included`, when given, and not in `excluded`.
 
-    To be passed to `AbstractToolset.filtered()`.
+    Pass it to `AbstractToolset.filtered()`.
     """
 
     included: list[str] | None = None
