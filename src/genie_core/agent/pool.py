@@ -3,11 +3,11 @@
 from typing import Final, Protocol
 
 DEFAULT_SIZE: Final = 32
-"""How many agents may hold models, memory and tool servers without having anything to do."""
+"""How many idle agents may hold models, memory and tool servers."""
 
 
 class Resting(Protocol):
-    """Something that can be put away while it has nothing to do."""
+    """Something that can release its resources while idle."""
 
     @property
     def active(self) -> bool:
@@ -18,9 +18,9 @@ class Resting(Protocol):
 
 
 class Pool:
-    """Puts the least recently used members to rest while there are more than `size` active.
+    """Releases the least recently used members while more than `size` are active.
 
-    One that works is never put to rest, so that there are more if more are at work.
+    A working member is never released, so there may be more.
     """
 
     def __init__(self, size: int = DEFAULT_SIZE) -> None:

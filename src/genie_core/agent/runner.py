@@ -1,4 +1,4 @@
-"""Running one person's agent, and the agents that it directs."""
+"""Run one person's agent and its subagents."""
 
 import asyncio
 import logging
@@ -34,7 +34,7 @@ from genie_core.storage.journal import encode_json
 log = logging.getLogger(__name__)
 
 MOST_ALIKE: Final = 8
-"""How many agents of one name may wait for each other, so that a circle of them comes to an end."""
+"""How many agents of one name may wait for each other, so that a cycle ends."""
 
 
 _CUT: Final = "This answer is incomplete: the model's length limit ended it."
@@ -45,7 +45,7 @@ def _discard(_text: str) -> None:
 
 
 class Watcher(Protocol):
-    """Is told what the agents of a hierarchy are doing and what that takes."""
+    """Receives the activity and usage of the agents in a hierarchy."""
 
     def spent(self, agent: str, usage: Usage) -> None:
         """Record the usage of the agent at this path."""
@@ -56,9 +56,9 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What an agent is asked, and whom it asks for approval meanwhile.
+    """A query to an agent, and the callback for approvals.
 
-    A `watcher` is also told of the subagents that are run for it.
+    A `watcher` also receives the reports of subagents that run for it.
     """
 
     text: str
@@ -71,7 +71,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class _Reports:
-    """Passes on what one agent reports, with its path."""
+    """Forwards one agent's reports with its path."""
 
     path: str
     watcher: Watcher | None
@@ -87,9 +87,9 @@ class _Reports:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Hold the agent's text, the seconds it needed, and the promise of its state being saved.
+    """The agent's text, the seconds it took, and the future of its saved state.
 
-    `cut` says that the model's length limit ended the text.
+    `cut`: the model's length limit ended the text.
     """
 
     text: str
@@ -100,7 +100,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where in a hierarchy a runner stands, and what it shares with the others there."""
+    """A runner's place in a hierarchy, and what it shares with the others."""
 
     path: str
     above: tuple[str, ...]  # the names of the agents that wait for this one, the first one first
@@ -110,7 +110,7 @@ class _Place:
 
 @dataclass(slots=True, eq=False)
 class _Run:
-    """Who is at work, for the tools that are called meanwhile. The query is gone afterwards."""
+    """The running query, for the tools called meanwhile."""
 
     runner: "AgentRunner"
     query: Query | None
@@ -120,12 +120,12 @@ _current: ContextVar[_Run | None] = ContextVar("run", default=None)
 
 
 class AgentRunner(Actor[Query, Reply]):
-    """Puts queries to one agent of one person, and runs the subagents it asks for.
+    """Sends queries to one agent of one person, and runs its subagents.
 
     `key` names the agent's saved state in the owner's part of `data_store`, and the sender of its
-    requests for approval. The state of subagents lies below it, so that no two parents can share a
-    subagent. `extra_tools` are offered, besides `run_subagent`, to all agents of the hierarchy
-    that direct others.
+    approval requests. The state of subagents lies below it, so that no two parents share a
+    subagent. `extra_tools` are offered, besides `run_subagent`, to all agents of the hierarchy that
+    direct others.
     """
 
     def __init__(
@@ -164,9 +164,9 @@ class AgentRunner(Actor[Query, Reply]):
 
     @property
     def subagents(self) -> list[str]:
-        """The subagents held here, as `name:instance`.
+        """The subagents in memory, as `name:instance`.
 
-        One that was put away is let go when another one starts, if its memory is on disk.
+        A released one is dropped when another one starts, if its memory is on disk.
         """
         return [instance.title for instance in self._subagents]
 
@@ -224,9 +224,9 @@ class AgentRunner(Actor[Query, Reply]):
         return Reply(str(text), elapsed, self._remember(agent), cut)
 
     async def run(self, input: AgentInput) -> AsyncGenerator[Approval | str, None]:  # noqa: A002 - as in Agent.run
-        """Put a query and yield the requests for approval as they come, then the answer.
+        """Send a query and yield the approval requests, then the answer.
 
-        For use without a session. Who leaves early, by closing the iterator, cancels the run.
+        For use without a session. Closing the iterator early cancels the run.
         """
         asked: asyncio.Queue[Approval | None] = asyncio.Queue()
         query = Query(input.query, ApprovalContext(asked), input.attachments, input.preferences)

@@ -1,1 +1,1 @@
-"""Opening rooms on this machine: hosting, joining, and the engine that a person brings."""
+"""Open rooms on this machine: host or join them, with the person's engine."""

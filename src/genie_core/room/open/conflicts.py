@@ -1,4 +1,4 @@
-"""Noticing that somebody else hosts the same room at the same time."""
+"""Detect other hosts of the same room."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -12,21 +12,20 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.runtime.tasks import start_task
 
 AGAIN: Final = 20.0
-"""Seconds after which a host that announces the room is asked again whether it does."""
+"""Seconds after which an announced host is checked again."""
 
 MOST: Final = 8
-"""Most hosts that are asked at a time; anyone can announce, but only members count."""
+"""How many hosts are checked at a time; anyone can announce, but only members count."""
 
 Announced: TypeAlias = Sequence[tuple[HostRecord, tuple[str, ...]]]
 Answers: TypeAlias = Callable[[str, HostRecord, Sequence[str]], Awaitable[bool]]
 
 
 class HostConflicts:
-    """Tells a person which others host their room, and when none does any more.
+    """Reports which others host the room, and when none does any more.
 
-    Others count who may host the room, and who answer for it where they say that they are:
-    `answers` is asked for the room, what they have signed, and addresses. The room's `state` says
-    who the host is that the person is with.
+    Others count if they may host the room and answer at the addresses in their record: `answers`
+    checks a room, a record and addresses. The room's `state` names this person's own host.
     """
 
     def __init__(self, state: Callable[[], RoomState], on_event: OnEvent, answers: Answers) -> None:

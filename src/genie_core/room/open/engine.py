@@ -28,10 +28,10 @@ def engine_loader(
     secrets: SecretsProvider | None = None,
     preferences: PreferencesSource | None = None,
 ) -> EngineLoader:
-    """Prepare loading the engine; its state lives in the saved room that `place` comes to.
+    """Return a loader of the engine; its state is in the saved room that `place` resolves to.
 
-    `secrets` are those of `owner`, whose engine it is. `preferences` tells how the people of the
-    room like to be answered.
+    `secrets` are those of `owner`, the engine's owner. `preferences` are those of the room's
+    people.
     """
 
     async def load() -> Engine:

@@ -21,9 +21,9 @@ def blobs_of(saved: SavedSession) -> BlobStore:
 
 
 def take_over(old: Path, new: SavedSession) -> None:
-    """Let a new copy have the files of an old one, which keeps them, too. Blocks.
+    """Link the files of an old copy into a new one. Blocks.
 
-    Where the disk knows no second names for files, the new copy gets them alone.
+    On disks without hard links, the files move to the new copy.
     """
     source, target = BlobStore(old / BLOBS_NAME), blobs_of(new)
     with suppress(OSError, GenieError):  # they can be fetched again
@@ -39,9 +39,9 @@ def take_over(old: Path, new: SavedSession) -> None:
 
 
 async def open_store(saved: SavedSession, keep: Iterable[FileRef]) -> BlobStore:
-    """Open the files of a copy, and delete those older than an hour that `keep` does not name.
+    """Open a copy's files, and delete those older than an hour that `keep` does not name.
 
-    Hold the lock of the copy while calling this.
+    The caller holds the copy's lock.
     """
     blobs, digests = blobs_of(saved), {file.digest for file in keep}
     with suppress(DiskFailure):  # what can't be removed only takes space

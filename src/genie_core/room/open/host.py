@@ -1,4 +1,4 @@
-"""Hosting a saved room: a server around its log, a seat in it, and a door to the network."""
+"""Host a saved room: a server for its log, a joined room, and sockets on the network."""
 
 import asyncio
 import logging
@@ -50,13 +50,13 @@ logger = logging.getLogger(__name__)
 
 
 async def open_held(saved: SavedSession, name: str, resources: AsyncExitStack) -> OpenedLog:
-    """Keep other processes out and open the log, until `resources` are closed.
+    """Lock the room and open its log, until `resources` are closed.
 
-    `name` is the person's. When this is cancelled, or raises, the room is free again.
+    `name` is the person's. Cancelling or an error unlocks the room.
 
     Raises:
         SessionInUse: another process has the room open.
-        StorageError: its log can't be opened.
+        StorageError: the log can't be opened.
 
     """
     opening = start_task(asyncio.to_thread(_opened, saved, name))
@@ -103,11 +103,11 @@ EVERYWHERE: Final = ""
 
 
 class NotSaved(GenieError):
-    """The end of a room did not reach the disk."""
+    """The end of a room is not on disk."""
 
 
 class NotYours(GenieError):
-    """In a saved room the name belongs to somebody else's key."""
+    """In the saved room, the name belongs to another person's key."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -118,11 +118,11 @@ class NotYours(GenieError):
 
 
 async def bind_room(person: Profile, resources: AsyncExitStack, before: str = "") -> socket.socket:
-    """Listen on the chosen port, else where the room was before, else on the next free one.
+    """Listen on the chosen port, else on the room's previous one, else on the next free one.
 
     Raises:
         AddressInUse: all of them are taken.
-        CannotListen: the system does not let us.
+        CannotListen: the system refuses.
 
     """
     chosen, local = person.settings.port, person.settings.local
@@ -158,7 +158,7 @@ def _is_free(host: str, port: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class HostedRoom:
-    """A room whose doors are open: what serves it, and how others find it."""
+    """A hosted room: its server and how others find it."""
 
     saved: SavedSession
     server: RoomServer
@@ -167,7 +167,7 @@ class HostedRoom:
     opened: OpenedLog
 
     async def close(self, reason: str) -> None:
-        """Suspend the room in good order.
+        """Suspend the room properly.
 
         Raises:
             NotSaved: its end is not on disk.
@@ -340,10 +340,10 @@ def _note_hosting(person: Profile, doors: HostedRoom) -> None:
 
 
 def _make_own(saved: SavedSession, opened: OpenedLog, identity: Identity) -> Copied:
-    """How a room was copied that becomes the host's own now; empty for any other. Blocks.
+    """Return how a room was copied that becomes the host's own; empty for any other. Blocks.
 
-    Somebody's room gets another id when it is imported, so that its members don't take it for
-    theirs. Who is known in it by their key goes on with it as it is.
+    Another person's imported room gets a new id, so that its members don't take it for theirs. A
+    person whose key the room knows continues it unchanged.
     """
     record = saved.metadata
     if record.copied == "import":

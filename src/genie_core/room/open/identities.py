@@ -1,4 +1,4 @@
-"""The keys of the people who use this machine: one for each name."""
+"""The keys of the people who use this machine, one per name."""
 
 from pathlib import Path
 
@@ -10,13 +10,13 @@ from genie_core.settings.locations import Locations
 
 
 def identity_of_person(name: str, locations: Locations) -> Identity:
-    """The key of the person with a name, made when it is needed first.
+    """Return the key of the person with a name; it is created at the first use.
 
-    Names that a room takes for the same have the same key. Blocks while the disk works.
+    Names that a room considers equal share the key. Blocks while the disk works.
 
     Raises:
-        InvalidName: nobody may have the name.
-        IdentityError: the key can't be read, or not be made.
+        InvalidName: the name is not allowed.
+        IdentityError: the key can't be read or created.
 
     """
     return load_identity(_key_file(name, locations))

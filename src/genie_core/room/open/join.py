@@ -1,4 +1,4 @@
-"""Joining a room that somebody else hosts: by an invite, at an address, or where it was before."""
+"""Join another person's room: by an invite, at an address, or again from a copy."""
 
 import asyncio
 import logging
@@ -65,12 +65,12 @@ class Copies:
         return next(self.of(room), None) is not None
 
     def met(self, error: KnownRoom | SessionInUse) -> SavedSession | None:
-        """The copy that goes on with the host that was met, or that another terminal just began.
+        """Return the copy that continues with this host, or that another terminal has just created.
 
         None if there is no copy any more.
 
         Raises:
-            OtherHost: there is a copy of a room with that id, and it knows no such host.
+            OtherHost: a copy with that id exists and does not know this host.
 
         """
         if isinstance(error, SessionInUse):
@@ -96,15 +96,15 @@ class Copies:
                     yield saved
 
     def part(self, saved: SavedSession, parted: Diverged) -> tuple[SavedSession, list[Event]]:
-        """Put a copy aside and begin another one with what both logs have.
+        """Rename a copy and create another one with the events that both logs share.
 
-        With it comes what only the old one has and the room should get.
+        Returns the new copy, and the events of the old one that the room should recover.
         """
         record = saved.metadata
-        aside = saved.put_aside()
-        old = SavedSession.load(aside).reader()
+        old_id = saved.put_aside()
+        old = SavedSession.load(old_id).reader()
         common = _common_end(old, parted.points)
-        fresh = self._person.catalog.copy_of(
+        copy = self._person.catalog.copy_of(
             record.id,
             record.title,
             record.name or self._person.name,
@@ -115,15 +115,15 @@ class Copies:
             device=record.device,
             apart=apart_of(saved),
         )
-        with old, fresh.held(), fresh.open_log().log as log:
+        with old, copy.held(), copy.open_log().log as log:
             while part := old.read(log.head, min(PART, common - log.head)):
                 log.write(part)
-            take_over(aside, fresh)
+            take_over(old_id, copy)
             with suppress(ViewNotKept):
-                write_view(fresh.folder, read_view(aside))
+                write_view(copy.folder, read_view(old_id))
             rest = old.events(common) if common else iter(())
-            bequest = [event for event in rest if isinstance(event.body, WORTH_KEEPING)]
-        return fresh, bequest
+            recovered = [event for event in rest if isinstance(event.body, WORTH_KEEPING)]
+        return copy, recovered
 
 
 def known_state(saved: SavedSession) -> RoomState:
@@ -134,7 +134,7 @@ def known_state(saved: SavedSession) -> RoomState:
 
 
 def allegiance_of(saved: SavedSession, state: Callable[[], RoomState], met: str = "") -> KnownHosts:
-    """Decide by what a copy knows with which hosts it goes on; one that knows nothing, with any.
+    """Decide which hosts a copy follows; an empty copy follows any.
 
     `met` is the pin of a host that was found to be one of them before.
     """
@@ -161,7 +161,7 @@ def _common_end(copy: LogReader, points: Sequence[tuple[int, int]]) -> int:
 
 
 MAX_PARTINGS: Final = 3
-"""How often in a row a visit may begin anew because the logs contradict each other."""
+"""How often in a row a visit may restart because the logs contradict each other."""
 
 ELSEWHERE: Final = (
     "This room is open at another terminal of yours, which runs your agents and keeps your copy. "
@@ -172,7 +172,7 @@ logger = logging.getLogger(__name__)
 
 
 class NowhereHosted(GenieError):
-    """The room to join was hosted here, and no other host answers."""
+    """The room was hosted here, and no other host answers."""
 
     def __init__(self, saved: SavedSession) -> None:
         super().__init__(
@@ -183,11 +183,11 @@ class NowhereHosted(GenieError):
 
 @dataclass(slots=True)
 class JoinContext:
-    """What somebody comes with: a copy of the room, and what to bring to it.
+    """The copy with which a person joins, and what they bring to the room.
 
-    `lent` is the copy that another terminal of theirs has open, `drafted` are the files that go with
-    their draft. `apart` says that the copy to begin is kept apart from others of the same id.
-    `host` is the pin of a host that was found to be the right one just now.
+    `lent` is the copy that another terminal of theirs has open, `drafted` are the files of their
+    draft. `apart`: keep the new copy separate from others of the same id. `host` is the pin of a
+    host just found to be the right one.
     """
 
     saved: SavedSession | None = None
@@ -211,7 +211,7 @@ class JoinContext:
     def device(self) -> str:
         """The terminal id under which the room knows this copy; empty for a new or lent one.
 
-        A member who returns before the host noticed the loss takes back their own place.
+        A member who returns before the host noticed the loss then replaces their old connection.
         """
         if self.saved is None or self.opened is None:
             return ""
@@ -412,10 +412,10 @@ class RoomJoiner:
         met: KnownHosts,
         resources: AsyncExitStack,
     ) -> SavedSession:
-        """The folder of the own copy, which is made on the first visit.
+        """Return the folder of the own copy, created on the first visit.
 
         Raises:
-            KnownRoom: another terminal has begun one at this very moment, perhaps at another host.
+            KnownRoom: another terminal has just created one, maybe at another host.
 
         """
         if luggage.saved is None:

@@ -1,6 +1,6 @@
-"""The rooms on the network, and which of them this person knows.
+"""Rooms on the network, and which of them this person knows.
 
-This module imports what it takes to find rooms; the lobby is on the screen before.
+Imports only what finding rooms needs, since the lobby is shown first.
 """
 
 import asyncio
@@ -20,15 +20,15 @@ from genie_core.sessions.catalog import Catalog, Listing
 from genie_core.storage.errors import StorageError
 
 CALM: Final = 0.1
-"""Seconds between two changes of the list, however much happens on the network."""
+"""Seconds between two updates of the list, however busy the network is."""
 
 logger = logging.getLogger(__name__)
 
 
 class NearbyRooms:
-    """Tells for one person which announced rooms they can join without an invite.
+    """Determines which announced rooms a person can join without an invite.
 
-    The copies that there are when it is made count. All methods block: they read files.
+    It considers the copies that exist when it is created. All methods block: they read files.
     """
 
     def __init__(self, catalog: Catalog, name: str) -> None:
@@ -65,7 +65,7 @@ class NearbyRooms:
     def _copy_for(self, deed: HostRecord) -> str:
         """Return the folder of the copy that knows this host by its key, which signs announcements.
 
-        Where the copy's log is lost there is only the certificate, which is checked when joining.
+        If the copy's log is lost there is only the certificate, which is checked when joining.
         """
         for copy in self._copies.get(deed.room, []):
             state, record = self._state(copy.id), copy.metadata

@@ -60,9 +60,9 @@ class StillHosted(OtherWay):
 
 
 class RoomOpener:
-    """The ways into a room for one person with their settings.
+    """Opens rooms for one person with their settings.
 
-    They host a saved room under the name that they had there, unless they are `renamed`.
+    A saved room is hosted under the name that the person had there, unless they are `renamed`.
     """
 
     def __init__(
@@ -169,7 +169,7 @@ async def join_room(
     """Join a room by its invite, with an engine of one's own; arguments as in `host_room`.
 
     Raises:
-        GenieError: the invite is none, no host answers, or the host refuses the member.
+        GenieError: the invite is invalid, no host answers, or the host refuses the member.
 
     """
     opener = RoomOpener(name, settings or Settings(), _locations(home))

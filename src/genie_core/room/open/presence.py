@@ -1,4 +1,4 @@
-"""What a host does for those who are not there yet: invites, deeds, and being found."""
+"""A host's presence on the network: invites, host records and announcements."""
 
 import asyncio
 import logging
@@ -32,14 +32,14 @@ PASSES_NAME: Final = "passes.json"
 _LOOPBACK: Final = "127.0.0.1"
 
 LOOK_AROUND: Final = 3.0
-"""Seconds between two looks at the own addresses, which change when a laptop moves."""
+"""Seconds between two checks of the own addresses, which change when a laptop moves."""
 
 logger = logging.getLogger(__name__)
 
 
 RETRY_FIRST: Final = 0.2
 RETRY_LONGEST: Final = 5.0
-"""Seconds between two attempts to write to a disk that fails."""
+"""Seconds between two attempts to write to a failing disk."""
 
 NOT_SAVED: Final = (
     "the invites can't be written to the disk ({why}): a new one is valid only until the room "
@@ -57,9 +57,9 @@ SAVED: Final = "the invites of this room are on the disk now"
 
 
 class InviteTokenFile:
-    """A room's passes and the private file that they outlive the process in.
+    """A room's invite tokens and the private file that keeps them.
 
-    `notify` is called on the event loop when they can't be written, and when they are after all.
+    `notify` is called on the event loop when they can't be written, and again once they are.
     """
 
     def __init__(self, path: Path) -> None:
@@ -84,9 +84,9 @@ class InviteTokenFile:
             return InviteTokens()
 
     def save(self, passes: InviteTokens, *, voids: bool = False) -> None:
-        """Write the file soon, and again until the disk takes it.
+        """Write the file soon, retrying until the disk accepts it.
 
-        If it `voids` passes the old file is removed first, for which a full disk has room.
+        If it `voids` tokens, the old file is removed first; a full disk has space for that.
         """
         with self._lock:
             self._wanted = passes.encode()
@@ -154,10 +154,10 @@ def _log_notice(severity: Severity, text: str) -> None:
 
 
 def invite_of(saved: SavedSession, certificate: Certificate, now: float) -> str:
-    """The invite to a hosted room, read from its files. Blocks.
+    """Return the invite to a hosted room from its files. Blocks.
 
     Raises:
-        NoInvite: it was never open beyond this machine, or its passes have ended.
+        NoInvite: the room was never open beyond this machine, or its tokens have ended.
 
     """
     record = saved.metadata
@@ -171,7 +171,7 @@ def invite_of(saved: SavedSession, certificate: Certificate, now: float) -> str:
 
 
 class NoInvite(GenieError):
-    """There is no invite to a room that could be read from outside of its host's program."""
+    """A room has no invite that can be read outside its host's process."""
 
     def __init__(self, title: str) -> None:
         super().__init__(f"there is no open invite to {title!r}; make one in the room: /invite")
@@ -179,9 +179,9 @@ class NoInvite(GenieError):
 
 
 class HostPresence:
-    """A hosted room as others on the network see it: where it is, and how to come in.
+    """A hosted room on the network: its addresses and invites.
 
-    Implements `genie_core.room.participant.config.Invites`. `settle` is told the deed whenever it changes.
+    Implements `genie_core.room.participant.config.Invites`. `settle` gets each new host record.
     """
 
     def __init__(
@@ -234,10 +234,9 @@ class HostPresence:
 
     @property
     def invite(self) -> str:
-        """The invite that is open now; the first one is made when it is asked for.
+        """The open invite, created when first read.
 
-        Empty for a room that is kept on this machine, and when all invites have ended: whoever
-        limited them did so on purpose.
+        Empty for a room of this machine only, and when all limited invites have ended.
         """
         current = None if self._local else self._open_pass()
         if current is None:

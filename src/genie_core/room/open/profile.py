@@ -1,4 +1,4 @@
-"""What a person brings to any room: who they are, what they have set, and their own engine."""
+"""What a person brings to any room: identity, settings and engine."""
 
 import asyncio
 import logging

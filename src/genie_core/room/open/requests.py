@@ -1,4 +1,4 @@
-"""Requests to open a room, and the request that follows when a seat in it has ended."""
+"""Requests to open a room, and those that follow the end of a session."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NewRoom:
-    """Open a room that did not exist before, and host it."""
+    """Create a room and host it."""
 
     title: str
 
 
 @dataclass(frozen=True, slots=True)
 class ResumeRoom:
-    """Host a saved room again from the copy here, also one that another member hosted.
+    """Host a saved room again from its copy here, even if another member hosted it.
 
-    `unsent` is what an earlier seat could not send. `handed` says that its host is leaving it to
-    this person at this very moment. With `force` it is not looked for first whether it has a host.
+    `unsent` are messages that an earlier session could not send. `handed`: its host is handing it
+    over right now. `force` skips the search for a present host.
     """
 
     id: str
@@ -35,9 +35,9 @@ class ResumeRoom:
 
 @dataclass(frozen=True, slots=True)
 class JoinRoom:
-    """Join a room by an invite, or at HOST:PORT; a guest brings no engine of their own.
+    """Join a room by an invite, or at HOST:PORT; a guest has no engine.
 
-    With `separate` the room gets a folder of its own if its host claims the id of another copy.
+    With `separate` the room gets its own folder if its host claims the id of another copy.
     """
 
     way: str
@@ -47,11 +47,12 @@ class JoinRoom:
 
 @dataclass(frozen=True, slots=True)
 class RejoinRoom:
-    """Join a room again of which there is a copy, by the name of its folder.
+    """Join a room again from its copy, given by the folder's name.
 
-    `addresses` are where it was found just now, by a host whose certificate has this `pin`; without
-    them it is looked for where it was before. `unsent` is what an earlier seat could not send.
-    With `patient` it is looked for until it is there, as its new host may still be opening it.
+    `addresses` are where it was just found, at a host whose certificate has this `pin`; without
+    them its earlier addresses are tried. `unsent` are messages that an earlier session could not
+    send. With `patient` the search goes on until it is found, as its new host may still be opening
+    it.
     """
 
     id: str
@@ -64,11 +65,10 @@ class RejoinRoom:
 
 @dataclass(frozen=True, slots=True)
 class ReplayRoom:
-    """Watch a saved room again, by the name of its folder, and change nothing in it.
+    """Replay a saved room, given by its folder's name, without changing it.
 
-    `at` is the event to begin at, None for the first one. With `follow` it begins at the end and
-    what is appended meanwhile is shown as well. `note` is a line that says why it is only watched.
-    `speed` is how many times as fast as it was it is shown.
+    `at` is the event to start at, None for the first. With `follow` it starts at the end and shows
+    what is appended meanwhile. `note` explains why it can only be watched. `speed` is a factor.
     """
 
     id: str
@@ -80,11 +80,11 @@ class ReplayRoom:
 
 @dataclass(frozen=True, slots=True)
 class NearbyRoom:
-    """What the network says of a room, and what this person has of it.
+    """A room on the network, and this person's copy of it.
 
-    `words` is the fingerprint of the host's key. `copy` is the folder of the own copy if the host
-    is one whom that copy knows; only then `pin` and `addresses` may be followed without an invite.
-    `claimed` is the title of the own copy of a room whose id is announced by another host.
+    `words` is the fingerprint of the host's key. `copy` is the folder of the copy that knows this
+    host; only with a copy may `pin` and `addresses` be used without an invite. `claimed` is the
+    title of a copy whose room id another host announces.
     """
 
     room: str
@@ -108,7 +108,7 @@ class NearbyRoom:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Ask whether to enter in another way than was wanted; `yes` names what agreeing does."""
+    """A question whether to enter in another way; `yes` labels the agreement."""
 
     title: str
     text: str
@@ -117,7 +117,7 @@ class Question:
 
 
 class OtherWay(GenieError):
-    """A room can't be entered as wanted, but in another way, about which there is a question."""
+    """A room can't be entered as requested, but in another way, after a question."""
 
     def __init__(self, text: str, question: Question) -> None:
         super().__init__(text)
@@ -125,7 +125,7 @@ class OtherWay(GenieError):
 
 
 OpenRequest: TypeAlias = NewRoom | ResumeRoom | JoinRoom | RejoinRoom
-"""The ways in that lead to a seat."""
+"""The requests that open a room rather than a replay."""
 
 
 def after_parting(parting: SessionEnded) -> OpenRequest | None:

@@ -1,4 +1,4 @@
-"""How to get to a room that somebody else hosts."""
+"""Find another person's room."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -24,14 +24,14 @@ from genie_core.runtime.tasks import start_task
 from genie_core.sessions.session import SavedSession
 
 ANSWER_TIMEOUT: Final = 4.0
-"""Seconds in which a host that is there answers."""
+"""Seconds for a host to answer."""
 
 LOOK: Final = 2.0
-"""Seconds in which a host has to be found before its room is hosted once more."""
+"""Seconds to find a present host before a room is hosted again."""
 
 
 class NowhereToLook(GenieError):
-    """A saved room of which it is not known where it was."""
+    """A saved room without any known address."""
 
     def __init__(self, title: str) -> None:
         super().__init__(f"it is not known where {title!r} is hosted; join it by an invite")
@@ -39,9 +39,9 @@ class NowhereToLook(GenieError):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """How to get to a room: where to try, and the pass of an invite if there is one.
+    """The addresses of a room, and the token of an invite, if any.
 
-    With `anywhere` the network is asked, too, though no other machine is known.
+    With `anywhere` the network is searched, too, even if no other machine is known.
     """
 
     whereabouts: tuple[Endpoint, ...]
@@ -50,10 +50,10 @@ class Route:
 
 
 def route_of(text: str) -> Route:
-    """Read what a person has: an invite, or an address of this machine.
+    """Parse an invite, or an address of this machine.
 
     Raises:
-        InvalidInvite: it is meant as an invite and is none.
+        InvalidInvite: it looks like an invite and is none.
         InvalidAddress: it is neither.
 
     """
@@ -65,10 +65,10 @@ def route_of(text: str) -> Route:
 
 
 def route_back(saved: SavedSession, found: Sequence[str] = (), pin: str = "") -> Route:
-    """Where a room of which there is a copy may be: where it was found now, and where it was.
+    """Return where a room with a copy may be: the addresses found now, and earlier ones.
 
     Raises:
-        NowhereToLook: nothing is known.
+        NowhereToLook: no address is known.
 
     """
     record = saved.metadata
@@ -81,7 +81,7 @@ def route_back(saved: SavedSession, found: Sequence[str] = (), pin: str = "") ->
 
 @dataclass(frozen=True, slots=True)
 class HostFound:
-    """Describe the present host; `host` is empty if only the certificate is known."""
+    """The present host; `host` is empty if only the certificate is known."""
 
     addresses: tuple[str, ...]
     pin: str
@@ -89,9 +89,9 @@ class HostFound:
 
 
 async def host_of(saved: SavedSession, state: RoomState, *, network: bool) -> HostFound | None:
-    """Find the host of a saved room where it was joined or, with `network`, is announced.
+    """Find the host of a saved room at its earlier addresses or, with `network`, by announcements.
 
-    The `state` is what the copy knows: hosts count who may host by it. None if none answers soon.
+    Hosts count that may host by the copy's `state`. None if none answers soon.
     """
     looks = [start_task(_look_where_it_was(saved))]
     if network:
@@ -148,9 +148,9 @@ async def _first_answering(state: RoomState, browser: Browser, changed: asyncio.
 async def answers(
     room: str, pin: str, addresses: Sequence[str], within: float = ANSWER_TIMEOUT
 ) -> bool:
-    """Whether a host of this certificate hosts the room at one of these addresses.
+    """Whether a host with this certificate hosts the room at one of these addresses.
 
-    It is asked as a stranger, and learns nothing of who wants to know. `within` is in seconds.
+    The host sees a stranger and learns nothing about the caller. `within` is in seconds.
     """
     places = _places(addresses, pin)
     if not places:

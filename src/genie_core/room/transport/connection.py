@@ -1,4 +1,4 @@
-"""Connections between a participant and a room, and the one that stays inside a process."""
+"""Connections between a participant and a room, and an in-process implementation."""
 
 import asyncio
 from collections import deque
@@ -29,17 +29,17 @@ class Connection(Protocol[Out_contra, In_co]):
     def channel(self) -> str | None:
         """The pin of the host's certificate as this end sees it; empty without TLS.
 
-        None if both ends are in one process, where nothing has to be proven.
+        None if both ends are in one process, where nothing needs to be proven.
         """
 
     async def send(self, frames: Sequence[Out_contra]) -> None:
         """Send frames in order, waiting while the other end is behind.
 
-        Cancelling leaves it open how many went out; the connection is good for closing only.
+        After a cancellation it is unknown how many were sent; only close the connection then.
 
         Raises:
-            ConnectionLost: it is closed, by either end.
-            FrameError: a frame can't be encoded; none after it was sent.
+            ConnectionLost: either end closed it.
+            FrameError: a frame can't be encoded; it and later ones were not sent.
 
         """
 
@@ -47,8 +47,8 @@ class Connection(Protocol[Out_contra, In_co]):
         """Wait for the next frame. Cancelling loses nothing.
 
         Raises:
-            ConnectionLost: it is closed, and everything that had arrived was received.
-            FrameError: what arrived is no frame; the connection still stands.
+            ConnectionLost: it is closed, and everything that arrived was received.
+            FrameError: the data is no frame; the connection stays open.
 
         """
 
@@ -64,10 +64,10 @@ ClientConnection: TypeAlias = Connection[ClientFrame, ServerFrame]
 
 
 class PeerConnection(Connection[ServerFrame, ClientFrame], Protocol):
-    """The room's end, which can also send without waiting, and be told what arrives.
+    """The room's end, which can also send without waiting and observe arrivals.
 
-    `on_arrival` is awaited with the size of each frame that came over a network, before it is
-    decoded; if it says no, the frame is thrown away.
+    `on_arrival` is awaited with the size of each frame from a network before it is decoded; if it
+    returns False, the frame is dropped.
     """
 
     on_arrival: Callable[[int], Awaitable[bool]]
@@ -79,7 +79,7 @@ class PeerConnection(Connection[ServerFrame, ClientFrame], Protocol):
         """Whether the other end keeps up, so that `post` may be called."""
 
     def post(self, frames: Sequence[ServerFrame]) -> None:
-        """Send frames without waiting; only while no `send` is under way.
+        """Send frames without waiting; only while no `send` is running.
 
         Raises:
             FrameError: a frame can't be encoded; none was sent.
@@ -95,7 +95,7 @@ def memory_pair(
 ):
     """Connect two tasks of one process: the participant's end and the room's end.
 
-    Frames are passed as they are. At most `capacity` wait in each direction; then `send` waits.
+    Frames are passed unchanged. At most `capacity` are queued in each direction; then `send` waits.
     """
     up: _Pipe[ClientFrame] = _Pipe(capacity)
     down: _Pipe[ServerFrame] = _Pipe(capacity)
@@ -145,7 +145,7 @@ class MemoryConnection(Generic[Out, In]):
 
 
 class _Pipe(Generic[In]):
-    """A bounded queue for one writer and one reader, which can be closed."""
+    """A bounded queue for one writer and one reader that can be closed."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity

@@ -1,4 +1,4 @@
-"""Finding the way to a room, again and again: its known addresses, and what the network says."""
+"""Connect to a room repeatedly, by its known addresses and by announcements."""
 
 import asyncio
 import logging
@@ -17,7 +17,7 @@ from genie_core.runtime.tasks import start_task
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """How long to wait before the next attempt, in seconds: doubling, with jitter."""
+    """Seconds to wait before the next attempt: doubling, with jitter."""
 
     first: float = 0.2
     longest: float = 5.0
@@ -29,10 +29,10 @@ class Backoff:
 
 
 STAGGER: Final = 0.25
-"""Seconds until the next address is tried beside those before it, as in RFC 8305."""
+"""Seconds until the next address is tried in parallel, as in RFC 8305."""
 
 SEARCH: Final = 2.0
-"""Seconds to wait for the network's answers, once no known address has helped."""
+"""Seconds to wait for announcements after all known addresses failed."""
 
 MAX_KNOWN: Final = 24
 
@@ -40,14 +40,14 @@ logger = logging.getLogger(__name__)
 
 
 class Endpoint(NamedTuple):
-    """Where a host may be, and the pin of its certificate; an empty pin is for loopback only."""
+    """A host's address and the pin of its certificate; only a loopback address may have no pin."""
 
     address: Address
     pin: str
 
 
 class Finder(Protocol):
-    """Knows who announces a room on the network."""
+    """Finds the hosts that announce a room on the network."""
 
     async def find(
         self, room: str, seconds: float = ...
@@ -56,12 +56,12 @@ class Finder(Protocol):
 
 
 class Dialer:
-    """A connector that does not give up on one address.
+    """A connector with several addresses.
 
-    Known whereabouts come first, in order. If none answers as it should, the network is asked for
-    the room: the same host at another address is found by its certificate, somebody else must
-    have a deed that `trusts` says yes to. `room` may be set once it is known. The caller
-    checks the host: `approve` makes its place the `current` one, `forget` drops it.
+    Known endpoints are tried first, in order. If none answers correctly, announcements are
+    searched: the same host at another address is recognised by its certificate, another host must
+    have a record that `trusts` accepts. `room` may be set once it is known. The caller checks the
+    host: `approve` makes its endpoint the `current` one, `forget` drops it.
     """
 
     def __init__(
@@ -87,12 +87,12 @@ class Dialer:
         return tuple(self._known)
 
     async def __call__(self) -> ClientConnection:
-        """Connect to the host, wherever it is.
+        """Connect to the host.
 
         Raises:
-            WrongPin: somebody else answers at one of its addresses, and nobody right does.
-            Unreachable: nobody answers.
-            NotLoopback: without an invite there is no way beyond this machine.
+            WrongPin: another host answers at one of its addresses, and the right one at none.
+            Unreachable: no host answers.
+            NotLoopback: without an invite only this machine can be reached.
 
         """
         failures: list[RoomError] = []

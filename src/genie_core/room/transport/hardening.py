@@ -1,7 +1,7 @@
-"""The gate before a host's door: how many connections may stand there that nobody has shown for.
+"""Limits on unauthenticated connections and on malformed WebSocket traffic.
 
-Each costs the host a file descriptor from the moment it is accepted. So they are counted there,
-below TLS and WebSocket, until the room knows who it is or the connection is closed.
+Each connection costs the host a file descriptor once accepted. So they are counted there, below TLS
+and WebSocket, until the peer has authenticated or the connection is closed.
 """
 
 import asyncio
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 PINGS_AT_ONCE: Final = 32
 PINGS_PER_SECOND: Final = 4.0
-"""A participant sends one per second, a host fewer; each is answered with one pong."""
+"""A participant sends one ping per second, a host fewer; each is answered by one pong."""
 
 HANGING_UP: Final = 1.0
-"""Seconds a peer that breaks these limits has left to read the reason."""
+"""Seconds for a peer that breaks these limits to read the reason."""
 
 
 class PlainSocket(Connection):
-    """Ends when the other end sends parts of messages, or many pings or pongs."""
+    """Ends when the other end sends fragments, or many pings or pongs."""
 
     _pings: TokenBucket | None = None
     _failed = False
@@ -73,7 +73,7 @@ class PlainClientSocket(PlainSocket, ClientConnection):
 
 
 class StrictHandshake(connect):
-    """Connects to where it is told and nowhere else, whatever answers there."""
+    """Connects to the given address only and follows no redirect."""
 
     def process_redirect(self, exc: Exception) -> Exception | str:
         """Refuse redirects; only host records and invites give addresses."""
@@ -81,20 +81,20 @@ class StrictHandshake(connect):
 
 
 RESERVE: Final = 16
-"""How many connections that had to make room may stand beside the others until they are gone."""
+"""How many displaced connections may exist until they are closed."""
 
 CLOSE_WAIT: Final = 5.0
-"""Seconds after which a closing gate no longer waits for those who stood there to be gone."""
+"""Seconds that `clear` waits for connections to be closed."""
 
 _RESET: Final = struct.pack("ii", 1, 0)
-"""The option by which closing a socket leaves nothing behind, neither here nor on the way."""
+"""The socket option that drops a connection at once, without a TIME_WAIT."""
 
 
 KNOWN_SHARE: Final = 1 / 4
-"""So many more may stand there if they come from where members came in before."""
+"""Additional places for addresses from which members came before, as a share of `most`."""
 
 KNOWN_SOURCES: Final = 1024
-"""How many such addresses are kept in mind; the one used longest ago is forgotten."""
+"""How many such addresses are remembered; the least recently used is dropped."""
 
 
 def most_standing(most: int) -> int:
@@ -103,12 +103,12 @@ def most_standing(most: int) -> int:
 
 
 class HalfOpenLimiter:
-    """Counts the connections of strangers, for all sockets of a host that it guards.
+    """Counts the unauthenticated connections of all sockets of a host.
 
-    Of `most` that stand there, a newcomer displaces the oldest of the source that has the most,
-    unless that is their own. So one machine that opens thousands is only in its own way. One that
-    has as many addresses as it likes can have no more than all of the places: the oldest gives way
-    to each newcomer then. Sources from which a person was let in have places of their own.
+    Once there are `most`, a newcomer displaces the oldest connection of the largest origin, unless
+    that is its own. So a machine that opens thousands displaces only its own. One with unlimited
+    addresses can take all places at most: each newcomer then displaces the oldest. Origins from
+    which a person was admitted have additional places.
     """
 
     def __init__(self, most: int) -> None:
@@ -151,10 +151,10 @@ class HalfOpenLimiter:
         return self._shut
 
     async def shut(self) -> None:
-        """Accept nobody any more; to be awaited before the sockets that are guarded are closed.
+        """Accept no more connections; await this before the guarded sockets are closed.
 
-        What was accepted has a transport when it returns. To a server that is closed none can be
-        attached, and the connection would be open until somebody collects it as garbage.
+        When it returns, every accepted socket has a transport. A closed server can't attach one,
+        and the connection would stay open until it is garbage-collected.
         """
         self._shut = True
         await asyncio.sleep(0)
@@ -205,7 +205,7 @@ class HalfOpenLimiter:
 
 
 class LimitedSocket(socket.socket):
-    """A listening socket that hands out only connections for which there is room."""
+    """A listening socket that returns only connections for which there is a place."""
 
     def __init__(self, gate: HalfOpenLimiter, sock: socket.socket) -> None:
         super().__init__(fileno=sock.detach())
@@ -216,7 +216,7 @@ class LimitedSocket(socket.socket):
         """Accept a connection.
 
         Raises:
-            ConnectionAbortedError: it was turned away; there may be more.
+            ConnectionAbortedError: it was refused; there may be more.
             OSError: as of any socket.
 
         """
@@ -232,7 +232,7 @@ class LimitedSocket(socket.socket):
 
 
 class Stranger(socket.socket):
-    """An accepted connection, which the gate counts until it is let in or closed."""
+    """An accepted connection, counted until it is authenticated or closed."""
 
     def __init__(self, gate: HalfOpenLimiter, sock: socket.socket, source: str) -> None:
         super().__init__(fileno=sock.detach())

@@ -1,14 +1,14 @@
-"""Where connections come from, as far as it makes a difference."""
+"""Origins of connections."""
 
 import ipaddress
 from contextlib import suppress
 from typing import Final
 
 LOOPBACK: Final = "loopback"
-"""The host's own machine. Its connections need no invite: whoever works there has its files."""
+"""The host's own machine. Its connections need no invite: its users have the host's files."""
 
 SITE_BITS: Final = 64
-"""The part of an IPv6 address that a machine can't choose for itself; a whole network shares it."""
+"""The prefix length of the network part of an IPv6 address, which a machine can't choose."""
 
 
 def client_origin(host: str) -> str:

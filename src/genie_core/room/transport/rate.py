@@ -1,4 +1,4 @@
-"""How fast somebody may do something."""
+"""Rate limits."""
 
 from copy import copy
 from dataclasses import dataclass, field
@@ -9,8 +9,8 @@ from typing import Final
 class TokenBucket:
     """Allows `burst` at once and `per_second` in the long run.
 
-    Source: the token bucket as traffic policer, e.g. RFC 2697. `now` is in seconds from any clock;
-    when it jumps back, nothing is gained and nothing is lost.
+    Source: the token bucket as a traffic policer, e.g. RFC 2697. `now` is in seconds of any clock;
+    a jump back neither adds nor removes tokens.
     """
 
     burst: float
@@ -22,10 +22,10 @@ class TokenBucket:
         self._level = self.burst
 
     def take(self, now: float, amount: float = 1.0) -> bool:
-        """Use tokens up; False if there is not even one.
+        """Take tokens; False if there is not even one.
 
-        More than there are can be taken as long as there is one: the rest is a debt. So nobody who
-        wants little passes somebody who wants much.
+        While there is one, more can be taken than there are: the rest is a debt. So a client with
+        small requests can't starve one with large requests.
         """
         self._refill(now)
         if self._level < 1:
@@ -61,9 +61,9 @@ MOST_KEYS: Final = 4096
 
 
 class Rates:
-    """One token bucket for each of many keys; those that are full take no memory after `tidy`.
+    """One token bucket per key; full ones take no memory after `tidy`.
 
-    Of more than `MOST_KEYS` the one that came first is forgotten.
+    Above `MOST_KEYS` the oldest key is dropped.
     """
 
     def __init__(self, burst: float, per_second: float) -> None:

@@ -39,30 +39,32 @@ from genie_core.room.transport.hardening import (
 from genie_core.room.transport.origin import client_origin
 
 PING_INTERVAL: Final = 10.0
-"""Seconds between pings, by which a host finds out that a participant is gone."""
+"""Seconds between pings, by which a host detects a lost participant."""
 
 PING_TIMEOUT: Final = 15.0
 
 WATCH_INTERVAL: Final = 1.0
 WATCH_TIMEOUT: Final = 2.5
 LAST_WORD: Final = 1.0
-"""Seconds between a participant's pings, until an answer, and for a farewell after that: together
-what it takes at most until it shows that the host is gone, which is to be less than five."""
+"""Seconds between a participant's pings, until an answer, and for the closing handshake: together
+the time to detect a lost host, which must be below five.
+"""
 
 OPEN_TIMEOUT: Final = 10.0
 CLOSE_TIMEOUT: Final = 2.0
 
 WRITE_BUFFER: Final = 32 * 1024
-"""Bytes that may wait in a transport before whoever sends has to."""
+"""Bytes that may wait in a transport before a sender has to."""
 
 OVERSIZE: Final = 4
-"""Up to this many times its limit a frame is read, to be refused by name. A larger one is not even
-read: WebSocket itself closes the connection with code 1009."""
+"""A frame up to this many times the limit is read and refused by name. A larger one is not read:
+WebSocket closes the connection with code 1009.
+"""
 
 BACKLOG: Final = 512
 
 Connector: TypeAlias = Callable[[], Awaitable[ClientConnection]]
-"""Makes a new connection to a room, as often as it is asked to."""
+"""Opens a new connection to a room at each call."""
 
 Attend: TypeAlias = Callable[
     ["WebSocketConnection[ServerFrame, ClientFrame]", str, str, Callable[[], None]], Awaitable[None]
@@ -75,11 +77,11 @@ _OPTIONS: Final[dict[str, Any]] = {
     "write_limit": WRITE_BUFFER,
     "logger": logging.getLogger(f"{__name__}.wire"),
 }
-"""What is the same at both ends."""
+"""Options of both ends."""
 
 
 class Packer(Generic[Out]):
-    """Turns frames into what travels; one that goes to many in a row is packed once."""
+    """Encodes frames; a frame for several peers in a row is encoded once."""
 
     def __init__(self, encoder: Callable[[Out], bytes], *, masked: bool) -> None:
         self._encode = encoder
@@ -96,9 +98,9 @@ class Packer(Generic[Out]):
 
 
 ABORTED_LATE: Final = AttributeError
-"""What asyncio raises when a transport is aborted that was closed and has sent its rest since.
+"""The error of asyncio when a closed transport that has sent its rest is aborted.
 
-Its loop is gone by then. `websockets` aborts in the middle of sending and closing.
+Its loop is gone by then. `websockets` aborts while sending and closing.
 """
 
 
@@ -163,9 +165,9 @@ class WebSocketConnection(Generic[Out, In]):
 
 
 class PinnedSocket(PlainClientSocket):
-    """A client's WebSocket that looks at the host's certificate before it says anything.
+    """A client's WebSocket that checks the host's certificate before it sends anything.
 
-    `expected` is the pin to find; empty takes any, which `tls_connect` allows on loopback only.
+    `expected` is the required pin; empty accepts any, which `tls_connect` allows on loopback only.
     """
 
     expected = ""
@@ -193,11 +195,11 @@ class PinnedSocket(PlainClientSocket):
 
 
 async def tls_connect(address: Address, pin: str) -> ClientConnection:
-    """Connect to the host whose certificate has this pin; an empty pin takes any on loopback.
+    """Connect to the host whose certificate has this pin; an empty pin accepts any on loopback.
 
     Raises:
         WrongPin: another host answers.
-        Unreachable: nobody does, or what does is no room.
+        Unreachable: no host answers, or the answer is no room's.
         NotLoopback: there is no pin, and the address is beyond this machine.
 
     """
@@ -213,12 +215,12 @@ async def tls_connect(address: Address, pin: str) -> ClientConnection:
 
 
 def ws_connector(text: str) -> Connector:
-    """A connector to the room at HOST:PORT on this machine.
+    """Return a connector to the room at HOST:PORT on this machine.
 
     Calling the connector raises `NotLoopback` or `Unreachable`.
 
     Raises:
-        InvalidAddress: that is no address.
+        InvalidAddress: the text is no address.
 
     """
     address = parse_address(text)
@@ -230,15 +232,15 @@ def ws_connector(text: str) -> Connector:
 
 
 async def bind(address: Address, *, beyond: bool = False) -> socket.socket:
-    """Bind a listening socket on this machine's loopback; port 0 picks a free one.
+    """Bind a listening socket on loopback; port 0 picks a free one.
 
-    With `beyond` it may be an address of any interface, "" for all of them, IPv6 too if the
-    system has it. `listen` wants a certificate then.
+    With `beyond` it may be an address of any interface, "" for all, with IPv6 if the system has it;
+    `listen` needs a certificate then.
 
     Raises:
-        NotLoopback: the address is not on this machine, and may not be.
+        NotLoopback: the address is beyond this machine, which is not allowed.
         AddressInUse: another program listens there.
-        CannotListen: the system does not let us.
+        CannotListen: the system refuses.
 
     """
     host, port = address if beyond else await resolve_loopback(address)
@@ -265,11 +267,11 @@ async def listen(
     open_timeout: float = OPEN_TIMEOUT,
     certificate: Certificate | None = None,
 ) -> Server:
-    """Accept WebSockets on a bound socket; `attend` serves each, and its end ends them.
+    """Accept WebSockets on a bound socket; `attend` serves each, and its return closes it.
 
-    It is also told from which machine the connection comes, and the pin of the certificate that
-    it runs over, and gets what to call when the room knows whose it is: until then the `gate`
-    counts it. The socket given is of no use any more. Web pages can't connect: whatever names an origin is refused.
+    `attend` also gets the connection's origin, the pin of its certificate, and a function to call
+    once the peer is authenticated: until then the `gate` counts it. The given socket must not be
+    used any more. Web pages can't connect: a request with an Origin header is refused.
 
     Raises:
         NotLoopback: the socket can be reached from elsewhere, and there is no certificate.
