@@ -1,1 +1,1 @@
-"""The vocabulary of a room: events, frames, names, addresses, limits, errors."""
+"""The protocol of a room: events, frames, names, addresses, limits, errors."""

@@ -1,4 +1,4 @@
-"""Addresses of rooms: HOST:PORT, and on this machine only."""
+"""Addresses of rooms on this machine: HOST:PORT."""
 
 import asyncio
 import ipaddress
@@ -10,7 +10,7 @@ from genie_core.room.protocol.errors import InvalidAddress, NotLoopback, Unreach
 
 DEFAULT_PORT: Final = 7654
 PORTS_TO_TRY: Final = 20
-"""How many ports from the usual one on a host tries that named none."""
+"""How many ports a host without a chosen one tries, starting at the usual port."""
 
 LOOPBACK: Final = "127.0.0.1"
 
@@ -30,7 +30,7 @@ class Address(NamedTuple):
 
 
 def parse_address(text: str, port: int = DEFAULT_PORT) -> Address:
-    """Read HOST:PORT, [IPV6]:PORT, HOST or :PORT; what is missing is 127.0.0.1 and `port`.
+    """Parse HOST:PORT, [IPV6]:PORT, HOST or :PORT; defaults are 127.0.0.1 and `port`.
 
     Raises:
         InvalidAddress: it is none of these.
@@ -59,11 +59,11 @@ def is_on_loopback(address: Address) -> bool:
 
 
 async def resolve_loopback(address: Address) -> Address:
-    """Turn the host into the number of an interface of this machine's loopback.
+    """Resolve the host to a loopback number of this machine.
 
     Raises:
-        NotLoopback: it leads, or could lead, elsewhere.
-        Unreachable: the name is not known.
+        NotLoopback: it leads, or could lead, beyond this machine.
+        Unreachable: the name is unknown.
 
     """
     try:

@@ -1,4 +1,4 @@
-"""Frames as bytes: one JSON object each, checked for size and shape before anything sees it."""
+"""Frames as bytes: one JSON object each, checked for size and shape when decoded."""
 
 import zlib
 from collections import OrderedDict
@@ -25,10 +25,10 @@ from genie_core.room.protocol.frames import ClientFrame, Entries, ServerFrame
 T = TypeVar("T")
 
 MAX_DEPTH: Final = 64
-"""How deep the arguments of a tool call may be nested."""
+"""How deeply the arguments of a tool call may be nested."""
 
 SERVER_FRAME_BYTES: Final = 4 * 1024 * 1024
-"""The largest frame that a participant takes from a room."""
+"""The largest frame that a participant accepts."""
 
 _client: "Final[msgspec.json.Decoder[ClientFrame]]" = msgspec.json.Decoder(ClientFrame)
 _server: "Final[msgspec.json.Decoder[ServerFrame]]" = msgspec.json.Decoder(ServerFrame)
@@ -39,7 +39,7 @@ _encode: Final = msgspec.json.Encoder().encode
 IMPOSSIBLE_TIME: Final = "has an impossible time"
 
 _WITH_MORE: Final = (MessagePosted, ApprovalRequested, ApprovalResolved, RecoveredEvent)
-"""Bodies in which there can be something wrong that their types don't tell."""
+"""Bodies with constraints that their types don't express."""
 
 _KEPT_BATCHES: Final = 64
 
@@ -48,7 +48,7 @@ def encode(frame: ClientFrame | ServerFrame) -> bytes:
     """Encode a frame.
 
     Raises:
-        FrameError: it holds something that JSON cannot express.
+        FrameError: it contains something that JSON can't express.
 
     """
     try:
@@ -58,7 +58,7 @@ def encode(frame: ClientFrame | ServerFrame) -> bytes:
 
 
 def decode_client(data: bytes, limit: int) -> ClientFrame:
-    """Decode what a participant sent.
+    """Decode a participant's frame.
 
     Raises:
         FrameError: it is over `limit` bytes, or no frame.
@@ -78,9 +78,9 @@ def decode_server(data: bytes, limit: int = SERVER_FRAME_BYTES) -> ServerFrame:
 
 
 def flaw(event: Event) -> str:
-    """What an event has or does that can't be, wherever it comes from; empty if it is in order.
+    """Return what makes an event invalid, whatever its source; empty if it is valid.
 
-    Whatever else is in it may be wrong, but can be shown, folded and written down.
+    Other values may be wrong, but can be shown, folded and written.
     """
     body = event.body
     if not isinstance(body, _WITH_MORE) or _is_plain(body):
@@ -102,14 +102,14 @@ def flaw(event: Event) -> str:
 
 
 def normal(body: RunBody, limit: int) -> RunBody:
-    """Return a body as it will look after a trip over the wire or the disk.
+    """Return a body as it is after encoding and decoding.
 
-    Tuples become lists, numbers that JSON lacks become null, halves of surrogate pairs become
-    question marks. Everything recorded goes through here, whichever way it came.
+    Tuples become lists, numbers that JSON lacks become null, lone surrogates become question marks.
+    All recorded bodies pass through here.
 
     Raises:
-        FrameError: it is over `limit` bytes, too deeply nested, does not survive the trip, or is
-            blank where every engine needs text to take in.
+        FrameError: it is over `limit` bytes, too deeply nested, changed by encoding, or blank where
+            engines need text.
 
     """
     try:
@@ -144,17 +144,14 @@ def event_mark(event: Event) -> int:
 
 
 def whole_text(text: str, most: int | None = None) -> str:
-    """Replace halves of surrogate pairs, which no file and no frame can hold.
-
-    What goes beyond `most` characters is cut off.
-    """
+    """Replace lone surrogates, which files and frames can't hold, and cut to `most` characters."""
     return text[:most].encode("utf-8", "replace").decode("utf-8")
 
 
 class ServerEncoder:
-    """Encodes a room's frames; a batch of events that many peers get is encoded once.
+    """Encodes a room's frames; a batch of events for many peers is encoded once.
 
-    Serves one room only: batches are recognised by their sequence numbers.
+    Serves one room only: it identifies batches by their sequence numbers.
     """
 
     def __init__(self) -> None:

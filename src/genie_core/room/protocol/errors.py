@@ -1,31 +1,21 @@
-"""What can go wrong around a room.
+"""Errors of rooms.
 
-RoomError
-├── InvalidName     a name that nobody may use
-├── IdentityError   the file of a person's key can't be used
-├── InvalidKey      a text that is no public key
-├── CertificateError  the file of a host's certificate can't be used
-├── InvalidCertificate  a peer's certificate that can't be understood
-├── InvalidInvite   a text that is no invite, or not a whole one
-├── InvalidPasses   what was saved of a room's passes can't be used
-├── FrameError      bytes that are no frame of this protocol
-├── RoomRefused     the room did not let this participant in, or put them out
-├── ConnectionLost  the connection to a peer ended
-├── Diverged        the host's log and the copy here contradict each other
-├── Contradiction   the host's log can't be true, so it can't be followed
-├── KnownRoom       the room met is one of which there is a copy
-├── OtherHost       the host is not one that the copy of the room knows
-├── LeftInDisorder  leaving failed in part (in `participant.receipt`)
-├── TooLong         a text that is longer than the room takes
-├── TooManyUnsent   more waits to be sent than is kept
-├── NoSuchFile      a file that can't be attached or is not here
-├── NoEngine        there is no engine here, or none yet
-├── InvalidAddress  what should be HOST:PORT is not
-├── Unreachable     nothing answers at the address
-│   └── WrongPin    another machine than the host's does
-├── AddressInUse    the port to listen on is taken
-├── CannotListen    the system does not let us listen at the address
-└── NotLoopback     an address beyond this machine, where an invite is needed
+RoomError ├── InvalidName     a name that is not allowed ├── IdentityError   the file of a person's
+key can't be used ├── InvalidKey      a text that is no public key ├── CertificateError  the file of
+a host's certificate can't be used ├── InvalidCertificate  a peer's certificate that can't be parsed
+├── InvalidInvite   a text that is no invite, or not a whole one ├── InvalidInviteTokens  a room's
+saved invite tokens can't be used ├── FrameError      bytes that are no frame of this protocol ├──
+RoomRefused     the room refused or removed this participant ├── ConnectionLost  the connection to a
+peer ended ├── Diverged        the host's log and the copy here contradict each other ├──
+Contradiction   the host's log contradicts itself ├── KnownRoom       the room at an address has a
+copy here ├── OtherHost       the host is unknown to the room's copy ├── LeftInDisorder  leaving
+failed in part (in `participant.receipt`) ├── TooLong         a text that is longer than the room
+accepts ├── TooManyUnsent   too many messages wait to be sent ├── NoSuchFile      a file that can't
+be attached or is not here ├── NoEngine        there is no engine here, or none yet ├──
+InvalidAddress  a text that is not HOST:PORT ├── Unreachable     nothing answers at the address │
+└── WrongPin    a machine other than the host answers ├── AddressInUse    the port to listen on is
+taken ├── CannotListen    the system refuses to listen at the address └── NotLoopback     an address
+beyond this machine, where an invite is needed
 """
 
 from collections.abc import Sequence
@@ -40,7 +30,7 @@ class RoomError(GenieError):
 
 
 class InvalidName(RoomError):
-    """A name that nobody may use in a room."""
+    """A name that is not allowed in a room."""
 
     def __init__(self, name: str, why: str) -> None:
         super().__init__(f"the name {name!r} can't be used: {why}")
@@ -61,7 +51,7 @@ class IdentityError(RoomError):
 
 
 class InvalidKey(RoomError):
-    """A text that is nobody's public key."""
+    """A text that is no public key."""
 
     def __init__(self, text: str) -> None:
         super().__init__(f"{text[:64]!r} is no public key")
@@ -81,7 +71,7 @@ class CertificateError(RoomError):
 
 
 class InvalidCertificate(RoomError):
-    """A peer showed a certificate that can't be understood."""
+    """A peer's certificate that can't be parsed."""
 
     def __init__(self) -> None:
         super().__init__("the host shows a certificate that can't be understood")
@@ -98,14 +88,14 @@ class InvalidInvite(RoomError):
 
 
 class InvalidInviteTokens(RoomError):
-    """What was saved of a room's passes can't be used."""
+    """A room's saved invite tokens can't be used."""
 
     def __init__(self) -> None:
         super().__init__("the saved invites of the room can't be understood; invite people anew")
 
 
 class FrameError(RoomError):
-    """A peer sent something that is no frame of this protocol."""
+    """A peer sent bytes that are no frame of this protocol."""
 
     def __init__(self, code: Refusal, why: str) -> None:
         super().__init__(why)
@@ -113,7 +103,7 @@ class FrameError(RoomError):
 
 
 class RoomRefused(RoomError):
-    """The room refused a participant for good; trying the same again is of no use."""
+    """The room refused a participant for good; retrying is useless."""
 
     def __init__(self, code: Refusal, text: str) -> None:
         super().__init__(text)
@@ -125,10 +115,10 @@ class ConnectionLost(RoomError):
 
 
 class Diverged(RoomError):
-    """The host's log and the copy here are not one log.
+    """The host's log and the copy here are different logs.
 
-    The host's ends at event `there`, before the copy's end `here`; or it goes on, and event `here`
-    is another one in it. `points` are where they may have parted; see `frames.ForkPoints`.
+    The host's log ends at event `there`, before the copy's end `here`, or it is longer and its
+    event `here` differs. `points` are where they may have diverged; see `frames.ForkPoints`.
     """
 
     def __init__(self, here: int, there: int, points: Sequence[tuple[int, int]] = ()) -> None:
@@ -155,9 +145,9 @@ class Contradiction(RoomError):
 
 
 class KnownRoom(RoomError):
-    """The room at an address turned out to be one of which there is a copy to go on from.
+    """The room at an address has a copy here to continue.
 
-    `pin` is that of the certificate found there, `key` the host's own as far as it was proven.
+    `pin` is that of the certificate found there, `key` the host's key, as far as it was proven.
     """
 
     def __init__(self, room: str, pin: str = "", key: str = "") -> None:
@@ -170,7 +160,7 @@ class KnownRoom(RoomError):
 class OtherHost(RoomError):
     """A host that a copy does not know claims the id of that copy's room.
 
-    Nothing but the person's name and key was sent to it. `title` and `host` are those of the copy.
+    It received only the person's name and key. `title` and `host` are those of the copy.
     """
 
     def __init__(self, room: str, title: str = "", host: str = "") -> None:
@@ -186,7 +176,7 @@ class OtherHost(RoomError):
 
 
 class TooLong(RoomError):
-    """A text is longer than the room takes; nothing was sent."""
+    """A text is longer than the room accepts; nothing was sent."""
 
     def __init__(self, length: int, limit: int) -> None:
         super().__init__(f"the message has {length:,} characters, this room takes {limit:,}")
@@ -195,7 +185,7 @@ class TooLong(RoomError):
 
 
 class TooManyUnsent(RoomError):
-    """So much waits for the connection that no more is accepted; nothing was sent."""
+    """Too many messages wait for the connection; this one was not accepted."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"{limit:,} messages wait to be sent already; wait for the connection")
@@ -211,7 +201,7 @@ class NoSuchFile(RoomError):
 
 
 class NoEngine(RoomError):
-    """Something was asked of an engine that is not there."""
+    """An engine was needed that is not there."""
 
     def __init__(
         self, why: str = "your engine is not loaded here, so there is nothing to change"
@@ -231,7 +221,7 @@ class InvalidAddress(RoomError):
 
 
 class Unreachable(RoomError):
-    """Nobody answers at an address."""
+    """Nothing answers at an address."""
 
     def __init__(self, address: str, why: str) -> None:
         super().__init__(f"can't reach a room at {address}: {why}")
@@ -239,7 +229,7 @@ class Unreachable(RoomError):
 
 
 class WrongPin(Unreachable):
-    """Somebody answers at the address who is not the host that was meant."""
+    """Another machine than the expected host answers at the address."""
 
     def __init__(self, address: str, expected: str, found: str) -> None:
         super().__init__(
@@ -269,7 +259,7 @@ class CannotListen(RoomError):
 
 
 class NotLoopback(RoomError):
-    """The address leads beyond this machine, where only an invite does."""
+    """The address is beyond this machine, where an invite is needed."""
 
     def __init__(self, address: str) -> None:
         super().__init__(

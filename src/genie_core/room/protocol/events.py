@@ -1,7 +1,7 @@
-"""What can happen in a room: the entries of its log.
+"""The events of a room: the entries of its log.
 
 An `Event` is an envelope (sequence number, time, author) around one of the bodies below. Bodies are
-frozen and tagged, and they are all that is written to disk: every screen is a fold over them.
+frozen and tagged, and only events are written to disk: every screen is a fold over them.
 """
 
 import re
@@ -13,37 +13,37 @@ from genie_core.room.protocol.host_record import HostRecord
 from genie_core.runtime.progress import Usage
 
 ROOM: Final = ""
-"""Author of the events that the room itself records (it opened, somebody left)."""
+"""Author of the events that the room itself records, such as a member leaving."""
 
 LATEST: Final = 253_370_764_800.0
-"""The latest moment that any calendar here can show, whatever the time zone: year 9999."""
+"""The latest time that any calendar can show in any time zone: year 9999."""
 
 
 LARGEST_FILE: Final = 2**53
-"""More bytes than any disk has; up to here every program can count."""
+"""A size in bytes beyond any disk that every program can still count."""
 
 MOST_FILES: Final = 256
-"""More files than any room takes with one message."""
+"""More files than any room accepts in one message."""
 
 MOST_SPENDINGS: Final = 64
-"""How many sums of one step are counted: of agents and their models."""
+"""How many usages of one step are counted: of agents and their models."""
 
 NAME_CHARS: Final = 100
-"""How much of the name of a model or an agent is told with what it took."""
+"""Longest name of a model or agent in a usage."""
 
 FILE_NAME_CHARS: Final = 200
-"""Of a longer name of a file only the beginning counts."""
+"""Longest file name; the rest is ignored."""
 
 DIGEST_CHARS: Final = 64
-"""The length of a SHA-256 in hexadecimal, which names a file."""
+"""The length of a SHA-256 hex digest, which identifies a file."""
 
 VISIT_CHARS: Final = 32
 MOST_VISITS: Final = 16
-"""Terminals of one person that a message may be meant for."""
+"""Most terminals of one person that a message may be meant for."""
 
 LARGEST_COUNT: Final = 10**12
 LARGEST_SPENDING: Final = 10.0**9
-"""More than anything here takes, in dollars and in seconds."""
+"""More dollars, or seconds, than anything here can take."""
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _MEDIA: Final = re.compile(r"[!-~]{0,127}")
@@ -60,19 +60,19 @@ Role: TypeAlias = Literal["host", "member", "guest", "observer"]
 Measure: TypeAlias = Literal["kick", "ban", "pardon", "mute", "unmute", "role"]
 Outcome: TypeAlias = Literal["approved", "denied", "expired", "parked"]
 Scope: TypeAlias = Literal["once", "session", "times", "minutes"]
-"""How far an allowance reaches; the last two go with a number."""
+"""How far a grant reaches; "times" and "minutes" have a number."""
 
 How: TypeAlias = Literal["", "edit", "rule", "grant", "auto"]
-"""By what an approval was settled; empty: a person's answer to this very call, as it was."""
+"""What resolved an approval; empty for a person's answer to this very call, unchanged."""
 
 MOST_OF_SCOPE: Final = 1_000
-"""The largest number that goes with a scope."""
+"""The largest number of a scope."""
 
 PREFERENCE_CHARS: Final = 2_000
-"""Longest text about how somebody likes to be answered."""
+"""Longest text of preferences."""
 
 Copied: TypeAlias = Literal["", "import", "fork"]
-"""How a room was made of another one; empty for one that began by itself."""
+"""How a room was made from another one; empty for a new one."""
 
 Stage: TypeAlias = Literal[
     "reasoner", "secrets", "factory", "preferences", "tools", "state", "agent", "lost"
@@ -80,7 +80,7 @@ Stage: TypeAlias = Literal[
 
 
 class Body(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
-    """What an event says; `type` names it on disk and on the wire."""
+    """The content of an event; `type` is its tag on disk and on the wire."""
 
 
 def tag(part: msgspec.Struct) -> str:
@@ -89,19 +89,18 @@ def tag(part: msgspec.Struct) -> str:
 
 
 class RoomCreated(Body, tag="opened", frozen=True):
-    """A room came to be. Always the first event."""
+    """The room was created. Always the first event."""
 
     room: str
     title: str
 
 
 class HostStarted(Body, tag="hosted", frozen=True):
-    """A host opened the doors, for the first time or again.
+    """A host opened the room, for the first time or again.
 
-    `room` and `title` are given if the log before does not tell them as they are. `key` is the
-    host's, `pin` that of the certificate that the host answers with. With `copied` this is where a
-    room that was imported or forked, of the room `origin`, becomes the host's own: their name
-    belongs to their key from now on.
+    `room` and `title` are set if they differ from the log before. `key` is the host's, `pin` that
+    of the host's certificate. With `copied`, a room imported or forked from the room `origin`
+    becomes the host's own: the host's name belongs to this key from now on.
     """
 
     host: str
@@ -114,9 +113,9 @@ class HostStarted(Body, tag="hosted", frozen=True):
 
 
 class RoomSuspended(Body, tag="suspended", frozen=True):
-    """The host closed the doors in good order.
+    """The host closed the room properly.
 
-    `heir` hosts from now on, where `deed` says; nobody if it is empty.
+    `heir` hosts next, at the addresses in `deed`; empty if no member does.
     """
 
     reason: str = ""
@@ -125,12 +124,12 @@ class RoomSuspended(Body, tag="suspended", frozen=True):
 
 
 class MemberJoined(Body, tag="joined", frozen=True):
-    """The author entered, at one terminal of perhaps several.
+    """The author joined, from one of maybe several terminals.
 
-    `agent` labels the model behind their engine, empty without one. `key` is the author's; the
-    first key that uses a name owns it. `device` tells the author's terminals apart. `preferences`
-    say how the author likes to be answered. `visit` is a random id that the program draws
-    when it starts; see `MessagePosted.visits`.
+    `agent` labels the model of their engine, empty without one. `key` is the author's; the first
+    key that uses a name owns it. `device` identifies the terminal. `preferences` say how the author
+    wants to be answered. `visit` is a random id that the program draws when it starts; see
+    `MessagePosted.visits`.
     """
 
     role: Role
@@ -143,15 +142,15 @@ class MemberJoined(Body, tag="joined", frozen=True):
 
 
 class PreferencesChanged(Body, tag="preferred", frozen=True):
-    """The author likes to be answered like this from now on; empty: in no special way."""
+    """The author's preferences from now on; empty for none."""
 
     text: str
 
 
 class MemberLeft(Body, tag="left", frozen=True):
-    """`name` is gone, by choice or because the connection ended.
+    """`name` left or lost the connection.
 
-    With a `device` only that terminal of theirs is.
+    With a `device`, only from that terminal.
     """
 
     name: str
@@ -167,10 +166,10 @@ class EngineChanged(Body, tag="equipped", frozen=True):
 
 
 class FileRef(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A file that belongs to a message.
+    """A file of a message.
 
-    `digest` is the SHA-256 of its content in hex, by which it is stored; `name` is what its owner
-    called it and never a path; `size` is in bytes; `media` was sniffed by the host.
+    `digest` is the SHA-256 hex digest of its content, `name` its owner's name for it and never a
+    path, `size` is in bytes; the host detected `media` from the content.
     """
 
     digest: str
@@ -193,7 +192,7 @@ class QuotedLine(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Quote(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Messages of another room that somebody shares, oldest first."""
+    """Messages of another room that a member shares, oldest first."""
 
     room: str
     title: str
@@ -204,10 +203,10 @@ class MessagePosted(Body, tag="said", frozen=True):
     """A message by a person.
 
     `id` is the author's own, so that sending it twice records it once. `handler` is the person
-    whose engine answers for it, and `device` that person's terminal, both chosen by the room;
-    empty if there was none. `visits` are those of the author's terminals that were in the room when
-    it was sent, and `signature` is the author's; see `genie_core.room.security.signing`. `written` is the
-    author's time, in logs of before there were visits.
+    whose engine answers, and `device` that person's terminal, both chosen by the room; empty if
+    there was none. `visits` are those of the author's terminals in the room when it was sent, and
+    `signature` is the author's; see `genie_core.room.security.signing`. `written` is the author's
+    time, in logs from before there were visits.
     """
 
     id: str
@@ -223,7 +222,7 @@ class MessagePosted(Body, tag="said", frozen=True):
 
 
 class Spending(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What requests to one model took, for one agent; fields as in `genie_core.runtime.progress.Usage`.
+    """The usage of one agent at one model; see `genie_core.runtime.progress.Usage`.
 
     `agent` is a path of agents, or "reasoner".
     """
@@ -276,10 +275,10 @@ def _between(number: float, high: float) -> float:
 
 
 class DecisionMade(Body, tag="decided", frozen=True):
-    """The reasoner's verdict on the message with sequence number `message`.
+    """The reasoner's decision on the message with sequence number `message`.
 
     `elapsed` is in seconds. `reason` is one sentence, also for IGNORE. `signature` is that of the
-    person whose engine it is. `spent` is what the decision took.
+    engine's owner. `spent` is the decision's usage.
     """
 
     message: int
@@ -293,13 +292,13 @@ class DecisionMade(Body, tag="decided", frozen=True):
 
 
 class ApprovalRequested(Body, tag="asked", frozen=True):
-    """An agent wants to call a tool and waits for the answer of the person who runs it.
+    """An agent wants to call a tool and waits for its owner's answer.
 
-    `agent` is the path of agents that leads to the call, `where` the place where it would run.
-    `withheld` says that only the person who runs it sees the arguments. `signature` is theirs.
-    `because` says why they are asked, and `risk` what the tool can do at worst. `binding` is a
-    digest of tool, schema and arguments: an answer after a pause holds for nothing else. With
-    `unasked` the answer is known already and follows at once: nobody needs to be shown the call.
+    `agent` is the path of agents that leads to the call, `where` the machine that would run it.
+    `withheld`: only the owner sees the arguments. `signature` is the owner's. `because` says why
+    the owner is asked, and `risk` what the tool can do at worst. `binding` is a digest of tool,
+    schema and arguments: an answer after a pause is valid for nothing else. With `unasked` the
+    resolution follows at once, and no screen shows a question.
     """
 
     message: int
@@ -317,10 +316,10 @@ class ApprovalRequested(Body, tag="asked", frozen=True):
 
 
 class ApprovalResolved(Body, tag="settled", frozen=True):
-    """An approval is closed. Parked ones may be settled once more after a resume.
+    """An approval is resolved. A parked one may be resolved once more after a resume.
 
-    `count` goes with the scopes "times" and "minutes". `arguments` are those that a person put in
-    the place of the ones asked for, unless the call was withheld. `how` says by what it was settled.
+    `count` belongs to the scopes "times" and "minutes". `arguments` are a person's edited ones,
+    unless the call was withheld. `how` says what resolved it.
     """
 
     message: int
@@ -334,11 +333,10 @@ class ApprovalResolved(Body, tag="settled", frozen=True):
 
 
 class AnswerPosted(Body, tag="answered", frozen=True):
-    """The agent's answer to a message; `elapsed` seconds after it was handed over.
+    """The agent's answer to a message, `elapsed` seconds after the query.
 
-    `signature` is that of the person whose agent it is. `spent` is what the agents took, those
-    included that it directed; in `RunFailed` and `RunCancelled` likewise. `cut` says that the model's
-    length limit ended the text before it was complete.
+    `signature` is that of the agent's owner. `spent` is the usage of the agent and its subagents,
+    also in `RunFailed` and `RunCancelled`. `cut`: the model's length limit ended the text early.
     """
 
     message: int
@@ -351,11 +349,11 @@ class AnswerPosted(Body, tag="answered", frozen=True):
 
 
 class RunFailed(Body, tag="failed", frozen=True):
-    """The run for a message broke, or was lost with the process that ran it.
+    """The run for a message failed, or was lost with its process.
 
-    `error` tells nothing that only the owner of the engine may know. `text` is the part of the
-    answer that was shown by then, and `signature` that of the person whose agent wrote it; without
-    a text there is none. In `RunCancelled` likewise.
+    `error` has nothing that only the engine's owner may know. `text` is the part of the answer
+    shown by then, and `signature` that of its agent's owner; empty without a text. The same holds
+    for `RunCancelled`.
     """
 
     message: int
@@ -367,7 +365,7 @@ class RunFailed(Body, tag="failed", frozen=True):
 
 
 class RunCancelled(Body, tag="cancelled", frozen=True):
-    """The run for a message was stopped by somebody."""
+    """The run for a message was stopped."""
 
     message: int
     reason: str = ""
@@ -377,7 +375,7 @@ class RunCancelled(Body, tag="cancelled", frozen=True):
 
 
 class MemberModerated(Body, tag="moderated", frozen=True):
-    """The host used their authority on somebody; `role` goes with the measure of that name."""
+    """The host applied a measure to a person; `role` belongs to the measure of that name."""
 
     measure: Measure
     name: str
@@ -386,22 +384,22 @@ class MemberModerated(Body, tag="moderated", frozen=True):
 
 
 class ArgumentSharingChanged(Body, tag="shared", frozen=True):
-    """The host shows, or no longer, what their agents' tools are called with for guests."""
+    """The host shows or hides the arguments of tool calls for guests."""
 
     on: bool
 
 
 class RecoveredEvent(Body, tag="recovered", frozen=True):
-    """An event that an earlier host recorded and the present one had not.
+    """An event that an earlier host recorded and the present log lacked.
 
-    The author of the envelope vouches for it from their own copy of the log.
+    The envelope's author recovered it from their own copy of the log.
     """
 
     event: "Event"
 
 
 class UnreadableEvent(Body, tag="unreadable", frozen=True):
-    """Stands where an entry of the log is damaged, or of a kind that this version doesn't know."""
+    """Replaces an entry that is damaged, or of a kind that this version doesn't know."""
 
     why: str
 
@@ -436,8 +434,8 @@ RunBody: TypeAlias = (
 class Event(msgspec.Struct, frozen=True):
     """One entry of the room's log.
 
-    `seq` counts from 1 without gaps, `at` is in seconds since the epoch (UTC), `by` is the author
-    as the room knows them.
+    `seq` counts from 1 without gaps, `at` is in seconds since the epoch (UTC), `by` is the author's
+    name in the room.
     """
 
     seq: int

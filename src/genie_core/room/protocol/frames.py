@@ -1,7 +1,7 @@
-"""What travels between a participant and the room.
+"""The frames between a participant and the room.
 
-One frame is one message on the connection. Frames that belong to the log carry `Event`s and are
-never dropped; `Typing`, `ReportDelta` and their relayed forms are ephemeral and may be.
+One frame is one message on the connection. Frames of the log carry `Event`s and are never dropped;
+`Typing`, `ReportDelta` and their relayed forms are ephemeral and may be.
 """
 
 from typing import Any, Final, Literal, TypeAlias
@@ -14,10 +14,10 @@ from genie_core.room.protocol.limits import Limits
 from genie_core.runtime.progress import Shared
 
 VERSION: Final = 4
-"""Version of the protocol; a peer that speaks another one is refused with both numbers."""
+"""Version of the protocol; a peer with another one is refused with both numbers."""
 
 KNOWN: Final = ("suspending",)
-"""The frames that came to this version later, which this program understands."""
+"""The frames added later to this version that this program understands."""
 
 BEQUEST_REF: Final = "bequest"
 """What refusals of `RecoverEvents` refer to."""
@@ -55,21 +55,21 @@ Refusal: TypeAlias = Literal[
 
 
 class Frame(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
-    """A message of the protocol; `type` names it on the wire."""
+    """A message of the protocol; `type` is its tag on the wire."""
 
 
 class Hello(Frame, tag="hello", frozen=True):
-    """First frame of a participant.
+    """The first frame of a participant.
 
-    Over a network it names only the person; the rest follows in `Prove.arrival`, once the host has
-    shown who it is. `key` is who they are, `nonce` their part of what they will sign, and `device`
-    tells their terminals apart. `since` is the last sequence number they have; everything after it
-    follows the welcome. `mark` is that event's checksum, by which the room sees whether both have
-    the same log; 0 leaves it unchecked. `room` guards against another room at the same address;
-    empty accepts any. `token` is for the host's own participant, which proves nothing else.
-    `preferences` say how the participant likes to be answered. `visit` is a random id that the
-    program draws when it starts. `knows` names the frames beyond those of the first program of this
-    `version` that they understand; no others are sent to them.
+    Over a network it gives only the person; the rest follows in `Prove.arrival`, once the host has
+    proven its identity. `key` is the participant's, `nonce` their part of what they will sign, and
+    `device` identifies their terminal. `since` is the last sequence number they have; later events
+    follow the welcome. `mark` is that event's checksum, by which the room sees whether both have
+    the same log; 0 skips the check. `room` guards against another room at the same address; empty
+    accepts any. `token` is for the host's own participant, which proves nothing else. `preferences`
+    say how the participant wants to be answered. `visit` is a random id that the program draws when
+    it starts. `knows` names the frames beyond those of the first program of this `version` that
+    they understand; no others are sent to them.
     """
 
     name: str
@@ -89,7 +89,7 @@ class Hello(Frame, tag="hello", frozen=True):
 
 
 class Arrival(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Fields of `Hello` that a host learns only after its challenge."""
+    """Fields of `Hello` that a host receives only after its challenge."""
 
     since: int = 0
     mark: int = 0
@@ -101,9 +101,10 @@ class Arrival(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Prove(Frame, tag="prove", frozen=True):
-    """Answer to a `Challenge`: a signature over the meeting, and proof of an invite if there is one.
+    """The response to a `Challenge`: a signature over the handshake, and proof of an invite if any.
 
-    What is signed is in `genie_core.room.security.challenge`. `arrival` takes the place of what `Hello` said.
+    `genie_core.room.security.challenge` defines what is signed. `arrival` replaces the fields of
+    `Hello`.
     """
 
     signature: bytes
@@ -113,7 +114,7 @@ class Prove(Frame, tag="prove", frozen=True):
 
 
 class PostMessage(Frame, tag="say", frozen=True):
-    """Say something. Acknowledged by the `MessagePosted` event with the same id; may be sent again."""
+    """Post a message. The `MessagePosted` event with the same id acknowledges it; may be repeated."""
 
     id: str
     text: str
@@ -125,37 +126,37 @@ class PostMessage(Frame, tag="say", frozen=True):
 
 
 class Publish(Frame, tag="publish", frozen=True):
-    """Report what the sender's engine did. Repeated with the same id, it is recorded once."""
+    """Publish an event of the sender's engine; recorded once per id."""
 
     id: str
     body: RunBody
 
 
 class SetEngine(Frame, tag="equip", frozen=True):
-    """Tell the room that the sender's engine is ready, or goes by another label now."""
+    """Tell the room that the sender's engine is ready, or has another label."""
 
     agent: str
 
 
 class SetPreferences(Frame, tag="prefer", frozen=True):
-    """Say how the sender likes to be answered from now on."""
+    """Set how the sender wants to be answered from now on."""
 
     text: str
 
 
 class Typing(Frame, tag="typing", frozen=True):
-    """The sender is writing. Ephemeral."""
+    """The sender is typing. Ephemeral."""
 
 
 class ReportDelta(Frame, tag="delta", frozen=True):
-    """More text of an answer that is being written. Ephemeral."""
+    """More text of a streaming answer. Ephemeral."""
 
     message: int
     text: str
 
 
 class ReportProgress(Frame, tag="progress", frozen=True):
-    """What the agent with the path `agent` is at in a run. Ephemeral."""
+    """The activity of the agent with the path `agent` in a run. Ephemeral."""
 
     message: int
     agent: str
@@ -172,8 +173,8 @@ class Stop(Frame, tag="stop", frozen=True):
 class AnswerApproval(Frame, tag="rule", frozen=True):
     """Answer an approval that waits at another terminal of the same person.
 
-    `call` stands for the call that was shown; see `genie_core.room.security.signing`. `count` goes with
-    the scope, and `stop` ends the run with a denial.
+    `call` is a digest of the call that was shown; see `genie_core.room.security.signing`. `count`
+    belongs to the scope, and `stop` ends the run with a denial.
     """
 
     approval: str
@@ -188,7 +189,7 @@ class AnswerApproval(Frame, tag="rule", frozen=True):
 
 
 class Moderate(Frame, tag="moderate", frozen=True):
-    """Use a host's authority on somebody."""
+    """Apply a host's measure to a person."""
 
     measure: Measure
     name: str
@@ -197,7 +198,7 @@ class Moderate(Frame, tag="moderate", frozen=True):
 
 
 class ShareArguments(Frame, tag="share", frozen=True):
-    """Show, or no longer, what a host's tools are called with for guests."""
+    """Show or hide the arguments of a host's tool calls for guests."""
 
     on: bool
 
@@ -210,19 +211,19 @@ class AnswerJoinRequest(Frame, tag="admit", frozen=True):
 
 
 class OfferHosting(Frame, tag="offer", frozen=True):
-    """A host asks somebody to host from now on."""
+    """A host asks a member to host next."""
 
     name: str
 
 
 class AcceptHosting(Frame, tag="accept", frozen=True):
-    """Whoever was asked is willing; `deed` says where they will host."""
+    """The asked member agrees to host, as `deed` states."""
 
     deed: HostRecord
 
 
 class RecoverEvents(Frame, tag="bequeath", frozen=True):
-    """Events of an earlier host that the sender's copy has and this room's log has not."""
+    """Events of an earlier host that the sender's copy has and this log lacks."""
 
     events: tuple[Event, ...]
 
@@ -243,14 +244,14 @@ class Chunk(Frame, tag="chunk", frozen=True):
 
 
 class FetchFile(Frame, tag="fetch", frozen=True):
-    """Ask for the part of a file that begins at `offset`."""
+    """Request the part of a file that starts at `offset`."""
 
     digest: str
     offset: int
 
 
 class Bye(Frame, tag="bye", frozen=True):
-    """Leave in good order."""
+    """Leave properly."""
 
     reason: str = ""
 
@@ -294,15 +295,15 @@ class Challenge(Frame, tag="challenge", frozen=True):
 
 
 class JoinPending(Frame, tag="hold", frozen=True):
-    """The host is being asked whether the participant may come in."""
+    """The host is being asked whether to admit the participant."""
 
     text: str = ""
 
 
 class Welcome(Frame, tag="welcome", frozen=True):
-    """The participant is in. `head` is the sequence number that catching up leads to.
+    """The participant is admitted. `head` is the sequence number at which catching up ends.
 
-    `deed` tells where the host can be found, for the next time.
+    `deed` says where the host can be found next time.
     """
 
     room: str
@@ -317,15 +318,15 @@ class Welcome(Frame, tag="welcome", frozen=True):
 
 
 class Entries(Frame, tag="entries", frozen=True):
-    """Events in order, without gaps to those sent before."""
+    """Consecutive events that follow those sent before."""
 
     events: tuple[Event, ...]
 
 
 class FrameRefused(Frame, tag="refused", frozen=True):
-    """Something was not accepted. `ref` repeats the id of the frame, if it had one.
+    """A frame was refused. `ref` repeats its id, if it had one.
 
-    `final` says that the connection ends here and that trying the same again is of no use.
+    `final`: the connection ends here, and retrying is useless.
     """
 
     code: Refusal
@@ -335,20 +336,20 @@ class FrameRefused(Frame, tag="refused", frozen=True):
 
 
 class MemberTyping(Frame, tag="typed", frozen=True):
-    """Somebody is writing. Ephemeral."""
+    """A member is typing. Ephemeral."""
 
     name: str
 
 
 class AnswerDelta(Frame, tag="streamed", frozen=True):
-    """More text of an answer in the making. Ephemeral; the `Answered` event has all of it."""
+    """More text of a streaming answer. Ephemeral; the `AnswerPosted` event has all of it."""
 
     message: int
     text: str
 
 
 class AgentProgress(Frame, tag="progressed", frozen=True):
-    """What an agent is at in a run. Ephemeral; a later one of the same run takes its place."""
+    """An agent's activity in a run. Ephemeral; a later one of the same run replaces it."""
 
     message: int
     agent: str
@@ -357,39 +358,39 @@ class AgentProgress(Frame, tag="progressed", frozen=True):
 
 
 class Stopping(Frame, tag="stopping", frozen=True):
-    """For the handler of a message: `by` wants its run stopped."""
+    """For a message's handler: `by` asks to stop its run."""
 
     message: int
     by: str
 
 
 class Trouble(Frame, tag="trouble", frozen=True):
-    """The host can't write to its disk, so nothing is acknowledged. Empty text: it can again."""
+    """The host can't write to its disk, so nothing is acknowledged. An empty text: it can again."""
 
     text: str
 
 
 class Suspending(Frame, tag="suspending", frozen=True):
-    """The host suspends the room in at most so many seconds, and takes no messages any more.
+    """The host suspends the room within this many seconds, and accepts no more messages.
 
-    For those only who know it; see `Hello.knows`.
+    Sent only to those who know it; see `Hello.knows`.
     """
 
     within: float
 
 
 class ForkPoints(Frame, tag="points", frozen=True):
-    """Where this log and another one of the same room may have parted.
+    """Where this log and another one of the same room may have diverged.
 
-    Pairs of sequence number and checksum: the last event before each time the room was hosted, and
-    the last of all; the latest first.
+    Pairs of sequence number and checksum: the last event before each hosting, and the last of all;
+    latest first.
     """
 
     points: tuple[tuple[int, int], ...]
 
 
 class EventsRecovered(Frame, tag="inherited", frozen=True):
-    """Everything bequeathed up to the event that had this number is in the log or was in it."""
+    """All recovered events up to this number are, or were, in the log."""
 
     seq: int
 
@@ -409,7 +410,7 @@ class ApprovalAnswered(Frame, tag="ruled", frozen=True):
 
 
 class JoinRequested(Frame, tag="knocking", frozen=True):
-    """For the host: a stranger wants to come in. With `over` they no longer do."""
+    """For the host: a person asks to join; with `over`, no longer."""
 
     knock: int
     name: str
@@ -419,27 +420,27 @@ class JoinRequested(Frame, tag="knocking", frozen=True):
 
 
 class HostingOffered(Frame, tag="offered", frozen=True):
-    """The host asks whether the receiver would host from now on."""
+    """The host asks the receiver to host next."""
 
     by: str
 
 
 class HostingAccepted(Frame, tag="accepted", frozen=True):
-    """For the host: `name` is willing to host, where `deed` says."""
+    """For the host: `name` agrees to host, as `deed` states."""
 
     name: str
     deed: HostRecord
 
 
 class FileStored(Frame, tag="stored", frozen=True):
-    """How many bytes of a file have arrived; all of them means that it is in order, too."""
+    """How many bytes of a file have arrived; a complete file was verified."""
 
     digest: str
     have: int
 
 
 class FilePiece(Frame, tag="piece", frozen=True):
-    """A part of a file of `size` bytes, as asked for."""
+    """A requested part of a file of `size` bytes."""
 
     digest: str
     offset: int

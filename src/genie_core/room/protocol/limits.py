@@ -1,24 +1,24 @@
-"""How much a room takes, and from whom; each of it can be set."""
+"""Limits of a room; each can be set."""
 
 from typing import Annotated, Final
 
 import msgspec
 
 CHUNK_BYTES: Final = 96 * 1024
-"""How much of a file travels at once; in a frame it takes a third more."""
+"""Size of a piece of a file; in a frame it takes a third more."""
 
 WORK_RATE: Final = 20
-"""An engine reports up to this many times as often as a person may speak."""
+"""How many times as often as a person may post an engine may report."""
 
 
 class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the room accepts; counted in bytes, characters, persons and messages.
+    """What the room accepts, in bytes, characters, people and messages.
 
     `volume` is how many bytes one person may have recorded at once. `terminals` is how many of one
-    person may be connected, `joins` how many arrivals from one address per minute, and `handshake`
-    how many seconds somebody may take to say who they are; `half_open` is how many connections may be
-    about to, all together. `file_bytes` limits one attached file, `files_bytes` all that the room
-    keeps, `quote_chars` what is shared from other rooms at once.
+    person may be connected, `joins` the arrivals from one address per minute, `handshake` the
+    seconds until authentication, and `half_open` how many connections may be before it, in total.
+    `file_bytes` limits one attached file, `files_bytes` all files of the room, `quote_chars` the
+    quotes of one message.
     """
 
     frame_bytes: Annotated[int, msgspec.Meta(ge=16 * 1024, le=4 * 1024 * 1024)] = 256 * 1024

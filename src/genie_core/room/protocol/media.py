@@ -1,7 +1,7 @@
-"""What kind of file something is, judged by its first bytes and never by its name.
+"""Detect a file's type from its first bytes, never from its name.
 
-The answer is a hint, for showing the file and for handing it to an agent. Nothing may rely on it:
-whoever makes a file decides what it begins with.
+The result is a hint for showing the file and passing it to an agent. Nothing may rely on it: the
+file's creator chooses its first bytes.
 """
 
 import codecs
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 HEAD_BYTES: Final = 8192
-"""How much of a file's beginning is looked at."""
+"""How many bytes of a file are examined."""
 
 UNKNOWN: Final = "application/octet-stream"
 TEXT: Final = "text/plain"
@@ -23,10 +23,10 @@ _USUAL: Final = {
     "audio/x-aiff": "audio/aiff",
     "application/x-msdownload": UNKNOWN,  # two letters, which begin much else
 }
-"""Types under the names by which agents' models know them."""
+"""Types with the names that agents' models know."""
 
 _WRITTEN: Final = frozenset({"application/pdf", "application/rtf", "application/postscript"})
-"""Types of which a file may begin with nothing but text."""
+"""Types whose files may start with plain text."""
 
 _CONTROLS: Final = frozenset(range(0x20)) - frozenset(b"\t\n\f\r\x1b") | {0x7F}
 

@@ -1,4 +1,4 @@
-"""Names of persons: what may be one, and which of them count as the same."""
+"""Names of people: which are allowed, and which are equal."""
 
 import unicodedata
 from functools import cache, lru_cache
@@ -7,15 +7,15 @@ from typing import Final
 from genie_core.room.protocol.errors import InvalidName
 
 MAX_CELLS: Final = 32
-"""Width of the longest name, in terminal cells."""
+"""Width of the longest name in terminal cells."""
 
 MAX_POINTS: Final = 64
 """Most code points in a name; combining marks take no cells but do take space."""
 
 LONGEST_RAW: Final = 4 * MAX_POINTS
-"""Most code points that are normalised, which takes time in proportion to their square.
+"""Most code points to normalise, which takes quadratic time.
 
-No name that may be used is longer, even where all its letters are decomposed.
+No allowed name is longer, even with all letters decomposed.
 """
 
 MAX_MARKS: Final = 4
@@ -53,28 +53,28 @@ _LOOKS_LIKE: Final = str.maketrans(
     "bpdtgkjczfmnlsrvhwxyaeiou"
     "igigoldh",
 )
-"""Letters, after case folding, that are easily taken for Latin ones."""
+"""Letters that look like Latin ones after case folding."""
 
 _ALIKE: Final = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l", "m": "rn"})
-"""Characters of ASCII that are confused, after case folding."""
+"""ASCII characters that look alike after case folding."""
 
 _MARK: Final = "\u200e"
 
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cn", "Cs", "Mn", "Me", "Zl", "Zp", "Zs"})
-"""Categories of what shows nothing by itself: a mark needs a letter."""
+"""Categories that show nothing by themselves: a mark needs a letter."""
 
 _TOGETHER: Final = frozenset(
     {"LATIN", "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO"}
     | {"IDEOGRAPHIC"}
 )
-"""Scripts that are written together and don't look alike; no other mixture is a name."""
+"""Scripts that are written together and don't look alike; other mixtures are not allowed."""
 
 
 def check_name(raw: str) -> str:
     """Normalise a name (NFC, trimmed).
 
     Raises:
-        InvalidName: nobody may use it; the error says why.
+        InvalidName: it is not allowed; the error says why.
 
     """
     trimmed = raw.strip()
@@ -88,9 +88,9 @@ def check_name(raw: str) -> str:
 
 
 def fold_name(name: str) -> str:
-    """The form in which two names that a reader could confuse are equal.
+    """Return the form in which two names that a reader could confuse are equal.
 
-    What is too long for a name stays as it is.
+    Text that is too long for a name is unchanged.
     """
     return _fold(name) if len(name) <= LONGEST_RAW else name
 
@@ -104,11 +104,11 @@ def _fold(name: str) -> str:
 
 
 def skeletons(name: str) -> frozenset[str]:
-    """The forms of which two names have one in common if a reader could take one for the other.
+    """Return forms of which two names share one if a reader could confuse them.
 
-    Wider than `fold_name`, by which people are told apart and which stays as it is: this is for
-    names that are new in a room. Source: the skeleton of UTS #39, without regard to case, accents
-    and punctuation, and with all of 1, l and i alike. What is too long for a name stays as it is.
+    Wider than `fold_name`, which identifies people and never changes: this is for names that are
+    new in a room. Source: the skeleton of UTS #39, without case, accents and punctuation, and with
+    1, l and i all alike. Text that is too long for a name is unchanged.
     """
     return _skeletons(name) if len(name) <= LONGEST_RAW else frozenset({name})
 
@@ -154,10 +154,9 @@ def _prototype(char: str) -> str:
 
 @cache
 def _confusables() -> dict[str, list[str]]:
-    """For each prototype what looks like it, and for what looks like one, the prototype.
+    """Map each prototype to its look-alikes, and each look-alike to its prototype.
 
-    Loaded when it is first needed, which most rooms never do. The package wraps what is written
-    from right to left in marks.
+    Loaded at first use, which most rooms never need. The package wraps right-to-left text in marks.
     """
     from confusable_homoglyphs.confusables import confusables_data
 

@@ -1,4 +1,4 @@
-"""What a room's agents have taken, by who paid and for what."""
+"""The usage of a room's agents, by payer and purpose."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -9,14 +9,14 @@ from genie_core.room.protocol.events import MOST_SPENDINGS, NAME_CHARS, Spending
 from genie_core.runtime.progress import REASONER, Usage
 
 MOST_KEYS: Final = 500
-"""How many sums are kept apart, whatever a room's log holds."""
+"""How many sums are kept separately, whatever the log contains."""
 
 OTHER: Final = "(others)"
 
 K = TypeVar("K")
 
 Key: TypeAlias = tuple[str, str, str]
-"""Whose engine it was, the kind of agent, the model."""
+"""The engine's owner, the kind of agent, the model."""
 
 
 @dataclass(slots=True)

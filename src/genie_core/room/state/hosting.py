@@ -1,4 +1,4 @@
-"""Whom a member follows when somebody else says that they host the room now."""
+"""Which host a member follows when another person claims to host the room."""
 
 from collections.abc import Callable, Iterable
 
@@ -9,10 +9,10 @@ from genie_core.room.state.room_state import RoomState
 
 
 def can_host(state: RoomState, deed: HostRecord) -> bool:
-    """Whether a deed is by somebody who may host the room that this state is of.
+    """Whether the signer of a host record may host the room with this state.
 
-    That is whoever took part in it with the deed's key, with an engine of their own, and was
-    neither put out for good nor kept from speaking since. The deed may come from anywhere.
+    They took part with the record's key and an engine of their own, and have been neither banned
+    nor muted since. The record may come from anywhere.
     """
     if deed.room != state.room or not is_valid(deed) or not is_entitled(state, deed.key):
         return False
@@ -30,11 +30,11 @@ def is_entitled(state: RoomState, key: str) -> bool:
 
 
 class KnownHosts:
-    """Decides with which hosts a copy of a room goes on, at each meeting.
+    """Decides which hosts a copy of a room follows, at each connection.
 
-    `pins` are those of the certificates of hosts that the copy knew last. `state` is asked for at
-    each meeting: the room as the copy knows it by then. Without a copy, on a `first` visit, the
-    first host is the one that was meant. `pin` and `key` are those of the host accepted last.
+    `pins` are those of the certificates of the copy's last hosts. `state` returns the room as the
+    copy knows it then. Without a copy, on a `first` visit, the first host is the right one. `pin`
+    and `key` are those of the host accepted last.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The people of a room, and what its host has decided about each of them, as its events tell."""
+"""The people of a room, and the host's measures, as its events tell."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -15,7 +15,7 @@ from genie_core.room.protocol.names import fold_name
 
 
 class Presence(Enum):
-    """What a person's agent is doing."""
+    """The activity of a person's agent."""
 
     NONE = "none"
     IDLE = "idle"
@@ -25,7 +25,7 @@ class Presence(Enum):
 
 @dataclass(slots=True)
 class Terminal:
-    """One of the places where a person is connected."""
+    """A connected terminal of a person."""
 
     engine: bool
     agent: str
@@ -34,10 +34,10 @@ class Terminal:
 
 @dataclass(slots=True)
 class Person:
-    """Somebody who is or was in the room.
+    """A present or former member.
 
     `engine` and `agent` are those of the terminal that answers for them. `terminals` are the
-    places where they are now, by device, in order of arrival.
+    connected ones by device, in order of arrival.
     """
 
     name: str
@@ -61,11 +61,11 @@ class Person:
 
 @dataclass(slots=True)
 class Members:
-    """Who is or was in a room.
+    """The present and former members of a room.
 
-    `people` go by their names as they spelled them, all else by their folded names: the first key
-    each came with, roles that were given, the keys of those who are banned, who is muted, and how
-    people like to be answered. What was decided about somebody counts whether they are here or not.
+    `people` are keyed by name as spelled; everything else by folded name: the first key of each
+    name, assigned roles, keys of banned people, muted people, and preferences. Measures hold
+    whether the person is present or not.
     """
 
     people: dict[str, Person] = field(default_factory=dict)

@@ -1,8 +1,7 @@
 """A room's state as a fold over its events.
 
-`RoomState` is what every screen shows and what the room consults to judge a frame. Applying the
-same events in the same order gives the same state, wherever they come from: a live connection, a
-catch-up, a saved log.
+Every screen shows a `RoomState`, and the room checks frames against it. The same events in the same
+order give the same state, whatever their source: a live connection, a catch-up, a saved log.
 """
 
 from collections.abc import Iterable
@@ -43,29 +42,28 @@ from genie_core.room.state.members import Members, Person, Presence
 from genie_core.room.state.thread import RUNNING, MessageThread, Phase, ToolApproval
 
 WINDOW: Final = 1_000
-"""A state holds at least this many of the latest messages, and fewer than twice as many.
+"""A state holds between this many and twice as many of the latest messages.
 
-What work or a parked tool call is left for stays beyond that.
+Messages with unfinished work or a parked tool call stay longer.
 """
 
 KNOWN_IDS: Final = 10_000
-"""Of this many of the latest messages at least it is known that they were said."""
+"""How many of the latest messages' ids are known, at least."""
 
 
 class IllegalEvent(Exception):
-    """An event does not fit the state: it contradicts what the log says already."""
+    """An event contradicts the state."""
 
 
 class RoomState:
-    """What the events so far amount to, in an amount of memory that does not grow with their number.
+    """The fold of the events so far, in bounded memory.
 
-    `head` is the sequence number of the last event applied. Events with a number at or below it
-    are skipped, so overlapping deliveries do no harm; a gap raises `IllegalEvent`. Once an
-    unreadable event went by, later ones that refer to something unknown are passed over: what they
-    refer to may be what was lost.
+    `head` is the sequence number of the last applied event. Events up to it are skipped, so
+    overlapping deliveries do no harm; a gap raises `IllegalEvent`. After an unreadable event, later
+    ones that refer to something unknown are skipped: it may have been in the lost one.
 
-    Of `messages` that there were, the older ones are forgotten in groups, as `WINDOW` says: `floor`
-    is the number of the latest that is. What is said of them later is passed over as well.
+    Of the `messages` so far, old ones are forgotten in groups, as `WINDOW` says: `floor` is the
+    number of the latest forgotten one. Later events about them are skipped as well.
     """
 
     def __init__(self) -> None:
@@ -270,10 +268,10 @@ class RoomState:
         self.members.empty()
 
     def _recovered(self, event: Event, original: Event) -> None:
-        """Put what an earlier host knew where it can be read; nothing runs because of it.
+        """Show an earlier host's event; nothing runs because of it.
 
-        Whom a former host has banned stays banned if they bring that themselves; nothing else that
-        they decided about people comes back, as they could make it up. The host can pardon.
+        A ban recovered by the banned person stays; other measures of a former host are not
+        restored, as the member could have invented them. The host can pardon.
         """
         self.recovered[original.seq] = event.seq
         self.inherited.add((original.seq, event_mark(original)))
@@ -302,9 +300,9 @@ class RoomState:
         self._end(found, Phase.ANSWERED, original.at)
 
     def _meant(self, message: int, seq: int) -> MessageThread | None:
-        """The message that the recovered event `seq` speaks of.
+        """Return the message that the recovered event `seq` refers to.
 
-        Numbers from before the logs parted, which is where the hosting changed, mean the same here.
+        Numbers from before the logs diverged, at a change of host, mean the same here.
         """
         if message in self.recovered:
             return self.exchanges.get(self.recovered[message])

@@ -1,4 +1,4 @@
-"""A room's state as bytes, so that a fold can go on from there instead of from the first event."""
+"""A room's state as bytes, from which a fold can continue."""
 
 import zlib
 from collections.abc import Callable
@@ -14,10 +14,10 @@ from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.runtime.progress import Usage
 
 VERSION: Final = 4
-"""Grows with every change to what a state holds or to how events are folded."""
+"""Raise it at every change to a state's fields or to the fold."""
 
 MOST_BYTES: Final = 512 * 1024 * 1024
-"""More than any state takes; what unpacks to more than this is none."""
+"""A limit above any state's size; data that unpacks to more is invalid."""
 
 
 class _Sum(msgspec.Struct, array_like=True):
@@ -29,7 +29,7 @@ class _Sum(msgspec.Struct, array_like=True):
 
 
 class _Checkpoint(msgspec.Struct, array_like=True):
-    """What a `RoomState` is made of. Messages that are referred to from several places stand once."""
+    """The fields of a `RoomState`; a message referred to several times is stored once."""
 
     version: int
     room: str
@@ -115,7 +115,7 @@ def encode_state(state: RoomState) -> bytes:
 
 
 def decode_state(data: bytes) -> RoomState:
-    """Read a state that `encode_state` wrote; folding goes on from it as from the first one.
+    """Decode a state; folding continues from it as from the original.
 
     Raises:
         ValueError: it is none, or of another version of this program.

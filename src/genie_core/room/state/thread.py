@@ -1,4 +1,4 @@
-"""A message of a room and what became of it, as its events tell."""
+"""A message of a room and its work, as the events tell."""
 
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from genie_core.room.protocol.events import (
 
 
 class Phase(Enum):
-    """How far the work on a message has come."""
+    """The progress of the work on a message."""
 
     DECIDING = "deciding"
     WORKING = "working"
@@ -40,11 +40,10 @@ RUNNING: Final = frozenset({Phase.DECIDING, Phase.WORKING, Phase.WAITING})
 
 @dataclass(slots=True)
 class ToolApproval:
-    """A tool call that needs, or needed, a person's answer.
+    """A tool call that needs, or needed, an answer.
 
     `outcome` is None while it waits. A parked one can be answered again after a resume. `edited`
-    are the arguments that a person put in the place of `arguments`. `unasked` and `how` are as in
-    the events.
+    are a person's replacements of `arguments`. `unasked` and `how` are as in the events.
     """
 
     id: str
