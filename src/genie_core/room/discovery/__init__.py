@@ -1,1 +1,1 @@
-"""Announcing rooms on the local network and finding them."""
+"""Announce rooms on the local network, and find them."""

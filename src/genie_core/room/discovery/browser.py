@@ -1,7 +1,7 @@
-"""Rooms on the network: announcing one's own, and finding those of others.
+"""Announce a room on the network, and find those of others.
 
-What is found is signed but not trusted: it says who claims to host what, and where. The number and
-size of what is kept is bounded, whatever the network sends.
+Announcements are signed but not trusted: they say who claims to host what, and where. Their number
+and size in memory is bounded, whatever the network sends.
 """
 
 import asyncio
@@ -32,36 +32,37 @@ if TYPE_CHECKING:
     from zeroconf.asyncio import AsyncServiceInfo, AsyncZeroconf
 
 MAX_ROOMS: Final = 64
-"""Most rooms that are kept at once."""
+"""Most rooms in memory."""
 
 MAX_UNRESOLVED: Final = 256
 RESOLVERS: Final = 4
 RESOLVE: Final = 2_000
-"""Milliseconds to wait for the particulars of a room of which only the name has been heard."""
+"""Milliseconds to wait for the details of a room of which only the name is known."""
 
 LIFETIME: Final = 30
-"""Seconds for which an announcement holds; a host that is gone without goodbye is listed so long.
+"""Seconds for which an announcement is valid; a host that vanishes is listed that long.
 
-Only the record that lists a service lasts longer: zeroconf takes none that ends before 1,125 s.
+Only the record that lists a service lives longer: zeroconf requires at least 1,125 s.
 """
 
 LOOK: Final = 1.0
-"""Seconds between two looks at how long what was announced still holds."""
+"""Seconds between two checks of the remaining validity."""
 
 ASKS: Final = 4
-"""How often a host is asked in the second half of that time, as multicast gets lost at times."""
+"""How often a host is queried in the second half of that time, as multicast may get lost."""
 
 READ_BURST: Final = 128
 READ_RATE: Final = 100.0
-"""Records that are read at once and per second: checking a signature takes a quarter of a
-millisecond, and the network must not keep the event loop busy."""
+"""Records that are read at once and per second: checking a signature takes a quarter of a millisecond,
+and the network must not keep the event loop busy.
+"""
 
 ASKING: Final = 1.0
-"""Least number of seconds between two times of asking the whole network."""
+"""Minimum seconds between two queries to the whole network."""
 
 
 class Announcer(MdnsTask):
-    """Announces one room from entering the context to leaving it, with a goodbye at the end."""
+    """Announces one room while the context is open, with a goodbye at the end."""
 
     def __init__(
         self, announcement: Announcement, *, interfaces: Sequence[str] | None = None
@@ -94,10 +95,10 @@ class Announcer(MdnsTask):
 
 
 class Browser(MdnsTask):
-    """Knows the rooms that are announced, from entering the context to leaving it.
+    """Tracks the announced rooms while the context is open.
 
     `on_change` is called on the event loop whenever `rooms` has changed. If there are too many,
-    those that `prefers` says yes to drive out others.
+    those that `prefers` accepts replace others.
     """
 
     def __init__(
@@ -131,9 +132,9 @@ class Browser(MdnsTask):
     async def find(
         self, room: str, seconds: float = 3.0
     ) -> list[tuple[HostRecord, tuple[str, ...]]]:
-        """Return what `found` does; if that is nothing, wait for an answer from the network.
+        """Return what `found` returns; if that is empty, wait for an answer from the network.
 
-        It is asked in any case, so that the next time there may be more.
+        The network is queried in any case, so that the next call may find more.
         """
         self.refresh()
         if not self.found(room):
@@ -213,9 +214,9 @@ class Browser(MdnsTask):
                     self._take(name, info)
 
     async def _verify_forever(self, network: "AsyncZeroconf") -> None:
-        """Ask hosts whether they are still there before their announcements end; forget others.
+        """Query hosts before their announcements expire; forget those that don't answer.
 
-        Some of those that are listed and don't answer are asked on, as they may come back.
+        Some listed hosts without an answer are queried further, as they may return.
         """
         asked: dict[str, float] = {}
         while True:

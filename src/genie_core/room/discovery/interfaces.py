@@ -1,4 +1,4 @@
-"""At which addresses this machine can be reached by others on the network."""
+"""This machine's addresses for others on the network."""
 
 import ipaddress
 import socket
@@ -13,13 +13,13 @@ _ELSEWHERE: Final = (
     (socket.AF_INET, ("192.0.2.1", 9)),
     (socket.AF_INET6, ("2001:db8::1", 9, 0, 0)),
 )
-"""Addresses that nobody has (RFC 5737, RFC 3849), to ask which way leads out."""
+"""Unassigned addresses (RFC 5737, RFC 3849), to find the default routes."""
 
 
 def reachable_hosts(most: int = MOST) -> tuple[str, ...]:
-    """The addresses of this machine's interfaces, the likeliest first; none without a network.
+    """Return the addresses of this machine's interfaces, likeliest first; none without a network.
 
-    Asks the system and sends nothing. Blocks for about a millisecond.
+    Queries the system and sends nothing. Blocks for about a millisecond.
     """
     import ifaddr
 
@@ -30,10 +30,10 @@ def reachable_hosts(most: int = MOST) -> tuple[str, ...]:
 
 
 def select_hosts(found: Iterable[str], most: int = MOST) -> tuple[str, ...]:
-    """Choose addresses that lead here from elsewhere: IPv4, global IPv6, then local IPv6.
+    """Choose addresses that others can reach: IPv4, global IPv6, then local IPv6.
 
-    Loopback and link-local ones are left out. Within a kind the order is kept; one address of
-    each kind is among the chosen ones if there is any.
+    Loopback and link-local ones are left out. The order within a kind is kept; each kind that
+    exists is among the chosen ones.
     """
     kinds: dict[int, dict[str, None]] = {0: {}, 1: {}, 2: {}}
     for text in found:

@@ -1,7 +1,7 @@
-"""Living on the network by multicast DNS (RFC 6762), for as long as a context lasts.
+"""A task on multicast DNS (RFC 6762) while a context is open.
 
-Machines and networks without multicast are nothing unusual: it is tried again now and then, and
-one line in the log says so.
+Machines and networks without multicast are common: the task retries now and then, and logs one
+line.
 """
 
 import asyncio
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from zeroconf.asyncio import AsyncZeroconf
 
 RETRY: Final = 15.0
-"""Seconds until it is tried again where there was no multicast."""
+"""Seconds until the next attempt without multicast."""
 
 RESCAN: Final = 2.0
-"""Seconds between two looks at the interfaces, which come and go as a laptop moves."""
+"""Seconds between two checks of the interfaces, which change as a laptop moves."""
 
 CLOSING: Final = 1.0
 """Seconds that saying goodbye may take."""
@@ -30,10 +30,10 @@ logger = logging.getLogger(__name__)
 
 
 class MdnsTask(ABC):
-    """Something that is on the network from entering the context to leaving it.
+    """A task on the network while the context is open.
 
-    Entering never waits for the network, nor fails because of it. `interfaces` are the addresses
-    of those to use, all of them by default.
+    Entering never waits for the network, nor fails because of it. `interfaces` are the addresses of
+    those to use, by default all.
     """
 
     def __init__(self, interfaces: Sequence[str] | None = None) -> None:

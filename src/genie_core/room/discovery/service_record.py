@@ -1,7 +1,7 @@
-"""A room's announcement on the network: what its DNS-SD record (RFC 6763) says of it.
+"""A room's announcement on the network as a DNS-SD record (RFC 6763).
 
-Nothing in it is a secret, and nothing that is read is believed but what the deed's signature
-covers; the title isn't. Whose key that is, and whether they may host, is for others to judge.
+It has no secrets, and only what the host record's signature covers is trusted; the title isn't.
+Callers decide whose key that is, and whether its owner may host.
 """
 
 import ipaddress
@@ -21,17 +21,17 @@ VERSION: Final = "1"
 
 TITLE_CHARS: Final = 80
 WAYS: Final = 2 * ADDRESSES
-"""Most addresses that are kept of one announcement: the deed's and those it was sent with."""
+"""Most addresses of one announcement: the host record's and the sender's."""
 
 _TITLE_BYTES: Final = 240
-"""A DNS string has at most 255 bytes, the name of the value included."""
+"""A DNS string has at most 255 bytes, the value's name included."""
 
 
 class Announcement(msgspec.Struct, frozen=True):
-    """A room that somebody hosts now.
+    """A hosted room on the network.
 
-    `addresses` is where to try, in this order, as HOST:PORT: first what the deed says, then what
-    the record says, which is not signed. When writing, only the deed's count.
+    `addresses` are those to try, in order, as HOST:PORT: the host record's first, then the unsigned
+    ones of the DNS record. Only the host record's are written.
     """
 
     deed: HostRecord
@@ -60,10 +60,9 @@ def write_announcement(announcement: Announcement) -> dict[str, bytes]:
 def read_announcement(
     values: Mapping[bytes, bytes | None], port: int | None, hosts: Iterable[str] = ()
 ) -> Announcement | None:
-    """Read a TXT record and where it says it comes from; None for anything that can't be one.
+    """Read a TXT record and its sender's addresses; None if it is invalid.
 
-    Whatever the values are, nothing is raised. A deed that its key's owner didn't sign makes no
-    announcement.
+    Never raises. A host record without a valid signature makes no announcement.
     """
     if port is None or not 0 < port < 65536 or _text(values, "v") != VERSION:
         return None

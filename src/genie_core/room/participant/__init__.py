@@ -1,1 +1,1 @@
-"""A room that a person has joined, with their engine, files, approvals and hosting."""
+"""A joined room, with its engine, files, approvals and hosting."""

@@ -1,4 +1,4 @@
-"""How a room is joined or hosted, apart from what its log says."""
+"""The configuration of a joined room, apart from its log."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The files of a room on this machine, as its members attach and receive them."""
+"""The files of a joined room, as members attach and receive them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,9 +13,9 @@ from genie_core.storage.filenames import safe_name
 
 
 class RoomFiles:
-    """Attaches files to messages, and lets messages wait for them.
+    """Attaches files to messages, and holds messages until their files are sent.
 
-    `arrived` is called with the digest of each file of the room that has been downloaded.
+    `arrived` is called with the digest of each downloaded file.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class RoomFiles:
         connection.queue.is_sent = sync.is_sent
 
     async def attach(self, path: Path) -> FileRef:
-        """Read a file of this machine, and begin to send it; `Transfer` events tell how far it is.
+        """Read a file of this machine and start to send it; `Transfer` events report its progress.
 
         Raises:
             NoSuchFile: files can't be attached here.
@@ -60,7 +60,7 @@ class RoomFiles:
         self.sync.start(self._connection.queue.ask, self._on_transfer)
 
     def restore(self) -> None:
-        """Send the files of pending messages again, and leave out those that are gone.
+        """Send the files of pending messages again, leaving out missing ones.
 
         The room would refuse a whole message because of one missing file.
         """

@@ -22,12 +22,11 @@ from genie_core.room.state.room_state import RoomState
 
 
 class Hosting:
-    """Follows who hosts the room, and sends what concerns hosting.
+    """Tracks the room's host, and sends requests about hosting.
 
-    Requests return False without a connection; the room refuses by a notice. `address` and
-    `invites` are those of a room that is hosted here. `successor` says who has accepted to host when
-    this host leaves, and where. `take_over` is called with a reason once the room has been handed
-    over to this terminal.
+    Requests return False if not connected; the room refuses by a notice. `address` and `invites`
+    are those of a room that is hosted here. `successor` is the member who agreed to host next, and
+    where. `take_over` is called with a reason once the room was handed over to this terminal.
     """
 
     def __init__(

@@ -36,7 +36,7 @@ class ShutdownProgress:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A message whose run was under way; `text` is the start of it, in one line.
+    """A message whose run was under way; `text` is its start in one line.
 
     `detail` is the tool that waits, or why the run failed.
     """
@@ -87,9 +87,9 @@ def make_receipt(
     unsent: int = 0,
     problems: Iterable[str] = (),
 ) -> Receipt:
-    """Sum up the runs for these messages by the state of the room afterwards.
+    """Summarize the runs for these messages by the state of the room afterwards.
 
-    `unrecorded` are steps of the own engine that the room has not recorded.
+    `unrecorded` are events of the own engine that the room has not recorded.
     """
     silent = {body.message for body in unrecorded} | state.running.keys()
     told = {*runs, *(body.message for body in unrecorded)}

@@ -1,4 +1,4 @@
-"""Leaving a room: telling the others, ending work in time, and saving what is left."""
+"""Leave a room: tell the members, end work in time, and save the rest."""
 
 import asyncio
 import logging
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
 
 ENGINE_TIMEOUT: Final = 20.0
-"""Seconds that shutting the engine down may take after the grace."""
+"""Seconds for shutting down the engine, after the grace."""
 
 HEAR_TIMEOUT: Final = 2.0
-"""Seconds in which a host receives all messages that were taken in time."""
+"""Seconds for a host to receive all messages sent in time."""
 
 STEP_TIMEOUT: Final = 10.0
-"""Seconds that any other step may take."""
+"""Seconds for any other step."""
 
 CANCEL_GRACE: Final = 1.0
-"""Seconds that a step gets to end once its time is over."""
+"""Seconds for a cancelled step to end."""
 
 Step: TypeAlias = tuple[str, Callable[[], Awaitable[None]], float]
-"""A name, as in "closing the room"; the step; and how many seconds it may take."""
+"""A name, such as "closing the room"; the step; and its limit in seconds."""
 
 logger = logging.getLogger(__name__)
 
 
 class Shutdown:
-    """Leaves a room, with so many seconds for running work. Call `run` once."""
+    """Leaves a room, with a grace in seconds for running work. Call `run` once."""
 
     def __init__(
         self, room: "JoinedRoom", config: RoomConfig, connection: RoomConnection, seconds: float
@@ -68,7 +68,7 @@ class Shutdown:
         self._changed.set()
 
     async def run(self, reason: str) -> Receipt:
-        """Take each step, whatever becomes of the others; the room is told the reason.
+        """Run each step, whether or not others succeed; the room gets the reason.
 
         Raises:
             LeftInDisorder: not everything succeeded.
@@ -109,7 +109,7 @@ class Shutdown:
         self._doing = what
 
     async def _announce(self) -> None:
-        """Make the host refuse further messages, and wait for those that it has taken.
+        """Make the host refuse further messages, and wait for those that it accepted.
 
         These count as running work, as they came in time.
         """
@@ -141,7 +141,7 @@ class Shutdown:
 async def take_steps(
     steps: Iterable[Step], begun: Callable[[str], None] = lambda _: None
 ) -> list[str]:
-    """Take each step in order, whatever becomes of the others; returns what went wrong.
+    """Run each step in order, whether or not others succeed; return what went wrong.
 
     Each step is a task of its own, so that one that ignores its cancellation does not block the
     others. `begun` is called with each step.

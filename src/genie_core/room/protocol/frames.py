@@ -114,7 +114,7 @@ class Prove(Frame, tag="prove", frozen=True):
 
 
 class PostMessage(Frame, tag="say", frozen=True):
-    """Post a message. The `MessagePosted` event with the same id acknowledges it; may be repeated."""
+    """Post a message; the `MessagePosted` event with the same id acknowledges it. Repeatable."""
 
     id: str
     text: str

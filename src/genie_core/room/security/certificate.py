@@ -1,7 +1,7 @@
-"""The certificate with which a host meets others, and the pin by which they know it again.
+"""A host's certificate, and the pin by which members recognise it.
 
-Nobody vouches for it: the pin, which comes with an invite, takes the place of authorities. It is
-the digest of the public key alone (the pin of RFC 7469), so that a renewed certificate keeps it.
+No authority signs it: the pin, which comes with an invite, replaces authorities. It is the digest
+of the public key alone (RFC 7469), so a renewed certificate keeps it.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ from genie_core.storage.atomic import reason
 VALID: Final = timedelta(days=365)
 RENEWED_BEFORE: Final = timedelta(days=30)
 CLOCKS_DIFFER: Final = timedelta(days=1)
-"""How far back a new certificate is valid already, for machines whose clocks are behind."""
+"""How far in the past a new certificate starts, for machines whose clocks are behind."""
 
 logger = logging.getLogger(__name__)
 
@@ -46,10 +46,10 @@ class Certificate:
     pin: str
 
     def server_context(self) -> ssl.SSLContext:
-        """How a server proves with it who it is; TLS 1.3 only.
+        """Return a server's TLS context with this certificate; TLS 1.3 only.
 
         Raises:
-            CertificateError: the file is gone or not what it was.
+            CertificateError: the file is gone or has changed.
 
         """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -63,10 +63,10 @@ class Certificate:
 
 
 def client_context() -> ssl.SSLContext:
-    """How a client meets a host: TLS 1.3 only, and no authority is asked.
+    """Return a client's TLS context: TLS 1.3 only, without authorities.
 
-    The peer has shown then that it owns the key of its certificate, but not yet that it is the
-    right one: compare `pin_of` it before anything is sent.
+    The peer then has proven that it owns its certificate's key, but not that it is the right one:
+    compare `pin_of` it before anything is sent.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
@@ -76,10 +76,10 @@ def client_context() -> ssl.SSLContext:
 
 
 def pin_of(der: bytes) -> str:
-    """The pin of a peer's certificate.
+    """Return the pin of a peer's certificate.
 
     Raises:
-        InvalidCertificate: it can't be understood.
+        InvalidCertificate: it can't be parsed.
 
     """
     try:
@@ -89,13 +89,13 @@ def pin_of(der: bytes) -> str:
 
 
 def load_certificate(path: Path, now: datetime) -> Certificate:
-    """Read the certificate in a file; make it if there is none, renew it if it ends soon.
+    """Read the certificate in a file; create it if it is missing, renew it if it ends soon.
 
-    `now` has a time zone. Processes that do so at the same moment get the same one. Blocks while
-    the disk works. One that can't be renewed is still good: what counts is the pin.
+    `now` has a time zone. Concurrent processes get the same one. Blocks while the disk works. One
+    that can't be renewed stays valid: only the pin counts.
 
     Raises:
-        CertificateError: the file can't be read or written, or holds something else.
+        CertificateError: the file can't be read or written, or has other content.
 
     """
     try:

@@ -1,8 +1,8 @@
-"""What two sides sign when they meet, so that nobody can pass it off as said to somebody else.
+"""The bytes that both sides sign in a handshake, so that no signature can be reused elsewhere.
 
-The scheme is a signed challenge-response with nonces from both sides and a channel binding like
+A signed challenge-response with nonces from both sides and a channel binding like
 `tls-server-end-point` of RFC 5929: the signature covers the pin of the certificate that the
-participant saw, so that whoever stands between two connections can't relay it.
+participant saw, so that a machine in the middle can't relay it.
 """
 
 import hashlib
@@ -16,13 +16,13 @@ import msgspec
 CONTEXT: Final = b"genie-tui room meeting 2"
 HOST_CONTEXT: Final = b"genie-tui room host 1"
 NONCE_CHARS: Final = 128
-"""Longest nonce that is taken; ours have 43."""
+"""Longest nonce that is accepted; ours have 43 characters."""
 
 
 class Transcript(msgspec.Struct, frozen=True):
-    """Everything that makes one arrival of one person different from all others.
+    """Everything that makes one handshake unique.
 
-    `channel` is the pin of the host's certificate, each side's own view of it; empty without TLS.
+    `channel` is the pin of the host's certificate as each side sees it; empty without TLS.
     """
 
     room: str
@@ -55,7 +55,7 @@ class Transcript(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class InviteSecret:
-    """The pass in an invite: which one it is, and its secret, which is never sent."""
+    """The token in an invite: its id, and its secret, which is never sent."""
 
     id: str
     secret: bytes = field(repr=False)

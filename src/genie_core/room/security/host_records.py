@@ -1,4 +1,4 @@
-"""Signing host records, and checking those of others."""
+"""Sign host records, and verify those of others."""
 
 import struct
 from typing import Final

@@ -1,4 +1,4 @@
-"""Who a person is to a room: an Ed25519 key (RFC 8032), kept in a private file."""
+"""A person's identity: an Ed25519 key (RFC 8032), kept in a private file."""
 
 import fcntl
 import hashlib
@@ -29,10 +29,9 @@ _OTHERS: Final = 0o077
 
 
 def read_or_make(path: Path, make: Callable[[], bytes]) -> bytes:
-    """Return what the file holds; if there is none, make it and write what `make` returns.
+    """Return the file's content; create the file with the result of `make` if it is missing.
 
-    Several processes at once make one file and all return its content. `OSError` if it can be
-    neither read nor written.
+    Concurrent processes create one file and all return its content. Raises `OSError`.
     """
     try:
         return read_private(path)
@@ -48,9 +47,9 @@ def read_or_make(path: Path, make: Callable[[], bytes]) -> bytes:
 
 
 def rewrite(path: Path, change: Callable[[bytes], bytes]) -> bytes:
-    """Replace what the file holds by what `change` makes of it, one process at a time.
+    """Replace the file's content by the result of `change`, one process at a time.
 
-    `change` returns what it is given if there is nothing to do any more. `OSError` as above.
+    `change` returns its argument if there is nothing to change. Raises `OSError`.
     """
     with holding(path):
         old = read_private(path)
@@ -96,7 +95,7 @@ KEY_LENGTH: Final = 43
 """Characters of a public key as text: 32 bytes in base64url without padding."""
 
 WORDS: Final = 6
-"""Words of a fingerprint, of 11 bits each; 66 bits are too many to find a second key for."""
+"""Words of a fingerprint, 11 bits each; 66 bits are too many to find a second key."""
 
 _PRIME: Final = 2**255 - 19
 _WEAK: Final = frozenset(
@@ -108,11 +107,11 @@ _WEAK: Final = frozenset(
     )
     for y in (each, -each)
 )
-"""The y of the points of small order. For such a "key" anybody can sign."""
+"""The y coordinates of points of small order. Such a "key" verifies forged signatures."""
 
 
 class Identity:
-    """One person's key pair; what it shows of itself is the public half."""
+    """One person's key pair; only the public half is visible."""
 
     __slots__ = ("_private", "key")
 
@@ -162,7 +161,7 @@ def key_text(raw: bytes) -> str:
 
 
 def words(key: str) -> str:
-    """The fingerprint of a public key for people to compare: `amber-river-…`, six words of BIP 39.
+    """Return a public key's fingerprint for people: `amber-river-…`, six words of BIP 39.
 
     Raises:
         InvalidKey: the text is no public key.
@@ -176,12 +175,12 @@ def words(key: str) -> str:
 
 
 def load_identity(path: Path) -> Identity:
-    """Read the key in a file; if there is no file, make a key and write it, for its owner only.
+    """Read the key in a file; create a private file with a new key if it is missing.
 
-    Processes that do so at the same moment get the same key. Blocks while the disk works.
+    Concurrent processes get the same key. Blocks while the disk works.
 
     Raises:
-        IdentityError: the file can't be read or written, or holds no key.
+        IdentityError: the file can't be read or written, or has no key.
 
     """
     try:

@@ -1,9 +1,9 @@
-"""The one text that a host gives to others: where the room is, how to know it, and the way in.
+"""Invites: one text with a room's addresses, its host's pin, and a token.
 
-`genie1-` and base32 (RFC 4648) in small letters, of: the length of the content (2 bytes), its
-CRC-32, and the content as MessagePack. Letters may be capitals, so that a QR code can have them,
-and white space may stand anywhere. The checksum finds every change of one character and all but
-one in four thousand million of others; it protects against mistakes, not against malice.
+`genie1-` and base32 (RFC 4648) in lower case, of: the content's length (2 bytes), its CRC-32, and
+the content as MessagePack. Upper case is accepted, since QR codes store it well, and white space
+anywhere. The checksum detects every change of one character and all but one in four thousand
+million other changes; it protects against mistakes, not against malice.
 """
 
 import binascii
@@ -26,7 +26,7 @@ MAX_TITLE: Final = 32
 """Characters of the longest title in an invite."""
 
 MAX_TEXT: Final = 8000
-"""Characters of the longest text that is looked at."""
+"""Characters of the longest text that is parsed."""
 
 _ANY_VERSION: Final = re.compile(r"genie([0-9]{1,9})-", re.IGNORECASE | re.ASCII)
 _ALPHABET: Final = frozenset("abcdefghijklmnopqrstuvwxyz234567")
@@ -38,7 +38,7 @@ _PIN_BYTES: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Invite:
-    """What someone needs to join a room. The secret opens it; `pass_id` says which one it is.
+    """What a person needs to join a room: a secret, and `pass_id`, which identifies it.
 
     The pin is that of the host's certificate. Addresses are in the order in which to try them.
     """
@@ -56,10 +56,10 @@ def looks_like_invite(text: str) -> bool:
 
 
 def write_invite(invite: Invite) -> str:
-    """Return the text; of more than eight addresses the first, and a long title shortened.
+    """Return an invite's text, with at most eight addresses and a shortened title.
 
     Raises:
-        ValueError: the invite is not one that could be read again.
+        ValueError: the invite could not be read again.
 
     """
     content = _ENCODER.encode(_packed(invite))
@@ -74,7 +74,7 @@ def write_invite(invite: Invite) -> str:
 
 
 def read_invite(text: str) -> Invite:
-    """Read an invite as a person may paste it: wrapped, indented, in quotes, in capitals.
+    """Parse an invite as people paste it: wrapped, indented, in quotes, in capitals.
 
     Raises:
         InvalidInvite: it is none, or not a whole one; the error says why.
@@ -136,7 +136,7 @@ def _checksum(content: bytes) -> bytes:
 
 
 class _Place(msgspec.Struct, array_like=True, frozen=True):
-    """An address: its number as 4 or 16 bytes, or else its name."""
+    """An address: its number as 4 or 16 bytes, or its name."""
 
     port: Annotated[int, msgspec.Meta(ge=1, le=65535)]
     number: bytes

@@ -1,4 +1,4 @@
-"""The secrets that open a room: which are valid, for how long and how often."""
+"""The secrets that admit to a room, with their lifetimes and uses."""
 
 import hashlib
 import hmac
@@ -14,7 +14,7 @@ from genie_core.room.protocol.errors import InvalidInviteTokens
 from genie_core.room.security.invite import SECRET_BYTES
 
 MAX_OPEN: Final = 64
-"""Most passes that are valid at once; one more voids the oldest."""
+"""Most tokens that are valid at once; another one voids the oldest."""
 
 _ID_BYTES: Final = 5
 
@@ -34,9 +34,9 @@ class InviteToken:
 
 
 class InviteTokens:
-    """The passes of one room. Knows no clock and no disk: the caller brings the time and saves.
+    """The tokens of one room. Uses no clock and no disk: the caller passes the time and saves.
 
-    The order of a join is `check`, whatever else decides about it, and `consume` at the end.
+    A join calls `check` first and `consume` at the end, after everything else has been decided.
     """
 
     def __init__(self, passes: Iterable[InviteToken] = ()) -> None:
@@ -61,19 +61,19 @@ class InviteTokens:
         return self.issue(now, uses=uses, lifetime=lifetime)
 
     def newest(self, now: float) -> InviteToken | None:
-        """The latest pass that is open: the one to invite people with.
+        """The latest open token, to invite people with.
 
-        One without limits comes before those that are for somebody in particular.
+        Unlimited tokens come before those for particular people.
         """
         still = [each for each in reversed(self._passes.values()) if each.is_open(now)]
         standing = [each for each in still if each.uses is None and each.expires is None]
         return next(iter(standing or still), None)
 
     def check(self, pass_id: str, proof: bytes, meeting: bytes, now: float) -> bool:
-        """Whether a proof shows the knowledge of an open pass's secret.
+        """Whether a proof shows knowledge of an open token's secret.
 
-        It is the HMAC-SHA256 of the meeting's bytes. An unknown or ended pass takes as long to
-        refuse as a wrong proof.
+        The proof is the HMAC-SHA256 of the handshake's bytes. Refusing an unknown or ended token
+        takes as long as refusing a wrong proof.
         """
         known = self._passes.get(pass_id)
         secret = known.secret if known else self._decoy
@@ -98,10 +98,10 @@ class InviteTokens:
 
     @classmethod
     def decode(cls, content: bytes) -> Self:
-        """What was encoded.
+        """Decode saved tokens.
 
         Raises:
-            InvalidPasses: it is something else.
+            InvalidInviteTokens: they can't be decoded.
 
         """
         try:

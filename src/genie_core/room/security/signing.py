@@ -1,11 +1,11 @@
-"""What a person signs in a room, so that a host can't put words or consent into their mouth.
+"""Signatures of members, so that a host can't invent messages or approvals.
 
-A host passes everything on, and could pass on what nobody said. An engine therefore acts only on
-words that its owner's key has signed, and an approval is answered at another terminal only by the
-same key (Ed25519, RFC 8032). What is signed names the room, so that it means nothing elsewhere, and
-the visits that the author's terminals have drawn at random: an engine takes only what names its own
-visit, which no signature from before its start can do. So old words are no new ones, whatever
-clocks say. Engines sign what they may have to go on from, too.
+A host relays everything, and could relay what no member wrote. An engine therefore acts only on
+messages signed by its owner's key, and an approval is answered from another terminal only with the
+same key (Ed25519, RFC 8032). The signed bytes name the room, so that they are invalid elsewhere,
+and the random visits of the author's terminals: an engine accepts only messages that name its own
+visit, which no earlier signature can. So old messages can't be replayed, whatever clocks say.
+Engines also sign the reports from which they may have to continue.
 """
 
 from typing import Final, TypeAlias
@@ -27,13 +27,13 @@ from genie_core.storage.filenames import safe_name
 
 SPEECH: Final = b"genie-tui room speech 2"
 OLD_SPEECH: Final = b"genie-tui room speech 1"
-"""With the author's time in place of visits and names of files."""
+"""The earlier form, with the author's time in place of visits and file names."""
 
 ANSWER: Final = b"genie-tui room ruling 2"
 REPORT: Final = b"genie-tui room report 2"
 
 Signed: TypeAlias = DecisionMade | ApprovalRequested | AnswerPosted | RunFailed | RunCancelled
-"""Reports that engines sign; the last two where they hold a part of an answer."""
+"""Reports that engines sign; the last two if they have partial text."""
 
 
 def sign_speech(identity: Identity, room: str, say: PostMessage) -> PostMessage:
@@ -42,7 +42,7 @@ def sign_speech(identity: Identity, room: str, say: PostMessage) -> PostMessage:
 
 
 def wrote(key: str, room: str, said: MessagePosted) -> bool:
-    """Whether the owner of a key has said this in this room.
+    """Whether the key's owner posted this message in this room.
 
     The signature doesn't cover the size and type of files, which the host determines.
     """
