@@ -53,8 +53,8 @@ ASKS: Final = 4
 
 READ_BURST: Final = 128
 READ_RATE: Final = 100.0
-"""Records that are read at once and per second: checking a signature takes a quarter of a millisecond,
-and the network must not keep the event loop busy.
+"""Records that are read at once and per second: checking a signature takes a quarter of a
+millisecond, and the network must not keep the event loop busy.
 """
 
 ASKING: Final = 1.0

@@ -1,4 +1,4 @@
-"""This machine's addresses for others on the network."""
+"""The addresses at which others on the network can reach this machine."""
 
 import ipaddress
 import socket
