@@ -30,13 +30,13 @@ from genie_core.storage.errors import StorageError, disk_access
 
 SLUG_CHARS: Final = 24
 MOST_NEAR: Final = 3
-"""This many ids are proposed in place of one that there is not."""
+"""How many ids are suggested for an unknown one."""
 
 APART: Final = "+"
-"""Before what tells copies of rooms from each other whose hosts claim the same id."""
+"""Separates an id from the suffix of a copy whose host claims an id in use."""
 
 STAGING: Final = ".importing-"
-"""How the folder of an unfinished import or fork begins, among those of the sessions."""
+"""The prefix of the folder of an unfinished import or fork."""
 
 _DAY: Final = re.compile(r"\A\d{4}-\d\d-\d\d-?")
 _LETTERS: Final = "23456789abcdefghjkmnpqrstuvwxyz"  # none that are easily misread
@@ -44,10 +44,10 @@ _LETTERS: Final = "23456789abcdefghjkmnpqrstuvwxyz"  # none that are easily misr
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A saved room in a list.
+    """A saved session in a list.
 
-    `note` describes its damage, usually none; without `metadata` it can't be opened.
-    `size` is what its folder takes on the disk, in bytes; 0 unless it was asked for.
+    `note` describes its damage, usually empty; without `metadata` it can't be opened. `size` is its
+    folder's size on disk in bytes; 0 unless it was measured.
     """
 
     id: str
@@ -83,10 +83,10 @@ class Catalog:
         suffix: Callable[[], str] | None = None,
         **settings: Any,
     ) -> SavedSession:
-        """Make a folder for a new room; `settings` are further fields of its metadata.
+        """Create the folder of a new room; `settings` are further fields of its metadata.
 
-        The id tells day and title and ends in something random: 2026-11-21-standup-3fk9. A title
-        is kept as one line without control characters, cut to its first 120 characters.
+        The id consists of day, title and a random suffix: 2026-11-21-standup-3fk9. The title
+        becomes one line of at most 120 characters without control characters.
         """
         title = one_line(title)
         folder = self.new_folder(title, now, suffix=suffix)
@@ -126,10 +126,10 @@ class Catalog:
     def copy_of(
         self, room: str, title: str, name: str, now: float, *, apart: str = "", **settings: Any
     ) -> SavedSession:
-        """Return the session of a person's own copy of a room they joined; make it if there is none.
+        """Return the session of a person's copy of a room they joined; create it if it is missing.
 
         The room's id and the person's name come from elsewhere and never act as paths. `apart`
-        tells rooms from each other whose hosts claim the same id; see `apart_by`.
+        keeps rooms separate whose hosts claim the same id; see `apart_by`.
         """
         own = f"{path_name(room)}@{path_name(name)}"
         folder = self._base / (f"{own}{APART}{apart}" if apart else own)
@@ -150,7 +150,7 @@ class Catalog:
             return self.enter(folder, metadata)
 
     def find(self, wanted: str) -> SavedSession:
-        """The room that is meant, as `match` finds it.
+        """Return the session that a text names, as `match` does.
 
         Raises:
             UnknownSession: there is none.
@@ -162,9 +162,9 @@ class Catalog:
         return SavedSession.load(self._base / self.match(wanted))
 
     def find_titled(self, wanted: str) -> SavedSession:
-        """The session with this id or title, or the only one whose id begins like this.
+        """Return the session with this id or title, or the only one with this prefix of an id.
 
-        Unlike `find`, it refuses a title that several sessions have. Errors as `find`.
+        Unlike `find`, this refuses a title that several sessions have. Errors as `find`.
         """
         titled = wanted.casefold().strip()
         matches = [each.id for each in self.all() if each.title.casefold() == titled]
@@ -178,9 +178,9 @@ class Catalog:
             return self.find(matches[0])
 
     def match(self, wanted: str) -> str:
-        """The id that is this one, or the only one that begins like it or whose title is this.
+        """Return the id that equals a text, or the only one with this prefix or title.
 
-        A copy that was put aside counts only if there is no other. Rooms that can't be read are found, too, by their ids.
+        Renamed copies count only if there is no other. Unreadable sessions are found by their ids.
 
         Raises:
             UnknownSession: there is none.
@@ -209,10 +209,10 @@ class Catalog:
         return [entry.name for entry in entries if _holds_room(entry)]
 
     def all(self, *, sized: bool = False) -> list[Listing]:
-        """Every saved room, also those that can't be opened; the latest first.
+        """Return all sessions, unreadable ones included, latest first.
 
-        With `sized` each is measured, for which all of its folders are gone through, and those that
-        are open are listed as they are by now.
+        With `sized` each is measured, which walks its folder, and open ones are listed as they are
+        now.
         """
         listings = [self._listing(id_, now=sized) for id_ in self.ids()]
         if sized:
@@ -220,10 +220,9 @@ class Catalog:
         return sorted(listings, key=lambda listing: listing.last_activity, reverse=True)
 
     def catch_up(self) -> None:
-        """Bring the records of rooms up to their logs whose programs crashed, where possible.
+        """Update the metadata of rooms whose program crashed, where possible.
 
-        Remove what killed imports and forks left behind. Quick if there was no crash since the last
-        time.
+        Removes leftovers of killed imports and forks. Quick if nothing crashed since the last call.
         """
         with suppress(StorageError):
             sweep(self._base)
@@ -352,13 +351,13 @@ def _random() -> str:
 
 @contextmanager
 def staged(base: Path) -> Iterator[Path]:
-    """Make a folder for a room below `base`, on the same disk, that does not exist yet. Blocks.
+    """Create a temporary folder for a session below `base`, on the same disk. Blocks.
 
-    What is left in it is removed in the end; if the process is killed, by the next `sweep`.
+    Its remaining content is removed in the end; if the process is killed, by the next `sweep`.
 
     Raises:
         DiskFailure: the folders can't be locked.
-        OSError: there is no place for them.
+        OSError: it can't be created.
 
     """
     make_private_folder(base)

@@ -1,4 +1,4 @@
-"""Checking a session for damage. Nothing is locked or changed."""
+"""Check a session for damage. Locks and changes nothing."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ from genie_core.storage.blobs import BLOBS_NAME, BlobStore, fault
 from genie_core.storage.errors import StorageError, disk_access
 
 MOST_REMARKS: Final = 5
-"""How many different reasons are listed why events can't be shown."""
+"""How many different reasons for unreadable events are listed."""
 
 
 TO_BE_CUT: Final = "the last line is unfinished: --repair, or the next opening, cuts {} off"
 
 
 class AllDamages(Damages):
-    """Damages in which every damaged line is listed."""
+    """Damages that list every damaged line."""
 
     def line(self, number: int, why: str) -> None:
         """Record a damaged line."""
@@ -81,9 +81,9 @@ class Checkup:
 
 
 def check(folder: Path) -> Checkup:
-    """Read everything that belongs to a session and report the damage. Blocks, long for a large one.
+    """Read a whole session and report its damage. Blocks, long for a large session.
 
-    A room that is open somewhere is passed over: what is written at the moment looks like damage.
+    An open session is skipped: a write in progress looks like damage.
     """
     try:
         held_by = holder(folder)
@@ -112,7 +112,7 @@ def examine(folder: Path) -> Checkup:
 
 
 def read_log(path: Path) -> CheckedLog:
-    """Read a log to its end; one that is missing is empty.
+    """Read a log to its end; a missing one is empty.
 
     Raises:
         DamagedSession: it is no file.

@@ -68,7 +68,7 @@ def about(error: StorageError, folder: Path) -> str:
 
 
 class InvalidTag(StorageError):
-    """A text can't be a tag of a session, or can't be one more."""
+    """A text can't be a tag, or the session has too many tags."""
 
     def __init__(self, text: str, why: str) -> None:
         super().__init__(f"{text[:80]!r} can't be a tag: {why}")
@@ -88,7 +88,7 @@ class NoSuchEvent(StorageError):
 
 
 class NotTrashed(StorageError):
-    """The system's trash does not take the folder of a session, which stays."""
+    """The system's trash refused a session's folder, which stays."""
 
     def __init__(self, folder: Path, why: str) -> None:
         super().__init__(
@@ -110,7 +110,7 @@ class NotExported(StorageError):
 class NotImportable(StorageError):
     """A file is no exported session, or was changed after the export.
 
-    Nothing of it is kept.
+    Nothing is imported.
     """
 
     def __init__(self, name: str, why: str) -> None:
@@ -120,7 +120,7 @@ class NotImportable(StorageError):
 
 
 class AlreadySaved(StorageError):
-    """The session to be imported is here already, under the same id."""
+    """The session to import is here already, under the same id."""
 
     def __init__(self, room: str) -> None:
         super().__init__(f"the room {room} is here already; to keep both, import it with --as-copy")
@@ -128,11 +128,11 @@ class AlreadySaved(StorageError):
 
 
 def check_ordinary(path: Path) -> None:
-    """See that reading a path can't take forever, as it would with a pipe or a device.
+    """Refuse a path that could block forever when read, such as a pipe or a device.
 
     Raises:
-        DamagedSession: it could. Folders pass: they fail by themselves when they are opened.
-        OSError: there is nothing, or it can't be looked at.
+        DamagedSession: it could block. Folders pass: opening them fails.
+        OSError: it is missing or can't be examined.
 
     """
     mode = path.stat().st_mode

@@ -1,4 +1,4 @@
-"""Forking: a new session that begins with the events of another one, up to some event."""
+"""Fork a session: a new one that starts with the events of another."""
 
 import os
 from collections.abc import Iterable
@@ -25,16 +25,16 @@ from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import disk_access
 
 MARK: Final = " (fork)"
-"""The end of a fork's title."""
+"""The suffix of a fork's title."""
 
 _PIECE: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """A room that was made from another one.
+    """A session that was made from another one.
 
-    `head` is the last event that both have; `lacking` counts files that were not on this machine.
+    `head` is the last event that both have; `lacking` counts files missing on this machine.
     """
 
     saved: SavedSession
@@ -43,12 +43,11 @@ class Fork:
 
 
 def fork(catalog: Catalog, saved: SavedSession, now: float, at: int | None = None) -> Fork:
-    """Make a room of what a saved one was after the event `at`, by default after its last. Blocks.
+    """Create a session from the events of another up to `at`, by default all. Blocks.
 
-    The room that is forked may be open elsewhere; nothing in it changes. Work that was under way
-    by then, and tool calls that wait, are as in a room that was left like this. What agents remember
-    is not taken along, and neither are invites. The fork is hosted by this person. If anything
-    fails, nothing is left behind.
+    The original may be open elsewhere; nothing in it changes. Running work and open tool calls are
+    as in a room that was left at that moment. Agents' memories and invites are not copied. This
+    person hosts the fork. After an error, nothing is left.
 
     Raises:
         NoSuchEvent: the room has no event of that number.

@@ -1,7 +1,7 @@
-"""A person's labels of the decisions in a session: which of them were wrong.
+"""A person's labels of decisions in a session: which were wrong.
 
-`labels.jsonl` is only ever appended to; of several lines about a message the last one counts. It is
-this person's own and is never sent.
+`labels.jsonl` is only appended to; the last line about a message counts. It belongs to this person
+and is never sent.
 """
 
 import os
@@ -24,7 +24,7 @@ Mark: TypeAlias = Literal["wrong", ""]
 class Label(msgspec.Struct, frozen=True):
     """A person's label of the decision about the message with sequence number `seq`.
 
-    `decision` is the one that stood there. `at` is in seconds since the epoch, `by` the person.
+    `decision` is the labelled decision, `at` in seconds since the epoch, `by` the person.
     """
 
     seq: int
@@ -35,7 +35,7 @@ class Label(msgspec.Struct, frozen=True):
 
 
 class Labels:
-    """The labels of one saved room, as they were when the file was read. Its methods block."""
+    """The labels of one session as last read. Its methods block."""
 
     def __init__(self, path: Path) -> None:
         self._path: Final = path
@@ -44,12 +44,12 @@ class Labels:
 
     @classmethod
     def read(cls, folder: Path) -> "Labels":
-        """Read those of a room's folder; without the file there are none.
+        """Read the labels in a session's folder; none without a file.
 
-        Lines that can't be understood are passed over, and told of in `problems`.
+        Invalid lines are skipped and reported in `problems`.
 
         Raises:
-            DamagedSession: what is there is no file.
+            DamagedSession: it is no file.
             DiskFailure: it can't be read.
 
         """
@@ -69,7 +69,7 @@ class Labels:
         """Label a decision; on disk when this returns.
 
         Raises:
-            DiskFailure: it can't be written; nothing has changed then.
+            DiskFailure: it can't be written; nothing has changed.
 
         """
         with disk_access("write", self._path):

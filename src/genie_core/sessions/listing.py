@@ -10,7 +10,7 @@ from typing import Any, Final
 from genie_core.sessions.lock import LockHolder
 
 ID_PART: Final = 4
-"""Letters from which on a part of an id is looked for: fewer stand in many ids by chance."""
+"""Minimum letters to match inside an id; fewer occur in many ids by chance."""
 
 
 class OpenMode(Enum):
@@ -23,12 +23,12 @@ class OpenMode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """One session, by the name of its folder.
+    """One session, by its folder's name.
 
-    `people` counts those who have been there and `names` are some of them, `size` is in bytes, None
-    if it was not measured, `last_activity` in seconds since the epoch. `holder` is who has it open,
-    for whom nothing is unread then. `note` describes its damage, `due` the limit that it is past;
-    both are usually empty.
+    `people` counts its present and former members and `names` are some of them, `size` is in bytes,
+    None if not measured, `last_activity` in seconds since the epoch. `holder` has it open, and then
+    nothing is unread. `note` describes its damage, `due` the exceeded limit; both are usually
+    empty.
     """
 
     id: str
@@ -58,7 +58,7 @@ def past_line(count: int) -> str:
 
 
 class Sort(Enum):
-    """By what the sessions are sorted; the value is what people call it."""
+    """A sort order; the value is its display name."""
 
     ACTIVITY = "activity"
     TITLE = "title"
@@ -88,9 +88,9 @@ _KEYS: Final[dict[Sort, Callable[[SessionRow], Any]]] = {
 
 
 def arrange(rows: Iterable[SessionRow], text: str, sort: Sort) -> list[SessionRow]:
-    """The rows that a text describes, those that it fits best first, else in the order chosen.
+    """Return the rows that match a text, best first, or all in the chosen order.
 
-    Each word must be in the title, a tag or a name, or at least its letters in their order; a longer
+    Each word must occur in the title, a tag or a name, or at least its letters in order; a longer
     one may also be a part of the id.
     """
     words = fold(text).split()

@@ -1,7 +1,7 @@
-"""The lock on a session's folder, which one process holds at a time, and who that is.
+"""The lock on a session's folder, and the process that holds it.
 
-The system's lock alone decides; it ends with the process that has it, in whatever way. The content of
-the file only tells people who that is.
+The system's lock decides; it ends with its process in any case. The file's content only describes
+the process to people.
 """
 
 import errno
@@ -27,16 +27,16 @@ LOCK_NAME: Final = "lock"
 _MOST_BYTES: Final = 4096
 _TRIES: Final = 5
 _PAUSE: Final = 0.01
-"""Seconds until the next try: the holder may be about to release the folder."""
+"""Seconds until the next attempt: the holder may be about to release the folder."""
 
 _PATIENCE: Final = 5.0
-"""Seconds to wait for processes that only look at the lock, on a busy machine."""
+"""Seconds to wait for processes that only examine the lock, on a busy machine."""
 
 logger = logging.getLogger(__name__)
 
 
 class LockHolder(msgspec.Struct, frozen=True):
-    """A process that has a session open, as its lock file describes it; 0 and empty are unknown.
+    """A process that has a session open, by its lock file; 0 and empty mean unknown.
 
     `since` is in seconds since the epoch.
     """
@@ -80,11 +80,11 @@ class SessionInUse(StorageError):
 
 @contextmanager
 def hold(folder: Path, name: str = "") -> Iterator[None]:
-    """Hold a folder until the block or the process ends; `name` is the person's.
+    """Lock a folder until the block or the process ends; `name` is the person's.
 
     Raises:
-        SessionInUse: another process, or this one, holds it.
-        DiskFailure: nothing can be written there, or it can't be locked.
+        SessionInUse: another process, or this one, holds the lock.
+        DiskFailure: the folder can't be written or locked.
 
     """
     with disk_access("lock the folder", folder):
@@ -98,10 +98,10 @@ def hold(folder: Path, name: str = "") -> Iterator[None]:
 
 
 def holder(folder: Path) -> LockHolder | None:
-    """Return the holder of a folder, None if it is free. Changes nothing there.
+    """Return the holder of a folder's lock, None if it is free. Changes nothing.
 
     Raises:
-        DiskFailure: it can't be found out.
+        DiskFailure: it can't be determined.
 
     """
     with disk_access("look at the lock of", folder):
@@ -117,7 +117,7 @@ def holder(folder: Path) -> LockHolder | None:
 
 @contextmanager
 def in_turn(folder: Path) -> Iterator[None]:
-    """Wait until no other process, nor thread, is in such a block for this folder. Blocks.
+    """Wait until no other process or thread is in such a block for this folder. Blocks.
 
     Raises:
         DiskFailure: the folder can't be locked.

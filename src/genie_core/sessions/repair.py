@@ -1,4 +1,4 @@
-"""Repairing a session. A copy of everything that is changed is kept beside it."""
+"""Repair a session, keeping a copy of every changed file beside it."""
 
 import os
 import shutil
@@ -21,17 +21,16 @@ from genie_core.storage.errors import disk_access
 
 
 def repair(folder: Path) -> list[str]:
-    """Mend a room that is not open anywhere; returns what was done, in lines for a person. Blocks.
+    """Repair a session that no process has open; returns a report, one line per repair. Blocks.
 
-    Of the log every line that can be read stays as it is, in the order of the events; a line stands
-    in the place of each event that is lost, and a torn end is cut off. The metadata is brought up to
-    the log, or made anew from it; if the log can't be read, nothing is changed. Files that are not
-    what they should be are put aside, so that they can be fetched again. What was there before is
-    kept under names that end in `.damaged-` and a number.
+    Every readable line of the log is kept, in the order of the events; a placeholder replaces each
+    lost event, and a torn end is cut off. The metadata is updated from the log, or rebuilt from it;
+    if the log can't be read, nothing is changed. Damaged attached files are renamed, so that they
+    can be fetched again. The originals are kept under names that end in `.damaged-` and a number.
 
     Raises:
         SessionInUse: a process has it open.
-        DiskFailure: something can't be written; the rest is as it was.
+        DiskFailure: something can't be written; the rest is unchanged.
 
     """
     with hold(folder):

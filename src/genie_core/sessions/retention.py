@@ -1,4 +1,4 @@
-"""Finding the sessions that are past the limits of a person. Nothing here removes any."""
+"""Find the sessions that exceed a person's limits. Nothing here removes any."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ MB: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class RetentionLimits:
-    """How long rooms are kept after the last activity, in days, and how much they may take together.
+    """Limits on the days since the last activity, and on the total size.
 
     0 is no limit.
     """
@@ -23,18 +23,18 @@ class RetentionLimits:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A room that is past a limit, and which one, in words."""
+    """A session that exceeds a limit, and the limit in words."""
 
     listing: "Listing"
     why: str
 
 
 def due(listings: "Iterable[Listing]", limits: RetentionLimits, now: float) -> list[Due]:
-    """The rooms that are past a limit, those with the oldest activity first.
+    """Return the sessions that exceed a limit, oldest activity first.
 
-    The listings have to be measured if there is a limit for their size. Rooms that can't be opened
-    count, but are never past a limit, as their content is unknown. A room that was
-    active after `now`, by a clock that was set back since, is not old.
+    A limit on the size needs measured listings. Unreadable sessions count towards the size but are
+    never returned, as their content is unknown. A session that was active after `now`, by a clock
+    that was set back, is not old.
     """
     every = list(listings)
     oldest = sorted((each for each in every if not each.note), key=lambda each: each.last_activity)

@@ -1,7 +1,7 @@
-"""The sessions of one person: listing, searching, changing and reading them.
+"""The sessions of one person: list, search, change and read them.
 
-Cheap to import: what a method needs is loaded when it is called. Every method reads or writes files,
-so call it off the event loop. Errors are `GenieError`s whose text is one line for the person.
+Cheap to import: methods import what they need. Every method reads or writes files, so call it off
+the event loop. Errors are `GenieError`s whose text is one line for the person.
 """
 
 import logging
@@ -33,7 +33,7 @@ PREVIEWED: Final = 12
 
 
 class SessionService:
-    """The sessions in a folder, as the person called `name` has them.
+    """The sessions in a folder, for the person called `name`.
 
     `index` is the file of the search index. `send` moves a folder to the trash, by default the
     system's.
@@ -62,10 +62,10 @@ class SessionService:
     # Listing
 
     def rows(self, *, sized: bool = True) -> list[SessionRow]:
-        """List every session.
+        """Return a row per session.
 
-        With `sized` each is measured, and brought up to its log if its program crashed; both take a
-        while if there are many.
+        With `sized` each is measured, and updated from its log if its program crashed; both take a
+        while.
         """
         if sized:
             self.update_metadata()
@@ -128,7 +128,7 @@ class SessionService:
     def quote(self, wanted: str, last: int) -> "Quote":
         """Quote the last messages of the session with this id or title, oldest first.
 
-        At most 200, and as many of the newest as have 50,000 characters.
+        At most 200, and as many of the newest as fit into 50,000 characters.
         """
         return self._catalog().find_titled(wanted).quote(last)
 

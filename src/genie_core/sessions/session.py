@@ -1,4 +1,4 @@
-"""A session: a folder with a room's metadata, its log, files, and its owner's engine state."""
+"""A session: a folder with a room's metadata, log, files, and its owner's engine state."""
 
 import secrets
 from collections.abc import Iterable, Iterator
@@ -36,13 +36,13 @@ WITHHELD_NAME: Final = "withheld.jsonl"
 
 
 ID_STEM: Final = 96
-"""Characters of a room's id that the id of its copy begins with."""
+"""Characters of a room's id at the start of its copy's id."""
 
 
 class SavedSession:
-    """A folder that holds a session. All methods block for as long as the disk takes.
+    """The folder of a session. All methods block on the disk.
 
-    Whatever the system refuses to do in the folder is a `DiskFailure`.
+    Failures of the system are `DiskFailure`.
     """
 
     def __init__(self, folder: Path, metadata: SessionMetadata) -> None:
@@ -52,11 +52,11 @@ class SavedSession:
 
     @classmethod
     def load(cls, folder: Path) -> "SavedSession":
-        """Read a folder.
+        """Load the session in a folder.
 
         Raises:
             NewerVersion: this version does not know the format.
-            DamagedSession: `room.json` is missing or can't be understood.
+            DamagedSession: `room.json` is missing or can't be parsed.
 
         """
         metadata, version = read_metadata(folder / METADATA_NAME)
@@ -89,10 +89,10 @@ class SavedSession:
         return self.folder / ENGINE_NAME
 
     def open_log(self) -> OpenedLog:
-        """Read the log and keep it open for appending. Hold the room meanwhile.
+        """Read the log and keep it open for appending. The caller holds the lock.
 
-        That messages are missing altogether is one of the problems, too. A copy whose first line
-        is lost gets it back, as its host won't send it again.
+        Missing messages are one of the problems. A copy whose first line is lost gets it back, as
+        its host won't send it again.
         """
         opened = EventLog.open(self.log_path, self._first)
         if lack := self._lack(opened):
@@ -118,10 +118,10 @@ class SavedSession:
 
     @contextmanager
     def held(self, name: str = "") -> Iterator["SavedSession"]:
-        """Keep other processes out for as long as the block lasts; `name` is the person's.
+        """Lock the session while the block runs; `name` is the person's.
 
         Raises:
-            SessionInUse: another process holds the room.
+            SessionInUse: another process holds the lock.
 
         """
         with hold(self.folder, name or self._metadata.name):
@@ -130,10 +130,10 @@ class SavedSession:
             yield self
 
     def update(self, **changes: Any) -> None:
-        """Change fields of the metadata and write it, if that makes a difference.
+        """Change fields of the metadata and write it if they differ.
 
-        What another process changed meanwhile, such as tags, stays. Metadata of an earlier
-        version are written as one of this version.
+        Changes by other processes, such as tags, are kept. Metadata of an earlier version is
+        migrated.
         """
         fresh = self._changed(changes)
         if self._is_old or fresh != self._on_disk():
@@ -147,7 +147,7 @@ class SavedSession:
         self.update(**self.summary(state, last_activity))
 
     def summary(self, state: RoomState, last_activity: float) -> dict[str, Any]:
-        """Return the fields that `update` needs to bring the summary up to a state. Does not block.
+        """Return the fields for `update` that summarize a state. Does not block.
 
         For a state that changes on an event loop: call it there, and `update` in a thread.
         """
@@ -159,13 +159,12 @@ class SavedSession:
         return summary
 
     def catch_up(self) -> bool:
-        """Bring the summary up to the log after a crash; False if that is not needed or not possible.
+        """Update the summary after a crash; False if that is not needed or not possible.
 
-        Only the end of the log is looked at first, so a room that was closed in good order costs
-        next to nothing.
+        It reads only the end of the log first, so a properly closed room costs next to nothing.
 
         Raises:
-            StorageError: it can't be done, for one because the room is open somewhere.
+            StorageError: it can't be done, for example because the room is open.
 
         """
         log = self._changed_at(LOG_NAME)
@@ -179,10 +178,10 @@ class SavedSession:
             return self._changed_at(LOG_NAME) == log and self._sum_up(state)
 
     def as_logged(self) -> SessionMetadata:
-        """The metadata as the log would have it by now; nothing is written.
+        """Return the metadata as the log implies; nothing is written.
 
-        For a room that is open, whose metadata is brought up when it is closed. What is unread stays
-        as it was noted: its person is there. Cheap if the log has not gone on since.
+        For an open room, whose metadata is updated when it is closed. What is unread stays as
+        recorded, as its person is there. Cheap if the log has not grown.
 
         Raises:
             StorageError: the log can't be read.
@@ -214,7 +213,7 @@ class SavedSession:
     def _lags(self) -> bool:
         """Whether the log has events that the summary lacks.
 
-        The times of the files don't tell: a tag, or what was seen, is noted in the metadata alone.
+        File times don't show that: tags, and what was seen, change the metadata alone.
         """
         last = last_logged(self.log_path)
         return last is not None and last.seq > self._metadata.head
@@ -231,18 +230,18 @@ class SavedSession:
             self.update(seen=seq, **({"unread": 0} if seq >= self._metadata.head else {}))
 
     def rename(self, title: str) -> None:
-        """Call the room otherwise. What others host is called so on this machine only.
+        """Rename the room; another host's room only on this machine.
 
-        Hold the room meanwhile: a host that has it open calls it as it was called.
+        The caller holds the lock: a host that has it open would restore the old title.
         """
         title = one_line(title)
         self.update(**{"title" if self._metadata.kind == "hosted" else "alias": title})
 
     def tag(self, add: Iterable[str] = (), remove: Iterable[str] = ()) -> tuple[str, ...]:
-        """Put tags on the room and take others off; returns those that it has then, in order.
+        """Add and remove tags; returns the resulting ones in order.
 
         Raises:
-            InvalidTag: one of them can't be a tag; nothing is changed.
+            InvalidTag: one of them is invalid; nothing is changed.
 
         """
         fresh = {tag.casefold(): tag for tag in map(check_tag, add)}

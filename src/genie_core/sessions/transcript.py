@@ -1,4 +1,4 @@
-"""What people and agents said in a session, and excerpts of it."""
+"""The messages and answers of a session, and excerpts of them."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ from genie_core.room.protocol.events import (
 from genie_core.sessions.log.reader import LogReader
 
 AGENT: Final = "genie"
-"""The name under which an agent's answers are shown."""
+"""The author's name of agents' answers."""
 
 LOOKED_AT: Final = 10_000
-"""How many of the last events are searched for what was said last."""
+"""How many of the last events are searched for messages."""
 
 
 MOST_MESSAGES: Final = 200
 MOST_CHARS: Final = 50_000
-"""Characters of an excerpt, names included; older messages give way."""
+"""Characters of an excerpt, names included; older messages are dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def excerpt(log: LogReader, room: str, title: str, last: int) -> Quote:
 
     Raises:
         DiskFailure: the log can't be read.
-        DamagedSession: what is there is no file.
+        DamagedSession: it is no file.
 
     """
     wanted = min(last, MOST_MESSAGES)

@@ -1,4 +1,4 @@
-"""Moving sessions to the system's trash, from where a person can restore them."""
+"""Move sessions to the system's trash, from which a person can restore them."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,13 +14,13 @@ Send: TypeAlias = Callable[[Path], None]
 
 
 def trash(folder: Path, send: Send | None = None) -> None:
-    """Move the folder of a room to the trash, by default the system's. Blocks.
+    """Move a session's folder to the trash, by default the system's. Blocks.
 
-    Rooms that can't be read go as well.
+    Unreadable sessions can be moved as well.
 
     Raises:
         SessionInUse: a process has it open; it stays.
-        NotTrashed: there is no trash that takes it, or there is no such folder; it stays.
+        NotTrashed: the trash refuses it, or there is no such folder; it stays.
         DiskFailure: it can't be locked.
 
     """

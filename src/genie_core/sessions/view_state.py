@@ -15,7 +15,7 @@ from genie_core.storage.atomic import read_file, reason, replace_file
 
 VIEW_NAME: Final = "view.json"
 LARGEST: Final = 32 * 1024 * 1024
-"""Bytes that a file of this kind may have to be looked at."""
+"""Largest size in bytes of a file that is read."""
 
 logger = logging.getLogger(__name__)
 

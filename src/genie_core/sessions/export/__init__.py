@@ -1,1 +1,1 @@
-"""Sessions in files: writing them in several forms, and importing them."""
+"""Export sessions in several formats, and import them."""

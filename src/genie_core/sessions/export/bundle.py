@@ -1,4 +1,4 @@
-"""A saved room with its attached files: a zip of its JSON lines and one entry for each file."""
+"""Export a session with its files: a zip of its JSON lines and one entry per file."""
 
 import zipfile
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 SESSION_NAME: Final = "session.jsonl"
 
 _EARLIEST: Final = (1980, 1, 1, 0, 0, 0)
-"""The earliest time that a zip can hold, so that the same session gives the same bytes."""
+"""The earliest time in a zip; fixed, so that the same session gives the same bytes."""
 
 _PRIVATE: Final = 0o100600 << 16
-"""An ordinary file that is its owner's only."""
+"""File mode: a regular file, private to its owner."""
 
 
 def write_bundle(saved: SavedSession, out: IO[bytes]) -> list[str]:
-    """Write a room and the files that are here to a file; notes and errors as `write_lines`.
+    """Write a session and its files to an open file; notes and errors as `write_lines`.
 
     Raises:
         NotExported: a file could not be read to its end.

@@ -1,4 +1,4 @@
-"""What an export can be written as, and what the names of files say about that."""
+"""Export formats and their file suffixes."""
 
 from enum import Enum
 from pathlib import Path
@@ -8,15 +8,15 @@ from genie_core.errors import GenieError
 from genie_core.storage.filenames import safe_name
 
 STANDARD: Final = "-"
-"""Stands for what the program is given to read, or what it prints."""
+"""Stands for the standard input or output."""
 
 
 IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""Types of files whose content is shown; none of them can hold anything that runs."""
+"""Types of files that are shown inline; none of them can contain code."""
 
 
 class ExportFormat(Enum):
-    """What an export is written as."""
+    """The format of an export."""
 
     MARKDOWN = "markdown"
     HTML = "html"
@@ -44,7 +44,7 @@ _ENDING: Final = {
 
 
 class NoForm(GenieError):
-    """The name of a file does not say in which form a session shall be written."""
+    """A file name's suffix names no export format."""
 
     def __init__(self, wanted: str) -> None:
         super().__init__(
@@ -54,7 +54,7 @@ class NoForm(GenieError):
 
 
 class InTheWay(GenieError):
-    """There is a file already where an export should go."""
+    """A file exists where an export should go."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""The first line of an exported session: what it is, and what follows."""
+"""The first line of an exported session, which describes it."""
 
 import re
 from typing import Any, Final
@@ -18,7 +18,7 @@ from genie_core.sessions.metadata import (
 from genie_core.storage.errors import StorageError
 
 VERSION: Final = 1
-"""Version of this form of export; that of the room's format is in its record."""
+"""Version of the export format; the session's own format is in its metadata."""
 
 HEADER_BYTES: Final = 1024 * 1024
 """The longest first line that is read."""
@@ -37,20 +37,20 @@ SHARED: Final = (
     "alias",
     "last_activity",
 )
-"""The fields of `room.json` that an export has.
+"""The fields of `room.json` in an export.
 
-Addresses, the folder that tools work in and what has been seen are this machine's business. All
-else in a record sums up the log.
+Addresses, the tools' folder and what has been seen belong to this machine. Everything else in the
+metadata summarizes the log.
 """
 
 _ID_CHARS: Final = 128
 _NAME_CHARS: Final = 64
 _TEMPLATE: Final = re.compile(r"[A-Za-z0-9_-]{0,64}")
-"""One of the templates that every machine has; a path would mean another file elsewhere."""
+"""A built-in template; a path would name another file elsewhere."""
 
 
 class ExportPart(msgspec.Struct, frozen=True):
-    """So many whole lines, of `size` bytes together."""
+    """A number of whole lines, with their `size` in bytes."""
 
     lines: int
     size: int
@@ -58,7 +58,7 @@ class ExportPart(msgspec.Struct, frozen=True):
 
 
 class Header(msgspec.Struct, frozen=True):
-    """The first line. The lines of the log follow, and then those of the labels."""
+    """The first line. The log's lines follow, then those of the labels."""
 
     version: int = msgspec.field(name="genie-session")
     record: dict[str, Any]
@@ -79,7 +79,7 @@ def encode_header(record: SessionMetadata, log: ExportPart, labels: ExportPart) 
 
 
 def decode_header(line: bytes, name: str) -> Header:
-    """Read a first line; `name` is what the file is called in errors.
+    """Parse a first line; `name` is the file's name in errors.
 
     Raises:
         NotImportable: it is no such line, or one of a newer version.
@@ -101,10 +101,10 @@ def decode_header(line: bytes, name: str) -> Header:
 
 
 def record_of(header: Header, name: str) -> SessionMetadata:
-    """The record that a header tells of, brought to this version and without what can't be.
+    """Return a header's metadata, migrated to this version, without invalid values.
 
     Raises:
-        NotImportable: there is no such record, or one of a newer version.
+        NotImportable: there is none, or one of a newer version.
 
     """
     try:

@@ -1,8 +1,7 @@
-"""A room as one HTML page that needs nothing else and runs nothing.
+"""Export a session as one HTML page without external parts or scripts.
 
-No text of people, agents and tools becomes markup: each passes `escape` on its way. Fenced code is
-told from talk, and that is all that is made of it. A second wall stands behind this: the page
-forbids itself scripts, and to load anything from anywhere.
+Text of people, agents and tools never becomes markup: all of it passes `escape`. Fenced code is the
+only formatting. As a second barrier, the page's policy forbids scripts and loading anything.
 """
 
 from collections.abc import Iterator
@@ -36,15 +35,15 @@ POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _IMAGE: Final = "data:image/"
 
 _KINDS: Final = {"✗": "bad", "⚠": "bad", "▲": "asks", "‖": "asks", "✓": "good", "●": "taken"}
-"""What stands out among the lines that are not talk, by their marks."""
+"""The marks of highlighted lines."""
 
 
 def html(saved: SavedSession, place: FileAddress = nowhere) -> Iterator[str]:
-    """Yield the page in pieces; `place` may give addresses that hold a file's content. Blocks.
+    """Yield the page in pieces; `place` may return addresses with a file's content. Blocks.
 
     Raises:
-        DamagedSession: the log, or what is thought of the decisions, is no file.
-        DiskFailure: it can't be read.
+        DamagedSession: the log or the labels are no file.
+        DiskFailure: they can't be read.
 
     """
     wrong = Labels.read(saved.folder).wrong

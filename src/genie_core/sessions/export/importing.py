@@ -1,4 +1,4 @@
-"""Taking an exported session in: checked to the last byte, and then there at once or not at all."""
+"""Import an exported session: verify it completely, then add it at once or not at all."""
 
 import errno
 import hashlib
@@ -33,7 +33,7 @@ LABELS_BYTES: Final = 16 * 1024 * 1024
 """The largest file of labels."""
 
 LOST: Final = 1_000
-"""How many lines or events beyond those that are there may be damaged or missing in a log."""
+"""How many more lines or events than present may be damaged or missing in a log."""
 
 _HOSTED: Final = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _SUFFIX: Final = re.compile(r"-[a-z0-9]{4}\Z")
@@ -42,22 +42,22 @@ _LETTERS: Final = "23456789abcdefghjkmnpqrstuvwxyz"  # none that are easily misr
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A room that was taken in. `notes` are lines to show to a person, usually none."""
+    """An imported session. `notes` are lines for the person, usually none."""
 
     saved: SavedSession
     notes: list[str]
 
 
 def import_room(base: Path, source: BinaryIO, name: str, *, as_copy: bool = False) -> Imported:
-    """Take a session in from a file in which any place can be read. Blocks.
+    """Import a session from a seekable file. Blocks.
 
-    `base` is the folder of the saved rooms and `name` what errors call the file. If the room is
-    there already, `as_copy` takes it in under another id. If anything is wrong, nothing is left.
+    `base` is the folder of the saved sessions and `name` the file's name in errors. If the session
+    is here already, `as_copy` imports it under another id. After an error, nothing is left.
 
     Raises:
-        NotImportable: it is no exported session, or is not as it was when it was exported.
-        AlreadySaved: the room is there, and this is not to be a copy.
-        DiskFailure: it can't be read, or there is no place for it.
+        NotImportable: it is no exported session, or was changed after the export.
+        AlreadySaved: the session is here, and `as_copy` is not set.
+        DiskFailure: it can't be read or written.
 
     """
     with disk_access("import into", base), staged(base) as folder:
@@ -69,7 +69,7 @@ def import_room(base: Path, source: BinaryIO, name: str, *, as_copy: bool = Fals
 
 
 class _Import:
-    """A session that is being put together in a folder where no list of rooms finds it."""
+    """A session that is built in a folder that no list includes."""
 
     def __init__(self, folder: Path, parcel: Parcel, name: str) -> None:
         self._folder = folder

@@ -1,7 +1,7 @@
-"""A session as JSON lines.
+"""Export a session as JSON lines.
 
-The state of engines, withheld arguments, invite tokens and keys are left out. The lines of the log are copied
-as they are, also those that this version does not understand.
+The state of engines, private arguments, invite tokens and keys are left out. The log's lines are
+copied unchanged, even those that this version does not know.
 """
 
 import hashlib
@@ -16,19 +16,19 @@ from genie_core.sessions.session import SavedSession
 from genie_core.storage.errors import disk_access
 
 PIECE: Final = 256 * 1024
-"""Bytes that are read at once."""
+"""Bytes per read."""
 
 
 def write_lines(saved: SavedSession, out: IO[bytes]) -> list[str]:
-    """Write a room to a file; returns what a person should know about it, usually nothing. Blocks.
+    """Write a session to an open file; returns notes for the person, usually none. Blocks.
 
-    The room may be in use: it is written as far as it went at the beginning. Errors in writing are
-    the caller's, as `OSError`.
+    A session in use is written up to its end at the start of the call. Errors of the target are the
+    caller's, as `OSError`.
 
     Raises:
         DamagedSession: its log is no file.
         DiskFailure: it can't be read.
-        NotExported: the log was changed meanwhile, other than by what was added to it.
+        NotExported: the log was changed meanwhile, other than by appending.
 
     """
     notes: list[str] = []

@@ -1,8 +1,7 @@
-"""A room as Markdown: to be read as it is, or rendered.
+"""Export a session as Markdown, to be read as it is or rendered.
 
-Whatever people, agents and tools wrote is escaped so that it is shown as it was typed. Only fenced
-code stays what it is, in a fence that nothing in it can end, and without the language that might
-make a picture of it.
+Text of people, agents and tools is escaped, so that it shows as typed. Only fenced code stays code,
+in a fence that its content can't close, and without a language that could render it as a diagram.
 """
 
 import re
@@ -33,7 +32,7 @@ from genie_core.text.format import duration, local_time
 from genie_core.text.safe import visible, visible_line
 
 _MORE: Final = frozenset({"reason", "runs", "risk", "because", "changes", "agents", "recovered"})
-"""Of what is known about a decision or an approval, this is what its line may not tell."""
+"""Fields of a decision or approval that its line may lack."""
 
 _TICKS: Final = re.compile(r"`+")
 
@@ -42,8 +41,8 @@ def markdown(saved: SavedSession, place: FileAddress = nowhere) -> Iterator[str]
     """Yield the text in pieces. Blocks.
 
     Raises:
-        DamagedSession: the log, or what is thought of the decisions, is no file.
-        DiskFailure: it can't be read.
+        DamagedSession: the log or the labels are no file.
+        DiskFailure: they can't be read.
 
     """
     wrong = Labels.read(saved.folder).wrong
@@ -172,7 +171,7 @@ def _adds(label: str, text: str, note: Footnote) -> bool:
 
 
 _ANYWHERE: Final = re.compile(r"[\\`*_{}\[\]<>&~|$#]|:(?=//)|(?<=www)\.|@", re.IGNORECASE)
-"""What can mean something in the middle of a line: all of it may stand behind a backslash."""
+"""Characters with a meaning inside a line; a backslash may precede each."""
 
 _AT_START: Final = re.compile(r"[-+=:]|(?<=[0-9])[.)]")
 _NUMBERED: Final = re.compile(r"[0-9]+(?=[.)])")
@@ -182,9 +181,9 @@ BREAK: Final = "\\\n"
 
 
 def escape(text: str) -> str:
-    """A text that has been made safe to show, as Markdown of which nothing is markup.
+    """Escape a safe text, so that nothing in it is markup.
 
-    Every line feed becomes a break within the paragraph, and blank lines end it.
+    Every line feed becomes a break within the paragraph; blank lines end it.
     """
     groups = groupby(text.split("\n"), key=lambda line: bool(line.strip()))
     return "\n\n".join(BREAK.join(map(_line, lines)) for filled, lines in groups if filled)

@@ -1,4 +1,4 @@
-"""An exported session as it comes in: its JSON lines, and the files with them, not yet believed."""
+"""An export to be imported: its JSON lines and files, not verified yet."""
 
 import re
 import stat
@@ -17,7 +17,7 @@ MOST_FILES: Final = 100_000
 
 MOST_TIMES: Final = 200
 SLACK: Final = 256 * 1024 * 1024
-"""An archive unpacks to at most so many times its size, and so many bytes more."""
+"""An archive may unpack to this many times its size, plus this many bytes."""
 
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _BLOB: Final = re.compile(rf"{BLOBS_NAME}/([0-9a-f]{{64}})")
@@ -30,10 +30,10 @@ _BROKEN: Final = (
 
 
 class Parcel:
-    """An export as it came in. `size` is the size on disk that it declares, in bytes.
+    """An export to be imported. `size` is its declared size on disk in bytes.
 
-    `files` are those that come along: their digests, which are not checked, and sizes. Whatever is
-    read fails with `NotImportable`, as long as it is read inside the block of `open_parcel`.
+    `files` are the included files: unverified digests, and sizes. Reading fails with
+    `NotImportable`, inside the block of `open_parcel`.
     """
 
     def __init__(self, lines: IO[bytes], size: int, archive: zipfile.ZipFile | None = None) -> None:
@@ -51,12 +51,12 @@ class Parcel:
 
 @contextmanager
 def open_parcel(source: BinaryIO, name: str) -> Iterator[Parcel]:
-    """Look into a file from which can be read at any place; `name` is what errors call it.
+    """Open an export in a seekable file; `name` is its name in errors.
 
-    Nothing is unpacked: an archive is refused as soon as it lists anything that no export has.
+    Nothing is unpacked: an archive is refused as soon as it lists an entry that no export has.
 
     Raises:
-        NotImportable: it is damaged, or no exported session; also for what is read in the block.
+        NotImportable: it is damaged, or no exported session; also for reads in the block.
         OSError: the file can't be read.
 
     """

@@ -1,7 +1,7 @@
-"""The events of a session as text: the common ground of all written forms.
+"""The events of a session as text, for all written formats.
 
 A `Passage` is one event, a `Footnote` a decision or an approval beside its message, and the
-`Heading` stands above it all. All texts are safe to show.
+`Heading` describes the session. All texts are safe to show.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator
@@ -49,7 +49,7 @@ from genie_core.text.safe import visible, visible_line
 
 
 class StoryLine(NamedTuple):
-    """What happened besides talk, as one line that is safe to show; `mark` is one character."""
+    """An event other than a message, as one line that is safe to show; `mark` is one character."""
 
     mark: str
     text: str
@@ -57,12 +57,12 @@ class StoryLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One event that there is something to say about.
+    """One event with something to show.
 
-    `event` is the one in the log, `told` what it tells of: another one if it was recovered, for
-    which `event.by` vouches. `exchange` is the message that it is, or is about, and `proposal` the
-    tool call, as they are right after it; None where what went before is not known. There is
-    no `line` for what a person or an agent said, except for how an incomplete answer ended.
+    `event` is the one in the log, `told` the one to show: another one if it was recovered by
+    `event.by`. `exchange` is the message that it is or concerns, and `proposal` the tool call, as
+    they are right after it; None if earlier events are missing. `line` is None for messages and
+    answers, unless an answer is incomplete.
     """
 
     event: Event
@@ -244,7 +244,7 @@ class Footnote:
 
 
 def footnotes(events: Iterable[Event], wrong: Container[int] = ()) -> dict[int, list[Footnote]]:
-    """The footnotes of each message that has some, by its number. All are held in memory.
+    """Return the footnotes of each message that has some, by its number, all in memory.
 
     `wrong` are the messages whose decisions are marked as wrong.
     """
@@ -280,7 +280,7 @@ def _footnote(passage: Passage, line: StoryLine, wrong: Container[int]) -> Footn
 
 
 FileAddress: TypeAlias = Callable[[FileRef], str]
-"""Says where a file of the room is to be found, as an address; empty if it is left out."""
+"""Returns the address of a file in the export; empty if it is left out."""
 
 
 def nowhere(_file: FileRef) -> str:
@@ -290,7 +290,7 @@ def nowhere(_file: FileRef) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """All of it is one line each and safe to show; `problems` say what could not be read."""
+    """Texts of one line each, safe to show; `problems` say what could not be read."""
 
     title: str
     people: str

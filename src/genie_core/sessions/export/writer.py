@@ -1,4 +1,4 @@
-"""Writing exports: all of it or nothing, and over nothing of the person's."""
+"""Write exports completely or not at all, never replacing a file unasked."""
 
 import base64
 import os
@@ -25,13 +25,13 @@ from genie_core.storage.errors import disk_access
 from genie_core.storage.filenames import safe_name
 
 Recorder: TypeAlias = Callable[[SavedSession], Iterator[str]]
-"""Yields a session as the text of a terminal recording, which needs a terminal's renderer."""
+"""Yields a session as a terminal recording, which needs a terminal's renderer."""
 
 _OTHER: Final = "application/octet-stream"
 
 
 class NoFolder(GenieError):
-    """The folder is not there in which an export should go."""
+    """The target folder of an export is missing."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(f"there is no folder {folder}; make it first, or choose another one")
@@ -70,16 +70,16 @@ def write_file(
     attachments: bool = False,
     force: bool = False,
 ) -> list[str]:
-    """Write an export to a file that only its owner may read; returns what they should know. Blocks.
+    """Write an export to a private file; returns notes for the person. Blocks.
 
-    Attached files go into the archive of JSON lines, into a page, and beside a Markdown file into
-    a folder. Without `force` nothing that is there is replaced; with it, what was there stays until
-    all is written.
+    Attached files go into the archive of JSON lines, into a page, or into a folder beside a
+    Markdown file. Without `force` nothing is replaced; with it, an existing file stays until
+    everything is written.
 
     Raises:
-        InTheWay: there is something of that name.
-        NoFolder: there is no folder for it.
-        NotExported: the form holds no files, or the room changed meanwhile.
+        InTheWay: a file of that name exists.
+        NoFolder: its folder is missing.
+        NotExported: the format holds no files, or the room changed meanwhile.
         DamagedSession: the room can't be read.
         DiskFailure: something can't be read or written.
 
@@ -109,7 +109,8 @@ def write_to(
 ) -> list[str]:
     """Write an export to an open file; errors and result as `write_file`.
 
-    What the file refuses is an `OSError`. `place` says where Markdown finds attached files.
+    Errors of the target are `OSError`. `place` returns the addresses of attached files for
+    Markdown.
     """
     match form:
         case ExportFormat.LINES:
@@ -142,9 +143,9 @@ def print_out(
     record: Recorder | None = None,
     attachments: bool = False,
 ) -> list[str]:
-    """Write an export to what people or programs read from; errors and result as `write_to`.
+    """Write an export to an output stream; errors and result as `write_to`.
 
-    A terminal is not given what is copied as it is.
+    JSON lines are never written to a terminal, as they are not made safe.
     """
     if form is ExportFormat.LINES and out.isatty():
         raise NotExported(saved.id, "a terminal may obey what is in it; name a file, or pipe it on")
@@ -219,7 +220,7 @@ def _inside(saved: SavedSession, notes: list[str]) -> Callable[[FileRef], str]:
 
 
 class _Beside:
-    """Copies files into a folder next to an export, as they are asked for."""
+    """Copies files into a folder beside an export as they are requested."""
 
     def __init__(self, saved: SavedSession, path: Path, notes: list[str], *, force: bool) -> None:
         self._blobs = BlobStore(saved.folder / BLOBS_NAME)

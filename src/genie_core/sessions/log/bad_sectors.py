@@ -1,4 +1,4 @@
-"""Reading a file whose disk may refuse parts of it."""
+"""Read a file around parts that its disk can't read."""
 
 import errno
 import os
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 PIECE: Final = 256 * 1024
-"""Bytes that are read at once."""
+"""Bytes per read."""
 
 PAGE: Final = 4096
-"""Bytes that are read at once where the disk refuses more; a multiple of any sector."""
+"""Bytes per read where the disk fails; a multiple of any sector."""
 
 MOST_REFUSED: Final = 256 * PAGE
-"""A disk that refuses more of a file is not read any further: it has failed, or is gone."""
+"""If the disk refuses more of a file than this, reading stops: it has failed or is gone."""
 
 _REFUSALS: Final = {
     getattr(errno, name)
@@ -22,7 +22,7 @@ _REFUSALS: Final = {
 
 
 class Hole(NamedTuple):
-    """A part of a file that the disk refuses to read, in bytes; `end` is behind its last byte."""
+    """A range of bytes that the disk can't read; `end` is exclusive."""
 
     start: int
     end: int
@@ -35,7 +35,7 @@ def is_refusal(error: OSError) -> bool:
 
 
 def read_pieces(descriptor: int, start: int, end: int | None = None) -> Iterator[bytes | Hole]:
-    """Read an open file to its end, or to `end`, around what its disk refuses. Blocks.
+    """Read an open file to its end, or to `end`, around unreadable parts. Blocks.
 
     Raises:
         OSError: the file can't be read, or too much of it.

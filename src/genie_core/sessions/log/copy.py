@@ -1,4 +1,4 @@
-"""A participant's own copy of a room's log."""
+"""A participant's copy of a room's log."""
 
 import asyncio
 import logging
@@ -12,20 +12,20 @@ from genie_core.runtime.threads import off_loop
 from genie_core.sessions.log.writer import EventLog
 
 CLOSE_TIMEOUT: Final = 5.0
-"""Seconds that the last writes may take."""
+"""Seconds for the last writes."""
 
 MOST_WAITING: Final = 4_096
-"""Events that may wait to be written before no more should come."""
+"""Events that may be queued before fetching has to wait."""
 
 logger = logging.getLogger(__name__)
 
 
 class LogCopy:
-    """Writes the events of a room that is hosted elsewhere, without delaying its callers.
+    """Writes the events of another host's room, without delaying its callers.
 
-    Events may come before there is a file: the folder is known only when the host has said which
-    room it is. If the disk fails, `report` is told once and the copy ends there; the host has the
-    rest, and the next visit fetches it.
+    Events may come before there is a file: the folder is known only once the host has named the
+    room. If the disk fails, `report` is called once and the copy ends there; the next visit fetches
+    the rest.
     """
 
     def __init__(self, report: Callable[[str], None]) -> None:
@@ -54,9 +54,9 @@ class LogCopy:
         return self._log.read(after, most) if self._log is not None else []
 
     async def space(self) -> None:
-        """Wait while too many events wait to be written; await it before others are fetched.
+        """Wait while too many events are queued; await it before fetching others.
 
-        Cancelling it is safe. A copy that has ended or is being closed has space for everything.
+        Cancelling is safe. A copy that has ended or is being closed accepts everything.
         """
         while len(self._waiting) > MOST_WAITING and not (self._failed or self._closing):
             self._taken.clear()

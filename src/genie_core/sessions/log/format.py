@@ -1,7 +1,7 @@
-"""The text of a log: one event per line, as JSON that ends with a checksum of what precedes it.
+"""The format of a log: one event per line, as JSON that ends with a checksum of the text before.
 
-Any JSON tool can read it. What does not match its checksum is not believed; events lost that way
-are replaced by placeholders, so that sequence numbers stay without gaps.
+Any JSON tool can read it. Lines with a wrong checksum are not trusted; placeholders replace the
+lost events, so that sequence numbers have no gaps.
 """
 
 import zlib
@@ -22,23 +22,23 @@ from genie_core.room.protocol.events import ROOM, Event, UnreadableEvent
 from genie_core.room.state.room_state import IllegalEvent, RoomState
 
 MAX_GAP: Final = 100_000
-"""So many events may be lost beyond one for each line; a jump that skips more is damage itself."""
+"""How many more events than lines may be lost; a larger gap is itself damage."""
 
 MAX_LOST_LAST: Final = 10_000
-"""So many damaged lines at the end stand for an event each; what is more than that is rubbish."""
+"""How many damaged lines at the end count as one event each; further ones are garbage."""
 
 LINE_BYTES: Final = 16 * 1024 * 1024
 """The longest line that is read; a longer one is no event."""
 
 KIND_CHARS: Final = 64
-"""So much is told of what an event is called that is not known."""
+"""Longest reported name of an unknown event."""
 
 NAMED: Final = 5
-"""This many damaged lines are given by number, and this many other problems are told."""
+"""How many damaged lines are reported by number, and how many other problems."""
 
 PASSED_OVER: Final = "the last line is unfinished: {} passed over"
 CUT_OFF: Final = "the last line was unfinished: {} cut off"
-"""The notice of a torn end, if the log is left as it is and if not."""
+"""The notice of a torn end, for a log that is only read and for one that is not."""
 
 LOST: Final = "the log is damaged here"
 
@@ -52,10 +52,10 @@ _event: "Final[msgspec.json.Decoder[Event]]" = msgspec.json.Decoder(Event)
 
 
 class Damages(msgspec.Struct):
-    """The damage of a log: the first few problems in words, and their number.
+    """A log's damage: the first few problems as text, and their number.
 
-    `torn` counts the bytes of an unfinished last line. `holes` are the ranges of bytes that the
-    disk refused to read, with its reason; the end is not part of a range.
+    `torn` counts the bytes of an incomplete last line. `holes` are unreadable ranges of bytes with
+    the disk's reason; ends are exclusive.
     """
 
     lines: list[tuple[int, str]] = []
@@ -79,9 +79,9 @@ class Damages(msgspec.Struct):
             self.more += 1
 
     def told(self, torn: str = PASSED_OVER) -> list[str]:
-        """The problems that a person is told, and how many there are beyond them.
+        """Return the problems to report, and how many there are beyond them.
 
-        `torn` is said of a torn end; it has a place for the size.
+        `torn` is the text for a torn end, with a placeholder for the size.
         """
         more = [f"the log has {self.more:,} more problems"] if self.more else []
         return [*self._holes(), *self._lines(), *self.others, *more, *self._torn(torn)]
@@ -109,9 +109,9 @@ class Damages(msgspec.Struct):
 
 
 class LoggedEvent(msgspec.Struct, frozen=True):
-    """An event of a log, and where its line begins and ends, in bytes from the start of the file.
+    """An event of a log with the position of its line in bytes.
 
-    A placeholder for what is lost has the place of the line that shows that it is.
+    The placeholder of a lost event has the position of the line that reveals the loss.
     """
 
     event: Event
@@ -121,18 +121,18 @@ class LoggedEvent(msgspec.Struct, frozen=True):
 
 
 class LogScan:
-    """Reads a log piece by piece, from its start or from behind a line that was read before.
+    """Reads a log in pieces, from its start or from after a line that was read before.
 
-    `head` is the last event so far, `lines` counts the lines and `intact` the bytes that are whole;
-    `at` is the time of the last event. The end is torn if the last line is unfinished, or full of
-    zeros as after a power cut. A damaged line anywhere else counts as one lost event or more,
-    whatever the numbers around it say.
+    `head` is the last event so far, `lines` counts the lines and `intact` the valid bytes; `at` is
+    the time of the last event. The end is torn if the last line is incomplete, or full of zeros as
+    after a power cut. A damaged line elsewhere counts as at least one lost event, whatever the
+    numbers around it say.
 
-    What a log claims to have lost takes no more memory than what is in it, and a long line no more
-    than `LINE_BYTES`. Placeholders up to the event `after` are not made.
+    Memory is bounded by the log's content, whatever it claims to have lost, and by `LINE_BYTES` per
+    line. No placeholders are made up to the event `after`.
 
-    An event that comes after its place was taken for lost raises `OutOfOrder`, which means that all
-    of the log has to be sorted. With `ordered` the log is known to need no sorting.
+    An event whose number was counted as lost raises `OutOfOrder`: the whole log must be sorted.
+    `ordered` says that the log needs no sorting.
     """
 
     def __init__(
@@ -275,7 +275,7 @@ class LogScan:
 
 
 class LineScan(LogScan):
-    """Finds the intact lines of a log, in whatever order they are; it hands out no events."""
+    """Finds the intact lines of a log in any order; it yields no events."""
 
     def __init__(self, damages: Damages | None = None) -> None:
         super().__init__(damages=damages)
@@ -298,9 +298,9 @@ class LineScan(LogScan):
 class SortedLog:
     """The events of a log whose lines are out of order, by their numbers.
 
-    The longest run of lines with rising numbers is what the log was; the lines beside it are
-    repeats or were moved. A jump in the numbers is believed of a line of the run. Of a moved line
-    beyond its end it is believed only if as many lines are damaged.
+    The longest run of lines with rising numbers is the original log; other lines are repeats or
+    were moved. A gap in the numbers is trusted within the run. Beyond its end, a moved line's gap
+    is trusted only if as many lines are damaged.
     """
 
     def __init__(self, scan: LineScan) -> None:
@@ -339,7 +339,7 @@ class SortedLog:
         self.head = seq
 
     def found(self, read: Callable[[int, int], bytes], after: int = 0) -> Iterator[LoggedEvent]:
-        """The events behind `after`, with placeholders; `read` gets the bytes of a place.
+        """Yield the events after `after`, with placeholders; `read` returns the bytes of a range.
 
         A line that can't be read any more is lost, too. Another thread may add events meanwhile.
         """
@@ -389,7 +389,7 @@ def _repeats(line: int, seq: int) -> str:
 
 @dataclass(slots=True)
 class LogContent:
-    """What was found in a log. `intact` is its length in bytes without a torn end."""
+    """The content of a log. `intact` is its length in bytes without a torn end."""
 
     events: list[Event] = field(default_factory=list)
     damages: Damages = field(default_factory=Damages)
@@ -405,7 +405,7 @@ class LogContent:
 
 
 class Damaged(Exception):
-    """A line that can't be believed."""
+    """A line that can't be trusted."""
 
 
 class OutOfOrder(Exception):
@@ -417,7 +417,7 @@ class _Kind(msgspec.Struct):
 
 
 class _Envelope(msgspec.Struct):
-    """An event whose body is of a kind that is not known here."""
+    """An event with an unknown kind of body."""
 
     seq: int
     at: float
@@ -469,10 +469,10 @@ def fitting(state: RoomState, event: Event, damages: Damages) -> Event:
 
 
 def decode_line(line: bytes, *, first: bool) -> Event:
-    """The event of a line that has no newline; `first` allows for a byte order mark.
+    """Decode a line without its newline; `first` allows for a byte order mark.
 
     Raises:
-        Damaged: it is no line that was written as it is.
+        Damaged: the line is not as it was written.
 
     """
     line = (line.removeprefix(_MARK) if first else line).removesuffix(b"\r")

@@ -1,7 +1,7 @@
-"""The index of a log: where its events are and what they amount to, without reading it all.
+"""The index of a log: the positions of its events and its state, without reading all of it.
 
-The index is a file beside the log that can always be made anew. It is believed if the bytes of the
-log that it covers are those that it was made from, going by their checksum.
+The index is a file beside the log that can always be rebuilt. It is valid if the log's bytes that
+it covers have its checksum.
 """
 
 import logging
@@ -42,19 +42,19 @@ MOST_BYTES: Final = 128 * 1024 * 1024
 """A larger file is no index."""
 
 STRIDE: Final = 256
-"""Events from one place that is written down to the next."""
+"""Events between two recorded positions."""
 
 BASE_EVERY: Final = 2_048
-"""Events at least from one state that is written down to the next; the last two are kept."""
+"""Minimum events between two recorded states; the last two are kept."""
 
 TAIL: Final = 1_024
-"""How many of the latest events an opened log hands out at least, if it has as many."""
+"""How many of the latest events an opened log returns at least, if it has them."""
 
 logger = logging.getLogger(__name__)
 
 
 class Base(msgspec.Struct, frozen=True):
-    """A log up to an event: its size in bytes and lines, their checksum, and the room by then."""
+    """A log up to an event: its size in bytes and lines, their checksum, and the state."""
 
     seq: int = 0
     size: int = 0
@@ -70,7 +70,7 @@ class Base(msgspec.Struct, frozen=True):
 
 
 class _Stored(msgspec.Struct):
-    """The index as a file. `stamp` is what the system said of the log when it was written."""
+    """The index as a file. `stamp` identifies the log's file when it was written."""
 
     version: int
     state_version: int
@@ -88,13 +88,13 @@ _decode_damages: Final = msgspec.msgpack.Decoder(Damages).decode
 
 
 class LogIndex:
-    """Grows with the log: `take` is called for all of its events, in order, `cover` now and then.
+    """Grows with the log: call `take` for every event in order, and `cover` now and then.
 
-    `head` is the last event, `state` the room by then. `size`, `lines` and `crc` are those of what
-    is covered. `first` takes the place of a first event that is lost.
+    `head` is the last event, `state` the state after it. `size`, `lines` and `crc` describe the
+    covered part. `first` replaces a lost first event.
 
-    `order` tells the places of all events of a log whose lines are out of order. Of such a log, and
-    of one that the disk can't read as a whole (`whole` is False), no index is written.
+    `order` has the positions of all events of a log whose lines are out of order. For such a log,
+    and for one with unreadable parts (`whole` is False), no index is written.
     """
 
     def __init__(self, base: Base | None = None) -> None:
@@ -144,9 +144,9 @@ class LogIndex:
         self._covered = self.head, size
 
     def note_base(self, *, only: bool = False) -> None:
-        """Write the room down as it is behind what is covered, if the last time is long ago.
+        """Record the state after the covered part, if the last one is old enough.
 
-        With `only` it is done anyway, and what was written down before is dropped.
+        With `only` it is always recorded, and earlier ones are dropped.
         """
         if only or self.head - self.bases[-1].seq >= BASE_EVERY:
             state, damages = encode_state(self.state), _encode(self.damages)
@@ -164,10 +164,10 @@ class LogIndex:
         return self._covered[0]
 
     def span(self, after: int) -> tuple[int, int, int, int]:
-        """Return where to read the event behind `after`, which is covered.
+        """Return where to read the covered event after `after`.
 
-        Returns the event before the first one there, the place of that in the file, the last event
-        to be had, and where that part ends.
+        Returns the event before the first one there, its position, the last event of the part, and
+        the part's end.
         """
         last, size = self._covered
         at = bisect_right(self._places, after + 1, key=_seq)
@@ -202,7 +202,7 @@ class LogIndex:
 
     @classmethod
     def load(cls, path: Path, descriptor: int) -> "LogIndex":
-        """The index of an open log as far as it is true of it, else an empty one. Blocks.
+        """Return the index of an open log as far as it is valid, else an empty one. Blocks.
 
         Raises:
             OSError: the log can't be read.
@@ -241,9 +241,9 @@ class LogIndex:
 
 
 def checksum(descriptor: int, start: int, end: int, crc: int = 0) -> int:
-    """The checksum of a part of a file, going on from that of what precedes it. Blocks.
+    """Return the checksum of a part of a file, continuing from that of the part before. Blocks.
 
-    It is -1, as no checksum is, if the file is shorter or the disk can't read some of it.
+    It is -1, which no checksum is, if the file is shorter or partly unreadable.
     """
     while start < end:
         try:
@@ -297,10 +297,10 @@ NEAR: Final = 8 * 1024 * 1024
 
 
 def take_stock(descriptor: int, index: LogIndex) -> list[Event]:
-    """Read on from where an index ends to the end of the log; returns the latest events. Blocks.
+    """Read from the end of an index to the end of the log; returns the latest events. Blocks.
 
-    They are those behind `index.base()`, however many there were. What is torn at the end is not
-    covered by the index then. A log whose lines are out of order is read anew, and sorted.
+    These are all events after `index.base()`. A torn end is not covered by the index. A log whose
+    lines are out of order is read again and sorted.
 
     Raises:
         OSError: the log can't be read.
@@ -316,7 +316,7 @@ def take_stock(descriptor: int, index: LogIndex) -> list[Event]:
 
 
 def read_part(descriptor: int, index: LogIndex, after: int, most: int) -> list[Event]:
-    """The events that follow `after`, at most so many, out of what the index covers. Blocks.
+    """Return up to `most` events after `after` that the index covers. Blocks.
 
     Another thread may add to the index meanwhile.
 

@@ -1,1 +1,1 @@
-"""Replaying a session: what is where in its log, and how the room was at any event."""
+"""Replay a session: its landmarks, and its state at any event."""

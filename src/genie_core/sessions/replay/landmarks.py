@@ -1,4 +1,4 @@
-"""Landmarks of a log: the events that one may want to jump to, and where they are."""
+"""Landmarks of a log: the events to jump to."""
 
 from array import array
 from bisect import bisect_left, bisect_right
@@ -19,7 +19,7 @@ from genie_core.room.protocol.events import (
 
 
 class Landmark(Enum):
-    """A kind of event that stands out; the value is what it is called."""
+    """A kind of landmark; the value is its display name."""
 
     MESSAGE = "message"
     DECISION = "decision"
@@ -29,10 +29,10 @@ class Landmark(Enum):
 
 
 def landmark_of(event: Event) -> Landmark | None:
-    """Return the kind of landmark that an event is, None if it is none.
+    """Return the kind of landmark of an event; None if it is none.
 
-    Only a tool call that a person was asked about is an approval, and only a person's answer is a
-    verdict: not that of a rule, a grant or the end of the run.
+    Only a request that a person was asked is an approval, and only a person's answer counts, not
+    one by a rule, a grant or the end of the run.
     """
     match event.body:
         case MessagePosted() | RecoveredEvent(event=Event(body=MessagePosted())):
@@ -49,7 +49,7 @@ def landmark_of(event: Event) -> Landmark | None:
 
 
 class Outline:
-    """The landmarks of a log, as far as it was read from its start. `upto` is the last event read."""
+    """The landmarks of a log as far as it was read; `upto` is the last event read."""
 
     def __init__(self) -> None:
         self.upto = 0

@@ -6,10 +6,10 @@ from typing import Final
 from genie_core.room.protocol.events import Event
 
 IDLE: Final = 2.0
-"""Seconds that a longer pause between two events is shortened to."""
+"""Seconds to which a longer pause between two events is shortened."""
 
 SPEEDS: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-"""How many times as fast as it was it can be shown."""
+"""The speeds, as factors."""
 
 
 def gap(before: float, after: float) -> float:
@@ -24,17 +24,17 @@ def other_speed(speed: float, step: int) -> float:
 
 
 class Pace:
-    """Tells which events are due as time passes. `at` is the time of the event shown last."""
+    """Decides which events are due as time passes. `at` is the time of the last shown event."""
 
     def __init__(self, at: float | None = None) -> None:
         self._at = at
         self._saved = 0.0
 
     def due(self, coming: Sequence[Event], seconds: float) -> int:
-        """How many of the next events have to be shown after further seconds of replay time.
+        """Return how many of the next events are due after further seconds of replay time.
 
-        They count as shown. Time that is left over counts for those after them, but no more of it
-        than a pause lasts, so that nothing rushes by after a standstill.
+        They count as shown. Left-over time carries over, but at most the length of a pause, so that
+        events don't rush by after a standstill.
         """
         self._saved += seconds
         count = 0

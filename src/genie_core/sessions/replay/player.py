@@ -1,4 +1,4 @@
-"""A recorded room at any of its events."""
+"""The state of a recorded room at any event."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
@@ -16,25 +16,24 @@ from genie_core.sessions.replay.landmarks import Outline, words_in
 from genie_core.storage.errors import StorageError
 
 RECENT: Final = 2_000
-"""Events before a moment that come with it, for what a state does not keep."""
+"""How many earlier events come with a moment, for what a state does not hold."""
 
 CHUNK: Final = 1_000
-"""Events that are in memory at a time while a log is searched."""
+"""Events in memory at a time while a log is searched."""
 
 SPACING: Final = 2_000
-"""Events between two snapshots of a log that is not long."""
+"""Events between two snapshots of a short log."""
 
 MOST: Final = 128
-"""Snapshots at most; those of a longer log are further apart."""
+"""Maximum number of snapshots; those of a longer log are further apart."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
     """A session opened for replay. `me` is the person from whose side the room is shown.
 
-    `place` tells where a file of the room is on this machine. `growing` says that a process had the
-    room open, which may add to the log. `close` gives the log back; it may
-    block, as all methods of the log do.
+    `place` returns a file's path on this machine. `growing`: a process had the room open and may
+    append to the log. `close` releases the log; like all methods of the log, it may block.
     """
 
     id: str
@@ -49,14 +48,14 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class ReplayMoment:
-    """The room after an event: its state, which is the caller's, and the latest events up to it."""
+    """The room after an event: its state, which the caller owns, and the latest events up to it."""
 
     state: RoomState
     recent: list[Event]
 
 
 class Snapshots:
-    """States of a room, one every so many events, and the empty one. Their memory is bounded."""
+    """The empty state and those at intervals, in bounded memory."""
 
     def __init__(self, spacing: int = SPACING, most: int = MOST) -> None:
         self._spacing = spacing
@@ -88,11 +87,11 @@ class Snapshots:
 
 
 class Player:
-    """Answers how a log's room was at an event, and what is where in it.
+    """Returns a log's state at any event, and finds events in it.
 
-    All methods but `head`, `outline` and `is_scanned` block, as they read and fold. One thread at a
-    time may use it. A log is read once, from its start, by `scan`, or by the first who asks for
-    something further on; from then on any moment is near a state that is kept.
+    All methods except `head`, `outline` and `is_scanned` block, as they read and fold. One thread
+    may use it at a time. The log is read once from its start, by `scan` or by the first call that
+    needs a later event; afterwards a snapshot is near any event.
     """
 
     def __init__(self, log: LogReader, snapshots: Snapshots | None = None) -> None:
@@ -171,10 +170,10 @@ class Player:
 
 
 def open_recording(sessions: Path, wanted: str) -> Recording:
-    """Open a session by its id, or the start of it, without holding or changing it. Blocks.
+    """Open a session by its id, or a prefix of it, without locking or changing it. Blocks.
 
     Raises:
-        StorageError: there is no such session, several are meant, or it can't be read.
+        StorageError: there is no such session, there are several, or it can't be read.
 
     """
     saved = Catalog(sessions).find(wanted)

@@ -1,4 +1,4 @@
-"""Moving through a recording on an event loop, with a thread that reads the disk."""
+"""Move through a recording on an event loop; a thread reads the disk."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from genie_core.sessions.replay.pace import Pace, other_speed
 from genie_core.sessions.replay.player import Player, Recording, ReplayMoment
 
 NEAR: Final = 500
-"""Events up to which a way onwards is taken one by one instead of anew."""
+"""A forward move by up to this many events applies them one by one."""
 
 AHEAD: Final = 500
 """Events that are read before they are due."""
@@ -24,12 +24,12 @@ T = TypeVar("T")
 class Projector:
     """Shows a recording at `position`, the number of the last event shown, and moves on from there.
 
-    `last` is that event, None before the first. `show_moment` is called with the room at another
-    moment, whose state the projector goes on changing; `show_events` with events that were applied
-    to it just now. Both are called on the event loop.
+    `last` is that event, None before the first. `show_moment` is called with the state at another
+    moment, which the projector goes on changing; `show_events` with events that were just applied
+    to it. Both are called on the event loop.
 
-    Its methods belong to one event loop; what blocks is done one after the other in a thread of its
-    own. Errors of the log are raised by whatever method met them.
+    Its methods belong to one event loop; blocking work runs in order in a thread of its own. Errors
+    of the log are raised by the method that meets them.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Projector:
     async def go(self, seq: int) -> None:
         """Show the room after an event, or at the nearest end.
 
-        Of several calls that are made while the first works, it goes where the last one wants to.
+        Calls made while an earlier one works are combined; the last one counts.
         """
         self._target = min(max(seq, 0), self.head)
         if self._moving:
@@ -118,7 +118,7 @@ class Projector:
         return await self._run(self._player.scan)
 
     async def refresh(self) -> bool:
-        """Take in what was appended to the log; whether there was anything.
+        """Read what was appended to the log; return whether there was anything.
 
         A position at the end stays at the end.
         """

@@ -1,4 +1,4 @@
-"""The documents of the search index: a text for each event that says something, and the hits."""
+"""The documents of the search index: the text of each event that has some, and the hits."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -21,15 +21,15 @@ from genie_core.sessions.transcript import AGENT
 DocumentKind: TypeAlias = Literal["title", "message", "answer", "decision", "approval", "failure"]
 
 MOST_CHARS: Final = 100_000
-"""Of a longer text only the beginning can be found."""
+"""Only the start of a longer text is indexed."""
 
 MOST_ARGUMENT_CHARS: Final = 4_000
-"""Of what a tool is called with only so much can be found."""
+"""Only this much of a tool's arguments is indexed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text and where it stands: event `seq`, about the message with number `message`."""
+    """A text and its place: event `seq`, about the message with number `message`."""
 
     seq: int
     message: int
@@ -102,7 +102,7 @@ def _cut(text: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SearchedSession:
-    """A session to search: the name of its folder, its title, its log, and its last activity."""
+    """A session to search: its folder's name, title, log and last activity."""
 
     id: str
     title: str
@@ -112,10 +112,10 @@ class SearchedSession:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """Something found in the session whose folder has this name.
+    """A match in the session with this folder's name.
 
-    It stands in event `seq`, which is 0 for the title itself, and is about the message `message`.
-    Both times and numbers are as in the log; by an agent is `by` "genie".
+    It is in event `seq` (0 for the title) about the message `message`. Time and numbers are the
+    log's; `by` is "genie" for an agent.
     """
 
     session: str

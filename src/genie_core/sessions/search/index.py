@@ -1,8 +1,8 @@
 """Full-text search over all sessions of one person on this machine.
 
-The index is a file that holds nothing beyond the logs: it is brought up to them before each search,
-and made anew if it is missing or damaged. Where it can't be written, a temporary one is made of all
-logs. The search needs an SQLite with FTS5.
+The index is a file with nothing beyond the logs: it is updated before each search, and rebuilt if
+it is missing or damaged. Where it can't be written, a temporary one is built. Needs SQLite with
+FTS5.
 """
 
 import os
@@ -31,7 +31,7 @@ from genie_core.storage.errors import StorageError
 
 MOST_HITS: Final = 50
 _TAIL: Final = 64
-"""Bytes by which a log is recognised."""
+"""Bytes that identify a log."""
 
 T = TypeVar("T")
 
@@ -42,14 +42,14 @@ def _always() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The hits of a search, the best first; `notes` are lines for the person about problems."""
+    """The hits of a search, best first; `notes` are lines for the person about problems."""
 
     hits: tuple[SearchHit, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 class NoIndex(StorageError):
-    """There can be no index, for a reason outside of it."""
+    """The index can't be created, for a reason outside of it."""
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(f"there is no search index ({why}), so every session is read instead")
@@ -58,7 +58,7 @@ class NoIndex(StorageError):
 
 
 class IndexBusy(StorageError):
-    """Another process brings the index up to the logs, and takes its time."""
+    """Another process is updating the index and takes long."""
 
     def __init__(self, path: Path) -> None:
         super().__init__("the search index is being written, so what is newest may be missing")
@@ -66,7 +66,7 @@ class IndexBusy(StorageError):
 
 
 def search_sessions(index: Path, base: Path, text: str, limit: int = MOST_HITS) -> SearchResult:
-    """Look for what a person typed in all sessions below `base`. Blocks.
+    """Search all sessions below `base` for a typed text. Blocks.
 
     Raises:
         DiskFailure: the sessions can't be listed.
@@ -100,10 +100,10 @@ class SearchIndex:
         *,
         is_wanted: Callable[[], bool] = _always,
     ) -> SearchResult:
-        """Refresh and search; without an index, read all logs, and say so.
+        """Refresh and search; without an index, read all logs and note that.
 
         Raises:
-            NoFullTextSearch: SQLite comes without FTS5 here.
+            NoFullTextSearch: SQLite lacks FTS5.
 
         """
         looked_for = terms(text)
@@ -119,26 +119,26 @@ class SearchIndex:
     def refresh(
         self, sessions: Sequence[SearchedSession], is_wanted: Callable[[], bool] = _always
     ) -> list[str]:
-        """Take in what the logs have more than before, and drop sessions that are gone.
+        """Index new events, and drop deleted sessions.
 
-        Returns what could not be read, one line each. Ends early once it `is_wanted` no more; it
-        goes on from there the next time.
+        Returns problems, one line each. Stops early once `is_wanted` returns False; the next call
+        continues.
 
         Raises:
-            NoIndex: it can't be kept here.
-            IndexBusy: another process is at it.
+            NoIndex: it can't be created here.
+            IndexBusy: another process is updating it.
 
         """
         return self._use(lambda store: _refresh(store, sessions, is_wanted))
 
     def forget(self, ids: Iterable[str]) -> None:
-        """Remove everything that these sessions have said, from the bytes of the files as well.
+        """Remove the texts of these sessions, also from the files' bytes.
 
-        A file that can't be changed is removed; the next refresh makes another.
+        A file that can't be changed is deleted; the next refresh creates another.
 
         Raises:
-            IndexBusy: another process is at it; the words go with the next refresh.
-            OSError: it can't be removed either.
+            IndexBusy: another process is updating it; the next refresh removes the texts.
+            OSError: it can't be deleted either.
 
         """
         if not self._path.exists():

@@ -1,7 +1,7 @@
-"""Parsing what a person types into the search, and the texts that it is compared with.
+"""Parse a typed query, and normalise the texts that it is compared with.
 
-Words are found whatever their case and accents. All must occur, in any order; "in quotes" they must
-follow each other; the last one may be the beginning of a longer word. Nothing else is special.
+Words match regardless of case and accents. All must occur, in any order; words in quotes must be
+consecutive; the last word may be a prefix. No other syntax.
 """
 
 import re
@@ -11,12 +11,12 @@ from typing import Final
 
 MOST_CHARS: Final = 1_000
 MOST_TERMS: Final = 32
-"""Characters, and terms of as many words, that are looked at; the rest is ignored."""
+"""Characters of a query, and words as terms, that are used; the rest is ignored."""
 
 SPLIT: Final = "\x1f"
 OPEN: Final = "\ufdd1"
 CLOSE: Final = "\ufdd2"
-"""Code points that no text means: between letters, and around what was found."""
+"""Private code points: between letters, and around matches."""
 
 _TYPED: Final = re.compile(r'"([^"]*)("?)|(\S+?)(?=["\s]|\Z)')
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -25,14 +25,14 @@ _UNSPACED: Final = (
     "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
-"""Letters of scripts that put no space between words."""
+"""Letters of scripts without spaces between words."""
 
 _APART: Final = re.compile(f"(?<=[{_UNSPACED}])(?=\\w)|(?<=\\w)(?=[{_UNSPACED}])")
 
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A piece of a text on one line, and the ranges in it that were found."""
+    """A piece of a text on one line, and the ranges that matched."""
 
     text: str
     marks: tuple[tuple[int, int], ...] = ()
@@ -40,7 +40,7 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Words that follow each other; with `prefix` the last one may go on."""
+    """Consecutive words; with `prefix` the last one is a prefix."""
 
     words: tuple[str, ...]
     prefix: bool = False

@@ -1,6 +1,6 @@
 """The file of the search index: an FTS5 table that can be rebuilt from the logs at any time.
 
-Rows are numbered by room and sequence number, so that those of one room lie next to each other.
+Rows are numbered by session and sequence number, so that those of a session are adjacent.
 """
 
 import os
@@ -21,13 +21,13 @@ VERSION: Final = 3
 """Version of the tables and their content; a file of another version is rebuilt."""
 
 PATIENCE: Final = 5.0
-"""Seconds for which another process that writes is waited for."""
+"""Seconds to wait for another process that writes."""
 
 _PAUSE: Final = 0.01
-"""Seconds between two looks where SQLite does not wait by itself."""
+"""Seconds between two attempts where SQLite does not wait by itself."""
 
 FRESH: Final = 30 * 86_400.0
-"""Seconds after which what is new counts only half as much more than what is old."""
+"""Seconds after which the advantage of a new text halves."""
 
 _SHIFT: Final = 32
 _MOST_SEQ: Final = (1 << _SHIFT) - 1
@@ -62,11 +62,11 @@ _PASSING: Final = frozenset(
         *(sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_AUTH),
     }
 )
-"""Errors of SQLite that are not the fault of the file."""
+"""Errors of SQLite that are not caused by the file."""
 
 
 class NoFullTextSearch(StorageError):
-    """Python's SQLite here comes without FTS5."""
+    """Python's SQLite lacks FTS5."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -77,10 +77,10 @@ class NoFullTextSearch(StorageError):
 
 @dataclass(frozen=True, slots=True)
 class IndexedLog:
-    """How far the log of a room has been read, and what its file was like by then.
+    """How far a session's log has been read, and its file then.
 
-    `tail` is the last of its bytes. A log that is the same file, not shorter, and still has them
-    at that place, was only appended to.
+    `tail` is the last bytes read. A log was only appended to if it is the same file, not shorter,
+    and still has them there.
     """
 
     number: int
@@ -95,7 +95,7 @@ class IndexedLog:
 
 @dataclass(frozen=True, slots=True)
 class SearchRow:
-    """Something found; `snippet` has `OPEN` and `CLOSE` around what was looked for."""
+    """A match; `snippet` has `OPEN` and `CLOSE` around matching words."""
 
     room: str
     title: str
@@ -119,10 +119,10 @@ class SearchStore:
 
     @classmethod
     def open(cls, path: Path) -> "SearchStore":
-        """Open the file; one that is missing, damaged or of another version is rebuilt.
+        """Open the file; rebuild it if it is missing, damaged or of another version.
 
         Raises:
-            NoFullTextSearch: there is no FTS5 here.
+            NoFullTextSearch: SQLite lacks FTS5.
             OSError: the file can't be written or removed.
             sqlite3.Error: nor can a new one.
 
@@ -150,10 +150,10 @@ class SearchStore:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Keep other writers out; what is done inside counts as a whole or not at all.
+        """Lock out other writers; the block's changes apply as a whole or not at all.
 
-        What is deleted is overwritten in all of the files: FTS5 keeps the words of deleted rows
-        until it merges, and the write-ahead log keeps pages as they were until it is emptied.
+        Deleted text is overwritten in all files: FTS5 keeps the words of deleted rows until it
+        merges, and the write-ahead log keeps old pages until it is emptied.
         """
         self._connection.execute("BEGIN IMMEDIATE")
         self._deleted = False
@@ -294,7 +294,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _share(connection: sqlite3.Connection) -> None:
     """Let others read while one writes.
 
-    Where several make the same new file at once, SQLite refuses this without any waiting.
+    If several processes create the file at once, SQLite refuses this without waiting.
     """
     end = monotonic() + PATIENCE
     while True:
