@@ -204,7 +204,7 @@ class DataStore:
             aside = path.with_name(f"{path.name}.damaged")
             with suppress(OSError):  # it counts as missing, wherever it is
                 path.replace(aside)
-            self._disk.report(f"{path} is damaged ({error}) and was put aside as {aside.name}")
+            self._disk.report(f"{path} is damaged ({error}) and was renamed to {aside.name}")
             raise MissingKey(str(path)) from error
 
 

@@ -35,75 +35,68 @@ def repair(folder: Path) -> list[str]:
     """
     with hold(folder):
         checkup = examine(folder)
-        if checkup.skipped:
+        if checkup.skipped or (log := checkup.log) is None:
             return []
-        if (log := checkup.log) is None:
-            return []  # whatever else is wrong could only be told by the log
-        done = _mend_log(folder) if log.broken else []
-        done += _mend_metadata(folder, checkup.metadata, log)
+        report = _repair_log(folder) if log.broken else []
+        report += _repair_metadata(folder, checkup.metadata, log)
         for digest in checkup.spoilt:
-            aside = _put_aside(BlobStore(folder / BLOBS_NAME).path(digest), folder)
-            done.append(f"the file {digest[:12]}… is put aside as {aside.name}")
-        return done
+            backup = _back_up(BlobStore(folder / BLOBS_NAME).path(digest), folder)
+            report.append(f"the damaged file {digest[:12]}… was renamed to {backup.name}")
+        return report
 
 
-def _mend_log(folder: Path) -> list[str]:
-    path, fresh = folder / LOG_NAME, folder / f"{LOG_NAME}.new"
-    with disk_access("write", fresh):
-        kept, lost = _write_mended(path, fresh)
-        aside, told = _free(path, folder), path.stat()
-        _keep(path, aside)
-        os.utime(fresh, ns=(told.st_atime_ns, told.st_mtime_ns))  # mending is no activity
-        fresh.replace(path)
+def _repair_log(folder: Path) -> list[str]:
+    path, repaired = folder / LOG_NAME, folder / f"{LOG_NAME}.new"
+    with disk_access("write", repaired):
+        kept, lost = _write_repaired(path, repaired)
+        backup, original = _unused(path, folder), path.stat()
+        _keep(path, backup)
+        os.utime(repaired, ns=(original.st_atime_ns, original.st_mtime_ns))  # not an activity
+        repaired.replace(path)
         (folder / INDEX_NAME).unlink(missing_ok=True)
         sync_folder(folder)
-    EventLog.open(path).log.close()  # makes the index anew
+    EventLog.open(path).log.close()  # rebuilds the index
     events = f"events kept: {kept:,}, lost: {lost:,}"
-    return [f"{LOG_NAME} is mended ({events}); as it was, it is kept as {aside.name}"]
+    return [f"{LOG_NAME} was repaired ({events}); the original is {backup.name}"]
 
 
-def _write_mended(path: Path, fresh: Path) -> tuple[int, int]:
+def _write_repaired(path: Path, repaired: Path) -> tuple[int, int]:
     """Write the log in order, with placeholders; return the numbers of kept and lost events."""
-    fresh.unlink(missing_ok=True)
-    descriptor = create_file(fresh)
+    repaired.unlink(missing_ok=True)
+    descriptor = create_file(repaired)
     count = Counter[bool]()
     with os.fdopen(descriptor, "wb") as out, path.open("rb") as log:
-        for found in scanned(path, Damages()):
-            count[found.lost] += 1
-            if found.lost:
-                out.write(encode_line(found.event))
+        for entry in scanned(path, Damages()):
+            count[entry.lost] += 1
+            if entry.lost:
+                out.write(encode_line(entry.event))
             else:
-                out.write(os.pread(log.fileno(), found.end - found.start, found.start))
+                out.write(os.pread(log.fileno(), entry.end - entry.start, entry.start))
         out.flush()
         sync_data(out.fileno())
     return count[False], count[True]
 
 
-def _mend_metadata(folder: Path, metadata: SessionMetadata | None, log: CheckedLog) -> list[str]:
-    path = folder / METADATA_NAME
+def _repair_metadata(folder: Path, metadata: SessionMetadata | None, log: CheckedLog) -> list[str]:
+    state = log.state
+    if not state.head:
+        return []  # the log is gone; keep the metadata
     if metadata is None:
-        if not log.state.head:
-            return []
-        if path.is_file():
-            aside = _put_aside(path, folder)
-            told = f"{METADATA_NAME} is made anew; as it was, it is kept as {aside.name}"
-        else:
-            told = f"{METADATA_NAME} is made anew"
-        SavedSession(folder, _record_from(folder.name, log)).write()
-        return [told]
-    if not log.state.head or (metadata.head, metadata.messages) == (
-        log.state.head,
-        log.state.messages,
-    ):
-        return []  # of a log that is gone, what the metadata tells is all that is left
-    summary = summary_of(log.state, metadata.seen, metadata.owner)
-    summary["host"] = log.state.host or metadata.host
+        path = folder / METADATA_NAME
+        backup = _back_up(path, folder) if path.is_file() else None
+        SavedSession(folder, _metadata_from(folder.name, log)).write()
+        original = f"; the original is {backup.name}" if backup else ""
+        return [f"{METADATA_NAME} was rebuilt from the log{original}"]
+    if (metadata.head, metadata.messages) == (state.head, state.messages):
+        return []
+    summary = summary_of(state, metadata.seen, metadata.owner)
+    summary["host"] = state.host or metadata.host
     active = max(metadata.last_activity, log.last_at)
     SavedSession.load(folder).update(last_activity=active, **summary)
-    return [f"{METADATA_NAME} is brought up to the log"]
+    return [f"{METADATA_NAME} was updated from the log"]
 
 
-def _record_from(id_: str, log: CheckedLog) -> SessionMetadata:
+def _metadata_from(id_: str, log: CheckedLog) -> SessionMetadata:
     """Derive metadata from the log and the folder's name."""
     room, copy, owner = id_.partition("~")[0].partition(APART)[0].partition("@")
     state = log.state
@@ -121,28 +114,28 @@ def _record_from(id_: str, log: CheckedLog) -> SessionMetadata:
     )
 
 
-def _put_aside(path: Path, folder: Path) -> Path:
+def _back_up(path: Path, folder: Path) -> Path:
     """Rename a file to an unused name in the session's folder."""
-    aside = _free(path, folder)
+    backup = _unused(path, folder)
     with disk_access("rename", path):
-        path.rename(aside)
+        path.rename(backup)
         sync_folder(folder)
-    return aside
+    return backup
 
 
-def _keep(path: Path, aside: Path) -> None:
+def _keep(path: Path, backup: Path) -> None:
     """Keep a file as it is under a second name."""
     try:
-        aside.hardlink_to(path)
-    except OSError:  # the disk knows no second names for files
+        backup.hardlink_to(path)
+    except OSError:  # the disk has no hard links
         try:
-            shutil.copy2(path, aside)
-        except OSError:  # nor can it read all of this one
-            path.rename(aside)
+            shutil.copy2(path, backup)
+        except OSError:  # nor can it read all of the file
+            path.rename(backup)
 
 
-def _free(path: Path, folder: Path) -> Path:
+def _unused(path: Path, folder: Path) -> Path:
     number = 1
-    while (aside := folder / f"{path.name}.damaged-{number}").exists():
+    while (backup := folder / f"{path.name}.damaged-{number}").exists():
         number += 1
-    return aside
+    return backup

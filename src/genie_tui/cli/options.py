@@ -443,7 +443,7 @@ def _add_changing(add: AddPart) -> None:
     fork = add("fork", "make a new session of what happened in one")
     fork.add_argument("id", metavar="ID", help=_SESSION_HELP)
     fork.add_argument("--at", type=_count, metavar="SEQ", help="the last event to take along")
-    check = add("check", "look for damage, and mend what can be mended")
+    check = add("check", "check for damage, and repair it if asked")
     check.add_argument("ids", metavar="ID", nargs="*", help="default: all sessions")
     check.add_argument(
         "--repair", action="store_true", help="mend; what is changed is kept beside it first"

@@ -486,7 +486,7 @@ def check_rooms(options: argparse.Namespace, sessions: Sessions) -> int:
         found = check(catalog.folder(id_))
         _tell_checkup(found, sessions)
         if found.problems and options.repair:
-            found = _mended(found, sessions)
+            found = _repaired(found, sessions)
         bad += bool(found.problems)
     if bad:
         verb = "has" if bad == 1 else "have"
@@ -498,8 +498,8 @@ def check_rooms(options: argparse.Namespace, sessions: Sessions) -> int:
 
 def _advice(options: argparse.Namespace) -> str:
     if options.repair:
-        return " that can't be mended"
-    return "; to mend what can be mended: genie-tui sessions check --repair"
+        return " that can't be repaired"
+    return "; to repair what can be repaired: genie-tui sessions check --repair"
 
 
 def _tell_checkup(found: Checkup, sessions: Sessions) -> None:
@@ -515,18 +515,18 @@ def _tell_checkup(found: Checkup, sessions: Sessions) -> None:
         sessions.tell_more(line)
 
 
-def _mended(found: Checkup, sessions: Sessions) -> Checkup:
+def _repaired(found: Checkup, sessions: Sessions) -> Checkup:
     """Repair a room, report it, and check again."""
     folder = sessions.catalog.folder(found.id)
     try:
         for line in repair(folder):
-            sessions.tell_more(f"mended: {line}")
+            sessions.tell_more(f"repaired: {line}")
     except StorageError as error:
-        sessions.tell_more(f"not mended: {error}")
+        sessions.tell_more(f"not repaired: {error}")
         return found
     left = check(folder)
     if left.log is None:
-        sessions.tell_more("not mended: nothing is changed while the log can't be read")
+        sessions.tell_more("not repaired: nothing is changed while the log can't be read")
     for line in left.problems:
         sessions.tell_more(f"still: {line}")
     return left

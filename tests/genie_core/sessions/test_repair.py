@@ -59,14 +59,15 @@ def test_what_is_in_order_is_left_alone(saved: SavedSession) -> None:
     assert {path: path.stat().st_mtime_ns for path in saved.folder.rglob("*.json*")} == before
 
 
-def test_a_log_is_mended_and_kept_as_it_was(saved: SavedSession) -> None:
+def test_a_log_is_repaired_and_the_original_kept(saved: SavedSession) -> None:
     broken = b"".join([*LINES[:4], b"rubbish\n", LINES[5], LINES[1]]) + b'{"seq":7'
     saved.log_path.write_bytes(broken)
     os.utime(saved.log_path, (5000.0, 5000.0))
-    mended, summed_up = repair(saved.folder)
-    assert mended.startswith("events.jsonl is mended (events kept: 5, lost: 1); as it was, ")
-    assert mended.endswith("it is kept as events.jsonl.damaged-1")
-    assert summed_up == "room.json is brought up to the log"
+    repaired, summary = repair(saved.folder)
+    assert repaired == (
+        "events.jsonl was repaired (events kept: 5, lost: 1); the original is events.jsonl.damaged-1"
+    )
+    assert summary == "room.json was updated from the log"
     assert (saved.folder / "events.jsonl.damaged-1").read_bytes() == broken
     assert stat.S_IMODE(saved.log_path.stat().st_mode) == 0o600
     assert saved.log_path.stat().st_mtime == 5000.0
@@ -116,7 +117,7 @@ def test_a_record_is_made_anew_in_a_folder_whose_name_is_no_text(saved: SavedSes
     strange = saved.folder.with_name(f"{saved.id}\udcff")
     saved.folder.rename(strange)
     (strange / "room.json").unlink()
-    assert repair(strange) == ["room.json is made anew"]
+    assert repair(strange) == ["room.json was rebuilt from the log"]
     assert SavedSession.load(strange).metadata.id == f"{saved.id}?"
 
 
@@ -131,7 +132,9 @@ def test_a_file_that_is_another_is_put_aside(saved: SavedSession) -> None:
     path = saved.folder / BLOBS_NAME / DIGEST
     path.chmod(0o600)
     path.write_bytes(b"CONTENT")
-    assert repair(saved.folder) == [f"the file {DIGEST[:12]}… is put aside as {DIGEST}.damaged-1"]
+    assert repair(saved.folder) == [
+        f"the damaged file {DIGEST[:12]}… was renamed to {DIGEST}.damaged-1"
+    ]
     assert (saved.folder / f"{DIGEST}.damaged-1").read_bytes() == b"CONTENT"
     assert check(saved.folder).problems == ["1 file is not on this machine"]
 

@@ -207,20 +207,22 @@ def test_a_session_is_forked(saved: SavedSession, capsys: pytest.CaptureFixture[
     )
 
 
-def test_damage_is_told_and_mended(saved: SavedSession, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damage_is_reported_and_repaired(
+    saved: SavedSession, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert told(capsys, "check") == f"{saved.id}: in order, 11 events\n"
     with saved.log_path.open("ab") as log:
         log.write(b"torn")
     out = told(capsys, "check", code=1)
     assert f"{saved.id}: 1 problem, 11 events\n" in out
     assert "unfinished" in out
-    assert "1 of 1 session has problems; to mend what can be mended" in out
+    assert "1 of 1 session has problems; to repair what can be repaired" in out
     out = told(capsys, "check", saved.id, "--repair")
-    assert "mended: events.jsonl is mended (events kept: 11, lost: 0); as it was, it is kept" in out
+    assert "repaired: events.jsonl was repaired (events kept: 11, lost: 0); the original is" in out
     assert told(capsys, "check") == f"{saved.id}: in order, 11 events\n"
 
 
-def test_what_cannot_be_mended_is_told(
+def test_what_cannot_be_repaired_is_reported(
     saved: SavedSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (saved.folder / "room.json").write_text("{")
@@ -230,7 +232,7 @@ def test_what_cannot_be_mended_is_told(
     (saved.folder / "room.json").write_text("{")
     out = told(capsys, "check", "--repair", code=1)
     assert "still: " in out
-    assert out.endswith("1 of 1 session has problems that can't be mended\n")
+    assert out.endswith("1 of 1 session has problems that can't be repaired\n")
 
 
 def test_sessions_are_moved_to_the_trash(

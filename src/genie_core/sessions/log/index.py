@@ -217,7 +217,7 @@ class LogIndex:
         try:
             return cls._of(_decode(_checked(data)), descriptor) or cls()
         except (ValueError, RecursionError):
-            logger.warning("the index of a log can't be understood, and is made anew")
+            logger.warning("the index of a log can't be parsed and is rebuilt")
             return cls()
 
     @classmethod
