@@ -183,7 +183,7 @@ class Terminal:
     def leave(self) -> int:
         """Leave the room by key, also if others are in it, put the receipt away, wait for the end."""
         self.quit()
-        self.wait_for("any key ends")
+        self.wait_for("Press any key to exit")
         self.press("enter")
         return self.exit_code()
 
@@ -191,7 +191,7 @@ class Terminal:
         """Begin to leave by key; a host with others in the room says that it is meant."""
         self.press("ctrl+q")
         asked = "Suspend the room for everyone?"
-        began = ("any key ends", "suspending", "leaving", asked)
+        began = ("Press any key to exit", "suspending", "leaving", asked)
         if asked in self.wait_until(lambda text: any(each in text for each in began), str(began)):
             self.wait_for("suspend", gone="ready in a moment")
             self.press("enter")

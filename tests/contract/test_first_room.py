@@ -80,7 +80,7 @@ def test_from_hello_to_resume(host: Terminal, home: Path, port: int, tmp_path: P
         for terminal in (host, ben, cleo):
             terminal.wait_for("good morning everybody", "ignored")
 
-        # What changes nothing is done at once, and the ledger says by what it was allowed.
+        # What changes nothing is done at once, and the activity list says by what it was allowed.
         ben.wait_for("ben", "idle")
         ben.say("@genie what is 12*7?")
         for terminal in (host, ben, cleo):

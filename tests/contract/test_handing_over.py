@@ -25,7 +25,7 @@ def test_the_room_moves_to_its_heir_and_everybody_with_it(tmp_path: Path, port: 
 
             # Who was not asked can't take it.
             assert carol.do("accept")
-            carol.wait_for("notice", text="nobody asked you to host")
+            carol.wait_for("notice", text="the host has not asked you to host")
             assert alice.do("offer", name="bob")
             bob.wait_for("offered", by="alice")
             assert bob.do("accept")

@@ -62,7 +62,7 @@ SCENES: Final = {
     ),
     "room": Scene(HOST, (Step("online"),)),
     "dialog over the room": Scene(HOST, (Step("online", HELP), Step("scroll · esc back"))),
-    "receipt": Scene(HOST, (Step("online", b"\x11"), Step("any key ends"))),
+    "receipt": Scene(HOST, (Step("online", b"\x11"), Step("Press any key to exit"))),
 }
 
 

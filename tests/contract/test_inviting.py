@@ -131,7 +131,7 @@ def test_a_name_is_its_first_keys(alice: Member, tmp_path: Path) -> None:
     with Member("bob", tmp_path / "bob", join(invite)) as bob:
         bob.seated()
         with Member("bob", tmp_path / "other", join(invite)) as other:
-            assert "somebody else's key" in other.refused()
+            assert "belongs to another key" in other.refused()
         # The same key at a second terminal is the same person, who sees everything there, too.
         with Member("bob", tmp_path / "bob", join(invite)) as second:
             second.seated()

@@ -79,7 +79,7 @@ def test_work_gets_its_grace_and_messages_wait_for_the_room_to_be_back(
         bob.say("one more thing")
         bob.wait_for("one more thing", "unsent")
         ann.press("ctrl+q")
-        ann.wait_for("cancelled", "run sleep 600", "any key ends")
+        ann.wait_for("cancelled", "run sleep 600", "Press any key to exit")
         bob.wait_for("the host suspended the room: reconnecting")
         ann.press("enter")
         assert ann.exit_code() == 0

@@ -14,7 +14,7 @@ from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.log.reader import LogReader
 from genie_core.sessions.log.writer import EventLog
 from genie_tui.cli.plain_log import lines
-from genie_tui.widgets.activity.ledger_rows import LedgerRows, headline
+from genie_tui.widgets.activity.rows import ActivityRows, headline
 from genie_tui.widgets.timeline.transcript import LogEntries
 
 DAY = 86_400.0
@@ -77,14 +77,14 @@ async def test_what_is_shown_of_such_a_room_has_all_in_order_and_no_negative_tim
         await hears.until(lambda: phases(ann.state) == [Phase.ANSWERED] * 4)
         events = list(live.sink.events)
     state = RoomState()
-    transcript, ledger = LogEntries(state), LedgerRows()
+    transcript, activity_list = LogEntries(state), ActivityRows()
     for event in events:
         state.apply(event)
         transcript.add(event)
-        ledger.apply(event)
+        activity_list.apply(event)
     assert transcript.seqs == sorted(transcript.seqs)
     written = [text for _, text in lines(events)]
     assert [n for n in range(4) for text in written if f"message {n}" in text]
-    for row in ledger.rows:
+    for row in activity_list.rows:
         said = headline(row)
         assert "-" not in said.took

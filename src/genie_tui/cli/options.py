@@ -308,7 +308,10 @@ def _add_commands(add: AddPart) -> None:
     for hosting in (host, resume):
         hosting.add_argument("--port", type=_port, help="where others can join (default: 7654)")
         hosting.add_argument(
-            "--ask", action="store_true", default=None, help="let nobody new in without your word"
+            "--ask",
+            action="store_true",
+            default=None,
+            help="admit new people only with your consent",
         )
         hosting.add_argument(
             "--local", action="store_true", default=None, help="for people on this machine only"

@@ -102,7 +102,7 @@ class Sessions:
         if surely:
             return
         if not self.given.isatty():
-            raise NotConfirmed("nobody can be asked here; to do it all the same, add --yes")
+            raise NotConfirmed("there is no terminal to ask for confirmation; add --yes to skip it")
         self.out.write(f"{question} [y/N] ")
         self.out.flush()
         if self.given.readline().strip().casefold() not in ("y", "yes"):
@@ -331,7 +331,7 @@ def _kind(saved: SavedSession) -> str:
     record = saved.metadata
     if record.kind == "hosted":
         return f"hosted here, as {record.owner}" if record.owner else "hosted here"
-    host = record.host or "somebody"
+    host = record.host or "another person"
     return f"a copy of the room that {host} hosts, as {record.name}"
 
 

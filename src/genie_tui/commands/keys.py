@@ -27,7 +27,7 @@ class Scope(Enum):
     SETTINGS = "Settings"
     TOOLS = "Agents and tools"
     ACTIVITY = "Activity"
-    LEDGER = "Activity, row by row"
+    ACTIVITY_ROWS = "Activity, row by row"
     PREFERENCES = "Your preferences"
     LOBBY = "Lobby"
     SESSIONS = "All sessions"
@@ -204,7 +204,7 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("n",), "next", "Show the next one", "next"),
         Action(("escape",), "later", "Let them wait and go back", "later"),
     ),
-    Scope.LEDGER: (
+    Scope.ACTIVITY_ROWS: (
         Action(("up", "k"), "up", "Select the row before", "move(-1)"),
         Action(("down", "j"), "down", "Select the row after", "move(1)"),
         Action(("pageup",), "page up", "Go back by a page", "page(-1)"),

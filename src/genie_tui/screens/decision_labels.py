@@ -9,7 +9,7 @@ from textual.screen import Screen
 
 from genie_core.errors import GenieError
 from genie_core.text.safe import visible_line
-from genie_tui.widgets.activity.ledger import Ledger
+from genie_tui.widgets.activity.activity_list import ActivityList
 from genie_tui.widgets.timeline.timeline import DecisionMarkRequested, Timeline
 
 if TYPE_CHECKING:
@@ -20,17 +20,17 @@ NOT_YET: Final = "The room is still opening. Try again in a moment."
 
 
 class DecisionLabels:
-    """Stores the labels on disk, and shows them in the conversation and ledger of a screen.
+    """Stores the labels on disk, and shows them in the conversation and activity list of a screen.
 
-    `ledger` is called when it is needed.
+    `activity_list` is called when it is needed.
     """
 
     def __init__(
-        self, screen: Screen[None], timeline: Timeline, ledger: Callable[[], Ledger]
+        self, screen: Screen[None], timeline: Timeline, activity_list: Callable[[], ActivityList]
     ) -> None:
         self._screen = screen
         self._timeline = timeline
-        self._ledger = ledger
+        self._activity_list = activity_list
         self._labels: Labels | None = None
         self._me = ""
         self._writing = asyncio.Lock()
@@ -83,7 +83,7 @@ class DecisionLabels:
     def _show(self, labels: "Labels") -> None:
         wrong = labels.wrong.keys()
         self._timeline.show_wrong(wrong)
-        self._ledger().show_wrong(wrong)
+        self._activity_list().show_wrong(wrong)
 
     def _complain(self, text: str) -> None:
         if self._screen.is_running:

@@ -56,7 +56,7 @@ class ReceiptScreen(Dialog[None]):
         self.set_interval(0.1, self._show_keys)
 
     def _show_keys(self) -> None:
-        words = SOON if self._guard.remaining() else "any key ends"
+        words = SOON if self._guard.remaining() else "Press any key to exit"
         self.query_one("#receipt-keys", Static).update(words)
 
     def on_key(self, event: events.Key) -> None:

@@ -26,7 +26,7 @@ from genie_tui.commands.keys import Scope, bindings
 from genie_tui.screens.decision_labels import DecisionLabels
 from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.playback import Playback
-from genie_tui.widgets.activity.ledger import Ledger
+from genie_tui.widgets.activity.activity_list import ActivityList
 from genie_tui.widgets.activity.panel import ActivityPanel
 from genie_tui.widgets.approvals.panel import PastApprovals
 from genie_tui.widgets.roster import Roster
@@ -81,7 +81,7 @@ class ReplayScreen(Screen[None]):
         self._timeline.can_focus = False
         self._asked = PastApprovals()
         self._labels = DecisionLabels(
-            self, self._timeline, lambda: self.query_one(ActivityPanel).ledger
+            self, self._timeline, lambda: self.query_one(ActivityPanel).activity_list
         )
 
     def compose(self) -> ComposeResult:
@@ -281,8 +281,8 @@ class ReplayScreen(Screen[None]):
         elif (message := await self.app.push_screen_wait(WhatIfScreen(reports))) is not None:
             self._playback.go(message)
 
-    @on(Ledger.MessageWanted)
-    def _message_wanted(self, message: Ledger.MessageWanted) -> None:
+    @on(ActivityList.MessageWanted)
+    def _message_wanted(self, message: ActivityList.MessageWanted) -> None:
         self._go_back()
         self._timeline.show_message(message.seq)
 
@@ -299,7 +299,7 @@ class ReplayScreen(Screen[None]):
             self._go_back()
         else:
             self._panel.open(Tab.ACTIVITY)
-            activity.ledger.focus()
+            activity.activity_list.focus()
 
     def action_approvals(self) -> None:
         """Show the approvals, or the activity again."""

@@ -61,7 +61,7 @@ from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.room_connection import ConnectionDisplay
 from genie_tui.screens.room_progress import RoomProgress
 from genie_tui.screens.room_view import RoomView
-from genie_tui.widgets.activity.ledger import Ledger
+from genie_tui.widgets.activity.activity_list import ActivityList
 from genie_tui.widgets.activity.panel import ActivityPanel
 from genie_tui.widgets.approvals.card import ApprovalCard
 from genie_tui.widgets.approvals.panel import ApprovalPanel
@@ -142,7 +142,7 @@ class RoomScreen(Screen[None]):
         self._progress = RoomProgress(self.context)
         self._connection = ConnectionDisplay(self.context, self._part)
         self._completion = CommandCompletion(self.context)
-        self._labels = DecisionLabels(self, self._timeline, lambda: self.query_one(Ledger))
+        self._labels = DecisionLabels(self, self._timeline, lambda: self.query_one(ActivityList))
         self.views = RoomView(self.context)
 
     def compose(self) -> ComposeResult:
@@ -376,8 +376,8 @@ class RoomScreen(Screen[None]):
     async def _message_details(self, message: Timeline.DetailsRequested) -> None:
         await self.app.push_screen(FullViewScreen.of_message(message.exchange))
 
-    @on(Ledger.MessageWanted)
-    def _message_wanted(self, message: Ledger.MessageWanted) -> None:
+    @on(ActivityList.MessageWanted)
+    def _message_wanted(self, message: ActivityList.MessageWanted) -> None:
         room_focus.to_message(self.context, message.seq)
 
     @on(DecisionMarkRequested)

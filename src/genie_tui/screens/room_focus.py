@@ -36,7 +36,7 @@ def to_activity(context: RoomContext) -> None:
     else:
         _remember(context)
         context.panel.open(Tab.ACTIVITY)
-        activity.ledger.focus()
+        activity.activity_list.focus()
 
 
 def to_join_requests(context: RoomContext) -> None:

@@ -3,12 +3,12 @@
 from genie_core.room.protocol.frames import AgentProgress, AnswerDelta
 from genie_core.room.state.room_state import RoomState
 from genie_tui.commands.context import RoomContext
-from genie_tui.widgets.activity.ledger import Ledger
+from genie_tui.widgets.activity.activity_list import ActivityList
 from genie_tui.widgets.timeline.streaming import RunProgress
 
 
 class RoomProgress:
-    """Shows who is typing and what agents do, in conversation, ledger and roster."""
+    """Shows who is typing and what agents do, in conversation, activity list and roster."""
 
     def __init__(self, context: RoomContext) -> None:
         self._context = context
@@ -17,7 +17,7 @@ class RoomProgress:
 
     def begin(self) -> None:
         """Connect the activity list once it exists."""
-        self._ledger.bind_progress(self._progress)
+        self._activity_list.bind_progress(self._progress)
 
     def keep(self, state: RoomState) -> None:
         """Forget the runs that have ended."""
@@ -28,7 +28,7 @@ class RoomProgress:
     def wrote(self, delta: AnswerDelta) -> None:
         """Add text to an answer."""
         self._timeline.stream(delta.message, delta.text)
-        self._ledger.show_progress(delta.message)
+        self._activity_list.show_progress(delta.message)
 
     def made(self, progress: AgentProgress, state: RoomState | None) -> None:
         """Show an agent's activity; for a run that `state` does not know, only its person."""
@@ -51,8 +51,8 @@ class RoomProgress:
 
     def _show(self, message: int) -> None:
         self._timeline.show_progress(message)
-        self._ledger.show_progress(message)
+        self._activity_list.show_progress(message)
 
     @property
-    def _ledger(self) -> Ledger:
-        return self._context.screen.query_one(Ledger)
+    def _activity_list(self) -> ActivityList:
+        return self._context.screen.query_one(ActivityList)

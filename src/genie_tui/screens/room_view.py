@@ -15,8 +15,8 @@ from genie_core.sessions.view_state import View
 from genie_core.text.format import counted
 from genie_tui.commands.context import RoomContext
 from genie_tui.exit_report import UnsavedInput, UnsentText
-from genie_tui.widgets.activity.ledger_rows import RowFilter
 from genie_tui.widgets.activity.panel import ActivityPanel
+from genie_tui.widgets.activity.rows import RowFilter
 from genie_tui.widgets.side_panel import Tab
 
 if TYPE_CHECKING:

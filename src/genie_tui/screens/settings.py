@@ -61,7 +61,7 @@ class Field:
 
 FIELDS: Final = (
     Field("model", "Model", MODEL, "none: the offline helper answers"),
-    Field("reasoner_model", "Decides with", NEXT_ROOM, "the same model"),
+    Field("reasoner_model", "Reasoner model", NEXT_ROOM, "the same model"),
     Field("template", "Template", NEXT_ROOM),
     Field("workspace", "Workspace", NEXT_ROOM, "none: no access to files"),
     Field("approvals", "Tool calls", NEXT_ROOM),

@@ -106,12 +106,12 @@ class SidePanel(Vertical):
 
     def bind_state(self, state: RoomState, me: str) -> None:
         """Show a room as `me` sees it."""
-        self._activity.ledger.bind_state(state, me)
+        self._activity.activity_list.bind_state(state, me)
         self._roster.bind_state(state, me)
 
     def apply_many(self, events: Sequence[Event]) -> None:
         """Show events that the state includes."""
-        self._activity.ledger.apply_many(events)
+        self._activity.activity_list.apply_many(events)
         self._roster.refresh_people()
 
     def show_tab(self, tab: Tab) -> None:

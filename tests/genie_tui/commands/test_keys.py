@@ -25,7 +25,7 @@ from genie_tui.screens.replay import ReplayScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.sessions import SessionsScreen
 from genie_tui.screens.settings import SettingsScreen
-from genie_tui.widgets.activity.ledger import Ledger
+from genie_tui.widgets.activity.activity_list import ActivityList
 from genie_tui.widgets.activity.panel import ActivityPanel
 from genie_tui.widgets.approvals.card import ApprovalCard
 from genie_tui.widgets.join_requests import JoinRequests
@@ -38,7 +38,7 @@ OWNERS: dict[Scope, type[DOMNode]] = {
     Scope.ROOM: RoomScreen,
     Scope.CARD: ApprovalCard,
     Scope.ACTIVITY: ActivityPanel,
-    Scope.LEDGER: Ledger,
+    Scope.ACTIVITY_ROWS: ActivityList,
     Scope.TIMELINE: Timeline,
     Scope.LOBBY: LobbyScreen,
     Scope.OFFERS: ModelPicker,

@@ -9,7 +9,7 @@ from genie_core.room.protocol.events import DecisionMade
 from genie_core.sessions.labels import Label, Labels
 from genie_tui.screens.decision_labels import UNDECIDED
 from genie_tui.screens.room import RoomScreen
-from genie_tui.widgets.activity.ledger import Ledger
+from genie_tui.widgets.activity.activity_list import ActivityList
 from genie_tui.widgets.timeline.timeline import Timeline
 
 MARKED = "you marked the decision to stay silent as wrong"
@@ -23,7 +23,7 @@ def room_with_decision() -> tuple[ScriptedJoinedRoom, int]:
     return joined, message
 
 
-def text_of(widget: Timeline | Ledger) -> str:
+def text_of(widget: Timeline | ActivityList) -> str:
     strips = widget.render_lines(Region(0, 0, widget.size.width, widget.size.height))
     return "\n".join(strip.text.rstrip() for strip in strips)
 
@@ -36,18 +36,18 @@ async def test_a_decision_is_marked_from_the_conversation_and_unmarked(tmp_path:
     joined, message = room_with_decision()
     service = ScriptedRoomService(joined, folder=tmp_path)
     async with in_room(joined, size=(160, 40), service=service) as (screen, pilot):
-        timeline, ledger = screen.query_one(Timeline), screen.query_one(Ledger)
+        timeline, activity_list = screen.query_one(Timeline), screen.query_one(ActivityList)
         await pilot.press("f5", "up", "!")
         await until(pilot, lambda: Labels.read(tmp_path).wrong)
         await until(pilot, lambda: MARKED in text_of(timeline))
         label = Labels.read(tmp_path).wrong[message]
         assert (label.decision, label.by) == ("ignore", "ann")
         await pilot.press("f2")
-        await until(pilot, lambda: "! marked wrong" in text_of(ledger))
+        await until(pilot, lambda: "! marked wrong" in text_of(activity_list))
         await pilot.press("up", "!")
         await until(pilot, lambda: not Labels.read(tmp_path).wrong)
         await until(pilot, lambda: MARKED not in text_of(timeline))
-        assert "! marked wrong" not in text_of(ledger)
+        assert "! marked wrong" not in text_of(activity_list)
 
 
 async def test_marks_are_there_again_when_the_room_is_opened(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.dialogs.what_if import WhatIfScreen
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.replay import ReplayScreen
-from genie_tui.widgets.activity.ledger import Ledger
+from genie_tui.widgets.activity.activity_list import ActivityList
 from genie_tui.widgets.activity.panel import ActivityPanel
 from genie_tui.widgets.approvals.panel import PastApprovals
 from genie_tui.widgets.roster import Roster
@@ -154,7 +154,7 @@ async def shown_live(joined: ScriptedJoinedRoom) -> tuple[list[str], ...]:
 
 
 def panes(screen: Screen[None]) -> tuple[list[str], ...]:
-    return tuple(lines(screen.query_one(kind)) for kind in (Timeline, Roster, Ledger))
+    return tuple(lines(screen.query_one(kind)) for kind in (Timeline, Roster, ActivityList))
 
 
 @pytest.mark.parametrize("way", ["at once", "step by step", "there and back", "played"])
@@ -246,10 +246,10 @@ async def test_keys_lead_to_what_stands_out(places: Locations, saved: SavedSessi
         assert words(screen).endswith("● answer of a person")
         for key, seq in [("5", 8), ("0", 1), ("9", 15), ("left", 14), ("A", 12)]:
             await press(screen, pilot, key, seq)
-        assert "delete_file" in "\n".join(lines(screen.query_one(Ledger)))
+        assert "delete_file" in "\n".join(lines(screen.query_one(ActivityList)))
         await press(screen, pilot, "home", 1)
         assert "seeds" not in said(screen)
-        assert not any("delegated" in line for line in lines(screen.query_one(Ledger)))
+        assert not any("delegated" in line for line in lines(screen.query_one(ActivityList)))
 
 
 async def test_a_click_on_the_bar_leads_there(places: Locations, saved: SavedSession) -> None:
@@ -343,12 +343,12 @@ async def test_a_row_of_the_activity_leads_to_its_message(
     places: Locations, saved: SavedSession
 ) -> None:
     async with watching(places, ReplayRoom(saved.id, END)) as (screen, pilot):
-        ledger, timeline = screen.query_one(Ledger), screen.query_one(Timeline)
+        activity_list, timeline = screen.query_one(ActivityList), screen.query_one(Timeline)
         await pilot.press("f2")
         await until(pilot, lambda: screen.query_one(ActivityPanel).has_focus_within)
         await pilot.press("home")
-        await until(pilot, lambda: ledger.selected is not None)
-        row = ledger.selected
+        await until(pilot, lambda: activity_list.selected is not None)
+        row = activity_list.selected
         await pilot.press("m")
         await until(pilot, lambda: screen.focused is None)
         await until(pilot, lambda: timeline.chosen is not None)

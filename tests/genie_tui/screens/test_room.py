@@ -34,7 +34,7 @@ from genie_core.room.protocol.events import (
 from genie_core.room.protocol.frames import MemberTyping
 from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.room import RoomScreen
-from genie_tui.widgets.activity.ledger import Ledger
+from genie_tui.widgets.activity.activity_list import ActivityList
 from genie_tui.widgets.activity.panel import ActivityPanel
 from genie_tui.widgets.approvals.card import ReasonInput
 from genie_tui.widgets.approvals.panel import ApprovalPanel
@@ -565,26 +565,28 @@ async def test_the_status_bar_names_room_address_and_engine(joined: ScriptedJoin
         await until(pilot, lambda: "openai:some-model" in bar.render().plain)
 
 
-async def test_the_ledger_is_reached_filtered_and_left_by_keys(joined: ScriptedJoinedRoom) -> None:
+async def test_the_activity_list_is_reached_filtered_and_left_by_keys(
+    joined: ScriptedJoinedRoom,
+) -> None:
     message = joined.say_here("hello")
     joined.feed(DecisionMade(message, "ignore", reason="small talk"))
     joined.ask("search")
     async with in_room(joined) as (screen, pilot):
-        ledger = screen.query_one(Ledger)
+        activity_list = screen.query_one(ActivityList)
         await pilot.press("f2")
-        await until(pilot, lambda: ledger.has_focus)
-        assert ledger.row_count == 3
+        await until(pilot, lambda: activity_list.has_focus)
+        assert activity_list.row_count == 3
         await pilot.press("f", "f")
-        await until(pilot, lambda: ledger.row_count == 1)
+        await until(pilot, lambda: activity_list.row_count == 1)
         await pilot.press("f", "f", "f", "slash", *"small")
-        await until(pilot, lambda: ledger.row_count == 1)
+        await until(pilot, lambda: activity_list.row_count == 1)
         await pilot.press("enter", "enter")
         activity = screen.query_one(ActivityPanel)
         await until(pilot, lambda: activity.has_class("-detailed"))
-        assert "small talk" in text_of(screen, "#ledger-detail-text")
+        assert "small talk" in text_of(screen, "#activity-detail-text")
         await pilot.press("escape", "escape", "escape")
         await until(pilot, lambda: editor(screen).has_focus)
-        assert ledger.row_count == 3
+        assert activity_list.row_count == 3
 
 
 async def test_narrow_terminals_show_one_thing_at_a_time(joined: ScriptedJoinedRoom) -> None:

@@ -13,7 +13,7 @@ from textual.widgets import Static
 from genie_core.room.protocol.events import DecisionMade, MessagePosted
 from genie_core.room.protocol.frames import JoinRequested
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
-from genie_tui.widgets.activity.ledger import Ledger
+from genie_tui.widgets.activity.activity_list import ActivityList
 from genie_tui.widgets.join_requests import JoinRequests
 from genie_tui.widgets.side_panel import SidePanel
 from genie_tui.widgets.timeline.timeline import Timeline
@@ -99,7 +99,7 @@ async def test_the_way_back_leads_to_where_the_first_way_began(joined: ScriptedJ
     joined.ask()
     async with in_room(joined) as (screen, pilot):
         await pilot.press(*"half", "f2")
-        await until(pilot, lambda: screen.query_one(Ledger).has_focus)
+        await until(pilot, lambda: screen.query_one(ActivityList).has_focus)
         await pilot.press("f5")
         await until(pilot, lambda: screen.query_one(Timeline).has_focus)
         await pilot.press("ctrl+g")
@@ -133,9 +133,9 @@ async def test_a_row_of_the_activity_leads_to_its_message_and_back(
     for number in range(60):
         joined.feed(MessagePosted(f"i{number}", f"message {number}"), by="bob")
     async with in_room(joined, size=size) as (screen, pilot):
-        timeline, ledger = screen.query_one(Timeline), screen.query_one(Ledger)
+        timeline, activity_list = screen.query_one(Timeline), screen.query_one(ActivityList)
         await pilot.press("f2")
-        await until(pilot, lambda: ledger.has_focus)
+        await until(pilot, lambda: activity_list.has_focus)
         await pilot.press("m")  # of no row
         await pilot.press("up", "m")
         await until(pilot, lambda: timeline.has_focus)
@@ -152,7 +152,7 @@ async def test_who_hides_the_panel_they_are_in_is_back_in_the_composer(
     async with in_room(joined, (80, 24)) as (screen, pilot):
         side = screen.query_one(SidePanel)
         await pilot.press("f2")
-        await until(pilot, lambda: screen.query_one(Ledger).has_focus and side.is_on_screen)
+        await until(pilot, lambda: screen.query_one(ActivityList).has_focus and side.is_on_screen)
         await pilot.press("f3")
         await until(pilot, lambda: editor(screen).has_focus and not side.is_on_screen)
 
@@ -174,9 +174,9 @@ async def test_who_clicked_into_the_panel_and_hides_it_is_in_the_composer(
     joined: ScriptedJoinedRoom,
 ) -> None:
     async with in_room(joined, (140, 42)) as (screen, pilot):
-        side, ledger = screen.query_one(SidePanel), screen.query_one(Ledger)
+        side, activity_list = screen.query_one(SidePanel), screen.query_one(ActivityList)
         await until(pilot, lambda: side.is_on_screen)
-        await pilot.click(Ledger)
-        await until(pilot, lambda: ledger.has_focus)
+        await pilot.click(ActivityList)
+        await until(pilot, lambda: activity_list.has_focus)
         await pilot.press("f3")
         await until(pilot, lambda: editor(screen).has_focus and not side.is_on_screen)

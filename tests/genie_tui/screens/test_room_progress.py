@@ -18,7 +18,7 @@ from genie_core.room.protocol.events import (
     Spending,
 )
 from genie_core.room.protocol.frames import AgentProgress, AnswerDelta, MemberTyping
-from genie_tui.widgets.activity.ledger import Ledger
+from genie_tui.widgets.activity.activity_list import ActivityList
 from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.timeline.timeline import Timeline
@@ -39,10 +39,10 @@ async def test_what_agents_are_at_is_shown_while_they_work() -> None:
     joined.feed(DecisionMade(asked, "delegate", query="q"))
     async with in_room(joined, clock=clock) as (screen, pilot):
         emit = joined.emit
-        timeline, ledger = screen.query_one(Timeline), screen.query_one(Ledger)
+        timeline, activity_list = screen.query_one(Timeline), screen.query_one(ActivityList)
 
         async def shown(text: str) -> None:
-            await until(pilot, lambda: text in lines(timeline) and text in lines(ledger))
+            await until(pilot, lambda: text in lines(timeline) and text in lines(activity_list))
 
         emit(AgentProgress(asked, "coder:1a2b3c4d", "calling", "read_file"))
         await shown("coder:1a2b3c4d · calling read_file")
@@ -51,9 +51,9 @@ async def test_what_agents_are_at_is_shown_while_they_work() -> None:
         clock.rest(20)
         joined.feed(ApprovalRequested(asked, "p", "coder:1a2b3c4d", "rm", {}))
         await until(pilot, lambda: "waits for ann" in lines(timeline))
-        await until(pilot, lambda: "asks for rm" in lines(ledger))
-        assert "no word" not in lines(timeline) + lines(ledger)
-        assert "writing a tool call" not in lines(timeline) + lines(ledger)
+        await until(pilot, lambda: "asks for rm" in lines(activity_list))
+        assert "no word" not in lines(timeline) + lines(activity_list)
+        assert "writing a tool call" not in lines(timeline) + lines(activity_list)
         joined.feed(ApprovalResolved(asked, "p", "approved"))
         await shown("writing a tool call…")
         emit(AgentProgress(asked, "system", "note", "older turns were left out"))
@@ -67,15 +67,15 @@ async def test_what_agents_are_at_is_shown_while_they_work() -> None:
         emit(AgentProgress(asked, "system", "calling", "look"))
         await shown("calling look")
         joined.feed(AnswerPosted(asked, "It is that.", spent=(spending("system", 0.004),)))
-        await until(pilot, lambda: "$0.004" in lines(ledger))
-        assert "! older turns were left out" in lines(ledger)
-        assert "calling" not in lines(timeline) + lines(ledger)
+        await until(pilot, lambda: "$0.004" in lines(activity_list))
+        assert "! older turns were left out" in lines(activity_list)
+        assert "calling" not in lines(timeline) + lines(activity_list)
         emit(AgentProgress(asked, "system", "thinking", ""))  # it comes too late
         await pilot.pause()
-        assert "thinking" not in lines(timeline) + lines(ledger)
-        ledger.focus()
+        assert "thinking" not in lines(timeline) + lines(activity_list)
+        activity_list.focus()
         await pilot.press("end", "enter")
-        details = screen.query_one("#ledger-detail-text", Static)
+        details = screen.query_one("#activity-detail-text", Static)
         await until(pilot, lambda: "older turns were left out" in str(details.content))
 
 

@@ -23,8 +23,8 @@ from genie_core.room.protocol.events import FileRef, MessagePosted, Quote, Quote
 from genie_core.sessions.view_state import View
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
-from genie_tui.widgets.activity.ledger_rows import RowFilter
 from genie_tui.widgets.activity.panel import ActivityPanel
+from genie_tui.widgets.activity.rows import RowFilter
 from genie_tui.widgets.composer.attachments import AttachmentLine
 from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.timeline.timeline import Timeline

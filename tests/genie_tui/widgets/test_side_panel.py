@@ -9,7 +9,7 @@ from tests.genie_tui.scripted_room import (
 )
 
 from genie_core.room.protocol.events import AnswerPosted, MemberJoined
-from genie_tui.widgets.activity.ledger import Ledger
+from genie_tui.widgets.activity.activity_list import ActivityList
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.timeline.timeline import Timeline
@@ -50,15 +50,15 @@ def lines(widget: Any) -> str:
     return "\n".join(widget.render_line(y).text.rstrip() for y in range(widget.size.height))
 
 
-async def test_ledger_and_people_show_one_room(joined: ScriptedJoinedRoom) -> None:
+async def test_activity_list_and_people_show_one_room(joined: ScriptedJoinedRoom) -> None:
     other = ScriptedJoinedRoom()
     other.open_room()
     other.say_here("somewhere else")
     async with in_room(joined) as (screen, _):
-        side, ledger = screen.query_one(SidePanel), screen.query_one(Ledger)
+        side, activity_list = screen.query_one(SidePanel), screen.query_one(ActivityList)
         side.bind_state(other.state, "ann")
         side.apply_many(other.events)
-        assert "somewhere else" in lines(ledger)
+        assert "somewhere else" in lines(activity_list)
         side.apply_many(
             other.feed(AnswerPosted(other.state.head, "here"), MemberJoined("guest"), by="dan")
         )

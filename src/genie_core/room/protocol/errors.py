@@ -44,7 +44,7 @@ class IdentityError(RoomError):
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(
             f"the key in {path} can't be used: {why}; bring it back from a backup, or move it away "
-            "and a new one is made, with which rooms will take you for somebody else"
+            "and a new one is created, under which rooms see you as another person"
         )
         self.path = path
         self.why = why

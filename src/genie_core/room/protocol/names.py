@@ -34,7 +34,7 @@ _FORBIDDEN: Final = {
     "Cn": "it contains a character that is not assigned",
     "Zl": "it contains a line separator",
     "Zp": "it contains a paragraph separator",
-    "Zs": "it contains a space, and then nobody could be mentioned by it",
+    "Zs": "it contains a space, so it could not be mentioned",
 }
 _BLANK: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
 """Letters and marks that fonts draw as nothing."""

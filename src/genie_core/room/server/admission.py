@@ -103,7 +103,7 @@ class Admission:
         """Check the response to a challenge."""
         hello, meeting = peer.hello, self._meeting(peer)
         if not verify(hello.key, prove.signature, meeting.encode()):
-            why = "the signature is not by your key over this connection; is somebody between us?"
+            why = "the signature is not by your key over this connection; a machine in between may relay it"
             self._turn_away(peer, "unproven", why)
             return
         if prove.arrival is not None:
@@ -272,7 +272,7 @@ class Admission:
             return "name_taken", f"{state.host} is the host's name in this room; choose another"
         bound = state.keys.get(name, "")
         if bound and peer.key != bound:
-            why = f"the name {peer.hello.name} belongs to somebody else's key in this room"
+            why = f"the name {peer.hello.name} belongs to another key in this room"
             return "name_taken", f"{why}; choose another with --name"
         known_as = state.owner_of(peer.key)
         if known_as is not None and fold_name(known_as) != name:

@@ -132,7 +132,7 @@ class Moderation:
     def accept(self, peer: Peer, deed: HostRecord, now: float) -> None:
         """Record that the asked member accepts; the host then closes the room."""
         if peer.name != self._offered:
-            self._peers.refuse(peer, "not_allowed", "nobody asked you to host")
+            self._peers.refuse(peer, "not_allowed", "the host has not asked you to host")
             return
         if not _may_host(self._log.state.people[peer.name]):
             self._peers.refuse(peer, "not_allowed", CAN_NOT_HOST.format(peer.name))
@@ -163,7 +163,7 @@ class Moderation:
         for person in self._log.state.people.values():
             if fold_name(person.name) == wanted:
                 return person
-        self._peers.refuse(peer, "unknown_person", f"nobody called {name[:64]} was ever here")
+        self._peers.refuse(peer, "unknown_person", f"no one called {name[:64]} was ever here")
         return None
 
     def _objection(self, frame: Moderate, person: Person) -> str:

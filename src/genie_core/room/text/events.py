@@ -1,4 +1,4 @@
-"""Room events as plain text, for the timeline, the activity ledger, the replay and exports.
+"""Room events as plain text, for the timeline, the activity list, the replay and exports.
 
 Nothing here draws. All texts are safe to show unless a function says otherwise.
 """
@@ -102,7 +102,7 @@ def _joined(joined: MemberJoined, *, again: bool) -> str:
 
 
 def _moderated(by: str, moderated: MemberModerated) -> str:
-    role = _ROLES.get(moderated.role or "", "somebody else")
+    role = _ROLES.get(moderated.role or "", "another role")
     words = _MODERATED[moderated.measure]
     return words.format(by=by, name=visible_line(moderated.name), role=role)
 

@@ -58,7 +58,7 @@ async def _edit_preferences(context: RoomContext, joined: "JoinedRoom") -> None:
     if joined.prefer(text):
         context.screen.notify("Agents here know now how you like to be answered.")
     else:
-        context.screen.notify("The room is told when you are connected again.")
+        context.screen.notify("The room will get it when you are connected again.")
 
 
 def _complain(context: RoomContext, error: GenieError) -> None:

@@ -43,7 +43,7 @@ class Terms:
         who = "One person" if self.once else "Whoever has it"
         when = f" until {self.until}" if self.until else ""
         how = ", once" if self.once else ""
-        return f"{who} can join as a member{how}{when}. Give it to nobody else."
+        return f"{who} can join as a member{how}{when}. Share it with no one else."
 
 
 def renewed(hosting: "Invites", options: InviteOptions, now: float) -> Terms:

@@ -284,7 +284,7 @@ class Painter:
                 why = f"silent: {visible_line(given)}" if given else "silent, no reason given"
                 lines += self._remark("·", "muted", why)
             case Phase.UNHANDLED if self._reasons:
-                lines += self._remark("·", "muted", "silent: nobody's agent was there to read it")
+                lines += self._remark("·", "muted", "silent: no agent was there to read it")
         return lines
 
     def _disagreed(self, exchange: MessageThread | None) -> list[Line]:

@@ -262,7 +262,7 @@ async def test_a_name_is_its_owners_and_another_key_cannot_have_it() -> None:
         async with participant(ws_connector(address), "bob") as bob:
             await bob.seen.online()
             await bob.client.bye()
-        with pytest.raises(RoomRefused, match="somebody else's key") as refusal:
+        with pytest.raises(RoomRefused, match="belongs to another key") as refusal:
             await run(address, "Bob")
         assert refusal.value.code == "name_taken"
 

@@ -13,7 +13,7 @@ from genie_core.room.text.costs import (
     spent_tree,
 )
 from genie_tui.screens.dialogs.costs import cost_table
-from genie_tui.widgets.activity.ledger_rows import LedgerRows, details
+from genie_tui.widgets.activity.rows import ActivityRows, details
 
 
 def spending(
@@ -92,7 +92,7 @@ def test_each_agent_stands_below_the_one_that_asked_it() -> None:
 
 
 def test_the_details_of_a_row_have_the_tree() -> None:
-    joined, log = ScriptedJoinedRoom(), LedgerRows()
+    joined, log = ScriptedJoinedRoom(), ActivityRows()
     joined.open_room()
     seq = joined.say_here("what is it?")
     decided = Spending("reasoner", "small", 1, 3, seconds=1.0)

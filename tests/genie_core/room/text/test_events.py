@@ -48,7 +48,7 @@ from genie_core.room.text.events import (
 )
 from genie_core.sessions.export.story import story
 from genie_tui.screens.dialogs.full_view import call_text
-from genie_tui.widgets.activity.ledger_rows import LedgerRows, RowFilter, RowKind, headline
+from genie_tui.widgets.activity.rows import ActivityRows, RowFilter, RowKind, headline
 from genie_tui.widgets.approvals.card import CardView, call_lines, why_asked
 from genie_tui.widgets.timeline.history_pages import known_events
 from genie_tui.widgets.timeline.transcript import LogEntries, NoteEntry
@@ -90,10 +90,12 @@ def notes(log: RoomLog, events: list[Event]) -> list[str]:
 
 
 def rows(events: list[Event]) -> list[str]:
-    ledger = LedgerRows()
+    activity_list = ActivityRows()
     for event in events:
-        ledger.apply(event)
-    lines = [headline(row) for row in ledger.rows if row.kind in (RowKind.CANCEL, RowKind.FAILURE)]
+        activity_list.apply(event)
+    lines = [
+        headline(row) for row in activity_list.rows if row.kind in (RowKind.CANCEL, RowKind.FAILURE)
+    ]
     return [f"{line.glyph} {line.verdict} {line.subject}" for line in lines]
 
 
@@ -115,10 +117,10 @@ def test_work_that_goes_on_with_an_answer_was_parked_and_not_stopped(end: End, w
 
 def test_what_was_parked_is_no_failure() -> None:
     log, _ = interrupted(lost, "write_file")
-    ledger = LedgerRows()
+    activity_list = ActivityRows()
     for event in log.events:
-        ledger.apply(event)
-    assert not [row for row in ledger.rows if row.passes(RowFilter.FAILURES, "ann")]
+        activity_list.apply(event)
+    assert not [row for row in activity_list.rows if row.passes(RowFilter.FAILURES, "ann")]
 
 
 def test_a_state_that_was_read_again_says_the_same() -> None:

@@ -277,7 +277,7 @@ async def test_a_relay_with_another_certificate_gets_nobody_in(
         ):
             await alice.seen.online()
         async with relay(address, other) as between:
-            with pytest.raises(RoomRefused, match="is somebody between us") as refusal:
+            with pytest.raises(RoomRefused, match="a machine in between may relay it") as refusal:
                 await run(tls_connector(between, ""), ticket=ticket)  # even if no pin is known
             assert refusal.value.code == "unproven"
             with pytest.raises(WrongPin):

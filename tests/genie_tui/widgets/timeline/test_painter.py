@@ -264,7 +264,7 @@ def test_silence_is_explained_and_a_wrong_decision_marked() -> None:
     log = RoomLog()
     alone = log.state.exchanges[log.say("bob", "hello").seq]
     assert below(alone) == []
-    assert below(alone, reasons=True) == ["   · silent: nobody's agent was there to read it"]
+    assert below(alone, reasons=True) == ["   · silent: no agent was there to read it"]
     ignored = log.state.exchanges[log.say("ann", "hello", handler="ann").seq]
     log.add(DecisionMade(ignored.seq, "ignore", "small talk \x1b[2J"), "ann")
     (line,) = below(ignored, reasons=True)

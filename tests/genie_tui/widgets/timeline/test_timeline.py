@@ -367,7 +367,7 @@ async def test_the_reason_for_silence_is_shown_on_demand() -> None:
         app.timeline.show_reasons(True)
         await pilot.pause()
         assert app.shows("· silent: small [/talk]")
-        assert app.shows("nobody's agent")
+        assert app.shows("no agent was there")
         app.timeline.show_reasons(False)
         await pilot.pause()
         assert not app.shows("silent")

@@ -132,22 +132,22 @@ class DefaultAgent(Agent):
         self, query: AgentInput, callback: ApprovalCallback, emit: Callable[[str], None] | None
     ) -> str:
         message = await message_with(query.query, query.attachments)
-        ledger = RunRecorder()
+        recorder = RunRecorder()
         self._cut.begin()
         try:
             # One trace that is off covers everything below it, whatever the SDK's settings are.
             # The SDK's `trace` would warn of the one that a parent's run has begun.
             with get_trace_provider().create_trace("genie", disabled=True):
-                gate = OpenAIApprovalGate(callback, ledger)
+                gate = OpenAIApprovalGate(callback, recorder)
                 model = ObservedOpenAIModel(self._resolved(), self._model_name, self._cut)
                 agent = await self._prepared(query, gate, model)
                 answer, items = await self._begun(agent, message, gate).answer(emit)
         except asyncio.CancelledError:
-            self._keep([message, *ledger.items()])
+            self._keep([message, *recorder.items()])
             raise
         except Exception as error:
             failure = run_failed(error, self._model_name)
-            if (said := ledger.items()) and not would_fail_again(failure):
+            if (said := recorder.items()) and not would_fail_again(failure):
                 self._keep([message, *said])
             if failure is error:
                 raise

@@ -52,7 +52,7 @@ class OpenAIApprovalGate:
     """
 
     ask: ApprovalCallback
-    ledger: RunRecorder
+    recorder: RunRecorder
     _allowed: dict[ToolContext[Any], str] = field(default_factory=dict, init=False)
     _tools: dict[str, FunctionTool] = field(default_factory=dict, init=False)
     _under_way: set[Task[Any]] = field(default_factory=set, init=False)
@@ -103,7 +103,7 @@ class OpenAIApprovalGate:
             if refusal is None:
                 return ToolGuardrailFunctionOutput.allow()
             refusal = mask_known(refusal)
-            self.ledger.settle(data.context.tool_call_id, refusal)
+            self.recorder.settle(data.context.tool_call_id, refusal)
             return ToolGuardrailFunctionOutput.reject_content(refusal)
 
         async def invoke(context: ToolContext[Any], _arguments: str) -> Any:

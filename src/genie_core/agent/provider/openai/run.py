@@ -60,7 +60,7 @@ class Run:
         self, messages: list[Item], emit: Callable[[str], None] | None
     ) -> RunResult | RunResultStreaming:
         options: dict[str, Any] = {
-            "hooks": self.gate.ledger,
+            "hooks": self.gate.recorder,
             "max_turns": self.max_turns,
             "run_config": self.config,
         }
@@ -79,7 +79,7 @@ class Run:
         return result
 
     async def _follow(self, result: RunResultStreaming, emit: Callable[[str], None]) -> None:
-        voice = _Voice(self.gate.ledger, emit)
+        voice = _Voice(self.gate.recorder, emit)
         events = cast("AsyncGenerator[StreamEvent]", result.stream_events())
         async with aclosing(events):
             try:
@@ -93,8 +93,8 @@ class Run:
 class _Voice:
     """Forwards the text of one or more messages, separated by blank lines."""
 
-    def __init__(self, ledger: RunRecorder, emit: Callable[[str], None]) -> None:
-        self._ledger = ledger
+    def __init__(self, recorder: RunRecorder, emit: Callable[[str], None]) -> None:
+        self._recorder = recorder
         self._emit = emit
         self._spoke = False
         self._pause = False
@@ -104,7 +104,7 @@ class _Voice:
             case ResponseOutputItemAddedEvent(item=ResponseOutputMessage()):
                 self._pause = self._spoke
             case ResponseTextDeltaEvent(delta=text) | ResponseRefusalDeltaEvent(delta=text):
-                self._ledger.heard(text)
+                self._recorder.heard(text)
                 self._emit(f"\n\n{text}" if self._pause else text)
                 self._spoke, self._pause = True, False
             case _:

@@ -1,4 +1,4 @@
-"""The rows of the ledger: which events make one, which ones a filter shows, and what they say.
+"""The rows of the activity list: which events make one, which ones a filter shows, and what they say.
 
 A fold over events without any screen. A row opens with one event and may close with another; rows
 are appended and updated. Of many, the latest are held.
@@ -36,7 +36,7 @@ from genie_core.text.query import question_in
 from genie_core.text.safe import visible, visible_line
 
 MOST_ROWS: Final = 2_000
-"""Rows at most, between two calls of `LedgerRows.forget_old`."""
+"""Rows at most, between two calls of `ActivityRows.forget_old`."""
 
 KEPT_ROWS: Final = 1_000
 """Rows that are left when there were more."""
@@ -76,8 +76,8 @@ class RowFilter(Enum):
 
 
 @dataclass(slots=True)
-class LedgerRow:
-    """A row of the ledger. `said` is the message that all of it is about.
+class ActivityRow:
+    """A row of the activity list. `said` is the message that all of it is about.
 
     `parked` are the tools that waited for an answer when the run ended.
     """
@@ -113,7 +113,7 @@ class LedgerRow:
                 return me in (self.said.by, self.message.handler)
 
 
-class LedgerRows:
+class ActivityRows:
     """The rows of a log, and which of them the next event may change.
 
     Rows are numbered from 0; those below `forgotten` are not in `rows` any more. `head` is the
@@ -121,7 +121,7 @@ class LedgerRows:
     """
 
     def __init__(self) -> None:
-        self.rows: list[LedgerRow] = []
+        self.rows: list[ActivityRow] = []
         self.forgotten = 0
         self.head = 0
         self._said: dict[int, Event] = {}
@@ -138,7 +138,7 @@ class LedgerRows:
                     return ()
                 self._said[event.seq] = event
                 self._deciding[event.seq] = self._next
-                return self._append(LedgerRow(RowKind.DECISION, event, event))
+                return self._append(ActivityRow(RowKind.DECISION, event, event))
             case (
                 DecisionMade()
                 | ApprovalRequested()
@@ -157,7 +157,7 @@ class LedgerRows:
         """The numbers of the rows in memory."""
         return range(self.forgotten, self._next)
 
-    def row(self, number: int) -> LedgerRow:
+    def row(self, number: int) -> ActivityRow:
         """Return the row with a number that is in memory."""
         return self.rows[number - self.forgotten]
 
@@ -192,7 +192,7 @@ class LedgerRows:
                 return self._close(event, asking.get(body.approval))
             case ApprovalRequested():
                 self._asking.setdefault(said.seq, {})[body.approval] = self._next
-                return self._append(LedgerRow(RowKind.APPROVAL, said, event))
+                return self._append(ActivityRow(RowKind.APPROVAL, said, event))
             case DecisionMade(decision=decision):
                 numbers = self._decided(event, said)
                 if decision == "delegate":
@@ -211,9 +211,9 @@ class LedgerRows:
         deciding = self._deciding.pop(said.seq, None)
         if deciding is not None and deciding >= self.forgotten:
             return self._close(event, deciding)
-        return self._append(LedgerRow(_KINDS[type(event.body)], said, event))
+        return self._append(ActivityRow(_KINDS[type(event.body)], said, event))
 
-    def _append(self, row: LedgerRow) -> tuple[int, ...]:
+    def _append(self, row: ActivityRow) -> tuple[int, ...]:
         self.rows.append(row)
         return (self._next - 1,)
 
@@ -236,7 +236,7 @@ class LedgerRows:
         return number >= self.forgotten and self.row(number).closed is None
 
 
-def _may_resume(row: LedgerRow) -> bool:
+def _may_resume(row: ActivityRow) -> bool:
     """Whether a row's approval may still be answered."""
     if row.kind is not RowKind.APPROVAL or row.closed is None:
         return row.closed is None
@@ -268,7 +268,7 @@ class Headline:
     cost: str = ""
 
 
-def headline(row: LedgerRow) -> Headline:
+def headline(row: ActivityRow) -> Headline:
     """Return a row's two lines; safe to show, with collapsed white space."""
     raw = _approval(row) if row.kind is RowKind.APPROVAL else _run(row)
     subject = visible_line(" ".join(raw.subject.split()))
@@ -282,13 +282,13 @@ def _cost(body: object) -> str:
     return ""
 
 
-def searchable(row: LedgerRow) -> str:
+def searchable(row: ActivityRow) -> str:
     """Return the lower-case text that the text filter searches."""
     line = headline(row)
     return f"{row.said.by} {line.verdict} {line.subject} {row.message.text}".casefold()
 
 
-def _run(row: LedgerRow) -> Headline:
+def _run(row: ActivityRow) -> Headline:
     match row.latest.body:
         case DecisionMade(decision="ignore") as decided:
             reason = decided.reason or "no reason given"
@@ -314,7 +314,7 @@ def _run(row: LedgerRow) -> Headline:
             return Headline("◌", Tone.BUSY, "deciding…", row.message.text)
 
 
-def _approval(row: LedgerRow) -> Headline:
+def _approval(row: ActivityRow) -> Headline:
     asked = row.opened.body
     tool = asked.tool if isinstance(asked, ApprovalRequested) else "a tool"
     subject = _call(asked) if isinstance(asked, ApprovalRequested) else ""
@@ -340,7 +340,7 @@ def _call(asked: ApprovalRequested) -> str:
     return f"{agent_path(asked.agent)}: {given}"
 
 
-def details(row: LedgerRow) -> list[tuple[str, str]]:
+def details(row: ActivityRow) -> list[tuple[str, str]]:
     """Return a row's details as labels and texts; safe to show, with line breaks."""
     fields: list[tuple[str, str]] = []
     for event in (row.opened, row.closed):

@@ -1,4 +1,4 @@
-"""The ledger: a list of rows, drawn line by line, so that a row costs nothing until it is seen."""
+"""The activity list, drawn line by line, so that a row costs nothing until it is seen."""
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -22,10 +22,10 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.text.format import clock_time
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Scope, bindings
-from genie_tui.widgets.activity.ledger_rows import (
+from genie_tui.widgets.activity.rows import (
+    ActivityRow,
+    ActivityRows,
     Headline,
-    LedgerRow,
-    LedgerRows,
     RowFilter,
     RowKind,
     headline,
@@ -45,7 +45,7 @@ INDENT: Final = 8
 """Columns before a row's text: the time, a space, the glyph and a space."""
 
 
-class Ledger(ScrollView, can_focus=True):
+class ActivityList(ScrollView, can_focus=True):
     """Lists the rows that pass the filter.
 
     It follows new rows while no row is selected, or the last one is. The selection ends when rows
@@ -55,17 +55,17 @@ class Ledger(ScrollView, can_focus=True):
     ALLOW_SELECT = False
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "ledger--time",
-        "ledger--subject",
-        "ledger--cursor",
-        "ledger--busy",
-        "ledger--quiet",
-        "ledger--good",
-        "ledger--asks",
-        "ledger--bad",
+        "activity--time",
+        "activity--subject",
+        "activity--cursor",
+        "activity--busy",
+        "activity--quiet",
+        "activity--good",
+        "activity--asks",
+        "activity--bad",
     }
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings(Scope.LEDGER)
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Scope.ACTIVITY_ROWS)
 
     cursor: reactive[int | None] = reactive(None)
     """Place of the selected row among those shown; None while the latest are followed."""
@@ -73,7 +73,7 @@ class Ledger(ScrollView, can_focus=True):
     class Moved(Message):
         """Another row is selected, or the selected one changed."""
 
-        def __init__(self, row: LedgerRow | None) -> None:
+        def __init__(self, row: ActivityRow | None) -> None:
             super().__init__()
             self.row = row
 
@@ -87,13 +87,13 @@ class Ledger(ScrollView, can_focus=True):
     class Chosen(Message):
         """The person wants the details of a row."""
 
-        def __init__(self, row: LedgerRow) -> None:
+        def __init__(self, row: ActivityRow) -> None:
             super().__init__()
             self.row = row
 
     def __init__(self) -> None:
         super().__init__()
-        self._log = LedgerRows()
+        self._log = ActivityRows()
         self._state = RoomState()
         self._is_fresh = False
         self._shown: list[int] = []
@@ -110,7 +110,7 @@ class Ledger(ScrollView, can_focus=True):
         return len(self._shown)
 
     @property
-    def selected(self) -> LedgerRow | None:
+    def selected(self) -> ActivityRow | None:
         return None if self.cursor is None else self._log.row(self._shown[self.cursor])
 
     def bind_state(self, state: RoomState, me: str) -> None:
@@ -122,7 +122,7 @@ class Ledger(ScrollView, can_focus=True):
     def _begin(self, events: Sequence[Event]) -> None:
         """Add rows for events that the state has forgotten, before these events."""
         self.cursor = None
-        self._log = LedgerRows()
+        self._log = ActivityRows()
         for event in known_events(self._state, events, TOLD):
             self._log.apply(event)
         self._log.forget_old()
@@ -148,7 +148,7 @@ class Ledger(ScrollView, can_focus=True):
             self._strips.clear()
             self.refresh()
 
-    def notes(self, row: LedgerRow) -> tuple[str, ...]:
+    def notes(self, row: ActivityRow) -> tuple[str, ...]:
         """Return the notes on a row's run."""
         return self._progress.notes(row.said.seq)
 
@@ -198,7 +198,9 @@ class Ledger(ScrollView, can_focus=True):
         gone = bisect_left(self._shown, self._log.forgotten)
         del self._shown[:gone]
         if self.cursor is not None:
-            self.set_reactive(Ledger.cursor, max(0, self.cursor - gone) if self._shown else None)
+            self.set_reactive(
+                ActivityList.cursor, max(0, self.cursor - gone) if self._shown else None
+            )
             top = max(0, self.scroll_offset.y - gone * LINES)
             self.scroll_to(y=top, animate=False, force=True, immediate=True)
 
@@ -280,17 +282,17 @@ class Ledger(ScrollView, can_focus=True):
 
     def _draw(self, number: int, *, current: bool) -> tuple[Strip, ...]:
         row = self._log.row(number)
-        base = self.get_component_rich_style("ledger--cursor") if current else self.rich_style
+        base = self.get_component_rich_style("activity--cursor") if current else self.rich_style
         look = RowLook(self.scrollable_content_region.width, base, self._component)
         doing = self._doing(number, row) or self._trouble(row)
         return draw(row, look, doing=doing, wrong=row.said.seq in self._wrong)
 
-    def _doing(self, number: int, row: LedgerRow) -> str:
+    def _doing(self, number: int, row: ActivityRow) -> str:
         """Return the activity of the agents of a running row."""
         at_work = self._log.working(row.said.seq) == number
         return self._progress.line(row.said.seq) if at_work else ""
 
-    def _trouble(self, row: LedgerRow) -> str:
+    def _trouble(self, row: ActivityRow) -> str:
         """Return the last note on the run of a delegation."""
         body = row.latest.body
         led_to_run = isinstance(body, DecisionMade) and body.decision == "delegate"
@@ -299,7 +301,7 @@ class Ledger(ScrollView, can_focus=True):
         return f"! {notes[-1]}{more}" if notes else ""
 
     def _component(self, name: str) -> Style:
-        style = self.get_component_rich_style(f"ledger--{name}")
+        style = self.get_component_rich_style(f"activity--{name}")
         return Style(color=style.color, bold=style.bold)
 
     def _passes(self, number: int) -> bool:
@@ -316,7 +318,7 @@ class Ledger(ScrollView, can_focus=True):
         if not listed and self._passes(number):
             insort(self._shown, number)
             if self.cursor is not None and place <= self.cursor:
-                self.set_reactive(Ledger.cursor, self.cursor + 1)
+                self.set_reactive(ActivityList.cursor, self.cursor + 1)
 
     def _laid_out(self, *, at_end: bool = False) -> None:
         following = self.cursor is None or at_end
@@ -336,7 +338,7 @@ class Ledger(ScrollView, can_focus=True):
             self.scroll_to(y=y + LINES - height, animate=False, force=True)
 
 
-def _decision(row: LedgerRow) -> Literal["ignore", "delegate"] | None:
+def _decision(row: ActivityRow) -> Literal["ignore", "delegate"] | None:
     """Return the decision on a row's message; requests and answers follow a delegation."""
     if row.kind is not RowKind.DECISION:
         return "delegate"
@@ -352,7 +354,7 @@ class RowLook:
     component: Callable[[str], Style]
 
 
-def draw(row: LedgerRow, look: RowLook, *, doing: str, wrong: bool) -> tuple[Strip, Strip]:
+def draw(row: ActivityRow, look: RowLook, *, doing: str, wrong: bool) -> tuple[Strip, Strip]:
     """Draw two lines; the second shows what agents are `doing`, or else details."""
     line = headline(row)
     first = Strip(_verdict(row, line, look.component, wrong=wrong))
@@ -368,7 +370,7 @@ def draw(row: LedgerRow, look: RowLook, *, doing: str, wrong: bool) -> tuple[Str
 
 
 def _verdict(
-    row: LedgerRow, line: Headline, component: Callable[[str], Style], *, wrong: bool
+    row: ActivityRow, line: Headline, component: Callable[[str], Style], *, wrong: bool
 ) -> list[Segment]:
     name = visible_line(row.said.by)
     author = "" if line.verdict.endswith(f" {name}") else f"  {name}"

@@ -12,11 +12,11 @@ from genie_core.room.protocol.events import (
     RunFailed,
 )
 from genie_core.room.text.approvals import WITHHELD
-from genie_tui.widgets.activity.ledger_rows import (
+from genie_tui.widgets.activity.rows import (
     KEPT_ROWS,
     MOST_ROWS,
-    LedgerRow,
-    LedgerRows,
+    ActivityRow,
+    ActivityRows,
     RowFilter,
     RowKind,
     Tone,
@@ -26,13 +26,13 @@ from genie_tui.widgets.activity.ledger_rows import (
 )
 
 
-def ledger(*bodies: RunBody, text: str = "hello", author: str = "ann") -> LedgerRows:
+def activity_list(*bodies: RunBody, text: str = "hello", author: str = "ann") -> ActivityRows:
     """The log after one message and what was done about it; the message is number 5."""
     joined = ScriptedJoinedRoom()
     joined.open_room()
     assert joined.say_here(text, author) == 5
     joined.feed(*bodies)
-    log = LedgerRows()
+    log = ActivityRows()
     for event in joined.events:
         log.apply(event)
     return log
@@ -41,17 +41,19 @@ def ledger(*bodies: RunBody, text: str = "hello", author: str = "ann") -> Ledger
 def test_a_message_without_an_engine_has_no_row() -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
-    log = LedgerRows()
+    log = ActivityRows()
     assert [log.apply(event) for event in joined.feed(MessagePosted("x", "hi"))] == [()]
 
 
 def test_a_message_is_deciding_until_it_is_decided() -> None:
-    log = ledger()
+    log = activity_list()
     assert (log.rows[0].kind, headline(log.rows[0]).tone) == (RowKind.DECISION, Tone.BUSY)
 
 
 def test_ignore_names_its_reason() -> None:
-    line = headline(ledger(DecisionMade(5, "ignore", reason="small talk", elapsed=0.5)).rows[0])
+    line = headline(
+        activity_list(DecisionMade(5, "ignore", reason="small talk", elapsed=0.5)).rows[0]
+    )
     assert (line.tone, line.verdict, line.subject, line.took) == (
         Tone.QUIET,
         "ignored",
@@ -61,14 +63,16 @@ def test_ignore_names_its_reason() -> None:
 
 
 def test_delegate_names_query_and_receiver() -> None:
-    line = headline(ledger(DecisionMade(5, "delegate", query="do it", receiver="bob")).rows[0])
+    line = headline(
+        activity_list(DecisionMade(5, "delegate", query="do it", receiver="bob")).rows[0]
+    )
     assert "bob" in line.verdict
     assert line.subject == "do it"
 
 
 def test_a_failed_reasoner_is_not_silence() -> None:
-    failed = headline(ledger(RunFailed(5, "reasoner", "no key")).rows[0])
-    ignored = headline(ledger(DecisionMade(5, "ignore")).rows[0])
+    failed = headline(activity_list(RunFailed(5, "reasoner", "no key")).rows[0])
+    ignored = headline(activity_list(DecisionMade(5, "ignore")).rows[0])
     assert failed.tone is Tone.BAD
     assert failed.tone is not ignored.tone
     assert (failed.verdict, failed.subject) == ("FAILED in reasoner", "no key")
@@ -76,22 +80,22 @@ def test_a_failed_reasoner_is_not_silence() -> None:
 
 def test_a_failure_tells_what_broke_and_not_whose_agent_it_was() -> None:
     known = headline(
-        ledger(RunFailed(5, "agent", "agent 'system' of bob: model 'x' failed")).rows[0]
+        activity_list(RunFailed(5, "agent", "agent 'system' of bob: model 'x' failed")).rows[0]
     )
-    named = headline(ledger(RunFailed(5, "agent", "agent 'coder' of bob: it broke")).rows[0])
-    setup = headline(ledger(RunFailed(5, "factory", "model 'x' needs KEY: set it")).rows[0])
+    named = headline(activity_list(RunFailed(5, "agent", "agent 'coder' of bob: it broke")).rows[0])
+    setup = headline(activity_list(RunFailed(5, "factory", "model 'x' needs KEY: set it")).rows[0])
     assert (known.verdict, known.subject) == ("FAILED in agent", "model 'x' failed")
     assert named.subject == "agent 'coder' of bob: it broke"
     assert (setup.verdict, setup.subject) == ("FAILED in set-up", "model 'x' needs KEY: set it")
 
 
 def test_a_failure_after_the_decision_is_a_row_of_its_own() -> None:
-    log = ledger(DecisionMade(5, "delegate"), RunFailed(5, "agent", "broke"))
+    log = activity_list(DecisionMade(5, "delegate"), RunFailed(5, "agent", "broke"))
     assert [row.kind for row in log.rows] == [RowKind.DECISION, RowKind.FAILURE]
 
 
 def test_an_approval_is_one_row_from_asking_to_the_answer() -> None:
-    log = ledger(
+    log = activity_list(
         DecisionMade(5, "delegate"),
         ApprovalRequested(5, "p", "genie", "rm", {"path": "x"}),
         ApprovalResolved(5, "p", "denied", reason="not that one"),
@@ -101,7 +105,7 @@ def test_an_approval_is_one_row_from_asking_to_the_answer() -> None:
 
 
 def test_a_parked_approval_can_be_allowed_later() -> None:
-    log = ledger(
+    log = activity_list(
         DecisionMade(5, "delegate"),
         ApprovalRequested(5, "p", "genie", "rm", {}),
         ApprovalResolved(5, "p", "parked"),
@@ -111,7 +115,7 @@ def test_a_parked_approval_can_be_allowed_later() -> None:
 
 
 def test_a_parked_approval_stays_parked_when_its_run_is_stopped() -> None:
-    log = ledger(
+    log = activity_list(
         DecisionMade(5, "delegate", query="q"),
         ApprovalRequested(5, "x", "system", "tool", {}),
         ApprovalResolved(5, "x", "parked"),
@@ -123,7 +127,7 @@ def test_a_parked_approval_stays_parked_when_its_run_is_stopped() -> None:
 
 
 def test_what_still_asks_when_the_run_ends_has_expired() -> None:
-    log = ledger(
+    log = activity_list(
         DecisionMade(5, "delegate"),
         ApprovalRequested(5, "p", "genie", "rm", {}),
         RunCancelled(5, "by ann"),
@@ -140,12 +144,12 @@ def test_tells_which_rows_an_event_changed() -> None:
         ApprovalRequested(message, "p", "genie", "rm", {}),
         RunFailed(message, "agent", "broke"),
     )
-    log = LedgerRows()
+    log = ActivityRows()
     assert [log.apply(event) for event in joined.events][4:] == [(0,), (0,), (1,), (1, 0, 2)]
 
 
 def test_filters() -> None:
-    log = ledger(
+    log = activity_list(
         DecisionMade(5, "delegate"),
         ApprovalRequested(5, "p", "genie", "rm", {}),
         ApprovalResolved(5, "p", "approved"),
@@ -165,7 +169,7 @@ def test_filters() -> None:
 
 
 def test_a_failed_decision_passes_the_failures() -> None:
-    assert ledger(RunFailed(5, "reasoner", "x")).rows[0].passes(RowFilter.FAILURES, "")
+    assert activity_list(RunFailed(5, "reasoner", "x")).rows[0].passes(RowFilter.FAILURES, "")
 
 
 def test_filters_go_around() -> None:
@@ -176,14 +180,14 @@ def test_filters_go_around() -> None:
 
 
 def test_lines_are_one_line_and_show_what_hides() -> None:
-    line = headline(ledger(DecisionMade(5, "ignore", reason="a\nb\x1b[31m\u202e")).rows[0])
+    line = headline(activity_list(DecisionMade(5, "ignore", reason="a\nb\x1b[31m\u202e")).rows[0])
     assert "\n" not in line.subject
     assert "\x1b" not in line.subject
     assert "⟨U+202E⟩" in line.subject
 
 
 def test_details_hold_everything() -> None:
-    row = ledger(
+    row = activity_list(
         DecisionMade(5, "delegate"),
         ApprovalRequested(5, "p", "system/sub", "rm", {"path": "x\x1b"}, "here"),
         ApprovalResolved(5, "p", "denied", reason="no"),
@@ -197,13 +201,13 @@ def test_details_hold_everything() -> None:
 
 
 def test_search_looks_at_author_message_and_verdict() -> None:
-    row = ledger(DecisionMade(5, "ignore", reason="Small talk"), text="Good MORNING").rows[0]
+    row = activity_list(DecisionMade(5, "ignore", reason="Small talk"), text="Good MORNING").rows[0]
     for part in ("ann", "morning", "small talk", "ignored"):
         assert part in searchable(row)
 
 
 def test_what_is_withheld_is_said_to_be() -> None:
-    log = ledger(
+    log = activity_list(
         DecisionMade(5, "delegate"), ApprovalRequested(5, "p", "genie", "rm", {}, withheld=True)
     )
     row = log.rows[-1]
@@ -214,11 +218,11 @@ def test_what_is_withheld_is_said_to_be() -> None:
 # -- by what a call was settled
 
 
-def settled_row(settled: ApprovalResolved, *, because: str = "", risk: str = "") -> LedgerRow:
+def settled_row(settled: ApprovalResolved, *, because: str = "", risk: str = "") -> ActivityRow:
     asked = ApprovalRequested(
         5, "p", "genie", "rm", {"path": "a", "n": 1}, because=because, risk=risk
     )
-    return ledger(DecisionMade(5, "delegate"), asked, settled).rows[1]
+    return activity_list(DecisionMade(5, "delegate"), asked, settled).rows[1]
 
 
 @pytest.mark.parametrize(
@@ -280,7 +284,7 @@ def test_changes_are_told_with_whose_they_are_and_what_they_were() -> None:
     assert headline(row).verdict == "allowed rm with changes by ann"
     lines = dict(details(row))["changes"].split("\n")
     assert lines[1:] == ['-path: "a"', '+path: "b"', " n: 1"]
-    withheld = ledger(
+    withheld = activity_list(
         DecisionMade(5, "delegate"),
         ApprovalRequested(5, "p", "genie", "rm", {}, withheld=True),
         ApprovalResolved(5, "p", "approved", how="edit"),
@@ -292,7 +296,7 @@ def test_changes_are_told_with_whose_they_are_and_what_they_were() -> None:
 # -- when there are too many
 
 
-def crowded(log: LedgerRows, joined: ScriptedJoinedRoom) -> None:
+def crowded(log: ActivityRows, joined: ScriptedJoinedRoom) -> None:
     """Let so much happen that what was before goes."""
     for number in range(MOST_ROWS + 1):
         for event in joined.feed(MessagePosted(f"m{number}", "and more", handler="ann")):
@@ -302,12 +306,12 @@ def crowded(log: LedgerRows, joined: ScriptedJoinedRoom) -> None:
     assert log.forget_old()
 
 
-def begun(*bodies: RunBody) -> tuple[LedgerRows, ScriptedJoinedRoom]:
+def begun(*bodies: RunBody) -> tuple[ActivityRows, ScriptedJoinedRoom]:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     assert joined.say_here("hello") == 5
     joined.feed(*bodies)
-    log = LedgerRows()
+    log = ActivityRows()
     for event in joined.events:
         log.apply(event)
     return log, joined
