@@ -37,7 +37,7 @@ MAX_ROOMS: Final = 64
 MAX_UNRESOLVED: Final = 256
 RESOLVERS: Final = 4
 RESOLVE: Final = 2_000
-"""Milliseconds to wait for the details of a room of which only the name is known."""
+"""Milliseconds to wait for the details of a room that is known only by name."""
 
 LIFETIME: Final = 30
 """Seconds for which an announcement is valid; a host that vanishes is listed that long.

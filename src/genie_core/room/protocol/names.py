@@ -104,7 +104,7 @@ def _fold(name: str) -> str:
 
 
 def skeletons(name: str) -> frozenset[str]:
-    """Return forms of which two names share one if a reader could confuse them.
+    """Return the forms of a name; two names that share one could be confused.
 
     Wider than `fold_name`, which identifies people and never changes: this is for names that are
     new in a room. Source: the skeleton of UTS #39, without case, accents and punctuation, and with

@@ -236,7 +236,7 @@ class Admission:
         return self._passes.consume(peer.pass_id, now)
 
     def _refusal_of_form(self, hello: Hello) -> tuple[Refusal, str] | None:
-        """Return what is wrong with a hello, whoever sends it."""
+        """Return what is wrong with a hello, regardless of its sender."""
         if hello.version != VERSION:
             why = f"this room speaks version {VERSION} of the protocol, you speak {hello.version}"
             return "version", why

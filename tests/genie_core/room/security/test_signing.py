@@ -306,7 +306,7 @@ async def test_old_words_are_no_new_ones(tmp_path: Path) -> None:
         ben.messages.send("pay the bill")
         await ear.until(lambda: [e for e in ben.state.exchanges.values() if e.answer])
         (old,) = ben.state.exchanges.values()
-    async with opened() as live:  # the same room, of which the host has begun the log anew
+    async with opened() as live:  # the same room, whose host has started a new log
         await live.joined("ann", None)
         ben, ear = await live.joined("ben", loader(tmp_path / "now"), device="d")
         await ear.until(lambda: ben.engine.status.state is EngineState.READY)
