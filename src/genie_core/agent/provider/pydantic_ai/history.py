@@ -13,7 +13,7 @@ class PydanticHistory:
     """Messages to and from the model.
 
     As JSON this is one object with all `messages`, or a list of such objects that each keep
-    the first `keep` messages (all by default) and adds its own. A bare message in the list is
+    the first `keep` messages (all by default) and add their own. A bare message in the list is
     appended, as in files of older programs. Instructions are not included: each run has its own.
     """
 
