@@ -1,1 +1,1 @@
-"""The terminal application: lobby, room screen and the wiring between them and `genie_core`."""
+"""The terminal application: screens, widgets, commands and the command line."""

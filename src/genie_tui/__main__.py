@@ -1,4 +1,4 @@
-"""`python -m genie_tui` is `genie-tui`: a process of its own, arranged for what it runs."""
+"""`python -m genie_tui` runs `genie-tui` in a process tuned for it."""
 
 import gc
 import sys
@@ -7,10 +7,10 @@ from typing import Final
 from genie_tui.cli.main import main
 
 RARELY: Final = 20_000
-"""Objects that are made before the garbage collector looks through the young ones.
+"""Objects created before the garbage collector examines the young ones.
 
-With CPython's own figure it takes a fifth of what the start and a long room's opening take, for
-things that are all kept.
+CPython's default takes a fifth of the time to start and to open a long room, for objects that are
+all kept.
 """
 
 

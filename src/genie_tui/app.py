@@ -1,4 +1,4 @@
-"""The application: which screen is up, what leads to another, and what a breakdown leads to."""
+"""The application: its screens and their order, and errors that end it."""
 
 import asyncio
 import logging
@@ -58,17 +58,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 WIDE: Final = 120
-"""Columns from which the panel has its place beside the conversation."""
+"""Columns from which the panel fits beside the timeline."""
 
 SMALLEST: Final = (60, 16)
 """Columns and rows below which nothing useful fits."""
 
 
 class GenieApp(GuardedApp[ExitReport]):
-    """A lobby, or straight into a room if there is an opening.
+    """Shows the lobby, or opens a room directly.
 
-    After it has run, `return_value` tells which room was left, and `failure` is one line for the
-    person if it did not end well; `return_code` is 0 or 1 accordingly.
+    After it has run, `return_value` reports the room that was left, and `failure` is one line for
+    the person after an error; `return_code` is 0 or 1 accordingly.
     """
 
     TITLE = "genie"
@@ -121,9 +121,9 @@ class GenieApp(GuardedApp[ExitReport]):
         self.theme = theme if theme in self.available_themes else DARK.name
 
     def on_load(self) -> None:
-        """Let workers begin in the same order on all Pythons: Textual makes them eager from 3.12.
+        """Start workers in the same order on all Pythons: Textual makes them eager from 3.12 on.
 
-        Otherwise one may end inside the call that starts it.
+        An eager worker may end inside the call that starts it.
         """
         asyncio.get_running_loop().set_task_factory(None)
 

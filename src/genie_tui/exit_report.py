@@ -1,4 +1,4 @@
-"""The report after a room was left, for the last screen and for the terminal after it."""
+"""The report after leaving a room, for the last screen and the terminal."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,20 +14,19 @@ from genie_core.text.safe import visible, visible_line
 NOTHING: Final = "Nothing was under way."
 DRAFT: Final = "your draft"
 PLACE: Final = "saved to"
-"""Headings of what is told also when nothing was under way."""
+"""Headings that are shown even if no work was running."""
 
 SHOWN: Final = 8
-"""Messages that are listed under one heading; of the others only the number is told."""
+"""How many messages are listed under one heading; the rest is counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExitReport:
-    """A room that was left, and how to come back.
+    """A room that was left, and how to return.
 
-    `waiting` counts the tool calls that this person had not answered. `copy` is the name of the
-    folder if it is a copy of a room that another member opened, otherwise empty. `saved_to` is
-    where all of it is, and `draft` the beginning of what was written, not sent and kept there.
-    `elsewhere` says where to find what the room's disk did not take.
+    `waiting` counts this person's unanswered tool calls. `copy` is the folder's name if it is a
+    copy of another member's room, otherwise empty. `saved_to` is the folder, and `draft` the start
+    of the draft saved there. `elsewhere` is where to find what the room's disk refused.
     """
 
     room: str
@@ -69,7 +68,7 @@ def exit_lines(report: ExitReport) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class ReportLine:
-    """A line of a receipt: under which heading it stands, and what it says."""
+    """A line of a receipt with its heading."""
 
     heading: str
     text: str
@@ -103,7 +102,7 @@ def receipt_lines(report: ExitReport) -> Iterator[ReportLine]:
 
 @dataclass(frozen=True, slots=True)
 class UnsentText:
-    """A message that was not sent, with the names of its attachments."""
+    """An unsent message, with the names of its attachments."""
 
     text: str
     attachments: tuple[str, ...] = ()
@@ -111,9 +110,9 @@ class UnsentText:
 
 @dataclass(frozen=True, slots=True)
 class UnsavedInput:
-    """Messages that were not sent, oldest first, and the draft, which the room's disk did not take.
+    """Unsent messages, oldest first, and the draft, which the room's disk refused.
 
-    `title` is that of the room. `why` says in one line why its disk did not take them.
+    `title` is the room's. `why` is the disk's reason in one line.
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""When the terminal's bell rings for what happens in a room."""
+"""When the terminal's bell rings for events of a room."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -16,7 +16,7 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.settings.model import Notify
 
 GAP: Final = 1.0
-"""Seconds between two rings at least."""
+"""Minimum seconds between two rings."""
 
 _CALL: Final = re.compile(r"(?<![\w@./+-])@(\S+)")
 _PLAIN: Final = re.compile(r"[\w.-]+")
@@ -24,7 +24,7 @@ _AROUND: Final = ".,;:!?)]}>'\"…"
 
 
 class Bell:
-    """Rings for news, as the person wants it, and never for what is history or their own doing.
+    """Rings for news as configured, never for history or the person's own events.
 
     `notify` may be set at any time; `clock` is monotonic seconds.
     """
@@ -59,10 +59,9 @@ class Bell:
 
 
 def rings(notify: Notify, event: Event, state: RoomState, me: str) -> bool:
-    """Whether a member with this setting of `notify` is told of an event.
+    """Whether an event rings for a member with this setting of `notify`.
 
-    That is a tool call that waits for them, and what others write with their name, to them,
-    or at all.
+    Tool calls that wait for them ring, and messages with their name, to them, or all.
     """
     if notify == "none":
         return False

@@ -1,4 +1,4 @@
-"""The first start: offer models that could answer, and set the one that is chosen."""
+"""The first start: offer available models, and configure the chosen one."""
 
 import asyncio
 import logging
@@ -25,10 +25,10 @@ logger = logging.getLogger(__name__)
 
 
 class Onboarding:
-    """Offers models to a person who has neither a settings file nor a model, until they choose.
+    """Offers models to a person without settings file and model, until they choose.
 
-    `use` is told the settings that a choice leads to. `look` finds the models that there are, from
-    the names of variables and stored secrets.
+    `use` receives the resulting settings. `look` finds the available models from the names of
+    variables and stored secrets.
     """
 
     def __init__(
@@ -75,10 +75,10 @@ class Onboarding:
         self._over = True
 
     async def decline(self) -> None:
-        """Offer nothing ever again.
+        """Never offer models again.
 
         Raises:
-            SettingsError: that can't be noted.
+            SettingsError: that can't be saved.
 
         """
         self._over = True

@@ -1,4 +1,4 @@
-"""Quitting: leave the open room in good order, rescue what no disk took, and show a receipt."""
+"""Quit: leave the open room, save what its disk refused, and show a receipt."""
 
 import asyncio
 import logging
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
 
 VIEW_TIMEOUT: Final = 5.0
-"""Seconds that the disk gets for a draft when the room is left."""
+"""Seconds for the disk to save a draft on leaving."""
 
 LONGEST: Final = 4_096
-"""Characters that a path may have."""
+"""Maximum characters of a path."""
 
 NEW_FILE: Final = "A new file that only you can read. A name that is taken is not overwritten."
 
@@ -51,7 +51,7 @@ logger = logging.getLogger(__name__)
 
 
 class OpenRoom:
-    """The room on the screen. It is left once, however often and by whichever caller that is asked."""
+    """The room on the screen. It is left once, however often that is requested."""
 
     def __init__(self, screen: RoomScreen, service: RoomService) -> None:
         self.screen = screen
@@ -146,10 +146,10 @@ class OpenRoom:
 
 
 class QuitFlow:
-    """Leaves the room that `room` returns, if there is one, and lets the app end after it.
+    """Leaves the room that `room` returns, if any, and lets the app exit.
 
-    `end` is then called with the report and with what went wrong, which is empty if nothing did.
-    `to_print` are lines for the terminal afterwards: what a person wrote that no disk took.
+    `end` is then called with the report and an error, which is empty without one. `to_print` are
+    lines for the terminal afterwards: texts that no disk accepted.
     """
 
     def __init__(
@@ -173,10 +173,10 @@ class QuitFlow:
         self.to_print: list[str] = []
 
     def quit_unattended(self, reason: str = "") -> None:
-        """Quit quickly and without a question, for signals: there may be no person at the terminal.
+        """Quit quickly and without a question, for signals: the terminal may be gone.
 
-        Call it on the event loop. Calling it again while it goes on ends what still runs, and puts
-        a receipt away that is shown. An open question is not waited for.
+        Call it on the event loop. A second call ends running work and closes a shown receipt. Open
+        questions are not waited for.
         """
         self._unattended.set()
         if self._shows_receipt:
@@ -188,10 +188,10 @@ class QuitFlow:
         self._leave_or_hurry(reason, QUICK_GRACE)
 
     def quit(self) -> None:
-        """Quit for the person at the terminal; called again, wait for no agent any more.
+        """Quit for the person at the terminal; the second call waits for no agent.
 
-        First ask whether to suspend the room for others, and where to save what no disk takes. The
-        person may stay.
+        Asks first whether to suspend the room for others, and where to save what no disk accepts.
+        The person may stay.
         """
         if isinstance(self._app.screen, ReceiptScreen):
             self._app.screen.end()
@@ -362,12 +362,12 @@ def default_path(title: str) -> str:
 
 
 def write_unsaved(typed: str, unsaved: UnsavedInput) -> Path:
-    """Write it to a new file that only this user can read; nothing is replaced. Returns the file.
+    """Write it to a new private file, replacing nothing; returns the path.
 
-    It blocks, so call it off the event loop.
+    Blocks, so call it off the event loop.
 
     Raises:
-        NotWritten: there is such a file already, or the disk does not take it.
+        NotWritten: the file exists, or the disk refuses it.
 
     """
     path = Path(typed)

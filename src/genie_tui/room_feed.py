@@ -1,4 +1,4 @@
-"""The events of a room on their way to its screen."""
+"""Posts the events of a room to its screen."""
 
 from textual.message import Message
 from textual.message_pump import MessagePump
@@ -12,13 +12,13 @@ from genie_core.room.protocol.frames import AnswerDelta
 class RoomFeed:
     """Posts each `RoomEvent` to a screen as an `Arrived`, in order with the screen's own messages.
 
-    What the screen has not read yet is merged if it is of one kind: a burst of log events becomes
-    one message, so that catching up costs one step instead of thousands, and so does the text of an
-    answer. Nothing is posted before `start`, as a room may report before the screen has it.
+    Unread events of one kind are merged: a burst of log events becomes one message, so that
+    catching up costs one step instead of thousands, and so does the text of an answer. Nothing is
+    posted before `start`, as a room may report before the screen has it.
     """
 
     class Arrived(Message, bubble=False):
-        """Something happened in the room."""
+        """A room event for the screen."""
 
         def __init__(self, event: RoomEvent) -> None:
             super().__init__()
@@ -69,9 +69,9 @@ class RoomFeed:
                 self._held.append(self._last)
 
     def start(self) -> None:
-        """Post what was held back, and from now on everything at once.
+        """Post the held events, and from now on every event at once.
 
-        The screen has to have read the room's statuses and pending messages. Reports about them are
+        The screen must have read the room's statuses and pending messages: reports about them are
         dropped here, as they may come from an earlier attempt to join.
         """
         held, self._held = self._held or [], None

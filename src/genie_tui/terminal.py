@@ -1,11 +1,10 @@
-"""The terminal: a driver that outlives it, a watch on it, and a filter for what is written to it.
+"""The terminal: a driver that outlives it, a watch on it, and a filter for its output.
 
 When a terminal window is closed, writing to it fails. Textual's writer thread would end there and
-leave the app waiting for it forever, with approvals unparked and the room's doors open. Its reading
-thread would end the app at the first byte that is no UTF-8, as in a text of another encoding that
-is pasted, and would read an empty end of file again and again once the terminal is gone. And when
-the process goes on after another process has stopped it, a second reading thread would begin beside
-the first, and what is typed be torn apart.
+leave the app waiting forever, with approvals unparked and the room open. Its reader thread would
+end the app at the first invalid UTF-8, as in a paste in another encoding, and would read an empty
+end of file in a loop once the terminal is gone. And when the process continues after it was
+stopped, a second reader would start beside the first, and split the typed text.
 """
 
 import logging
@@ -28,10 +27,10 @@ from textual.filter import LineFilter
 from genie_core.text.safe import is_harmless, replaced
 
 LOOK: Final = 1.0
-"""Seconds between two looks at whether the terminal is still there."""
+"""Seconds between two checks of the terminal."""
 
 LAST_RESORT: Final = 120.0
-"""Seconds after which a program without a terminal is cut off; leaving a room takes less."""
+"""Seconds after which a program without a terminal is ended; leaving a room takes less."""
 
 logger = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Attaches files and quotes to the next message, and asks before it is sent."""
+"""Attach files and quotes to the next message, and ask before sending them to agents."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
 
 LOOK: Final = 0.5
-"""Seconds that the disk may take to say whether a paste names files."""
+"""Seconds for the disk to decide whether a paste names files."""
 
 
 class AttachmentController:
     """Changes the attachments of the next message, and sends it with them.
 
-    `seat` returns None until the room is open. `asked_about` is the draft that the open question is
-    about, empty without one.
+    `joined` returns None until the room is open. `asked_about` is the draft of the open question,
+    empty without one.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Labels that a person puts on decisions: marking them as wrong."""
+"""Mark decisions as wrong."""
 
 import asyncio
 import time
@@ -20,9 +20,9 @@ NOT_YET: Final = "The room is still opening. Try again in a moment."
 
 
 class DecisionLabels:
-    """Stores the labels on disk, and shows them in the conversation and activity list of a screen.
+    """Stores the labels on disk, and shows them in a screen's timeline and activity list.
 
-    `activity_list` is called when it is needed.
+    `activity_list` is called when the list is needed.
     """
 
     def __init__(

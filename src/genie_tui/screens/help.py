@@ -20,11 +20,11 @@ KEYS: Final = 20
 """Columns for the keys."""
 
 SPACE: Final = 30
-"""The least columns for what they do."""
+"""Minimum columns for the descriptions."""
 
 
 class HelpText(Widget):
-    """Every action with its keys, by scope, then every command. The scopes in `here` come first."""
+    """Every action with its keys, by scope, then every command. Scopes in `here` come first."""
 
     def __init__(self, here: Sequence[Scope] = ()) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class HelpText(Widget):
 
 
 class HelpScreen(Dialog[None]):
-    """What can be pressed and typed."""
+    """Lists keys and commands."""
 
     CSS_PATH = "help.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -36,14 +36,14 @@ TITLE: Final = 28
 """Columns for a room's title in the list."""
 
 LATEST: Final = 8
-"""So many saved rooms are listed; the screen of all sessions has the others."""
+"""How many saved rooms are listed; the sessions screen has the others."""
 
 HOST: Final = 20
-"""Columns for the name of whoever hosts a room on the network."""
+"""Columns for a host's name."""
 
 
 class WayInput(Input):
-    """Takes an invite or an address. What a chat or a mail broke into lines is pasted as one."""
+    """Takes an invite or an address; a pasted invite may be broken into lines."""
 
     def _on_paste(self, event: events.Paste) -> None:
         event.stop()
@@ -52,7 +52,7 @@ class WayInput(Input):
 
 
 class LobbyScreen(Screen[None]):
-    """Everything in it works by keyboard; a failed attempt leaves what was typed."""
+    """Opens rooms by keyboard; a failed attempt keeps the typed text."""
 
     CSS_PATH = "lobby.tcss"
     AUTO_FOCUS = "#new-title"
@@ -99,10 +99,10 @@ class LobbyScreen(Screen[None]):
         yield Footer(show_command_palette=False, compact=True)
 
     def on_screen_resume(self) -> None:
-        """Look for rooms, at first and after one could not be entered.
+        """Look for rooms, at first and after one could not be opened.
 
-        The disk is read in a thread, and the network comes later still, so that the first paint
-        waits for neither.
+        A thread reads the disk, and the network comes later still, so that the first paint waits
+        for neither.
         """
         self.run_worker(self._list_saved(), group="saved", exclusive=True)
         self.call_after_refresh(self._start_looking)

@@ -1,4 +1,4 @@
-"""Playback of a replay on its screen: time, keys and searches."""
+"""The playback of a replay on its screen: time, keys and searches."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,7 @@ from genie_core.text.safe import visible_line
 from genie_tui.widgets.seek_bar import Standing
 
 LOOK: Final = 1.0
-"""Seconds between two looks at a log that may grow."""
+"""Seconds between two checks of a log that may grow."""
 
 OPENING: Final = "opening…"
 
@@ -25,7 +25,7 @@ OPENING: Final = "opening…"
 class Playback:
     """Moves through a recording for a screen, whose workers wait for the disk.
 
-    Before `begin` nothing moves. What goes wrong is told to the person.
+    Does nothing before `begin`. Errors are shown to the person.
     """
 
     def __init__(

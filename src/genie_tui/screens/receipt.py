@@ -1,4 +1,4 @@
-"""The last screen: what became of what was under way, and how to come back."""
+"""The last screen: the outcome of running work, and how to return."""
 
 from collections.abc import Callable, Sequence
 
@@ -27,7 +27,7 @@ _COLOURS = {
 class ReceiptScreen(Dialog[None]):
     """Shows a receipt until a key is pressed; keys count once the keyboard has rested.
 
-    `again` says how to come back.
+    `again` says how to return.
     """
 
     CSS_PATH = "receipt.tcss"

@@ -1,4 +1,4 @@
-"""A recorded room, watched again: the room's own widgets, fed by its log, and nothing to answer."""
+"""Replay a recorded room with the room's own widgets; nothing can be answered."""
 
 import asyncio
 from collections.abc import Callable
@@ -37,7 +37,7 @@ from genie_tui.widgets.timeline.timeline import DecisionMarkRequested, Timeline
 from genie_tui.widgets.too_small import TooSmall
 
 FRAME: Final = 0.05
-"""Seconds between two looks at what is due."""
+"""Seconds between two checks for due events."""
 
 NO_REPORTS: Final = (
     "No other reasoner was asked about this session yet. In a shell: "
@@ -46,21 +46,21 @@ NO_REPORTS: Final = (
 
 
 class ReplayScreen(Screen[None]):
-    """One recording, from the moment that it begins to be opened. It never changes the room."""
+    """One recording, from the start of its opening. It never changes the room."""
 
     CSS_PATH = ["room.tcss", "replay.tcss"]  # noqa: RUF012 - an annotation would contradict the base class
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = bindings(Scope.REPLAY)
 
     class Left(Message):
-        """The person has seen enough of `screen`."""
+        """The person leaves `screen`."""
 
         def __init__(self, screen: "ReplayScreen") -> None:
             super().__init__()
             self.screen = screen
 
     class OpeningFailed(Message):
-        """`screen` can't show it; `text` is one line that says why."""
+        """`screen` can't show the recording; `text` is the reason in one line."""
 
         def __init__(self, screen: "ReplayScreen", text: str) -> None:
             super().__init__()

@@ -1,4 +1,4 @@
-"""The room screen: everything on it is a fold over the room's events."""
+"""The room screen, which shows a fold of the room's events."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -86,17 +86,17 @@ _TOASTS: Final[dict[Severity, tuple[SeverityLevel, float | None]]] = {
 
 
 class RoomScreen(Screen[None]):
-    """One room, from the moment its opening begins."""
+    """One room, from the start of its opening."""
 
     CSS_PATH = "room.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(all_actions(Scope.ROOM))
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {RoomCommands}
 
     class OpeningFailed(Message):
-        """The room can't be entered; `text` is one line that says why.
+        """The room can't be opened; `text` is the reason in one line.
 
-        `instead` is a way to see at least what goes on there, `question` whether to enter in
-        another way, if there is one.
+        `instead` is a way to watch it at least, `question` asks whether to enter in another way, if
+        any.
         """
 
         def __init__(
@@ -118,10 +118,10 @@ class RoomScreen(Screen[None]):
             self.name = name
 
     class TakeOver(Message):
-        """The person wants to host the room from their own copy, as its host is away."""
+        """The person wants to host the room from their copy while its host is away."""
 
     class Parted(Message):
-        """The seat ended by itself; `parting` says how to go on."""
+        """The session ended by itself; `parting` says how to continue."""
 
         def __init__(self, parting: SessionEnded) -> None:
             super().__init__()
@@ -223,9 +223,9 @@ class RoomScreen(Screen[None]):
         self.views.begin(joined)
 
     def on_key(self, event: events.Key) -> None:
-        """Type into the composer what no widget takes, so that no text is lost.
+        """Send keys that no widget uses to the composer, so that no text is lost.
 
-        From the composer, keys that it has no use for scroll the conversation.
+        Keys that the composer does not use scroll the timeline.
         """
         if self._composer.has_focus_within and event.key in ("pageup", "pagedown", "escape"):
             event.stop()

@@ -1,4 +1,4 @@
-"""Shows the connection to the room, and what follows from it."""
+"""Show the connection to the room, and react to changes of it."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
-"""Where the keyboard goes from a room's composer, and how it comes back.
+"""Move the focus from a room's composer and back.
 
-A command that moves the focus moves it back when it is run again there. However many of them are
-run in between, the way back leads to where the first one was run.
+A command that moves the focus returns it when run again there. After several such commands, it
+returns to where the first one was run.
 """
 
 from genie_tui.commands.context import RoomContext

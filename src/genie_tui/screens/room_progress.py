@@ -1,4 +1,4 @@
-"""Shows who is typing and what agents are doing right now."""
+"""Show who is typing and what agents are doing."""
 
 from genie_core.room.protocol.frames import AgentProgress, AnswerDelta
 from genie_core.room.state.room_state import RoomState
@@ -8,7 +8,7 @@ from genie_tui.widgets.timeline.streaming import RunProgress
 
 
 class RoomProgress:
-    """Shows who is typing and what agents do, in conversation, activity list and roster."""
+    """Shows typing and agents' activity in timeline, activity list and roster."""
 
     def __init__(self, context: RoomContext) -> None:
         self._context = context

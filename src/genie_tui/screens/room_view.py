@@ -1,4 +1,4 @@
-"""Saves what a person's view of a room is like, and restores it when they return."""
+"""Save a person's view of a room, and restore it when they return."""
 
 import asyncio
 import logging
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
 
 DRAFT_CHARS: Final = 48
-"""Characters of a draft that are told when it was kept, so that they fit beside a heading."""
+"""Characters of a saved draft that are shown, so that they fit beside a heading."""
 
 logger = logging.getLogger(__name__)
 
 
 DISK_HANGS: Final = "the disk does not answer"
-"""Why a view was not written in time, if nothing failed."""
+"""The reason for a view that was not saved in time, without an error."""
 
 
 class RoomView:
-    """Draft and attachments, place in the conversation, panel and filters of one screen.
+    """A screen's draft, attachments, scroll position, panel and filters.
 
-    They are read once, and written when they change.
-    Call `begin` when the seat is taken, `look` each second, and `keep` before it is given back and
-    after. Nothing is written before what was kept has been read.
+    They are read once, and written when they change. Call `begin` when the room is open, `look`
+    each second, and `keep` before leaving and after. Nothing is written before the saved view has
+    been read.
     """
 
     def __init__(self, context: RoomContext) -> None:

@@ -1,4 +1,4 @@
-"""All sessions of this machine: listed, searched, opened and managed."""
+"""List, search, open and manage all sessions of this machine."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -30,17 +30,17 @@ from genie_tui.widgets.session_preview import SessionPreview, brief
 from genie_tui.widgets.too_small import TooSmall
 
 WATCH: Final = 3.0
-"""Seconds between two looks at who has which sessions open."""
+"""Seconds between two checks of who has which sessions open."""
 
 PAUSE: Final = 0.25
-"""Seconds without a key after which all sessions are searched."""
+"""Seconds without a key before all sessions are searched."""
 
 SHORTEST: Final = 2
-"""Letters that a search needs at least."""
+"""Minimum letters for a search."""
 
 
 class SessionsScreen(Screen[None]):
-    """Lists the sessions of a `SessionService`, which reads files: it is called in threads."""
+    """Lists the sessions of a `SessionService`, which is called in threads."""
 
     CSS_PATH = "sessions.tcss"
     AUTO_FOCUS = "SessionList"

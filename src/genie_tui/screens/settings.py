@@ -1,4 +1,4 @@
-"""The form for the settings that people change often, with where each comes from and when it counts."""
+"""A form for the most common settings, with their sources and when changes take effect."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,9 +43,9 @@ Choices = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One line of the form. `effect` says when a change counts, `hint` what nothing stands for.
+    """One line of the form. `effect` says when a change takes effect, `hint` what empty means.
 
-    A field without `hint` is a choice; others take any text.
+    A field without `hint` is a choice; others accept any text.
     """
 
     name: str
@@ -86,9 +86,9 @@ class FieldProblem:
 
 @dataclass(frozen=True)
 class SettingsForm:
-    """Reads the fields, judges what is put into them, and writes them. Everything here blocks.
+    """Reads, checks and writes the fields. Everything here blocks.
 
-    `person` is whose secrets models may need. `use` is told of other settings.
+    `person` is the owner of the secrets that models may need. `use` receives changed settings.
     """
 
     source: SettingsSource
@@ -196,10 +196,10 @@ def _approvals(settings: Settings) -> Choices:
 
 
 class SettingsScreen(Dialog[Settings | None]):
-    """A form over the settings file. Returns what was saved, None if nothing was.
+    """A form over the settings file. Returns what was saved, None for nothing.
 
-    A field that the environment or the command line overrides can't be changed here. A theme is
-    shown as soon as it is picked, and taken back unless it is saved.
+    A field that the environment or the command line overrides can't be changed here. A picked theme
+    is shown at once, and reverted unless it is saved.
     """
 
     CSS_PATH = "settings.tcss"

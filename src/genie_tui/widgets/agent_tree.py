@@ -1,4 +1,4 @@
-"""The agents of a run as a tree: which agent directs which, and what each is doing."""
+"""The agents of a run as a tree, with their activity."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -22,12 +22,12 @@ _BUSY: Final[dict[What, str]] = {
     "note": "◐ works",
 }
 _OWN_WORK: Final = frozenset({"asking", "thinking", "writing"})
-"""States of an agent that mean that the agents below it have answered."""
+"""An agent in one of these states has received its subagents' answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """One agent in the tree. `doing` says what it does, in the theme's colour `tone`."""
+    """One agent in the tree. `doing` describes its activity, in the theme's colour `tone`."""
 
     path: str
     depth: int
@@ -45,7 +45,7 @@ class _Report:
 
 @dataclass(slots=True)
 class RunningAgents:
-    """The latest report of each agent that takes part in a run."""
+    """The latest report of each agent in a run."""
 
     _reports: dict[int, dict[str, _Report]] = field(default_factory=dict)
     _number: int = 0

@@ -1,4 +1,4 @@
-"""The line below the status bar that explains what is not as it should be."""
+"""The line below the status bar that explains problems."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from genie_core.text.safe import visible_line
 
 
 class Banner(Static):
-    """Counts down to the next attempt, or says why there is none. Hidden while all is well."""
+    """Counts down to the next attempt, or says why there is none. Hidden without a problem."""
 
     def __init__(self) -> None:
         super().__init__(markup=False)

@@ -11,14 +11,14 @@ from genie_core.room.protocol.events import Event, MemberLeft, MessagePosted
 from genie_core.text.safe import visible_line
 
 LINGER: Final = 4.0
-"""Seconds for which a member counts as typing after the last sign of it."""
+"""Seconds for which a member counts as typing after the last sign."""
 
 LATE: Final = 1.0
-"""Seconds after a message for which its author does not count as typing the next one."""
+"""Seconds after a message for which its author does not count as typing."""
 
 
 class HintLine(Widget):
-    """Always one line high, so that nothing moves when it has something to say."""
+    """Always one line high, so that the layout never moves."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__()
@@ -34,9 +34,9 @@ class HintLine(Widget):
         return frozenset(self._until)
 
     def show_typing(self, name: str) -> None:
-        """Show that a member is typing, for a while, unless a message of theirs just came.
+        """Show that a member is typing, for a while, unless their message just came.
 
-        Signs of typing are not ordered: one may arrive after the message that it belongs to.
+        Typing signals are not ordered: one may arrive after its message.
         """
         now = self._clock()
         if now - self._spoke.get(name, -math.inf) < LATE:

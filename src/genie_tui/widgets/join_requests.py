@@ -1,7 +1,8 @@
-"""The strip above the composer where others ask something of this person.
+"""The strip above the composer with requests of others.
 
-A host is asked to let somebody in, a member to host the room. It never takes the focus by itself
-and acts on keys only while it has it and its guard admits them: typing can never answer.
+They ask a host to admit them, or a member to host the room. The strip never takes the focus by
+itself and handles keys only while it has the focus and its guard admits them: typing can never
+answer.
 """
 
 from collections.abc import Callable
@@ -31,12 +32,12 @@ _WORDS: Final[dict[type, dict[str, str]]] = {
 
 
 class JoinRequests(Vertical, can_focus=True):
-    """Shows those who ask one at a time, the first to come first. Hidden while there is nobody."""
+    """Shows one request at a time, the oldest first. Hidden without a request."""
 
     BINDINGS = bindings(Scope.JOIN_REQUESTS)
 
     class Answered(Message):
-        """The person answered somebody."""
+        """The person answered a request."""
 
         def __init__(self, caller: Caller, *, allow: bool) -> None:
             super().__init__()
@@ -44,7 +45,7 @@ class JoinRequests(Vertical, can_focus=True):
             self.allow = allow
 
     class Dismissed(Message):
-        """The person lets them wait, or the last one is gone."""
+        """The person puts the requests off, or the last one is gone."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__()

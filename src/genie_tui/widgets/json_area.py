@@ -1,4 +1,4 @@
-"""A text area that tells the parts of JSON apart by colour, however broken the text is."""
+"""A text area that highlights JSON, even if it is invalid."""
 
 import re
 from typing import ClassVar, Final
@@ -8,7 +8,7 @@ from rich.text import Text
 from textual.widgets import TextArea
 
 LONGEST: Final = 5_000
-"""Characters of a line that are coloured."""
+"""Maximum characters of a line that are highlighted."""
 
 _PART: Final = re.compile(
     r'(?P<name>"(?:[^"\\]|\\.)*"(?=\s*:))|(?P<string>"(?:[^"\\]|\\.)*"?)'
@@ -17,7 +17,7 @@ _PART: Final = re.compile(
 
 
 class JsonArea(TextArea):
-    """Where arguments are typed."""
+    """An editor for arguments."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "json--name",

@@ -1,4 +1,4 @@
-"""A person's key as words, for two people to compare."""
+"""A public key as words, for two people to compare."""
 
 from genie_core.room.protocol.errors import InvalidKey
 

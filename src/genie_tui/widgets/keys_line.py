@@ -1,4 +1,4 @@
-"""The line of a card that says what keys do, and the guard that says when they do it."""
+"""A card's line of keys, and the guard that decides when they count."""
 
 from collections.abc import Callable
 from functools import partial
@@ -17,9 +17,9 @@ LOOKING: Final = frozenset({"scroll", "next"})
 
 
 class KeysLine(Static):
-    """Lists the keys of a scope while they count. `words` says them otherwise than the table does.
+    """Lists the keys of a scope while they count. `words` replace the table's.
 
-    The widget that owns the line gets the keys and passes each of them to `take`.
+    The widget that owns the line receives the keys and passes each to `take`.
     """
 
     def __init__(self, scope: Scope, clock: Callable[[], float]) -> None:

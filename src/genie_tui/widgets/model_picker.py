@@ -1,4 +1,4 @@
-"""The card in the lobby with models that a person could use."""
+"""The card in the lobby with available models."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -26,19 +26,19 @@ _TITLE: Final = "No language model is set yet. These could answer; f7 to choose.
 
 
 class ModelPicker(Vertical):
-    """Lists models, hidden until there are any. It never takes the focus by itself."""
+    """Lists models; hidden without any. It never takes the focus by itself."""
 
     BINDINGS = bindings(Scope.OFFERS)
 
     class Picked(Message):
-        """The person wants this model; no name is the offline helper."""
+        """The person picked this model; an empty name is the offline helper."""
 
         def __init__(self, choice: ModelChoice) -> None:
             super().__init__()
             self.choice = choice
 
     class Dismissed(Message):
-        """The person wants none of it now, or never to be asked again."""
+        """The person picked none, for now or for good."""
 
         def __init__(self, *, for_ever: bool) -> None:
             super().__init__()

@@ -1,4 +1,4 @@
-"""One line in which a person picks one of a few values, by the arrow keys."""
+"""One line to pick one of a few values by arrow keys."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -13,7 +13,7 @@ from genie_core.text.safe import visible_line
 
 
 class Picker(Widget, can_focus=True):
-    """Shows the value that is picked. Choices are pairs of a value and what people call it."""
+    """Shows the picked value. Choices are pairs of a value and its label."""
 
     DEFAULT_CSS: ClassVar[str] = """
     Picker {

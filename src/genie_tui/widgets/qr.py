@@ -1,4 +1,4 @@
-"""An invite as a QR code, for those who have a camera rather than a clipboard."""
+"""An invite as a QR code."""
 
 from collections.abc import Iterator
 from itertools import zip_longest
@@ -9,19 +9,19 @@ from textual.content import Content
 from textual.style import Style
 
 QUIET: Final = 4
-"""Modules of empty margin that the standard (ISO 18004) asks for; most cameras do with two."""
+"""Modules of empty margin; ISO 18004 asks for four, most cameras need two."""
 
 _PRINTED: Final = Style(background=Color(255, 255, 255), foreground=Color(0, 0, 0))
-"""Black on white whatever the theme is: many cameras don't read the reverse."""
+"""Black on white in every theme: many cameras don't read the reverse."""
 
 _HALVES: Final = {(0, 0): " ", (1, 0): "▀", (0, 1): "▄", (1, 1): "█"}
 
 
 def qr_code(invite: str, *, quiet: int = QUIET) -> Content:
-    """The code of an invite, as lines of the same width: a cell is one module wide and two high.
+    """Return an invite's QR code as lines of equal width; a cell is one module wide and two high.
 
-    It holds the invite in capitals, which takes less room and is read as well. An invite with two
-    addresses takes about 49 × 25 cells, of which the margin is 8 × 4.
+    It holds the invite in capitals, which takes less space. An invite with two addresses takes
+    about 49 × 25 cells, including a margin of 8 × 4.
     """
     lines = "\n".join(_lines(invite.upper(), quiet))
     return Content.styled(lines, _PRINTED)

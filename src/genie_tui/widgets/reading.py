@@ -1,4 +1,4 @@
-"""Reading on in something longer than its place, where keys are taken one by one."""
+"""Scroll a text by keys."""
 
 from textual.containers import VerticalScroll
 

@@ -1,4 +1,4 @@
-"""Who is in the room, and what their agents are doing."""
+"""The people in the room, and their agents' activity."""
 
 from typing import Final
 
@@ -15,10 +15,10 @@ from genie_tui.widgets.agent_tree import RunningAgents
 from genie_tui.widgets.key_words import key_words
 
 NAMES: Final = (12, 24)
-"""The least and the most columns for a name; longer ones are cut."""
+"""Minimum and maximum columns for a name; longer ones are cut."""
 
 BESIDES: Final = 48
-"""Columns that a line likes to have for everything but the name."""
+"""Columns of a line for everything but the name."""
 
 ROLE: Final = 8
 """Columns of the longest role."""
@@ -29,13 +29,13 @@ _DOING: Final = {
     Presence.THINKING: ("◐ thinking", "$text-accent"),
     Presence.WAITING: ("▲ waits for approval", "$text-warning"),
 }
-"""Glyph and word for each state of an agent, with the theme's colour for it."""
+"""Glyph, word and theme colour of each state of an agent."""
 
 
 class Roster(Static):
-    """One line per person: those who are here first, then those who left.
+    """One line per person: those present first, then those who left.
 
-    Below a person whose agent directs others, these stand as a tree while they work.
+    Below a person whose agent directs others, these are shown as a tree while they work.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Where a replay stands: a bar with marks for what happened, and a line that says it in words."""
+"""The position of a replay: a bar with marks for events, and a line of words."""
 
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -18,14 +18,14 @@ MARKS: Final = (
     (Landmark.APPROVAL, "▲", "$text-warning"),
     (Landmark.DECISION, "·", "$text-accent"),
 )
-"""What is marked above the bar; of several in one place the first of these."""
+"""The kinds marked above the bar; of several in one cell the first of these."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the bar shows. `at` is when the last event that is shown happened, `kind` what it is.
+    """The content of the bar. `at` is the time of the last shown event, `kind` its kind.
 
-    `following` says that what happens from now on is shown as soon as it does.
+    `following`: new events are shown as they happen.
     """
 
     position: int = 0
@@ -40,7 +40,7 @@ class Standing:
 
 
 class SeekBar(Widget):
-    """Three lines: marks, bar, words. A click or drag on the first two asks for that place."""
+    """Three lines: marks, bar, words. A click or drag on the first two seeks."""
 
     class Sought(Message):
         """The person wants to see another event."""

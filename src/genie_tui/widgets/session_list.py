@@ -1,4 +1,4 @@
-"""The list of sessions, and below it what was found in them.
+"""The list of sessions, with search hits below.
 
 Drawn line by line, so that a thousand sessions cost no more than those in view.
 """
@@ -30,7 +30,7 @@ from genie_tui.commands.keys import Scope, bindings, by_key
 Item: TypeAlias = SessionRow | SearchHit
 
 LEAST_TITLE: Final = 18
-"""Least width of a title."""
+"""Minimum width of a title."""
 
 StyleOf: TypeAlias = Callable[[str], Style]
 """Returns the style of a part of the list by its name."""
@@ -57,9 +57,9 @@ _FIND_KEYS: Final = frozenset(
 
 
 class SessionList(ScrollView, can_focus=True):
-    """Sessions of one line and hits of two. The selected one stays selected while others change.
+    """Sessions of one line and hits of two. The selection stays while others change.
 
-    `find` is called for the key that leads to the search input.
+    `find` is called for the key that focuses the search.
     """
 
     ALLOW_SELECT = False
@@ -67,10 +67,10 @@ class SessionList(ScrollView, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = bindings(Scope.SESSION_LIST)
 
     cursor: reactive[int] = reactive(0)
-    """Index of the selected one among sessions and hits."""
+    """Index of the selected session or hit."""
 
     class Moved(Message):
-        """Another session or hit is selected, or none."""
+        """The selection moved, maybe to none."""
 
         def __init__(self, item: Item | None) -> None:
             super().__init__()
@@ -133,9 +133,9 @@ class SessionList(ScrollView, can_focus=True):
         self._keep_in_view()
 
     def on_key(self, event: events.Key) -> None:
-        """Keep letters that are typed fast after the search key from running commands.
+        """Keep letters typed quickly after the search key from running commands.
 
-        Bindings are looked up only once a key has bubbled up, and more keys may follow by then.
+        Bindings are looked up only after a key has bubbled up, and more keys may follow by then.
         """
         focused = self.screen.focused
         if focused is not None and focused is not self:  # it moved after this key was sent here
@@ -241,14 +241,14 @@ class SessionList(ScrollView, can_focus=True):
 
 
 class SessionListHeader(Widget):
-    """The line above the list that names its columns."""
+    """The column names above the list."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = SessionList.COMPONENT_CLASSES
 
     sort: reactive[Sort] = reactive(Sort.ACTIVITY)
 
     class Picked(Message):
-        """The person clicked a column that the list can be sorted by."""
+        """The person clicked a sortable column."""
 
         def __init__(self, sort: Sort) -> None:
             super().__init__()
@@ -307,7 +307,7 @@ _OTHERS: Final = (
     SessionColumn("size", 8, Sort.SIZE, right=True),
     SessionColumn("people", 18),
 )
-"""In the order in which they are given room."""
+"""In order of priority for space."""
 
 _ORDER: Final = ("title", "people", "activity", "size", "new")
 

@@ -27,13 +27,13 @@ _WAYS = {
 
 
 REST: Final = 0.08
-"""Seconds on a session after which its last messages are read."""
+"""Seconds on a session before its last messages are read."""
 
 
 class SessionPreview(Vertical):
     """Facts above, which stay in view, and the last messages below.
 
-    `last_lines` reads the last messages of a session by its id. It is called in a thread.
+    `last_lines` reads a session's last messages by its id; it is called in a thread.
     """
 
     def __init__(self, last_lines: Callable[[str], Sequence[TranscriptLine]]) -> None:

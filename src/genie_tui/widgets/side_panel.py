@@ -1,4 +1,4 @@
-"""The panel beside the conversation: people, and below them activity or approvals."""
+"""The panel beside the timeline: people, and below them activity or approvals."""
 
 from collections.abc import Sequence
 from enum import Enum
@@ -25,7 +25,7 @@ class Tab(Enum):
 
 
 class TabLabel(Static):
-    """The label of a page; a click shows the page. `-active` marks the one that is shown."""
+    """A page's label; a click shows the page. `-active` marks the shown one."""
 
     class Picked(Message):
         """The label was clicked."""
@@ -50,10 +50,10 @@ class TabLabel(Static):
 
 
 class SidePanel(Vertical):
-    """Holds the pages; shows one of them below the roster. Never moves the focus.
+    """Holds the pages and shows one of them below the roster. Never moves the focus.
 
-    It is beside the conversation, over it where space is short, or nowhere, by classes that the
-    screen's style knows: `-no-panel` closes it beside the conversation, `-panel` opens it over it.
+    It is beside the timeline, over it in a narrow terminal, or hidden, by classes in the screen's
+    style: `-no-panel` closes it beside the timeline, `-panel` opens it over it.
     """
 
     def __init__(self, roster: Roster, activity: ActivityPanel, approvals: Widget) -> None:

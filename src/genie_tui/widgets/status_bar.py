@@ -1,4 +1,4 @@
-"""The line on top: the room, the connection, the model, and what waits for an answer."""
+"""The top line: room, connection, model, and waiting approvals."""
 
 from typing import Final
 
@@ -19,14 +19,14 @@ _LINKS: Final = {
     ConnectionState.RETRYING: ("◌ reconnecting", "$text-warning"),
     ConnectionState.CLOSED: ("✗ closed", "$text-error"),
 }
-"""Glyph and word for each state of the connection, with the theme's colour for it."""
+"""Glyph, word and theme colour of each state of the connection."""
 
 TITLE: Final = 8
-"""Columns that a title gets at least."""
+"""Minimum columns for a title."""
 
 
 class StatusBar(Widget):
-    """Title on the left, states on the right; the title gives way when space is short."""
+    """Title on the left, states on the right; the title shrinks first."""
 
     def __init__(self) -> None:
         super().__init__()

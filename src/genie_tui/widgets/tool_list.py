@@ -1,4 +1,4 @@
-"""What agents can do, and how the tool servers are, as text."""
+"""Agents, tools and tool servers as text."""
 
 from collections.abc import Iterable, Sequence
 from math import ceil
@@ -17,7 +17,7 @@ from genie_core.room.engine.policy import Effect
 from genie_core.text.safe import visible_line
 
 NAME: Final = 28
-"""Columns for a tool's name, if there are so many."""
+"""Columns for a tool's name, if available."""
 
 _RISK: Final = 9
 _EFFECT: Final = 8

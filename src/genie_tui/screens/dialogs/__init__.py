@@ -1,1 +1,1 @@
-"""Dialogs that stand above a screen."""
+"""Dialogs above a screen."""

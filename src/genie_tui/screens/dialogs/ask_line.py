@@ -1,4 +1,4 @@
-"""One line that a person is asked for."""
+"""Ask for one line of text."""
 
 from textual import on
 from textual.app import ComposeResult
@@ -13,7 +13,7 @@ from genie_tui.widgets.too_small import TooSmall
 
 
 class AskLineScreen(Dialog[str | None]):
-    """Returns what was typed, without space around it; None if the person went back."""
+    """Returns the typed line, stripped; None if the person went back."""
 
     CSS_PATH = "ask_line.tcss"
     BINDINGS = bindings(Scope.ASK)

@@ -1,4 +1,4 @@
-"""A question before something goes out of this machine: the answer is enter or esc."""
+"""Ask for a confirmation with enter or esc."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""The costs of a room by person and agent, and how much of the budget is used."""
+"""A room's costs by person and agent, and the used part of the budget."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -17,7 +17,7 @@ from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 HEADS: Final = ("asked", "in", "cached", "out", "time", "money")
 WIDTHS: Final = (7, 7, 8, 7, 8, 10)
 NAMES: Final = 16
-"""Columns for names, at least."""
+"""Minimum columns for names."""
 
 NOTHING: Final = "No model was asked in this room so far."
 

@@ -1,4 +1,4 @@
-"""A screen that stands above another one for a while, and the guard of its keys."""
+"""A screen above another one, and the guard of its keys."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,17 +14,18 @@ from textual.widgets import Input, Static, TextArea
 from genie_tui.widgets.approvals.key_guard import SOON, KeyGuard
 
 LOOK_AGAIN: Final = 0.1
-"""Seconds between two looks at whether keys count."""
+"""Seconds between two checks of whether keys count."""
 
 
 class Dialog(ModalScreen[ScreenResultType]):
-    """A modal screen that is closed once, and whose keys a guard keeps from those who type on.
+    """A modal screen that is closed once, and whose keys are guarded against typing.
 
-    Two keys that are pressed quickly may both reach it; the second would close what is below it.
+    Two quick key presses may both reach it; without this guard the second would close the screen
+    below.
 
-    In a `GuardedApp`, enter and keys of letters count as `KeyGuard` says. Letters that are typed
-    into a text count at once, and so do the keys of `FREE`, which must do no harm. A `DialogKeys`
-    shows whether keys count. A dialog that has a guard of its own sets `GUARDS_ITSELF`.
+    In a `GuardedApp`, enter and letter keys count as `KeyGuard` says. Letters typed into a text
+    count at once, and so do the keys of `FREE`, which must do no harm. A `DialogKeys` shows whether
+    keys count. A dialog with its own guard sets `GUARDS_ITSELF`.
     """
 
     FREE: ClassVar[frozenset[str]] = frozenset()
@@ -82,7 +83,7 @@ class Dialog(ModalScreen[ScreenResultType]):
 
 
 class DialogKeys(Static):
-    """The line of a dialog that lists its keys, while they count."""
+    """The line of a dialog that lists its keys while they count."""
 
     DEFAULT_CSS = "DialogKeys.-guarded { color: $text-accent; }"
 

@@ -1,4 +1,4 @@
-"""Changing what a tool is called with, and allowing that."""
+"""Edit a tool call's arguments and allow the call."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -37,10 +37,11 @@ _COLOURS: Final = {"+": "$text-success", "-": "$text-error", "@": "$text-accent"
 
 
 class EditCallScreen(Dialog[None]):
-    """Edits a call's arguments as JSON; shows before and after; allows it on the person's word.
+    """Edits a call's arguments as JSON, shows the changes, and allows the call.
 
-    `waits` tells whether the call can still be answered, `allow` answers it and tells whether that
-    was taken. Nothing is answered before the changes were shown and the keyboard has rested.
+    `waits` returns whether the call can still be answered; `allow` answers it and returns whether
+    that was accepted. Nothing is answered before the changes were shown and the keyboard has
+    rested.
     """
 
     CSS_PATH = "edit_call.tcss"

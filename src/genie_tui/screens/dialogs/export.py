@@ -1,4 +1,4 @@
-"""Where a session is written to, in which form, and whether with the files that people attached."""
+"""Ask for an export's path, format and attached files."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.too_small import TooSmall
 
 LONGEST: Final = 4_096
-"""Characters that a path may have."""
+"""Maximum characters of a path."""
 
 ENDINGS: Final = (
     "The name says what is written: .md to be read, .html a page, .cast a recording for a terminal, "
@@ -42,7 +42,7 @@ _WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a person wants to be written, and where to."""
+    """The requested export: its path, and whether to include files."""
 
     path: str
     attachments: bool = False
@@ -50,23 +50,23 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """How many attached files there are to be written, and their size in bytes."""
+    """The number of attached files, and their size in bytes."""
 
     count: int = 0
     size: int = 0
 
 
 class _Choice(Checkbox, inherit_bindings=False):
-    """One that leaves enter to the dialog."""
+    """A checkbox that leaves enter to the dialog."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "toggle_button", show=False)]
 
 
 class ExportScreen(Dialog[Wish | None]):
-    """Returns what is wished, None if the person went back; without files they are not offered.
+    """Returns the requested export, None if the person went back.
 
-    The archive is the form of JSON lines that has files: its name and the choice follow each other.
-    `problem` says why it could not be written before.
+    Only the archive of JSON lines has files: its name and the checkbox follow each other. Without
+    files there is no checkbox. `problem` says why the last attempt failed.
     """
 
     CSS_PATH = "export.tcss"

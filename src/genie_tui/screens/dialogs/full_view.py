@@ -1,4 +1,4 @@
-"""All of something, scrollable and copyable."""
+"""Show a text in full, scrollable and copyable."""
 
 from typing import ClassVar, Self
 
@@ -18,7 +18,7 @@ from genie_tui.widgets.approvals.card import CardView
 
 
 class FullViewScreen(Dialog[None]):
-    """Shows a text in full, which must be safe to show. Nothing can be answered here."""
+    """Shows a safe text in full. Nothing can be answered here."""
 
     CSS_PATH = "full_view.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,v,q", "dismiss", "back")]

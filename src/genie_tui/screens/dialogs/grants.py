@@ -1,4 +1,4 @@
-"""What a person allowed beyond single calls, listed, and taken back by a key."""
+"""List a person's grants, and revoke them."""
 
 import time
 from collections.abc import Callable
@@ -29,7 +29,7 @@ AUTO: Final = "Auto mode is on: calls for your own messages are not asked about.
 
 
 class GrantsScreen(Dialog[None]):
-    """Lists the grants of a seat, and revokes the selected one. All end with the session."""
+    """Lists the grants of a joined room, and revokes the selected one. All end with the session."""
 
     CSS_PATH = "grants.tcss"
     BINDINGS = bindings(Scope.GRANTS)

@@ -1,4 +1,4 @@
-"""What a host gives to others: the invite as text and as a picture, and what it lets in."""
+"""Show an invite as text and QR code, with what it permits."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from genie_core.room.participant.config import Invites
 
 ASIDE: Final = 8
-"""Rows of the screen that the code must leave to the title, the text and the keys."""
+"""Rows that the QR code must leave to the title, the text and the keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What an invite lets in, as far as it was said here. `until` is a time of day."""
+    """What an invite permits, as far as stated here. `until` is a time of day."""
 
     invite: str = ""
     once: bool = False
@@ -55,9 +55,9 @@ def renewed(hosting: "Invites", options: InviteOptions, now: float) -> Terms:
 
 
 class InviteScreen(Dialog[Terms]):
-    """Shows the invite of the terms, which is copied at once. Returns the terms when it is left.
+    """Shows an invite and copies it at once. Returns its terms when closed.
 
-    It need not be the one that the host gives out to everybody.
+    It may differ from the invite that the host gives to everyone.
     """
 
     CSS_PATH = "invite.tcss"

@@ -1,4 +1,4 @@
-"""The overlay while a room is suspended, or left: what still runs, and how long it may."""
+"""The overlay while a room is suspended or left: running work and remaining time."""
 
 import math
 from collections.abc import Callable
@@ -14,19 +14,19 @@ from genie_core.text.safe import visible_line
 from genie_tui.screens.dialogs.dialog import Dialog
 
 OFTEN: Final = 0.2
-"""Seconds between two looks at how far it has come."""
+"""Seconds between two updates."""
 
 KEPT: Final = "Your draft and what waits for your answer are kept."
 HURRY: Final = "ctrl+q ends the work now"
 
 LISTED: Final = 5
-"""Messages that are listed; of the others only the number is told."""
+"""How many messages are listed; the rest is counted."""
 
 
 class LeavingScreen(Dialog[None]):
-    """Takes all keys, so that nothing new begins while things are put away.
+    """Takes all keys, so that nothing new starts during the shutdown.
 
-    `ending` tells how far that has come, None before it begins.
+    `ending` returns the progress, None before it starts.
     """
 
     CSS_PATH = "leaving.tcss"

@@ -1,4 +1,4 @@
-"""An editor for how a person likes to be answered."""
+"""Edit how a person wants to be answered."""
 
 from typing import ClassVar, Final
 
@@ -21,7 +21,7 @@ CHANGED: Final = "This is not kept yet: esc once more drops it."
 
 
 class PreferencesScreen(Dialog[str | None]):
-    """Lets a person write; returns the text that is to be kept, or None to change nothing."""
+    """Returns the edited text, or None to change nothing."""
 
     CSS_PATH = "preferences.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings(Scope.PREFERENCES)

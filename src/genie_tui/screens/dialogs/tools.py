@@ -1,4 +1,4 @@
-"""What one's agents can do: agents, tools with what the rules say of them, and tool servers."""
+"""Show a person's agents, their tools with the rules for them, and tool servers."""
 
 from collections.abc import Callable
 from typing import Final
@@ -19,9 +19,9 @@ NO_ENGINE: Final = (
 
 
 class ToolsScreen(Dialog[None]):
-    """Shows the workbench as it is, and again each second while it is open.
+    """Shows agents and tools, updated every second.
 
-    `bench` is asked each time: an engine may come while the screen is open.
+    `bench` is called each time: the engine may load while the screen is open.
     """
 
     CSS_PATH = "tools.tcss"

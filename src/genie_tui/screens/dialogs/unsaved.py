@@ -1,4 +1,4 @@
-"""The question what becomes of what a person wrote when the room's disk does not take it."""
+"""Ask what to do with unsaved messages when the room's disk refuses them."""
 
 from enum import Enum
 
@@ -22,9 +22,9 @@ class Rescue(Enum):
 
 
 class UnsavedScreen(Dialog[Rescue]):
-    """Shows what would be lost, and returns what shall become of it. No other key ends it.
+    """Shows what would be lost and returns the choice. No other key closes it.
 
-    Without `can_stay` the room has been left already. `problem` says what went wrong before.
+    Without `can_stay` the room has been left already. `problem` says why the last attempt failed.
     """
 
     CSS_PATH = "unsaved.tcss"

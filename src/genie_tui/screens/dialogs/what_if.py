@@ -1,4 +1,4 @@
-"""What another reasoner would have decided in a room that is watched again."""
+"""Show what other reasoners would have decided in a replayed room."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -27,7 +27,7 @@ SAME: Final = "Every decision was the same."
 
 
 class WhatIfScreen(Dialog[int | None]):
-    """Shows reports, the latest first; ends with the message that the person wants to see.
+    """Shows reports, latest first; returns the message to go to.
 
     There is at least one report.
     """
