@@ -77,7 +77,9 @@ class Copies:
             return self._person.catalog.find(error.room)
         other: SavedSession | None = None
         for copy in self.of(error.room):
-            if allegiance_of(copy, partial(_same, known_state(copy))).accepts(error.pin, error.key):
+            if known_hosts_of(copy, partial(_same, known_state(copy))).accepts(
+                error.pin, error.key
+            ):
                 return copy
             other = other or copy
         if other is not None:
@@ -133,7 +135,9 @@ def known_state(saved: SavedSession) -> RoomState:
     return RoomState()
 
 
-def allegiance_of(saved: SavedSession, state: Callable[[], RoomState], met: str = "") -> KnownHosts:
+def known_hosts_of(
+    saved: SavedSession, state: Callable[[], RoomState], met: str = ""
+) -> KnownHosts:
     """Decide which hosts a copy follows; an empty copy follows any.
 
     `met` is the pin of a host that was found to be one of them before.
@@ -255,10 +259,10 @@ class RoomJoiner:
         saved = await asyncio.to_thread(self._person.catalog.find, way.id)
         found = await asyncio.to_thread(self._way_back, saved, way)
         visitor = RoomJoiner(self._person.called(saved.metadata.name))
-        luggage = JoinContext(unsent=way.unsent, patient=way.patient, host=way.pin)
+        context = JoinContext(unsent=way.unsent, patient=way.patient, host=way.pin)
         try:
             return await visitor._return(
-                found, saved, luggage, on_event, resources, guest=way.guest
+                found, saved, context, on_event, resources, guest=way.guest
             )
         except Unreachable:
             if found.whereabouts:
@@ -277,7 +281,7 @@ class RoomJoiner:
         self,
         way: Route,
         saved: SavedSession,
-        luggage: JoinContext,
+        context: JoinContext,
         on_event: OnEvent,
         resources: AsyncExitStack,
         *,
@@ -286,24 +290,24 @@ class RoomJoiner:
         """Continue a copy; if the host's log diverges, continue from the common prefix."""
         for _ in range(MAX_PARTINGS):
             try:
-                await _open_copy(saved, luggage, resources)
-                return await self._visit(way, luggage, on_event, resources, guest=guest)
+                await _open_copy(saved, context, resources)
+                return await self._visit(way, context, on_event, resources, guest=guest)
             except SessionInUse:
-                luggage.lent, luggage.wanted = saved, saved.metadata.id
+                context.lent, context.wanted = saved, saved.metadata.id
                 await resources.aclose()
                 on_event(Notice(Severity.WARNING, ELSEWHERE))
-                return await self._visit(way, luggage, on_event, resources, guest=True)
+                return await self._visit(way, context, on_event, resources, guest=True)
             except Diverged as error:
                 parted = error
                 await resources.aclose()
-                saved, luggage.bequest = await asyncio.to_thread(self._copies.part, saved, parted)
-                on_event(Notice(Severity.WARNING, _told(luggage.bequest, saved)))
+                saved, context.bequest = await asyncio.to_thread(self._copies.part, saved, parted)
+                on_event(Notice(Severity.WARNING, _told(context.bequest, saved)))
         raise parted
 
     async def _visit(
         self,
         way: Route,
-        luggage: JoinContext,
+        context: JoinContext,
         on_event: OnEvent,
         resources: AsyncExitStack,
         *,
@@ -312,17 +316,17 @@ class RoomJoiner:
         person = self._person
         place: asyncio.Future[SavedSession] = asyncio.get_running_loop().create_future()
         copy = LogCopy(lambda problem: on_event(Notice(Severity.WARNING, problem)))
-        second = luggage.lent is not None
-        lent = blobs_of(luggage.lent) if luggage.lent is not None else None
+        second = context.lent is not None
+        lent = blobs_of(context.lent) if context.lent is not None else None
         files = FileSync(lent, read_only=second)
         identity, certificate = await asyncio.gather(person.identity(), person.certificate())
         joined: JoinedRoom
         rivals = HostConflicts(lambda: joined.state, on_event, answers_deed)
-        finder = await finder_for(way, luggage.room, resources, rivals.note)
+        finder = await finder_for(way, context.room, resources, rivals.note)
         seeker = Dialer(
             way.whereabouts,
             tls_connect,
-            room=luggage.room,
+            room=context.room,
             finder=finder,
             trusts=lambda deed: can_host(joined.state, deed),
         )
@@ -332,11 +336,11 @@ class RoomJoiner:
             if not allegiance.accepts(pin, key):
                 seeker.forget(pin)
                 return False
-            luggage.host = pin
+            context.host = pin
             seeker.approve()
             return True
 
-        opened = luggage.opened
+        opened = context.opened
         last = opened.log.last if opened is not None else None
         plan = room_config(
             person,
@@ -345,13 +349,13 @@ class RoomJoiner:
             {
                 "identity": identity,
                 "ticket": way.ticket,
-                "room": luggage.room,
+                "room": context.room,
                 "since": last.seq if last is not None else 0,
                 "mark": event_mark(last) if last is not None else 0,
-                "device": luggage.device,
-                "patient": luggage.patient,
+                "device": context.device,
+                "patient": context.patient,
                 "preferences": await person.preferences(),
-                "recognises": None if luggage.room or luggage.apart else self._copies.has,
+                "recognises": None if context.room or context.apart else self._copies.has,
                 "accepts": accepts,
                 "space": None if second else copy.space,
             },
@@ -368,14 +372,14 @@ class RoomJoiner:
         joined = JoinedRoom(person.name, on_event, plan)
         if opened is not None:
             joined.replay(opened.events, opened.base.room())
-            joined.restore_reports(luggage.unrecorded, opened.events)
-        allegiance = await self._allegiance(luggage, lambda: joined.state)
-        joined.recover(luggage.bequest)
-        joined.restore_messages(luggage.unsent)
+            joined.restore_reports(context.unrecorded, opened.events)
+        allegiance = await self._known_hosts(context, lambda: joined.state)
+        joined.recover(context.bequest)
+        joined.restore_messages(context.unsent)
         try:
             await joined.start()
         except OtherHost:
-            known = luggage.saved or luggage.lent
+            known = context.saved or context.lent
             if known is None:
                 raise
             raise other_host(known) from None
@@ -386,29 +390,29 @@ class RoomJoiner:
         if second:
             return joined
         async with leaving_unless_done(joined):
-            saved = await self._settle_in(joined, luggage, allegiance, resources)
-            if luggage.opened is not None:
-                copy.attach(luggage.opened.log)
+            saved = await self._settle_in(joined, context, allegiance, resources)
+            if context.opened is not None:
+                copy.attach(context.opened.log)
             resources.push_async_callback(copy.aclose)
-            files.open(await open_store(saved, _files_to_keep(luggage, joined)))
+            files.open(await open_store(saved, _files_to_keep(context, joined)))
             resources.push_async_callback(_note_visit, saved, joined, seeker)
             await _note_visit(saved, joined, seeker)
             place.set_result(saved)
         return joined
 
-    async def _allegiance(self, luggage: JoinContext, live: Callable[[], RoomState]) -> KnownHosts:
+    async def _known_hosts(self, context: JoinContext, live: Callable[[], RoomState]) -> KnownHosts:
         """Decide which hosts to follow: those in the copy, and those learned later."""
-        if luggage.saved is not None:
-            return allegiance_of(luggage.saved, live, luggage.host)
-        if luggage.lent is None:
+        if context.saved is not None:
+            return known_hosts_of(context.saved, live, context.host)
+        if context.lent is None:
             return KnownHosts(live, first=True)
-        known = await asyncio.to_thread(known_state, luggage.lent)
-        return allegiance_of(luggage.lent, lambda: live() if live().head >= known.head else known)
+        known = await asyncio.to_thread(known_state, context.lent)
+        return known_hosts_of(context.lent, lambda: live() if live().head >= known.head else known)
 
     async def _settle_in(
         self,
         joined: JoinedRoom,
-        luggage: JoinContext,
+        context: JoinContext,
         met: KnownHosts,
         resources: AsyncExitStack,
     ) -> SavedSession:
@@ -418,18 +422,18 @@ class RoomJoiner:
             KnownRoom: another terminal has just created one, maybe at another host.
 
         """
-        if luggage.saved is None:
+        if context.saved is None:
             make = partial(
                 self._person.catalog.copy_of,
                 pin=met.pin,
-                apart=apart_by(met.pin) if luggage.apart else "",
+                apart=apart_by(met.pin) if context.apart else "",
             )
             saved = await asyncio.to_thread(make, joined.id, joined.title, joined.name, time.time())
             if saved.metadata.pin != met.pin:
                 raise KnownRoom(joined.id, met.pin, met.key)
-            await _open_copy(saved, luggage, resources)
+            await _open_copy(saved, context, resources)
             return saved
-        return luggage.saved
+        return context.saved
 
     def _deed(self, identity: Identity, certificate: Certificate, joined: JoinedRoom) -> HostRecord:
         """Return this person's record for hosting the room."""
@@ -454,14 +458,14 @@ def _told(bequest: Sequence[Event], saved: SavedSession) -> str:
     return f"the host's log of this room is another one than your copy; {kept}"
 
 
-async def _open_copy(saved: SavedSession, luggage: JoinContext, resources: AsyncExitStack) -> None:
+async def _open_copy(saved: SavedSession, context: JoinContext, resources: AsyncExitStack) -> None:
     opened = await open_held(saved, "", resources)
     for problem in opened.problems:
         logger.warning("the copy of a room: %s", problem)
     kept = await asyncio.to_thread(read_view, saved.folder)
-    luggage.saved, luggage.opened = saved, opened
-    luggage.unsent = together(luggage.unsent, kept.unsent)
-    luggage.drafted, luggage.unrecorded = kept.files, kept.unrecorded
+    context.saved, context.opened = saved, opened
+    context.unsent = together(context.unsent, kept.unsent)
+    context.drafted, context.unrecorded = kept.files, kept.unrecorded
 
 
 async def _note_visit(saved: SavedSession, joined: JoinedRoom, seeker: Dialer) -> None:
@@ -481,10 +485,10 @@ async def _note_visit(saved: SavedSession, joined: JoinedRoom, seeker: Dialer) -
     await asyncio.to_thread(partial(saved.update, **summary))
 
 
-def _files_to_keep(luggage: JoinContext, joined: JoinedRoom) -> Iterator[FileRef]:
+def _files_to_keep(context: JoinContext, joined: JoinedRoom) -> Iterator[FileRef]:
     """Yield the files of all messages, sent or not, and of drafts."""
-    yield from files_of(luggage.bequest)
-    yield from luggage.drafted
+    yield from files_of(context.bequest)
+    yield from context.drafted
     yield from list(joined.state.files.values())
     for unsent in joined.messages.pending:
         yield from unsent.files

@@ -225,9 +225,9 @@ class RoomState:
             case RoomCreated(room=room, title=title):
                 self.room, self.title = room, title
             case HostStarted() as hosted:
-                self._doors_open(event, hosted)
+                self._host_started(event, hosted)
             case RoomSuspended() as suspended:
-                self._doors_closed(suspended)
+                self._room_suspended(suspended)
             case MemberJoined() as joined:
                 self.members.join(event, joined)
             case MemberLeft() as left:
@@ -250,7 +250,7 @@ class RoomState:
             case body:
                 self._ran(event, body)
 
-    def _doors_open(self, event: Event, hosted: HostStarted) -> None:
+    def _host_started(self, event: Event, hosted: HostStarted) -> None:
         is_new_room = hosted.room not in ("", self.room)
         self.room, self.title = hosted.room or self.room, hosted.title or self.title
         self.host, self.hosting, self.heir = hosted.host, True, None
@@ -262,7 +262,7 @@ class RoomState:
             self.members.rebind(hosted.host, hosted.key)
         self.members.host(hosted.host, hosted.key)
 
-    def _doors_closed(self, suspended: RoomSuspended) -> None:
+    def _room_suspended(self, suspended: RoomSuspended) -> None:
         self.hosting = False
         self.heir = suspended if suspended.heir else None
         self.members.empty()

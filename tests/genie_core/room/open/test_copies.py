@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.genie_core.room.open.test_opener import LOCAL, places
 
-from genie_core.room.open.join import Copies, allegiance_of
+from genie_core.room.open.join import Copies, known_hosts_of
 from genie_core.room.open.profile import Profile
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.errors import Diverged, KnownRoom
@@ -84,6 +84,6 @@ def test_of_a_log_that_has_nothing_in_common_nothing_is_brought_back(tmp_path: P
 
 def test_a_copy_that_was_emptied_goes_on_with_the_host_that_was_met_only(tmp_path: Path) -> None:
     saved = person(tmp_path).catalog.copy_of("r1", "One", "ben", 1.0, address="127.0.0.1:7700")
-    assert allegiance_of(saved, RoomState).accepts("another", "key")  # as nothing is known
-    assert not allegiance_of(saved, RoomState, "met").accepts("another", "key")
-    assert allegiance_of(saved, RoomState, "met").accepts("met", "key")
+    assert known_hosts_of(saved, RoomState).accepts("another", "key")  # as nothing is known
+    assert not known_hosts_of(saved, RoomState, "met").accepts("another", "key")
+    assert known_hosts_of(saved, RoomState, "met").accepts("met", "key")
