@@ -3,9 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from genie_core.room.client.events import EventsRecorded, RoomEvent
-from genie_core.room.open.opener import host_room
-from genie_core.room.protocol.events import AnswerPosted, MessagePosted
+from genie_core.room import AnswerPosted, EventsRecorded, MessagePosted, RoomEvent, host_room
 from genie_core.settings.model import Settings
 
 

@@ -4,10 +4,14 @@ import asyncio
 import sys
 from pathlib import Path
 
-from genie_core.room.client.events import EventsRecorded, RoomEvent
-from genie_core.room.client.model import Answer
-from genie_core.room.open.opener import join_room
-from genie_core.room.protocol.events import AnswerPosted, ApprovalRequested
+from genie_core.room import (
+    Answer,
+    AnswerPosted,
+    ApprovalRequested,
+    EventsRecorded,
+    RoomEvent,
+    join_room,
+)
 from genie_core.settings.model import Settings
 
 

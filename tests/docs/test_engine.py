@@ -25,6 +25,7 @@ FENCE = re.compile(r"^```(\w*) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCKS = {name: code for _, name, code in FENCE.findall(PAGE.read_text())}
 RUN_HERE = {"embed.py", "follow.py", "mentions.py", "hierarchy.py"}
 RUN_BY_PYTEST = {"plain_agent.py", "test_plain_agent.py", "test_agent.py"}
+RUN_AS_EXAMPLES = {"host_room.py", "join_room.py"}  # tests/examples/test_rooms.py
 
 
 @pytest.fixture
@@ -68,7 +69,7 @@ async def run_python(folder: Path, *arguments: str, **env: str) -> tuple[int, st
 
 
 def test_every_block_is_run() -> None:
-    assert set(BLOCKS) == RUN_HERE | RUN_BY_PYTEST
+    assert set(BLOCKS) == RUN_HERE | RUN_BY_PYTEST | RUN_AS_EXAMPLES
     assert all(language == "python" for language, _, _ in FENCE.findall(PAGE.read_text()))
 
 

@@ -1,6 +1,9 @@
 """Two programs of the examples: one hosts a room, the other joins it by invite."""
 
 import asyncio
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,3 +33,23 @@ async def test_a_member_asks_allows_a_tool_and_leaves_with_the_answer(
     assert "hello" in answer
     said = capsys.readouterr().out
     assert said == f"ben: @genie run echo hello\nben: {answer}\n"
+
+
+@pytest.mark.parametrize("name", ["host_room.py", "join_room.py"])
+def test_the_page_about_the_engine_shows_the_example(name: str) -> None:
+    root = Path(__file__).parents[2]
+    page = (root / "docs/engine.md").read_text()
+    code = re.search(rf"^```python {name}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert code is not None
+    assert code[1] == (root / "examples" / name).read_text()
+
+
+def test_the_public_names_of_a_room_are_there_and_load_no_engine() -> None:
+    code = (
+        "import sys, genie_core.room as room\n"
+        "loaded = [name for name in sys.modules if name.startswith('genie_core.room.')]\n"
+        "assert loaded == [], loaded\n"
+        "assert all(getattr(room, name) is not None for name in room.__all__)\n"
+        "assert not {'pydantic_ai', 'agents', 'openai', 'textual', 'rich'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
