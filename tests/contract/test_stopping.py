@@ -9,11 +9,12 @@ from tests.contract.terminal import Terminal
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("own_hosts")]
 
-ALTERNATE_SCREEN_ON = b"\x1b[?1049h"
+REPORTS_FOCUS = b"\x1b[?1004h"
+"""What the program asks of a terminal once that no longer echoes nor edits what is typed."""
 
 
 def set_up(terminal: Terminal, times: int, _text: str) -> bool:
-    return terminal.raw.count(ALTERNATE_SCREEN_ON) >= times
+    return terminal.raw.count(REPORTS_FOCUS) >= times
 
 
 def test_what_is_typed_after_a_stop_arrives_whole(tmp_path: Path, port: int) -> None:
