@@ -17,6 +17,7 @@ from genie_core.room.discovery.browser import Announcer
 from genie_core.room.discovery.service_record import Announcement
 from genie_core.room.open.opener import RoomOpener
 from genie_core.room.open.requests import NewRoom
+from genie_core.room.participant.presence import HostPresence
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address
 from genie_core.room.security.host_records import sign_host_record
@@ -48,10 +49,13 @@ PLAN = """# Launch
 """
 
 
-class Shown:
-    """A host that nobody reaches."""
+class Shown(HostPresence):
+    """A host with a fixed invite."""
 
     invite = ""
+
+    def __init__(self) -> None:
+        """Without a network."""
 
     def issue(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
         return self.invite

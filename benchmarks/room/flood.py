@@ -132,7 +132,7 @@ async def _serve(args: argparse.Namespace) -> None:
     certificate = load_certificate(args.folder / "host.pem", datetime.now(UTC))
     with EventLog.open(args.folder / "events.jsonl").log as log:
         room = RoomServer(
-            [], log, room="bench", title="Bench", host="host", certificate=certificate
+            [], log.append, room="bench", title="Bench", host="host", certificate=certificate
         )
         async with room:
             print((await room.listen(port=0)).port, flush=True)

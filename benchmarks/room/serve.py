@@ -23,7 +23,7 @@ async def serve_room(plan: Plan, folder: Path) -> None:
     with EventLog.open(folder / "events.jsonl").log as log:
         room = RoomServer(
             [],
-            log,
+            log.append,
             room="bench",
             title="Bench",
             host="host",

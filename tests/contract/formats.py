@@ -24,7 +24,7 @@ from genie_core.assistant.what_if.report import WhatIfReport
 from genie_core.room.discovery import service_record as announcement
 from genie_core.room.discovery.service_record import Announcement, write_announcement
 from genie_core.room.engine.private_arguments import PrivateArguments
-from genie_core.room.open.presence import PASSES_NAME
+from genie_core.room.participant.presence import PASSES_NAME
 from genie_core.room.protocol import frames as frame
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.codec import encode

@@ -94,7 +94,7 @@ class Scene:
         self.pin = certificate.pin
         server = RoomServer(
             sink.events,
-            sink,
+            sink.append,
             room="r",
             title="Room",
             host="hana",

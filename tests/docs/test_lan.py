@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 import msgspec
 import pytest
 
-from genie_core.room.open.presence import PASSES_NAME
+from genie_core.room.participant.presence import PASSES_NAME
 from genie_core.room.protocol.limits import Limits
 from genie_core.sessions.session import WITHHELD_NAME
 from genie_core.settings.locations import Locations

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from genie_core.room.open.presence import PASSES_NAME
+from genie_core.room.participant.presence import PASSES_NAME
 from genie_core.room.protocol.events import AnyBody, Body, Event
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.catalog import Catalog

@@ -18,7 +18,7 @@ async def test_a_member_asks_allows_a_tool_and_leaves_with_the_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("genie_core.room.open.host.EVERYWHERE", HERE)
-    monkeypatch.setattr("genie_core.room.open.presence.reachable_hosts", lambda: (HERE,))
+    monkeypatch.setattr("genie_core.room.participant.presence.reachable_hosts", lambda: (HERE,))
     (tmp_path / "ben").mkdir()
     hosting = asyncio.create_task(host_room.main(tmp_path / "ann", Settings(announce=False)))
     printed = ""

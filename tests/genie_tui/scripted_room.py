@@ -37,6 +37,7 @@ from genie_core.room.open.requests import NearbyRoom, NewRoom, OpenRequest
 from genie_core.room.open.service import RoomService, SavedSummary
 from genie_core.room.participant.files import RoomFiles
 from genie_core.room.participant.hosting import Hosting
+from genie_core.room.participant.presence import HostPresence
 from genie_core.room.participant.receipt import Receipt, ShutdownProgress
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import (
@@ -71,14 +72,15 @@ def _set_event() -> asyncio.Event:
     return event
 
 
-@dataclass
-class ScriptedInvites:
-    """Implements `Invites`: they are numbered."""
+class ScriptedInvites(HostPresence):
+    """Numbers its invites."""
 
-    invite: str = "genie1-first"
-    renewals: list[tuple[int | None, float | None]] = field(default_factory=list)
+    invite = ""
 
-    issued: list[tuple[int | None, float | None]] = field(default_factory=list)
+    def __init__(self, invite: str = "genie1-first") -> None:
+        self.invite = invite
+        self.renewals: list[tuple[int | None, float | None]] = []
+        self.issued: list[tuple[int | None, float | None]] = []
 
     def issue(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
         self.issued.append((uses, lifetime))

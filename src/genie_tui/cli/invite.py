@@ -5,9 +5,13 @@ from datetime import UTC, datetime
 from typing import TextIO
 
 from genie_core.errors import GenieError
-from genie_core.room.open.presence import invite_of
-from genie_core.room.security.certificate import load_certificate
+from genie_core.room.discovery.interfaces import reachable_hosts
+from genie_core.room.participant.presence import PASSES_NAME, InviteTokenFile
+from genie_core.room.protocol.address import LOOPBACK, Address, parse_address
+from genie_core.room.security.certificate import Certificate, load_certificate
+from genie_core.room.security.invite import Invite, write_invite
 from genie_core.sessions.catalog import Catalog
+from genie_core.sessions.session import SavedSession
 from genie_core.settings.locations import Locations
 
 
@@ -16,6 +20,14 @@ class NothingHosted(GenieError):
 
     def __init__(self) -> None:
         super().__init__("you host no room yet; open one: genie-tui host")
+
+
+class NoInvite(GenieError):
+    """A room has no invite that can be read outside its host's process."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(f"there is no open invite to {title!r}; make one in the room: /invite")
+        self.title = title
 
 
 def print_invite(wanted: str, locations: Locations, out: TextIO) -> int:
@@ -34,5 +46,22 @@ def print_invite(wanted: str, locations: Locations, out: TextIO) -> int:
         raise NothingHosted
     saved = catalog.find(room)
     certificate = load_certificate(locations.certificate, datetime.now(UTC))
-    out.write(f"{invite_of(saved, certificate, time.time())}\n")
+    out.write(f"{_invite_of(saved, certificate, time.time())}\n")
     return 0
+
+
+def _invite_of(saved: SavedSession, certificate: Certificate, now: float) -> str:
+    """Return the invite to a hosted room from its files. Blocks.
+
+    Raises:
+        NoInvite: the room was never open beyond this machine, or its tokens have ended.
+
+    """
+    record = saved.metadata
+    current = InviteTokenFile(saved.folder / PASSES_NAME).load().newest(now)
+    hosts = reachable_hosts() or (LOOPBACK,)
+    if current is None or record.kind != "hosted" or record.pin != certificate.pin:
+        raise NoInvite(record.title)
+    port = parse_address(record.address).port
+    places = tuple(Address(host, port) for host in hosts)
+    return write_invite(Invite(places, certificate.pin, current.id, current.secret, record.title))

@@ -19,7 +19,7 @@ from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.challenge import InviteSecret, Transcript
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteToken, InviteTokens
-from genie_core.room.server.log_window import EventSource
+from genie_core.room.server.log_window import ReadEvents
 from genie_core.room.server.peers import Peer
 from genie_core.room.server.room import Room
 from genie_core.room.state.room_state import RoomState
@@ -74,7 +74,7 @@ class Bench:
         host: str = "hana",
         key: str = "",
         base: RoomState | None = None,
-        disk: EventSource | None = None,
+        disk: ReadEvents | None = None,
     ) -> None:
         past = list(events)
         self.room = Room(

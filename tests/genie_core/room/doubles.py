@@ -186,7 +186,7 @@ def room_server(sink: MemorySink | None = None, **options: Any) -> RoomServer:
     options.setdefault("host", "hana")
     options.setdefault("room", "2026-11-21-standup-3fk9")
     options.setdefault("title", "Standup")
-    return RoomServer(list(sink.events), sink, **options)
+    return RoomServer(list(sink.events), sink.append, **options)
 
 
 def local_connector(server: RoomServer) -> Connector:

@@ -182,7 +182,7 @@ class LiveRoom:
         self._stack = stack
         self.server = RoomServer(
             sink.events,
-            sink,
+            sink.append,
             room="r",
             title="Room",
             host="ann",

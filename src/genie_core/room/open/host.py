@@ -17,9 +17,9 @@ from genie_core.room.discovery.browser import Browser
 from genie_core.room.files.sync import FileSync
 from genie_core.room.open.conflicts import HostConflicts
 from genie_core.room.open.files import blobs_of
-from genie_core.room.open.presence import PASSES_NAME, HostPresence, InviteTokenFile
 from genie_core.room.open.profile import Profile, engine_for, private_arguments_in, room_config
 from genie_core.room.open.route import answers_deed
+from genie_core.room.participant.presence import PASSES_NAME, HostPresence, InviteTokenFile
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import (
     DEFAULT_PORT,
@@ -202,7 +202,7 @@ async def serve_room(
     needed = [*log.files, *kept.files_needed()]
     server = RoomServer(
         opened.events,
-        log,
+        log.append,
         room=record.id,
         title=record.title,
         host=person.name,
@@ -214,7 +214,7 @@ async def serve_room(
         files=await open_file_worker(blobs, needed, settings.limits),
         limits=settings.limits,
         base=opened.base.room(),
-        past=log,
+        past=log.read,
         copied=copied,
         origin=record.origin if copied else "",
     )
@@ -280,7 +280,7 @@ async def join_as_host(
             private_arguments_in, saved, {*server.state.open, *server.state.parked}
         ),
         saved=lambda: saved.id,
-        past=opened.log,
+        past=opened.log.read,
         reload=lambda model: engine_for(person.answering_with(model), place, lambda: joined.state),
     )
     doors.presence.tell(lambda severity, text: on_event(Notice(severity, text)))

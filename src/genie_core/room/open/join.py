@@ -20,7 +20,7 @@ from genie_core.room.open.files import blobs_of, open_store, take_over
 from genie_core.room.open.host import first_free_port, leaving_unless_done, open_held
 from genie_core.room.open.profile import Profile, engine_for, room_config
 from genie_core.room.open.requests import JoinRoom, RejoinRoom
-from genie_core.room.open.route import Route, answers_deed, finder_for, route_back, route_of
+from genie_core.room.open.route import Route, answers_deed, browser_for, route_back, route_of
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.codec import event_mark
@@ -322,12 +322,12 @@ class RoomJoiner:
         identity, certificate = await asyncio.gather(person.identity(), person.certificate())
         joined: JoinedRoom
         rivals = HostConflicts(lambda: joined.state, on_event, answers_deed)
-        finder = await finder_for(way, context.room, resources, rivals.note)
+        browser = await browser_for(way, context.room, resources, rivals.note)
         seeker = Dialer(
             way.whereabouts,
             tls_connect,
             room=context.room,
-            finder=finder,
+            find=browser.find if browser is not None else None,
             trusts=lambda deed: can_host(joined.state, deed),
         )
         allegiance: KnownHosts
@@ -360,7 +360,7 @@ class RoomJoiner:
                 "space": None if second else copy.space,
             },
             keep=None if second else copy.keep,
-            past=copy,
+            past=copy.read,
             put_away=resources.aclose,
             library=files,
             deed=None if second else lambda: self._deed(identity, certificate, joined),
@@ -384,8 +384,8 @@ class RoomJoiner:
                 raise
             raise other_host(known) from None
         seeker.room = joined.id
-        if finder is not None:
-            found = partial(finder.found, joined.id)
+        if browser is not None:
+            found = partial(browser.found, joined.id)
             await resources.enter_async_context(rivals.watched(found))
         if second:
             return joined

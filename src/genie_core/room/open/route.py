@@ -174,13 +174,13 @@ async def answers_deed(room: str, deed: HostRecord, addresses: Sequence[str]) ->
     return await answers(room, deed.pin, addresses)
 
 
-async def finder_for(
+async def browser_for(
     way: Route,
     room: str,
     resources: AsyncExitStack,
     on_change: Callable[[], None] | None = None,
 ) -> Browser | None:
-    """Return a finder for a host that has moved. One on this machine stays where it is.
+    """Return a browser that finds a host that has moved. One on this machine stays where it is.
 
     `on_change` is called whenever others announce rooms.
     """

@@ -2,33 +2,19 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from genie_core.preferences import PreferencesSource
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import Deliver
 from genie_core.room.engine.config import EngineConfig
 from genie_core.room.files.sync import FileSync
+from genie_core.room.participant.presence import HostPresence
 from genie_core.room.protocol.events import Event
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.names import fold_name
-from genie_core.room.server.log_window import EventSource
+from genie_core.room.server.log_window import ReadEvents
 from genie_core.room.state.room_state import RoomState
 from genie_core.runtime.grace import GRACE
-
-
-class Invites(Protocol):
-    """The invites of a room that is hosted here."""
-
-    @property
-    def invite(self) -> str:
-        """The current invite; empty if no other machine can join."""
-
-    def issue(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
-        """Add an invite; `lifetime` is in seconds."""
-
-    def renew(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
-        """Replace all invites by a new one; `lifetime` is in seconds. Members stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +27,8 @@ class RoomConfig:
         address: where others can join, as HOST:PORT; empty unless the room is hosted here.
         invites: only if the room is hosted here.
         library: keeps the room's files on this machine.
-        past: reads the room's log on this machine.
+        past: reads events from the room's log on this machine: those after a number, at most so
+            many. May block.
         saved: returns the name of the session on this machine.
         keep: appends an event to the own copy of the log, without waiting; not needed by a host.
         note_seen: writes down how far the person has seen the room; may block.
@@ -57,9 +44,9 @@ class RoomConfig:
     put_away: Callable[[], Awaitable[None]]
     engine: EngineConfig = field(default_factory=EngineConfig)
     address: str = ""
-    invites: Invites | None = None
+    invites: HostPresence | None = None
     library: FileSync | None = None
-    past: EventSource | None = None
+    past: ReadEvents | None = None
     saved: Callable[[], str] = str
     keep: Callable[[Event], None] | None = None
     note_seen: Callable[[int], None] | None = None

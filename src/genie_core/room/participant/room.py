@@ -151,7 +151,7 @@ class JoinedRoom:
         if self._config.past is None:
             return []
         first = max(0, before - 1 - most)
-        return await asyncio.to_thread(self._config.past.read, first, before - 1 - first)
+        return await asyncio.to_thread(self._config.past, first, before - 1 - first)
 
     # -- joining
 

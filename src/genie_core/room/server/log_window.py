@@ -2,8 +2,8 @@
 
 import logging
 from collections import OrderedDict
-from collections.abc import Iterable
-from typing import Final, Protocol
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -27,17 +27,11 @@ _KEPT_BATCHES: Final = 32
 logger = logging.getLogger(__name__)
 _encode: Final = msgspec.json.Encoder().encode
 
+ReadEvents: TypeAlias = Callable[[int, int], list[Event]]
+"""Returns the events on disk that follow a number, at most so many.
 
-class EventSource(Protocol):
-    """Where events that are on disk can be read again."""
-
-    def read(self, after: int, most: int) -> list[Event]:
-        """The events that follow `after`, at most so many. May block for as long as a disk takes.
-
-        Raises:
-            OSError: they can't be read.
-
-        """
+May block for as long as a disk takes. Raises `OSError` if they can't be read.
+"""
 
 
 class LogWindow:
@@ -52,7 +46,7 @@ class LogWindow:
         self,
         events: Iterable[Event],
         base: RoomState | None = None,
-        past: EventSource | None = None,
+        past: ReadEvents | None = None,
     ) -> None:
         self.state = base or RoomState()
         self._past = past
@@ -145,7 +139,7 @@ class LogWindow:
         if self._past is None:
             return []
         try:
-            return self._past.read(after, most)
+            return self._past(after, most)
         except OSError:
             logger.warning("the log can't be read", exc_info=True)
             return []

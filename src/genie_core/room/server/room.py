@@ -67,7 +67,7 @@ from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.room.server.admission import Admission
 from genie_core.room.server.file_requests import FileRequests
 from genie_core.room.server.handlers import LABEL_CHARS, SILENCED, FrameHandlers
-from genie_core.room.server.log_window import EventSource, LogWindow
+from genie_core.room.server.log_window import LogWindow, ReadEvents
 from genie_core.room.server.moderation import PUT_OUT, Moderation
 from genie_core.room.server.peers import NEXT, Peer, PeerRegistry, Stage
 from genie_core.room.server.quotas import Quotas
@@ -112,7 +112,7 @@ class Room:
         ask: bool = False,
         files: Mapping[str, FileRef] | None = None,
         base: RoomState | None = None,
-        past: EventSource | None = None,
+        past: ReadEvents | None = None,
         identity: Identity | None = None,
     ) -> None:
         self.limits: Final = limits or Limits()

@@ -6,11 +6,11 @@ import logging
 import secrets
 import socket
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import Final, Self, TypeAlias
 
 from websockets.asyncio.server import Server
 
@@ -28,7 +28,7 @@ from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.room.server.file_requests import FileJob
 from genie_core.room.server.file_worker import FileWorker
-from genie_core.room.server.log_window import EventSource
+from genie_core.room.server.log_window import ReadEvents
 from genie_core.room.server.peer_writer import PeerWriter
 from genie_core.room.server.peers import ARRIVING, Peer, Stage
 from genie_core.room.server.quotas import Quotas
@@ -82,19 +82,15 @@ WRITER_ENDED: Final = (
 
 logger = logging.getLogger(__name__)
 
+AppendEvents: TypeAlias = Callable[[Sequence[Event]], Awaitable[None]]
+"""Writes events that follow those written before; they are durable when it returns.
 
-class EventSink(Protocol):
-    """Where the log is kept."""
+Raises:
+    OSError: they are not written. The same ones come again, perhaps with more after them,
+        unless the error is one of `FINAL_ERRORS`.
+    ValueError: they can't be written, now or later. No more come.
 
-    async def append(self, events: Sequence[Event]) -> None:
-        """Write events that follow those written before; durable when it returns.
-
-        Raises:
-            OSError: they are not written. The same ones come again, perhaps with more after them,
-                unless the error is one of `FINAL_ERRORS`.
-            ValueError: they can't be written, now or later. Nothing comes any more.
-
-        """
+"""
 
 
 class RoomServer:
@@ -108,7 +104,7 @@ class RoomServer:
     def __init__(
         self,
         events: Iterable[Event],
-        sink: EventSink,
+        append: AppendEvents,
         *,
         room: str,
         title: str,
@@ -121,7 +117,7 @@ class RoomServer:
         ask: bool = False,
         files: FileWorker | None = None,
         base: RoomState | None = None,
-        past: EventSource | None = None,
+        past: ReadEvents | None = None,
         copied: Copied = "",
         origin: str = "",
         limits: Limits | None = None,
@@ -141,7 +137,7 @@ class RoomServer:
             past=past,
             identity=identity,
         )
-        self._sink = sink
+        self._append = append
         self._host = host
         self._key = identity.key if identity is not None else key
         self._copied: Copied = copied
@@ -324,7 +320,7 @@ class RoomServer:
         delay = RETRY_FIRST
         while events := self.room.log.pending():
             try:
-                await self._sink.append(events)
+                await self._append(events)
                 self.room.commit(events[-1].seq)
             except Exception as error:  # the room must live on, and tries again
                 logger.warning("writing the log failed", exc_info=True)

@@ -6,7 +6,7 @@ import random
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, TypeAlias
 
 from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.errors import InvalidAddress, RoomError, Unreachable, WrongPin
@@ -46,13 +46,8 @@ class Endpoint(NamedTuple):
     pin: str
 
 
-class Finder(Protocol):
-    """Finds the hosts that announce a room on the network."""
-
-    async def find(
-        self, room: str, seconds: float = ...
-    ) -> list[tuple[HostRecord, tuple[str, ...]]]:
-        """Return the announced hosts of a room, latest first."""
+FindHosts: TypeAlias = Callable[[str, float], Awaitable[list[tuple[HostRecord, tuple[str, ...]]]]]
+"""Searches so many seconds for hosts that announce a room; returns the latest ones first."""
 
 
 class Dialer:
@@ -70,12 +65,12 @@ class Dialer:
         connect: Callable[[Address, str], Awaitable[ClientConnection]],
         *,
         room: str = "",
-        finder: Finder | None = None,
+        find: FindHosts | None = None,
         trusts: Callable[[HostRecord], bool] | None = None,
     ) -> None:
         self._known = list(dict.fromkeys(known))
         self._connect = connect
-        self._finder = finder
+        self._find = find
         self._trusts = trusts
         self.room = room
         self.current: Endpoint | None = None
@@ -121,11 +116,11 @@ class Dialer:
         self._known = list(dict.fromkeys([*self._known, *more]))[:MAX_KNOWN]
 
     async def _search(self) -> list[Endpoint]:
-        if self._finder is None or not self.room:
+        if self._find is None or not self.room:
             return []
         found: list[Endpoint] = []
         pins = {each.pin for each in self._known if each.pin}
-        for deed, addresses in await self._finder.find(self.room, SEARCH):
+        for deed, addresses in await self._find(self.room, SEARCH):
             if deed.pin in pins or (self._trusts is not None and self._trusts(deed)):
                 found += _whereabouts(addresses, deed.pin)
         return [each for each in dict.fromkeys(found) if each not in self._known]

@@ -23,7 +23,7 @@ from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.qr import qr_code
 
 if TYPE_CHECKING:
-    from genie_core.room.participant.config import Invites
+    from genie_core.room.participant.presence import HostPresence
 
 ASIDE: Final = 8
 """Rows that the QR code must leave to the title, the text and the keys."""
@@ -46,7 +46,7 @@ class Terms:
         return f"{who} can join as a member{how}{when}. Share it with no one else."
 
 
-def renewed(hosting: "Invites", options: InviteOptions, now: float) -> Terms:
+def renewed(hosting: "HostPresence", options: InviteOptions, now: float) -> Terms:
     """Create an invite, in place of all others if it is new; `now` is since the epoch."""
     make = hosting.renew if options.new else hosting.issue
     invite = make(uses=1 if options.once else None, lifetime=options.lifetime)
@@ -64,7 +64,7 @@ class InviteScreen(Dialog[Terms]):
     BINDINGS = bindings(Scope.INVITE)
 
     def __init__(
-        self, hosting: "Invites", title: str, terms: Terms, clock: Callable[[], float]
+        self, hosting: "HostPresence", title: str, terms: Terms, clock: Callable[[], float]
     ) -> None:
         super().__init__()
         self._hosting = hosting

@@ -20,8 +20,8 @@ from genie_core.room.open.host import HostedRoom, NotYours, serve_room
 from genie_core.room.open.identities import identity_of_person
 from genie_core.room.open.join import NowhereHosted
 from genie_core.room.open.opener import NothingToResume, RoomOpener, StillHosted
-from genie_core.room.open.presence import HostPresence
 from genie_core.room.open.requests import JoinRoom, NewRoom, OpenRequest, RejoinRoom, ResumeRoom
+from genie_core.room.participant.presence import HostPresence
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.errors import AddressInUse, RoomRefused, Unreachable

@@ -93,7 +93,7 @@ def handed_out(history: LogWindow) -> list[Event]:
 
 def test_what_is_on_disk_is_read_from_there_and_nothing_is_missing() -> None:
     disk = Disk()
-    history = LogWindow([], past=disk)
+    history = LogWindow([], past=disk.read)
     for n in range(1, 3 * TAIL):
         history.record("alice", MessagePosted(str(n), "x"), float(n))
         if not n % 50:
@@ -112,14 +112,14 @@ def test_what_is_on_disk_is_read_from_there_and_nothing_is_missing() -> None:
 
 def test_a_history_goes_on_from_a_state() -> None:
     disk = Disk()
-    first = LogWindow([], past=disk)
+    first = LogWindow([], past=disk.read)
     for n in range(1, 11):
         first.record("alice", MessagePosted(str(n), "x"), float(n))
     disk.write(first)
     base = RoomState()
     for event in disk.events[:6]:
         base.apply(event)
-    history = LogWindow(disk.events[6:], base, disk)
+    history = LogWindow(disk.events[6:], base, disk.read)
     assert (history.head, history.durable, history.pending()) == (10, 10, [])
     assert handed_out(history) == disk.events
     history.record("bob", MessagePosted("11", "y"), 11.0)

@@ -263,7 +263,7 @@ def test_what_the_log_has_on_disk_only_is_not_recovered(estate: Estate) -> None:
     for event in written:
         base.apply(event)
     shelf = Shelf(written)
-    bench = Bench([], host="alice", key=identity("alice").key, base=base, disk=shelf)
+    bench = Bench([], host="alice", key=identity("alice").key, base=base, disk=shelf.read)
     bob = bench.joined("bob")
     shelf.broken = True
     refusal = only_refusal(answers_in(bench.tell(bob, RecoverEvents(tuple(known)))))

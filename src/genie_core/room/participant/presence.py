@@ -10,12 +10,11 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from genie_core.errors import GenieError
 from genie_core.room.client.model import Severity
 from genie_core.room.discovery.browser import Announcer
 from genie_core.room.discovery.interfaces import reachable_hosts
 from genie_core.room.discovery.service_record import Announcement
-from genie_core.room.protocol.address import Address, parse_address
+from genie_core.room.protocol.address import LOOPBACK, Address
 from genie_core.room.protocol.errors import InvalidInviteTokens
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.certificate import Certificate
@@ -25,11 +24,9 @@ from genie_core.room.security.invite import Invite, write_invite
 from genie_core.room.security.invite_tokens import InviteToken, InviteTokens
 from genie_core.runtime.tasks import start_task
 from genie_core.runtime.threads import off_loop
-from genie_core.sessions.session import SavedSession
 from genie_core.storage.atomic import reason, replace_file, sync_folder
 
 PASSES_NAME: Final = "passes.json"
-_LOOPBACK: Final = "127.0.0.1"
 
 LOOK_AROUND: Final = 3.0
 """Seconds between two checks of the own addresses, which change when a laptop moves."""
@@ -153,35 +150,10 @@ def _log_notice(severity: Severity, text: str) -> None:
     logger.warning("%s: %s", severity.value, text)
 
 
-def invite_of(saved: SavedSession, certificate: Certificate, now: float) -> str:
-    """Return the invite to a hosted room from its files. Blocks.
-
-    Raises:
-        NoInvite: the room was never open beyond this machine, or its tokens have ended.
-
-    """
-    record = saved.metadata
-    current = InviteTokenFile(saved.folder / PASSES_NAME).load().newest(now)
-    hosts = reachable_hosts() or (_LOOPBACK,)
-    if current is None or record.kind != "hosted" or record.pin != certificate.pin:
-        raise NoInvite(record.title)
-    port = parse_address(record.address).port
-    places = tuple(Address(host, port) for host in hosts)
-    return write_invite(Invite(places, certificate.pin, current.id, current.secret, record.title))
-
-
-class NoInvite(GenieError):
-    """A room has no invite that can be read outside its host's process."""
-
-    def __init__(self, title: str) -> None:
-        super().__init__(f"there is no open invite to {title!r}; make one in the room: /invite")
-        self.title = title
-
-
 class HostPresence:
     """A hosted room on the network: its addresses and invites.
 
-    Implements `genie_core.room.participant.config.Invites`. `settle` gets each new host record.
+    `settle` gets each new host record.
     """
 
     def __init__(
@@ -221,7 +193,7 @@ class HostPresence:
     def addresses(self) -> tuple[Address, ...]:
         """The addresses for other machines, likeliest first; loopback without a network."""
         port = self._address.port
-        return tuple(Address(host, port) for host in self._hosts or (_LOOPBACK,))
+        return tuple(Address(host, port) for host in self._hosts or (LOOPBACK,))
 
     @property
     def pin(self) -> str:
@@ -230,7 +202,7 @@ class HostPresence:
     @property
     def shown_address(self) -> str:
         """The address for other terminals of this machine, where no invite is needed."""
-        return str(Address(_LOOPBACK, self._address.port))
+        return str(Address(LOOPBACK, self._address.port))
 
     @property
     def invite(self) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from genie_core.room.client.model import Severity
-from genie_core.room.open.presence import PASSES_NAME, SAVED, InviteTokenFile
+from genie_core.room.participant.presence import PASSES_NAME, SAVED, InviteTokenFile
 from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.storage.atomic import replace_file
 
@@ -24,7 +24,7 @@ async def test_whoever_closes_waits_for_the_last_passes_and_the_loop_does_not(
         goes_on.wait(5)
         replace_file(path, content)
 
-    monkeypatch.setattr("genie_core.room.open.presence.replace_file", write)
+    monkeypatch.setattr("genie_core.room.participant.presence.replace_file", write)
     passes, file = InviteTokens(), InviteTokenFile(tmp_path / PASSES_NAME)
     made = passes.issue(0.0)
     async with asyncio.timeout(60):
@@ -52,8 +52,8 @@ class FullDisk:
         self.full = True
         self.told: list[tuple[Severity, str]] = []
         self._changed = asyncio.Event()
-        monkeypatch.setattr("genie_core.room.open.presence.replace_file", self._replace)
-        monkeypatch.setattr("genie_core.room.open.presence.RETRY_FIRST", 0.01)
+        monkeypatch.setattr("genie_core.room.participant.presence.replace_file", self._replace)
+        monkeypatch.setattr("genie_core.room.participant.presence.RETRY_FIRST", 0.01)
 
     def _replace(self, path: Path, content: bytes) -> None:
         if self.full:
