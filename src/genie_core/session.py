@@ -93,7 +93,7 @@ class GroupSession:
     def left_behind(self) -> list[Execution]:
         """Cancelled executions whose agents did not end and were left running."""
         queries = [query for agent in self._agents.values() for query in agent.abandoned]
-        return [query.watcher for query in queries if isinstance(query.watcher, Execution)]
+        return [query.execution for query in queries if query.execution is not None]
 
     def handle(self, message: Message) -> Execution:
         """Add a message to the chat and start to work on it.
@@ -338,7 +338,7 @@ class GroupSession:
                 attachments=list(attachments),
                 preferences=preferences,
                 emit=execution.emit,
-                watcher=execution,
+                execution=execution,
             )
             agent = self._agent(owner)
             promise = agent.submit(query)

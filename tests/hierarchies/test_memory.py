@@ -18,9 +18,9 @@ from tests.hierarchies.tree import (
 )
 
 from genie_core.agent import Approval, ApprovalContext
-from genie_core.agent.pool import DEFAULT_SIZE
 from genie_core.agent.runner import Query
 from genie_core.datastore import DataStore
+from genie_core.runtime.actor import POOL_SIZE
 from genie_core.testing import ScriptedAgent
 
 pytestmark = pytest.mark.timeout(100)
@@ -98,9 +98,9 @@ async def test_of_many_idle_subagents_only_some_are_kept_ready_and_all_remember(
 ) -> None:
     for store in (None, DataStore(tmp_path)):
         runner = root(tree(search=recall), store)
-        for number in range(DEFAULT_SIZE + 8):
+        for number in range(POOL_SIZE + 8):
             await answers(runner, call("one", "search", str(number)))
-            assert len(runner.active_subagents) <= DEFAULT_SIZE + 1
+            assert len(runner.active_subagents) <= POOL_SIZE + 1
         (again,) = await answers(runner, call("two", "search", "0"))
         assert again["subagent_response"] == "one,two"
         await put_away(runner)
@@ -109,21 +109,21 @@ async def test_of_many_idle_subagents_only_some_are_kept_ready_and_all_remember(
 async def test_the_bound_is_one_for_the_whole_hierarchy(tmp_path: Path) -> None:
     made: list[ScriptedAgent] = []
     runner = root(tree(search=forward, math=recall, made=made), DataStore(tmp_path))
-    below = json.dumps([call("x", "math", str(number)) for number in range(DEFAULT_SIZE)])
+    below = json.dumps([call("x", "math", str(number)) for number in range(POOL_SIZE)])
     for parent in ("a", "b"):
         await answers(runner, call(below, "search", parent))
     await answers(runner, call("[]", "search", "c"))
     async with asyncio.timeout(60):
-        while sum(agent.open for agent in made) > DEFAULT_SIZE + 1:  # and the system agent
+        while sum(agent.open for agent in made) > POOL_SIZE + 1:  # and the system agent
             await asyncio.sleep(0)
-    assert len(made) == 2 * DEFAULT_SIZE + 4
+    assert len(made) == 2 * POOL_SIZE + 4
     await put_away(runner)
 
 
 async def test_one_that_works_is_never_put_away(tmp_path: Path) -> None:
     runner = root(tree(search=ask_first), DataStore(tmp_path))
     queue: asyncio.Queue[Approval] = asyncio.Queue()
-    calls = [call("x", "search", str(number)) for number in range(2 * DEFAULT_SIZE)]
+    calls = [call("x", "search", str(number)) for number in range(2 * POOL_SIZE)]
     reply = runner.submit(Query(json.dumps(calls), ApprovalContext(queue)))
     pending = [await next_of(queue) for _ in calls]
     assert len(runner.active_subagents) == len(calls)

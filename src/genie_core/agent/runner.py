@@ -8,13 +8,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from genie_core.agent.approval import Approval, ApprovalContext
 from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
 from genie_core.agent.factory import AgentFactory
 from genie_core.agent.instance import Instance
-from genie_core.agent.pool import Pool
 from genie_core.datastore import DataStore
 from genie_core.errors import (
     ActorStopped,
@@ -24,8 +23,9 @@ from genie_core.errors import (
     public_summary,
     summary,
 )
+from genie_core.execution import Execution
 from genie_core.message import Attachment
-from genie_core.runtime.actor import Actor
+from genie_core.runtime.actor import Actor, Pool
 from genie_core.runtime.progress import Usage, What, note, reporting_to, stage
 from genie_core.runtime.resource_task import WaitLimit, raise_if_cancelled
 from genie_core.storage.agent_state import StateKeeper
@@ -44,21 +44,11 @@ def _discard(_text: str) -> None:
     """Ignore a piece of text that nobody follows."""
 
 
-class Watcher(Protocol):
-    """Receives the activity and usage of the agents in a hierarchy."""
-
-    def spent(self, agent: str, usage: Usage) -> None:
-        """Record the usage of the agent at this path."""
-
-    def doing(self, agent: str, what: What, detail: str) -> None:
-        """Record the activity of the agent at this path."""
-
-
 @dataclass(frozen=True, slots=True)
 class Query:
     """A query to an agent, and the callback for approvals.
 
-    A `watcher` also receives the reports of subagents that run for it.
+    An `execution` also receives the reports of subagents that run for it.
     """
 
     text: str
@@ -66,7 +56,7 @@ class Query:
     attachments: list[Attachment] = field(default_factory=list)
     preferences: str | None = None
     emit: Callable[[str], None] = _discard
-    watcher: Watcher | None = None
+    execution: Execution | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +64,15 @@ class _Reports:
     """Forwards one agent's reports with its path."""
 
     path: str
-    watcher: Watcher | None
+    execution: Execution | None
 
     def spent(self, usage: Usage) -> None:
-        if self.watcher is not None:
-            self.watcher.spent(self.path, usage)
+        if self.execution is not None:
+            self.execution.spent(self.path, usage)
 
     def doing(self, what: What, detail: str) -> None:
-        if self.watcher is not None:
-            self.watcher.doing(self.path, what, detail)
+        if self.execution is not None:
+            self.execution.doing(self.path, what, detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +198,7 @@ class AgentRunner(Actor[Query, Reply]):
         run = _Run(self, request)
         _current.set(run)  # for this request's own task, and what the agent starts from it
         try:
-            with stage("agent", self.name), reporting_to(_Reports(self.path, request.watcher)):
+            with stage("agent", self.name), reporting_to(_Reports(self.path, request.execution)):
                 text = await agent.run_streaming(query, callback, request.emit)
         except asyncio.CancelledError:
             if self._in_charge():
@@ -269,7 +259,7 @@ class AgentRunner(Actor[Query, Reply]):
         asking = self._query_at_work()
         self._check_circle(subagent_name)
         instance = Instance.of(subagent_name, subagent_instance)
-        asked = Query(query, asking.approvals, files, watcher=asking.watcher)
+        asked = Query(query, asking.approvals, files, execution=asking.execution)
         answer = await _ask(self._subagent(instance), asked)
         return _as_json(
             subagent_name=subagent_name,

@@ -1,4 +1,4 @@
-"""A worker with a mailbox: serves one request at a time and replies to each."""
+"""Actors: workers with a mailbox that serve one request at a time, and a limit on active ones."""
 
 import asyncio
 import logging
@@ -8,13 +8,16 @@ from collections import deque
 from contextlib import AbstractAsyncContextManager
 from contextvars import Context, copy_context
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from genie_core.errors import ActorStopped
 from genie_core.runtime.resource_task import CANCEL_GRACE, ResourceTask, WaitLimit, abandon
 from genie_core.runtime.tasks import start_task
 from genie_core.runtime.threads import first_done
 from genie_core.validation import check_timeout
+
+POOL_SIZE: Final = 32
+"""How many idle agents may hold models, memory and tool servers."""
 
 log = logging.getLogger(__name__)
 
@@ -253,3 +256,25 @@ def _pass_on(work: "Task[Reply]", reply: "Future[Reply]", name: str) -> None:
         reply.set_exception(error)
     else:
         reply.set_result(work.result())
+
+
+class Pool:
+    """Makes the least recently used actors rest while more than `size` are active.
+
+    A working actor never rests, so more may be active.
+    """
+
+    def __init__(self, size: int = POOL_SIZE) -> None:
+        self._size = size
+        self._members: dict[Actor[Any, Any], None] = {}  # in the order of their last use
+
+    def use(self, member: Actor[Any, Any]) -> None:
+        """Mark a member as the most recently used."""
+        self._members.pop(member, None)
+        others = [each for each in self._members if each.active]
+        surplus = len(others) + 1 - self._size
+        for each in others:
+            if surplus <= 0:
+                break
+            surplus -= each.rest()
+        self._members = dict.fromkeys([*others, member])

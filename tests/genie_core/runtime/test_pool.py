@@ -1,10 +1,20 @@
-from genie_core.agent.pool import Pool
+from contextlib import AbstractAsyncContextManager, nullcontext
+
+from genie_core.runtime.actor import Actor, Pool
 
 
-class Member:
+class Member(Actor[None, None]):
+    active = True
+
     def __init__(self, *, at_work: bool = False) -> None:
-        self.active = True
+        super().__init__("member")
         self.at_work = at_work
+
+    def resources(self) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
+
+    async def serve(self, request: None) -> None:
+        return request
 
     def rest(self) -> bool:
         self.active = self.active and self.at_work
