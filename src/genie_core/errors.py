@@ -349,7 +349,7 @@ def summary(error: BaseException) -> str:
     """
     try:
         text = hide_secrets(" ".join(str(error).split()))
-    except Exception:  # noqa: BLE001 - an exception of somebody else's that cannot even be shown
+    except Exception:  # noqa: BLE001 - a foreign exception whose str() fails
         text = ""
     if isinstance(error, GenieError):
         return text

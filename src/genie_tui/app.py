@@ -310,14 +310,14 @@ class GenieApp(GuardedApp[ExitReport]):
     # Breaking
 
     async def _shutdown(self) -> None:
-        self._ending = True  # also where nobody asked it to exit, as when its task is cancelled
+        self._ending = True  # also if its task is cancelled
         await super()._shutdown()
 
     def _handle_exception(self, error: Exception) -> None:
         """Log an unhandled error and exit with one line instead of a traceback."""
         if (self._exit or self._ending) and isinstance(error, NoMatches):
             logger.info("the app ended while a screen was put together", exc_info=error)
-            return  # of which no more parts are made then
+            return
         cause = error.error if isinstance(error, WorkerFailed) else error
         logger.critical("unhandled error", exc_info=cause)
         self._tell_of_fault()

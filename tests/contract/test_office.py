@@ -34,7 +34,7 @@ def answer(terminal: Terminal, question: str, key: str) -> None:
 def enter(alice: Terminal, name: str, homes: dict[str, Path], invite: str) -> Terminal:
     terminal = Terminal("join", invite, "--name", name, home=homes[name], columns=140)
     terminal.wait_for("the host is asked")
-    answer(alice, f"Somebody new wants in: {name}", "a let in")
+    answer(alice, f"Join request: {name}", "a admit")
     return terminal
 
 
@@ -45,7 +45,7 @@ def test_a_host_lets_people_in_puts_one_out_and_hands_the_room_over(
     with enter(alice, "bob", homes, invite) as bob:
         bob.wait_for("Standup", "online", "idle")
         with Terminal("join", invite, "--name", "mallory", home=homes["carol"]) as mallory:
-            answer(alice, "Somebody new wants in: mallory", "d turn away")
+            answer(alice, "Join request: mallory", "d refuse")
             assert mallory.exit_code() == 1
             assert "did not let you in" in " ".join(mallory.left_behind)
         with enter(alice, "carol", homes, invite) as carol:

@@ -112,7 +112,7 @@ class Approval:
         if _running_loop() is loop:
             self._deliver(verdict)
         else:
-            with suppress(RuntimeError):  # the loop was closed this moment: nobody waits any more
+            with suppress(RuntimeError):  # the loop was closed this moment
                 loop.call_soon_threadsafe(self._deliver, verdict)
         return True
 

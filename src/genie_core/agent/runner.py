@@ -41,7 +41,7 @@ _CUT: Final = "This answer is incomplete: the model's length limit ended it."
 
 
 def _discard(_text: str) -> None:
-    """Ignore a piece of text that nobody follows."""
+    """Ignore a piece of text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class AgentRunner(Actor[Query, Reply]):
         async with AsyncExitStack() as servers:
             with stage("tools", f"tool servers of {self.name}"):
                 await servers.enter_async_context(agent.mcp())
-            raise_if_cancelled()  # whoever swallowed that must not take a successor's place
+            raise_if_cancelled()  # code that swallowed that must not take a successor's place
             self._agent = agent
             try:
                 yield

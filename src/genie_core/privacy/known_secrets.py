@@ -67,7 +67,7 @@ class KnownSecrets:
 
 
 class DeltaMask:
-    """Masks a text that comes in pieces, of which a value may fill several.
+    """Masks a text that comes in pieces; a value may span several.
 
     What could be the beginning of a value is held back until it is clear: less than the longest
     value. All that comes out is, put together, what masking the whole text gives.

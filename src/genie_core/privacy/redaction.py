@@ -6,7 +6,7 @@ harmless word too many is hidden than a key. Each pattern begins where a word do
 it takes grows no faster than the text.
 
 Which values are known is a matter of the process and not of a person or a room, on purpose: its log,
-its tracebacks and its screen are, too, and whoever writes there knows nothing of persons.
+its tracebacks and its screen are, too, and those who write there know nothing of persons.
 """
 
 import re

@@ -23,7 +23,7 @@ class Decision(Enum):
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        group_sense = sys.modules.get("group_sense")  # whoever has its decision has imported it
+        group_sense = sys.modules.get("group_sense")  # its decisions exist only once it is imported
         if group_sense is not None and isinstance(other, group_sense.Decision):
             return bool(other.value == self.value)
         return NotImplemented

@@ -166,7 +166,7 @@ class Actor(ABC, Generic[Request, Reply]):
                 letter = self._mailbox.popleft()
                 if not letter.reply.done() and not await self._serve_letter(letter):
                     return
-        finally:  # one that is left behind must not wake whoever waits with its successor
+        finally:  # an abandoned one must not wake those that wait with its successor
             held.task.remove_done_callback(self._wake)
 
     async def _has_mail(self, held: ResourceTask) -> bool:
@@ -249,7 +249,7 @@ async def _done_or_cancelled(work: "Task[Reply]", reply: "Future[Reply]") -> Non
 def _pass_on(work: "Task[Reply]", reply: "Future[Reply]", name: str) -> None:
     if reply.done():
         if not work.cancelled() and (error := work.exception()) is not None:
-            log.debug("%s raised after nobody waited any more", name, exc_info=error)
+            log.debug("%s raised after the last wait for it", name, exc_info=error)
     elif work.cancelled():
         reply.set_exception(ActorStopped(name, "was cancelled"))
     elif (error := work.exception()) is not None:

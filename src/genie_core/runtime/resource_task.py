@@ -72,7 +72,7 @@ class ResourceTask:
         failure = None if task.cancelled() else task.exception()
         if not self._started.done():
             self._started.set_exception(failure or ActorStopped(self._name, "did not start"))
-            self._started.exception()  # it may be that nobody wants to know
+            self._started.exception()  # retrieved, in case no task awaits it
         elif failure is not None or not self._leaving.is_set():
             # Every reply is given without it, and the next start begins afresh.
             log.warning("%s did not close cleanly", self._name, exc_info=failure)

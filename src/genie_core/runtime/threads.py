@@ -24,7 +24,7 @@ async def off_loop(call: Callable[[], T], name: str) -> T:
 
     def make_call() -> None:
         outcome = _outcome(lambda: context.run(call))
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed, so no task waits
             loop.call_soon_threadsafe(_deliver, promise, outcome)
 
     Thread(target=make_call, name=name, daemon=True).start()

@@ -248,7 +248,7 @@ def _deliver(outcomes: Iterable[_Outcome]) -> None:
     for loop, theirs in by_loop.items():
         try:
             loop.call_soon_threadsafe(_settle, theirs)
-        except RuntimeError:  # that loop is closed: nobody is left to hear of it
+        except RuntimeError:  # that loop is closed
             log.debug("%d results came after their event loop had closed", len(theirs))
 
 
@@ -260,4 +260,4 @@ def _settle(outcomes: list[_Outcome]) -> None:
             promise.set_result(result)
         else:
             promise.set_exception(error)
-            promise.exception()  # it is reported already: nobody has to ask for it
+            promise.exception()  # reported already: awaiting it is optional

@@ -93,7 +93,7 @@ class _Session:
         if unquote(self.folder.name, errors="surrogateescape") != self.earlier.name:
             self.report(
                 f"{self.folder}: took over group-genie's session {self.earlier.name!r}, a name that "
-                "it gave to other ids as well; whoever has one of those finds nothing any more"
+                "it gave to other ids as well; those ids have no saved state any more"
             )
 
     def _messages(self) -> Memory | None:

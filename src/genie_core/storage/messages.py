@@ -174,7 +174,7 @@ def _settled(error: Exception | None = None) -> "Future[None]":
         promise.set_result(None)
     else:
         promise.set_exception(error)
-        promise.exception()  # nobody has to ask for it
+        promise.exception()  # retrieved: awaiting it is optional
     return promise
 
 

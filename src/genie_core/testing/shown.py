@@ -1,4 +1,4 @@
-"""What a scripted model was shown, whoever plays it."""
+"""The messages that a scripted model was shown, on either SDK."""
 
 import asyncio
 from collections.abc import Sequence

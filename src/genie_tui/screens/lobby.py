@@ -59,7 +59,7 @@ class LobbyScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = bindings(Scope.LOBBY)
 
     class Chosen(Message):
-        """The person wants into a room."""
+        """The person asks to join a room."""
 
         def __init__(self, opening: OpenRequest) -> None:
             super().__init__()
@@ -162,7 +162,7 @@ class LobbyScreen(Screen[None]):
 
     def show_error(self, text: str) -> None:
         """Show why a room could not be opened, until the next attempt."""
-        if not self.is_running:  # nobody is there to be told
+        if not self.is_running:  # the screen is gone
             return
         error = self.query_one("#lobby-error", Static)
         error.update(Content(visible_line(text)))
@@ -235,7 +235,7 @@ class LobbyScreen(Screen[None]):
         if room is None:
             return
         is_up = any(each.copy == room.id for each in self._nearby.values())
-        mine = room.host is None and not is_up  # one's own may be hosted by somebody else by now
+        mine = room.host is None and not is_up  # another member may host one's own by now
         self._choose(ResumeRoom(room.id) if mine else self._way_back(room.id))
 
     def _way_back(self, copy: str) -> RejoinRoom:

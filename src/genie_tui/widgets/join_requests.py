@@ -26,7 +26,7 @@ from genie_tui.widgets.keys_line import KeysLine
 Caller: TypeAlias = JoinRequested | HostingOffered
 
 _WORDS: Final[dict[type, dict[str, str]]] = {
-    JoinRequested: {"allow": "let in", "deny": "turn away"},
+    JoinRequested: {"allow": "admit", "deny": "refuse"},
     HostingOffered: {"allow": "yes, I host", "deny": "no"},
 }
 
@@ -160,7 +160,7 @@ def _text(caller: Caller) -> Content:
             ("It goes on at your machine, from your copy, when they leave.", muted),
         )
     return Content.assemble(
-        "Somebody new wants in: ",
+        "Join request: ",
         (visible_line(caller.name), "bold"),
         (f", from {_origin(caller.source)}", muted),
         ("\nTheir key in words: ", muted),

@@ -354,5 +354,5 @@ async def test_the_question_before_sending_counts_who_is_here(
         await attach(screen, pilot, report)
         await pilot.press("enter")
         asked = await question(pilot)
-        assert "Nobody else is here now" in asked
+        assert "No other member is here now" in asked
         assert "ann's agent gets it" in asked

@@ -72,16 +72,16 @@ class Unwatched:
         """Never."""
 
     def starting(self) -> None:
-        """Tell nobody."""
+        """Do nothing."""
 
     def ready(self, tools: Mapping[str, str] | None = None) -> None:
-        """Tell nobody."""
+        """Do nothing."""
 
     def down(self, reason: str) -> None:
-        """Tell nobody."""
+        """Do nothing."""
 
     def closed(self) -> None:
-        """Tell nobody."""
+        """Do nothing."""
 
 
 def shown(server: str) -> str:

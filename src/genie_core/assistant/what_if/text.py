@@ -96,7 +96,7 @@ def lines(report: WhatIfReport) -> Iterator[str]:
 
 
 def markdown(report: WhatIfReport) -> str:
-    """All of it as Markdown, in which everything that somebody wrote stands for itself."""
+    """Format the report as Markdown, with all recorded text escaped."""
     written = [f"# {escape(title(report))}", "", escape(room(report)), ""]
     written += [f"- {escape(line)}" for line in summary_lines(report)]
     for name, outcomes in _parts(report):

@@ -232,7 +232,7 @@ class Browser(MdnsTask):
                 if not left:
                     self._forget(name)
                 due = asked.get(name, 0.0) + LIFETIME / 2 / ASKS
-                # Everybody hears the answer: whoever is the first to ask spares the others that.
+                # All hear the answer: the first query spares the others theirs.
                 if now >= due and left < LIFETIME / 2 * random.uniform(0.8, 1.0):  # noqa: S311
                     asked[name] = now
                     with suppress(OSError):

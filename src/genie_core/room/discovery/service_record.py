@@ -108,7 +108,7 @@ def _way(text: str) -> str | None:
     """Return an address in its canonical form if it names a single machine by number."""
     with suppress(InvalidAddress, ValueError):
         found = parse_address(text)
-        if text.startswith(":"):  # by itself a port means this machine, which nobody else means
+        if text.startswith(":"):  # a port alone means this machine
             return None
         number = ipaddress.ip_address(found.host)
         if not (number.is_multicast or number.is_unspecified or number.is_link_local):

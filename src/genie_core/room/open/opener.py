@@ -90,7 +90,7 @@ class RoomOpener:
             raise
 
     async def _create(self, title: str, on_event: OnEvent, resources: AsyncExitStack) -> JoinedRoom:
-        # The port first: a room that nobody can join should leave no folder behind.
+        # The port first: a room without one should leave no folder behind.
         person = self._person
         sock = await bind_room(person, resources)
         saved = await asyncio.to_thread(

@@ -98,5 +98,5 @@ class Calling(ContractCase):
 
 
 async def greet(name: str) -> str:
-    """Greet somebody."""
+    """Greet a person."""
     return f"Hello {name}"

@@ -14,7 +14,7 @@ class Listener:
     """Serves an application on a free port, in the event loop that started it.
 
     Nothing of uvicorn's own life cycle is used: it takes over signal handlers and waits for
-    clients, neither of which is wanted in a test.
+    clients, and tests want neither.
     """
 
     def __init__(self, app: ASGIApp) -> None:

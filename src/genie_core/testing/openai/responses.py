@@ -100,7 +100,7 @@ def _entry(item: dict[str, Any]) -> Iterator[HistoryEntry]:
             texts, files = _content(item["output"])
             yield HistoryEntry("tool", texts, files, item["call_id"])
         case _:
-            pass  # reasoning and the like, which nobody reads back
+            pass  # reasoning and the like, which is not read back
 
 
 def _content(content: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -146,7 +146,7 @@ class FakeOpenAI:
         return Say(self._json if request.structured else f"echo: {request.query}")
 
     def _drop(self, scope: Scope) -> None:
-        if self._listener is not None:  # otherwise everybody is being dropped already
+        if self._listener is not None:  # otherwise all clients are being dropped already
             self._listener.drop(scope)
 
 

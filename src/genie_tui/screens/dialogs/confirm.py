@@ -18,7 +18,7 @@ from genie_tui.widgets.reading import read_on
 class ConfirmScreen(Dialog[bool]):
     """Shows what is about to happen, and returns whether it shall.
 
-    Keys count once the keyboard has rested, so that nobody agrees by typing on. `yes` is what enter
+    Keys count once the keyboard has rested, so that typing on never agrees. `yes` is what enter
     does, in a word or two.
     """
 

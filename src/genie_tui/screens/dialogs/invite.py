@@ -40,7 +40,7 @@ class Terms:
     @property
     def text(self) -> str:
         """What to know before sharing it."""
-        who = "One person" if self.once else "Whoever has it"
+        who = "One person" if self.once else "Anyone who has it"
         when = f" until {self.until}" if self.until else ""
         how = ", once" if self.once else ""
         return f"{who} can join as a member{how}{when}. Share it with no one else."
@@ -103,7 +103,7 @@ class InviteScreen(Dialog[Terms]):
     async def action_renew(self) -> None:
         """Renew the invite after a confirmation."""
         text = Content(
-            "Everybody who has the present invite and has not joined yet needs the new one.\n"
+            "People who have the old invite and have not joined yet need the new one.\n"
             "Those who are members come in without any."
         )
         ask = ConfirmScreen("Make a new invite?", text, "make a new one", self._clock)

@@ -14,8 +14,8 @@ from genie_tui.commands.keys import Scope, actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog
 
 PUBLIC: Final = (
-    "Agents follow this when they answer you. It goes to the rooms you are in: everybody there, "
-    "and everybody's agents, can read it."
+    "Agents follow this when they answer you. All members of your rooms, "
+    "and their agents, can read it."
 )
 CHANGED: Final = "This is not kept yet: esc once more drops it."
 

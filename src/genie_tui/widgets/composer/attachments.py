@@ -177,8 +177,8 @@ def quote_question(quote: Quote, state: RoomState, me: str) -> Content:
 
 def _receivers(state: RoomState, me: str, things: str) -> list[Content]:
     people, agents = others_here(state, me), agents_here(state)
-    seen = f"Everybody in this room sees {things}: {_list(people)}." if people else ""
-    seen = seen or f"Nobody else is here now. Whoever comes later sees {things} too."
+    seen = f"Every member of this room sees {things}: {_list(people)}." if people else ""
+    seen = seen or f"No other member is here now. Members who join later see {things} too."
     lines = [Content(seen)]
     if agents:
         owned = _list(f"{name}'s agent" for name in agents)

@@ -108,7 +108,7 @@ async def test_a_command_makes_one_for_one_person_and_a_time(joined: ScriptedJoi
         await until(pilot, lambda: pilot.app.screen is room)
         again = await to_invite(pilot)
         assert shown(again, "#invite-string") == pilot.app.clipboard == TEXT
-        assert "Whoever has it" in shown(again, "#invite-about")
+        assert "Anyone who has it" in shown(again, "#invite-about")
 
 
 async def test_an_invite_with_limits_is_told_as_that_as_long_as_it_is_the_one(
@@ -142,7 +142,7 @@ async def test_without_an_open_invite_it_says_so(joined: ScriptedJoinedRoom) -> 
 
 
 def test_terms_say_whom_it_lets_in() -> None:
-    assert "Whoever has it" in Terms().text
+    assert "Anyone who has it" in Terms().text
     assert "One person" in Terms(once=True).text
     hosting = ScriptedInvites()
     terms = renewed(hosting, InviteOptions(lifetime=60.0), 1_000.0)

@@ -109,7 +109,7 @@ def test_what_is_sent_is_listed_with_who_gets_it() -> None:
         "look␛",
         "a␛.pdf (1.2 MB)",
         "[Garden] (1 message)",
-        "Everybody in this room sees these 2: bob and cleo.",
+        "Every member of this room sees these 2: bob and cleo.",
         "ann's agent and bob's agent get these 2",
     ):
         assert part in text
@@ -127,7 +127,7 @@ def test_without_agents_none_is_named() -> None:
     joined.feed(MemberJoined("host"))
     text = sending_question("", [REPORT], [], joined.state, "ann").plain
     assert "agent" not in text
-    assert "Nobody else is here now" in text
+    assert "No other member is here now" in text
 
 
 @pytest.fixture

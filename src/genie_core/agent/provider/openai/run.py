@@ -75,7 +75,7 @@ class Run:
         finally:
             await self.gate.settled()
         if result.interruptions:
-            raise GenieError("a tool asked for approval in a way that nobody can answer here")
+            raise GenieError("a tool asked for approval in a way that can't be answered here")
         return result
 
     async def _follow(self, result: RunResultStreaming, emit: Callable[[str], None]) -> None:

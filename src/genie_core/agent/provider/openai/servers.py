@@ -197,7 +197,7 @@ class _Connection:
             self._task.cancel()
             await asyncio.wait({self._task}, timeout=CLOSE_TIMEOUT)
         if self._opened.done() and not self._opened.cancelled():
-            self._opened.exception()  # it may be that nobody has waited for it
+            self._opened.exception()  # retrieved, in case no run awaited it
 
     async def _hold(self) -> None:
         try:
@@ -205,7 +205,7 @@ class _Connection:
                 await self._server.connect()  # type: ignore[no-untyped-call]  # the SDK gives no types
             self._opened.set_result(None)
             await self._leave.wait()
-        except Exception as error:  # noqa: BLE001 - it is for whoever waits for the server
+        except Exception as error:  # noqa: BLE001 - passed to those that wait for the server
             self._opened.set_exception(late(START_TIMEOUT) if limit.expired() else _first(error))
         finally:
             if not self._opened.done():

@@ -162,7 +162,7 @@ class ToleratedServer(WrapperToolset[Any]):
             async with asyncio.timeout(CLOSE_TIMEOUT):
                 await self.wrapped.__aexit__(*exception)
         except Exception:
-            # Nobody uses it any more; a server that died is started anew for the next run.
+            # No run uses it any more; a server that died is started anew for the next run.
             log.warning("tool server %s did not close cleanly", shown(self.name), exc_info=True)
 
     def give_up(self, error: Exception) -> None:
