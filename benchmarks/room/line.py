@@ -56,7 +56,6 @@ class Line:
 
         Raises:
             LineClosed: nothing will arrive any more.
-
         """
         try:
             size = self.socket.recv_into(_received)
@@ -82,7 +81,6 @@ class Line:
 
         Raises:
             LineClosed: nothing can be sent any more.
-
         """
         try:
             while self._unsent:

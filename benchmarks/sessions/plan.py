@@ -48,7 +48,6 @@ def measurements(plan: Plan) -> Iterator[Measurement]:
 
     Raises:
         OSError, subprocess.SubprocessError: a process could not measure.
-
     """
     if "append" in plan.parts:
         yield from _appends(plan)

@@ -77,7 +77,6 @@ class DataStore:
 
         Raises:
             StateError: this is no JSON value.
-
         """
         path = self._file(key, "json")
         return self._disk.replace(path, _encoded(path, [data]))
@@ -94,7 +93,6 @@ class DataStore:
 
         Raises:
             MissingKey: there is none; a `KeyError`.
-
         """
         path = self._file(key, "json")
         return await self._disk.read(lambda: self._read_value(path))
@@ -108,7 +106,6 @@ class DataStore:
 
         Raises:
             StateError: one of them is no JSON value.
-
         """
         path = self._file(key, "jsonl")
         return self._disk.append(path, _encoded(path, lines), sync=sync)

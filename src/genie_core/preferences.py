@@ -46,7 +46,6 @@ class PreferencesLookup:
         Raises:
             StageFailed: the source raises, returns no text, or does not return while time is
                 limited.
-
         """
         if self._source is None:
             yield None

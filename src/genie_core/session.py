@@ -102,7 +102,6 @@ class GroupSession:
             SessionStopped: `stop` was called.
             InvalidMessage: the message is empty, can't be stored, or is from "system" in any
                 spelling, since agents' messages are not reasoned about.
-
         """
         self._check_loop("handle")
         check_message(message)

@@ -44,7 +44,6 @@ def cast(saved: SavedSession) -> Iterator[str]:
     Raises:
         DamagedSession: the log is no file.
         DiskFailure: it can't be read.
-
     """
     with saved.reader() as log:
         first = log.read(0, 1)

@@ -64,7 +64,6 @@ class Onboarding:
 
         Raises:
             SettingsError: the file can't be written.
-
         """
         settings = await asyncio.to_thread(self._write, choice)
         self._over = True
@@ -79,7 +78,6 @@ class Onboarding:
 
         Raises:
             SettingsError: that can't be saved.
-
         """
         self._over = True
         try:

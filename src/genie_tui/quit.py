@@ -368,7 +368,6 @@ def write_unsaved(typed: str, unsaved: UnsavedInput) -> Path:
 
     Raises:
         NotWritten: the file exists, or the disk refuses it.
-
     """
     path = Path(typed)
     try:

@@ -46,7 +46,6 @@ async def look_up(word: str) -> str:
 
     Args:
         word: The word.
-
     """
     return f"{word} is Viennese"
 

@@ -83,7 +83,6 @@ class AgentFactory:
         Raises:
             UnknownAgent: there is none.
             StageFailed: the secrets or the factory function failed; it says which.
-
         """
         self.agent_info(name)
         return self._create(name, owner, secrets_of(owner, self._secrets_provider), extra_tools)

@@ -252,7 +252,6 @@ class AgentRunner(Actor[Query, Reply]):
 
         Raises:
             ValueError: If there is no such agent, or an attachment is not described in full.
-
         """
         self._factory.agent_info(subagent_name)  # an unknown name must not create anything
         files = _described(attachments)

@@ -73,7 +73,6 @@ def roles_of(
         UnknownPart: a tool or tool server does not exist.
         UnknownTemplate: a prompt does not exist.
         UnreadableTemplate: a prompt can't be read.
-
     """
     _check_names(config.agents)
     subagents = tuple(_role(config, spec, servers, owner) for spec in config.agents)

@@ -82,7 +82,6 @@ class BudgetMeter:
 
         Raises:
             BudgetUsedUp: the owner refused.
-
         """
         if self.obstacle(largest) is None:
             return

@@ -49,7 +49,6 @@ class GroupReasonerFactory:
 
         Raises:
             StageFailed: the secrets or the function failed; it says which.
-
         """
         return self._create(owner, secrets_of(owner, self._secrets_provider), **kwargs)
 

@@ -92,7 +92,6 @@ class Actor(ABC, Generic[Request, Reply]):
 
         Raises:
             ActorStopped: `stop` was called.
-
         """
         if self._stopping:
             raise ActorStopped(self._name)

@@ -157,7 +157,6 @@ class Catalog:
             AmbiguousSession: there are several.
             NewerVersion: this version can't read it.
             DamagedSession: it can't be parsed.
-
         """
         return SavedSession.load(self._base / self.match(wanted))
 
@@ -185,7 +184,6 @@ class Catalog:
         Raises:
             UnknownSession: there is none.
             AmbiguousSession: there are several.
-
         """
         known = self.ids()
         matches = [wanted] if wanted in known else [id_ for id_ in known if id_.startswith(wanted)]
@@ -358,7 +356,6 @@ def staged(base: Path) -> Iterator[Path]:
     Raises:
         DiskFailure: the folders can't be locked.
         OSError: it can't be created.
-
     """
     make_private_folder(base)
     sweep(base)

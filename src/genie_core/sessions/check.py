@@ -117,7 +117,6 @@ def read_log(path: Path) -> CheckedLog:
     Raises:
         DamagedSession: it is no file.
         DiskFailure: it can't be read.
-
     """
     found, damages, contradictions = CheckedLog(), AllDamages(), AllDamages()
     for each in scanned(path, damages):

@@ -133,7 +133,6 @@ def check_ordinary(path: Path) -> None:
     Raises:
         DamagedSession: it could block. Folders pass: opening them fails.
         OSError: it is missing or can't be examined.
-
     """
     mode = path.stat().st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):

@@ -53,7 +53,6 @@ def fork(catalog: Catalog, saved: SavedSession, now: float, at: int | None = Non
         NoSuchEvent: the room has no event of that number.
         DamagedSession: the log is no file.
         DiskFailure: something can't be read or written.
-
     """
     title = one_line(saved.metadata.shown_title.removesuffix(MARK), TITLE_CHARS - len(MARK)) + MARK
     with disk_access("write", catalog.base), staged(catalog.base) as folder:

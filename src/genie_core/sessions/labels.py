@@ -51,7 +51,6 @@ class Labels:
         Raises:
             DamagedSession: it is no file.
             DiskFailure: it can't be read.
-
         """
         labels = cls(folder / LABELS_NAME)
         with disk_access("read", labels._path):
@@ -70,7 +69,6 @@ class Labels:
 
         Raises:
             DiskFailure: it can't be written; nothing has changed.
-
         """
         with disk_access("write", self._path):
             _append(self._path, msgspec.json.encode(label) + b"\n")

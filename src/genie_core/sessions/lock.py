@@ -85,7 +85,6 @@ def hold(folder: Path, name: str = "") -> Iterator[None]:
     Raises:
         SessionInUse: another process, or this one, holds the lock.
         DiskFailure: the folder can't be written or locked.
-
     """
     with disk_access("lock the folder", folder):
         descriptor = _locked(folder, name)
@@ -102,7 +101,6 @@ def holder(folder: Path) -> LockHolder | None:
 
     Raises:
         DiskFailure: it can't be determined.
-
     """
     with disk_access("look at the lock of", folder):
         try:
@@ -121,7 +119,6 @@ def in_turn(folder: Path) -> Iterator[None]:
 
     Raises:
         DiskFailure: the folder can't be locked.
-
     """
     with disk_access("lock the folder", folder):
         descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)

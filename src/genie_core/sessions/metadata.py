@@ -103,7 +103,6 @@ def read_metadata(path: Path) -> tuple[SessionMetadata, int]:
     Raises:
         NewerVersion: this version does not know the format.
         DamagedSession: it is missing or can't be understood.
-
     """
     try:
         check_ordinary(path)
@@ -135,7 +134,6 @@ def check_tag(text: str) -> str:
 
     Raises:
         InvalidTag: nothing is left, or it is too long.
-
     """
     tag = one_line(text.strip().removeprefix("#"), TAG_CHARS + 1)
     if not tag or len(tag) > TAG_CHARS:
@@ -206,7 +204,6 @@ def migrate(fields: Fields, version: int) -> Fields:
 
     Raises:
         ValueError: there never was such a version.
-
     """
     if not OLDEST <= version <= FORMAT:
         raise ValueError(f"there is no format {version}")

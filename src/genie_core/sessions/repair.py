@@ -31,7 +31,6 @@ def repair(folder: Path) -> list[str]:
     Raises:
         SessionInUse: a process has it open.
         DiskFailure: something can't be written; the rest is unchanged.
-
     """
     with hold(folder):
         checkup = examine(folder)

@@ -57,7 +57,6 @@ class SavedSession:
         Raises:
             NewerVersion: this version does not know the format.
             DamagedSession: `room.json` is missing or can't be parsed.
-
         """
         metadata, version = read_metadata(folder / METADATA_NAME)
         saved = cls(folder, metadata)
@@ -122,7 +121,6 @@ class SavedSession:
 
         Raises:
             SessionInUse: another process holds the lock.
-
         """
         with hold(self.folder, name or self._metadata.name):
             if self._is_old:
@@ -165,7 +163,6 @@ class SavedSession:
 
         Raises:
             StorageError: it can't be done, for example because the room is open.
-
         """
         log = self._changed_at(LOG_NAME)
         if not self._changed_at(METADATA_NAME) or not self._lags:
@@ -185,7 +182,6 @@ class SavedSession:
 
         Raises:
             StorageError: the log can't be read.
-
         """
         if not self._lags:
             return self._metadata
@@ -242,7 +238,6 @@ class SavedSession:
 
         Raises:
             InvalidTag: one of them is invalid; nothing is changed.
-
         """
         fresh = {tag.casefold(): tag for tag in map(check_tag, add)}
         gone = {check_tag(tag).casefold() for tag in remove}

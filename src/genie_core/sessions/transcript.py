@@ -69,7 +69,6 @@ def excerpt(log: LogReader, room: str, title: str, last: int) -> Quote:
     Raises:
         DiskFailure: the log can't be read.
         DamagedSession: it is no file.
-
     """
     wanted = min(last, MOST_MESSAGES)
     lines: list[QuotedLine] = []

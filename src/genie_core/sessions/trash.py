@@ -22,7 +22,6 @@ def trash(folder: Path, send: Send | None = None) -> None:
         SessionInUse: a process has it open; it stays.
         NotTrashed: the trash refuses it, or there is no such folder; it stays.
         DiskFailure: it can't be locked.
-
     """
     if folder.is_symlink() or not folder.is_dir():
         raise NotTrashed(folder, "it is no folder")

@@ -85,7 +85,6 @@ def write_view(folder: Path, view: View) -> None:
 
     Raises:
         ViewNotKept: the disk does not take it.
-
     """
     file = folder / VIEW_NAME
     try:

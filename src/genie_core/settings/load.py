@@ -70,7 +70,6 @@ def read_settings(file: Path) -> SettingsFile:
 
     Raises:
         SettingsError: the file can't be read, or is not TOML.
-
     """
     return parse_settings(file, read_text(file))
 
@@ -98,7 +97,6 @@ def write_settings(file: Path, text: str) -> None:
 
     Raises:
         SettingsError: the file can't be written.
-
     """
     try:
         replace_file(file.resolve(), text.encode())
@@ -186,7 +184,6 @@ def load_settings(
 
     Raises:
         SettingsError: the first mistake.
-
     """
     return combine(read_settings(file), env, overrides or {})
 
@@ -304,7 +301,6 @@ class SettingsSource:
 
         Raises:
             SettingsError: the first mistake.
-
         """
         return self._reading(read_settings(self.file))
 
@@ -319,7 +315,6 @@ class SettingsSource:
 
         Raises:
             SettingsError: the file is or would be invalid; nothing is changed.
-
         """
         before = read_settings(self.file)
         wrong = next(problems(before, {}), None)
@@ -337,7 +332,6 @@ class SettingsSource:
 
         Raises:
             SettingsError: the change would add a mistake, or the file is not TOML; nothing is changed.
-
         """
         before = {each.text for each in mistakes(read_settings(self.file).values, Settings)}
         written = self._changed([change])

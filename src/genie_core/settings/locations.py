@@ -24,7 +24,6 @@ def folder_at(text: str) -> Path:
 
     Raises:
         NoSuchPlace: the text can't name a folder, existing or not.
-
     """
     if "\0" in text:
         raise NoSuchPlace(text, "it contains a null character")

@@ -151,7 +151,6 @@ def assistant_config(settings: Settings, locations: Locations) -> AssistantConfi
 
     Raises:
         NoSuchPlace: the workspace or the tool servers' file names no place.
-
     """
     return AssistantConfig(
         model=settings.model or None,

@@ -25,7 +25,6 @@ def read_preferences(file: Path) -> str:
 
     Raises:
         PreferencesError: the file can't be read or is not text.
-
     """
     try:
         return read_file(file).decode("utf-8").strip()[:PREFERENCE_CHARS]
@@ -42,7 +41,6 @@ def keep_preferences(file: Path, text: str) -> None:
 
     Raises:
         PreferencesError: the text must not be shared, or the file can't be written.
-
     """
     if problem := objection(text):
         raise PreferencesError(problem)

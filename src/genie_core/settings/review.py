@@ -59,7 +59,6 @@ def review_file(
 
     Raises:
         SettingsError: as in `combine`.
-
     """
     return _in_values(combine(written, {}, {}), locations, env, theme_problem)
 

@@ -100,7 +100,6 @@ def type_at(model: type[msgspec.Struct], key: Key) -> Any:
 
     Raises:
         NoSuchKey: the key does not exist or is a table.
-
     """
     hint: Any = model
     for place, part in enumerate(key):
@@ -135,7 +134,6 @@ def read_value(hint: Any, raw: str) -> Any:
 
     Raises:
         msgspec.ValidationError: the text is not a valid value.
-
     """
     kind = _without_none(hint)
     if not is_list(hint):
@@ -154,7 +152,6 @@ def given_as(text: str, model: type[msgspec.Struct]) -> tuple[str, Any]:
     Raises:
         ValueError: the form or the value is wrong; the text says how.
         NoSuchKey: the setting does not exist, or can be set only in the file.
-
     """
     name, equals, raw = text.partition("=")
     key = read_key(name)

@@ -82,7 +82,6 @@ class BlobStore:
         Raises:
             NoAttachment: it is missing, empty, a folder, a device or the like, or not readable.
             BlobTooLarge: it is over the limit.
-
         """
         with _attachable(path) as source:
             fresh = self.folder / f"{secrets.token_hex(8)}.new"
@@ -104,7 +103,6 @@ class BlobStore:
         Raises:
             BlobTooLarge: it is over the limit.
             DamagedBlob: no file with this digest can have that size.
-
         """
         if size > self.limit:
             raise BlobTooLarge(size, self.limit)
@@ -132,7 +130,6 @@ class BlobStore:
 
         Raises:
             BlobTooLarge: it would exceed the limit; the partial file is removed.
-
         """
         part = self._part(digest, from_)
         with self._lock(part), disk_access("write", part):
@@ -156,7 +153,6 @@ class BlobStore:
         Raises:
             DamagedBlob: it has another size or SHA-256; it is removed.
             UnknownBlob: nothing has arrived.
-
         """
         part, path = self._part(digest, from_), self.path(digest)
         with self._lock(part), disk_access("check", part):
@@ -178,7 +174,6 @@ class BlobStore:
 
         Raises:
             UnknownBlob: there is no such file.
-
         """
         path = self.path(digest)
         with disk_access("read", path):

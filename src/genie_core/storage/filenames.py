@@ -50,7 +50,6 @@ def create_new(folder: Path, name: str) -> tuple[Path, BinaryIO]:
 
     Raises:
         FileNotSaved: the system refuses.
-
     """
     name = safe_name(name)
     stem, ending = _split(name)
@@ -73,7 +72,6 @@ def save_copy(source: Path, folder: Path, name: str) -> Path:
 
     Raises:
         FileNotSaved: the system refuses; nothing is left behind.
-
     """
     path, target = create_new(folder, name)
     try:

@@ -28,7 +28,6 @@ def export_session(options: argparse.Namespace, locations: Locations, out: TextI
         NoSuchPlace: this can't be a file.
         NotExported: this can't be written in this form.
         DiskFailure: something can't be read or written.
-
     """
     from genie_core.sessions.catalog import Catalog
     from genie_core.sessions.export.writer import print_out, write_file
@@ -57,7 +56,6 @@ def import_session(options: argparse.Namespace, locations: Locations, out: TextI
         NotImportable: it is no exported session, or was changed.
         AlreadySaved: it is here already.
         DiskFailure: something can't be read or written.
-
     """
     from genie_core.sessions.export.importing import import_room
 
@@ -100,7 +98,6 @@ def opened_source(text: str, base: Path) -> Iterator[tuple[BinaryIO, str]]:
         NoSuchPlace: this names no file.
         NotImportable: it can't be opened.
         DiskFailure: there is no place for it.
-
     """
     if text == STANDARD:
         with _kept(sys.stdin.buffer, base) as kept:

@@ -37,7 +37,6 @@ def print_invite(wanted: str, locations: Locations, out: TextIO) -> int:
         UnknownSession: there is no such room.
         NothingHosted: no room is meant, and there is none.
         NoInvite: it has no open invite.
-
     """
     catalog = Catalog(locations.sessions)
     hosted = (each.id for each in catalog.all() if each.kind == "hosted" and not each.note)
@@ -55,7 +54,6 @@ def _invite_of(saved: SavedSession, certificate: Certificate, now: float) -> str
 
     Raises:
         NoInvite: the room was never open beyond this machine, or its tokens have ended.
-
     """
     record = saved.metadata
     current = InviteTokenFile(saved.folder / PASSES_NAME).load().newest(now)

@@ -47,7 +47,6 @@ def run_replay(
         NothingToWatch: none was named, and there is none.
         NotWatched: the screen can't show it, or only a part of it.
         BrokenPipeError: the reader of the output is gone.
-
     """
     if options.last is not None and options.last < options.first:
         raise NotWatched(f"nothing is from event {options.first:,} to {options.last:,}")

@@ -97,7 +97,6 @@ class Sessions:
 
         Raises:
             NotConfirmed: they say no, or there is no terminal to ask on.
-
         """
         if surely:
             return
@@ -271,7 +270,6 @@ def described(saved: SavedSession, last: int) -> Iterator[str]:
     Raises:
         DamagedSession: the log is no file.
         DiskFailure: it can't be read.
-
     """
     with saved.reader() as log:
         state, problems, lines = log.state(), log.problems, last_spoken(log, last)
@@ -341,7 +339,6 @@ def search(options: argparse.Namespace, sessions: Sessions) -> int:
     Raises:
         NothingFound: there is nothing.
         DiskFailure: the sessions can't be listed.
-
     """
     text = " ".join(options.words)
     locations = sessions.locations

@@ -72,7 +72,6 @@ def what_if(
         StorageError: there is no such room, several are meant, or it can't be read or written.
         AssistantError: the template or the model can't be used.
         NothingDecided: there is nothing to compare with.
-
     """
     problems = problems or sys.stderr
     settings = source.read().settings

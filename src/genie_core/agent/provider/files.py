@@ -83,7 +83,6 @@ async def read_file(
     Raises:
         AttachmentError: the file is missing, not a regular file, longer than `most` bytes or of
             another type.
-
     """
     family = family_of(attachment.media_type)
     if family is None or family not in families:

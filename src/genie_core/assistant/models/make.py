@@ -36,7 +36,6 @@ def pydantic_model(choice: ModelChoice, keys: Mapping[str, str]) -> "Model":
 
     Raises:
         ModelError: the provider is unknown or refuses the setup.
-
     """
     return _made(choice, lambda: _pydantic_model(choice, keys))
 
@@ -46,7 +45,6 @@ def openai_model(choice: ModelChoice, keys: Mapping[str, str]) -> "agents.Model"
 
     Raises:
         ModelError: as in `pydantic_model`, or the SDK does not support the provider.
-
     """
     return _made(choice, lambda: _openai_model(choice, keys))
 

@@ -28,7 +28,6 @@ def ready_to_start(spec: ServerSpec, keys: Mapping[str, str]) -> ServerSpec:
     Raises:
         MissingValue: a value is neither in `keys` nor in the environment.
         ServerError: the folder does not exist, or the address is invalid.
-
     """
 
     def find(name: str) -> str | None:

@@ -27,7 +27,6 @@ async def calculate(expression: str) -> str:
         expression: For example "(3 + 4) * 2 ** 10" or "15% of 80". Supports + - * / // % **,
             parentheses, percent, pi, e, tau, and sqrt, cbrt, abs, round, floor, ceil, log, log2,
             log10, exp, sin, cos, tan (radians), degrees, radians, min, max, gcd, hypot, factorial.
-
     """
     try:
         result = evaluate(expression)

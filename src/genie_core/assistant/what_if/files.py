@@ -28,7 +28,6 @@ def save(report: WhatIfReport, room: Path) -> Path:
 
     Raises:
         DiskFailure: it can't be written.
-
     """
     folder = room / FOLDER
     with disk_access("write a report in", folder):
@@ -44,7 +43,6 @@ def saved(room: Path) -> Iterator[WhatIfReport]:
 
     Raises:
         DiskFailure: the folder can't be read.
-
     """
     folder = room / FOLDER
     with disk_access("read the reports in", folder):

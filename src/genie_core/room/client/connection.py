@@ -61,7 +61,6 @@ class RoomConnection:
         preferences: how this person likes to be answered.
         patient: whether to retry if the first attempt fails.
         space: awaited before each frame, to limit reception to what can be stored.
-
     """
 
     def __init__(
@@ -150,7 +149,6 @@ class RoomConnection:
             FrameError: the room sent an invalid frame or event.
             Unreachable: the first attempt got no answer, unless `patient`.
             ConnectionLost: the first connection was lost, unless `patient`.
-
         """
         self._ended.clear()
         detail = ""
@@ -172,7 +170,6 @@ class RoomConnection:
         Raises:
             FrameError: the step is too large or can't be recorded.
             TooManyUnsent: too many reports wait for the connection.
-
         """
         if said is not None:
             body = self.signer.sign_report(said, normal(body, self.limits.frame_bytes))

@@ -75,7 +75,6 @@ class ClientHandshake:
             OtherHost: `accepts` rejected the host.
             Diverged: the room's log has another event in place of the last known one.
             KnownRoom: this machine has a copy of the room to resume from.
-
         """
         nonce, points, room = new_nonce(), ForkPoints(()), self.room
         arrival = Arrival(

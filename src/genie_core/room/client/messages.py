@@ -45,7 +45,6 @@ class Messages:
         Raises:
             TooLong: the text exceeds the room's limit.
             TooManyUnsent: too many messages wait.
-
         """
         text, limit = whole_text(text), self.limits.text_chars
         if len(text) > limit:

@@ -127,7 +127,6 @@ class Receiver:
 
         Raises:
             RoomRefused: reconnecting would not help.
-
         """
         if refused.final and not (refused.code in ("suspended", "disk") and self._welcomed):
             raise RoomRefused(refused.code, refused.text)
@@ -152,7 +151,6 @@ class Receiver:
 
         Raises:
             RoomRefused: reconnecting would not help.
-
         """
         match frame:
             case Entries(events=events):

@@ -123,7 +123,6 @@ class SendQueue:
 
         Raises:
             TooManyUnsent: the queue is full.
-
         """
         if len(self._messages) + len(self._waiting) >= MAX_UNSENT:
             raise TooManyUnsent(MAX_UNSENT)
@@ -167,7 +166,6 @@ class SendQueue:
         Raises:
             FrameError: the report is too large or can't be encoded.
             TooManyUnsent: the queue is full.
-
         """
         recorded = normal(body, self._limits.frame_bytes - ENVELOPE)
         if len(self._reports) >= MAX_REPORTS:

@@ -120,7 +120,6 @@ class FileSync:
             NoAttachment: it can't be read, or is no ordinary file.
             BlobTooLarge: it is larger than the room takes.
             DiskFailure: there is no place for it.
-
         """
         if self._read_only:
             raise NoSuchFile(path.name, NOT_HERE)

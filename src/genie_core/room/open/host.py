@@ -57,7 +57,6 @@ async def open_held(saved: SavedSession, name: str, resources: AsyncExitStack) -
     Raises:
         SessionInUse: another process has the room open.
         StorageError: the log can't be opened.
-
     """
     opening = start_task(asyncio.to_thread(_opened, saved, name))
     try:
@@ -123,7 +122,6 @@ async def bind_room(person: Profile, resources: AsyncExitStack, before: str = ""
     Raises:
         AddressInUse: all of them are taken.
         CannotListen: the system refuses.
-
     """
     chosen, local = person.settings.port, person.settings.local
     usual = list(range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TO_TRY))
@@ -171,7 +169,6 @@ class HostedRoom:
 
         Raises:
             NotSaved: its end is not on disk.
-
         """
         if not await self.server.suspend(reason):
             raise NotSaved(f"the last events could not be written to {self.saved.log_path}")
@@ -187,7 +184,6 @@ async def serve_room(
     Raises:
         SessionInUse: another process has the room open.
         NotYours: in that room the person's name belongs to another key.
-
     """
     opened = await open_held(saved, person.name, resources)
     log = opened.log

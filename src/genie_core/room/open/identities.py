@@ -17,7 +17,6 @@ def identity_of_person(name: str, locations: Locations) -> Identity:
     Raises:
         InvalidName: the name is not allowed.
         IdentityError: the key can't be read or created.
-
     """
     return load_identity(_key_file(name, locations))
 

@@ -71,7 +71,6 @@ class Copies:
 
         Raises:
             OtherHost: a copy with that id exists and does not know this host.
-
         """
         if isinstance(error, SessionInUse):
             return self._person.catalog.find(error.room)
@@ -420,7 +419,6 @@ class RoomJoiner:
 
         Raises:
             KnownRoom: another terminal has just created one, maybe at another host.
-
         """
         if context.saved is None:
             make = partial(

@@ -157,7 +157,6 @@ async def host_room(
 
     Raises:
         GenieError: the room can't be created or served; the text is one line.
-
     """
     opener = RoomOpener(name, settings or Settings(), _locations(home))
     return await opener.enter(NewRoom(title), on_event)
@@ -170,7 +169,6 @@ async def join_room(
 
     Raises:
         GenieError: the invite is invalid, no host answers, or the host refuses the member.
-
     """
     opener = RoomOpener(name, settings or Settings(), _locations(home))
     return await opener.enter(JoinRoom(invite), on_event)

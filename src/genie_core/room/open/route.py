@@ -55,7 +55,6 @@ def route_of(text: str) -> Route:
     Raises:
         InvalidInvite: it looks like an invite and is none.
         InvalidAddress: it is neither.
-
     """
     if looks_like_invite(text):
         invite = read_invite(text)
@@ -69,7 +68,6 @@ def route_back(saved: SavedSession, found: Sequence[str] = (), pin: str = "") ->
 
     Raises:
         NowhereToLook: no address is known.
-
     """
     record = saved.metadata
     places = [*_places(found, pin or record.pin)]

@@ -52,7 +52,6 @@ class RoomService(SessionService):
         interfaces: addresses of the interfaces to look for rooms on, by default all.
         renamed: whether the name was chosen for this run and wins over the names under which saved
             rooms were hosted.
-
     """
 
     def __init__(
@@ -88,7 +87,6 @@ class RoomService(SessionService):
 
         Raises:
             GenieError: the room can't be opened; the text is one line for the person.
-
         """
         # The imports take longer than a frame, so they must not run on the event loop.
         enter = await asyncio.to_thread(self._load)

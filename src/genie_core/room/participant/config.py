@@ -37,7 +37,6 @@ class RoomConfig:
             returns the number of the last event that can be a message.
         close_room: for a host, suspends the room after its own connection has ended.
         grace: seconds that running work gets on leaving.
-
     """
 
     connect: Callable[[Deliver], RoomConnection]

@@ -37,7 +37,6 @@ class RoomFiles:
         Raises:
             NoSuchFile: files can't be attached here.
             GenieError: it can't be read, is no file, or is too large for the room.
-
         """
         return await self.sync.attach(path)
 

@@ -57,7 +57,6 @@ class Receipt:
             how they ended, as far as known here.
         parked: all tool calls that wait for this person's answer, also those from earlier.
         unsent: number of messages that are sent when the person comes back.
-
     """
 
     finished: tuple[Item, ...] = ()

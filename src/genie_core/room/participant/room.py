@@ -71,7 +71,6 @@ class JoinedRoom:
         approvals: answers requests, also those at other terminals; grants.
         hosting: moderation, invites, and handing the room over.
         seen: number of the last event that the person has seen; saved on leaving.
-
     """
 
     def __init__(self, name: str, on_event: OnEvent, config: RoomConfig) -> None:
@@ -203,7 +202,6 @@ class JoinedRoom:
             Unreachable: nothing answers.
             RoomRefused: the room refuses this person.
             Diverged: the host's log contradicts the replayed one.
-
         """
         self.files.start()
         connected = start_task(self._run(), name="room client")
@@ -295,7 +293,6 @@ class JoinedRoom:
 
         Raises:
             IllegalEvent: it does not fit the state.
-
         """
         self._refuse_other_room(event)
         private = self._config.engine.private
@@ -375,7 +372,6 @@ class JoinedRoom:
 
         Raises:
             LeftInDisorder: not everything succeeded; it has the receipt, too.
-
         """
         if self._left is None:
             seconds = self._config.grace if grace is None else grace

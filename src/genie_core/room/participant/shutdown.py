@@ -72,7 +72,6 @@ class Shutdown:
 
         Raises:
             LeftInDisorder: not everything succeeded.
-
         """
         steps: list[Step] = [
             ("telling the others", self._announce, STEP_TIMEOUT),

@@ -34,7 +34,6 @@ def parse_address(text: str, port: int = DEFAULT_PORT) -> Address:
 
     Raises:
         InvalidAddress: it is none of these.
-
     """
     match = _FORM.fullmatch(text.strip())
     if match is None:
@@ -64,7 +63,6 @@ async def resolve_loopback(address: Address) -> Address:
     Raises:
         NotLoopback: it leads, or could lead, beyond this machine.
         Unreachable: the name is unknown.
-
     """
     try:
         number = ipaddress.ip_address(address.host)

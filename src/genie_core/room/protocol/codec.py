@@ -49,7 +49,6 @@ def encode(frame: ClientFrame | ServerFrame) -> bytes:
 
     Raises:
         FrameError: it contains something that JSON can't express.
-
     """
     try:
         return _encode(frame)
@@ -62,7 +61,6 @@ def decode_client(data: bytes, limit: int) -> ClientFrame:
 
     Raises:
         FrameError: it is over `limit` bytes, or no frame.
-
     """
     return _decode(_client, data, limit)
 
@@ -110,7 +108,6 @@ def normal(body: RunBody, limit: int) -> RunBody:
     Raises:
         FrameError: it is over `limit` bytes, too deeply nested, changed by encoding, or blank where
             engines need text.
-
     """
     try:
         data = _encode_repaired(body)

@@ -75,7 +75,6 @@ def check_name(raw: str) -> str:
 
     Raises:
         InvalidName: it is not allowed; the error says why.
-
     """
     trimmed = raw.strip()
     if len(trimmed) > LONGEST_RAW:

@@ -50,7 +50,6 @@ class Certificate:
 
         Raises:
             CertificateError: the file is gone or has changed.
-
         """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_3
@@ -80,7 +79,6 @@ def pin_of(der: bytes) -> str:
 
     Raises:
         InvalidCertificate: it can't be parsed.
-
     """
     try:
         return _pin(x509.load_der_x509_certificate(der))
@@ -96,7 +94,6 @@ def load_certificate(path: Path, now: datetime) -> Certificate:
 
     Raises:
         CertificateError: the file can't be read or written, or has other content.
-
     """
     try:
         content = read_or_make(path, lambda: _signed(ec.generate_private_key(ec.SECP256R1()), now))

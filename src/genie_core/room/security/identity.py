@@ -165,7 +165,6 @@ def words(key: str) -> str:
 
     Raises:
         InvalidKey: the text is no public key.
-
     """
     if not is_key(key):
         raise InvalidKey(key)
@@ -181,7 +180,6 @@ def load_identity(path: Path) -> Identity:
 
     Raises:
         IdentityError: the file can't be read or written, or has no key.
-
     """
     try:
         content = read_or_make(path, lambda: _written(Ed25519PrivateKey.generate()))

@@ -60,7 +60,6 @@ def write_invite(invite: Invite) -> str:
 
     Raises:
         ValueError: the invite could not be read again.
-
     """
     content = _ENCODER.encode(_packed(invite))
     text = PREFIX + _encoded(len(content).to_bytes(2, "big") + _checksum(content) + content)
@@ -78,7 +77,6 @@ def read_invite(text: str) -> Invite:
 
     Raises:
         InvalidInvite: it is none, or not a whole one; the error says why.
-
     """
     letters = _letters(text)
     raw = _decoded(letters)

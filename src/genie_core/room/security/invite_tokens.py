@@ -102,7 +102,6 @@ class InviteTokens:
 
         Raises:
             InvalidInviteTokens: they can't be decoded.
-
         """
         try:
             passes = msgspec.json.decode(content, type=list[InviteToken])

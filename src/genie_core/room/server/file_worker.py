@@ -68,7 +68,6 @@ def complete_files(blobs: BlobStore, files: Iterable[FileRef], now: float) -> di
 
     Raises:
         DiskFailure: the folder can't be used.
-
     """
     named = {file.digest: file for file in files}
     blobs.prune(named.keys(), before=now - LEFTOVER)
@@ -86,7 +85,6 @@ async def open_file_worker(
 
     Raises:
         DiskFailure: the folder can't be used.
-
     """
     known = await asyncio.to_thread(complete_files, blobs, named, time.time())
     return FileWorker(blobs, known, limits)

@@ -165,7 +165,6 @@ class Room:
 
         Raises:
             InvalidName: the host can't have this name.
-
         """
         name = check_name(host)
         self.admission.host_token = host_token

@@ -184,7 +184,6 @@ class RoomServer:
 
         Raises:
             InvalidName: the host can't have this name.
-
         """
         pin = self._certificate.pin if self._certificate is not None else ""
         self.room.open(
@@ -216,7 +215,6 @@ class RoomServer:
             NotLoopback: the address is not on this machine, and there is no certificate.
             AddressInUse: another program listens there.
             CannotListen: the system does not let us.
-
         """
         if sock is None:
             sock = await bind(Address(host, port), beyond=self._certificate is not None)

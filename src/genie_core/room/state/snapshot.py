@@ -119,7 +119,6 @@ def decode_state(data: bytes) -> RoomState:
 
     Raises:
         ValueError: it is none, or of another version of this program.
-
     """
     try:
         unpacking = zlib.decompressobj()

@@ -40,7 +40,6 @@ class Connection(Protocol[Out_contra, In_co]):
         Raises:
             ConnectionLost: either end closed it.
             FrameError: a frame can't be encoded; it and later ones were not sent.
-
         """
 
     async def receive(self) -> In_co:
@@ -49,7 +48,6 @@ class Connection(Protocol[Out_contra, In_co]):
         Raises:
             ConnectionLost: it is closed, and everything that arrived was received.
             FrameError: the data is no frame; the connection stays open.
-
         """
 
     async def close(self, reason: str = "") -> None:
@@ -83,7 +81,6 @@ class PeerConnection(Connection[ServerFrame, ClientFrame], Protocol):
 
         Raises:
             FrameError: a frame can't be encoded; none was sent.
-
         """
 
 

@@ -88,7 +88,6 @@ class Dialer:
             WrongPin: another host answers at one of its addresses, and the right one at none.
             Unreachable: no host answers.
             NotLoopback: without an invite only this machine can be reached.
-
         """
         failures: list[RoomError] = []
         link = await self._try(self._known, failures)

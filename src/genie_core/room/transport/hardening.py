@@ -218,7 +218,6 @@ class LimitedSocket(socket.socket):
         Raises:
             ConnectionAbortedError: it was refused; there may be more.
             OSError: as of any socket.
-
         """
         if self._gate.is_shut:
             raise ConnectionAbortedError

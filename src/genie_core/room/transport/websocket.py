@@ -201,7 +201,6 @@ async def tls_connect(address: Address, pin: str) -> ClientConnection:
         WrongPin: another host answers.
         Unreachable: no host answers, or the answer is no room's.
         NotLoopback: there is no pin, and the address is beyond this machine.
-
     """
     if not pin:
         address = await resolve_loopback(address)
@@ -221,7 +220,6 @@ def ws_connector(text: str) -> Connector:
 
     Raises:
         InvalidAddress: the text is no address.
-
     """
     address = parse_address(text)
 
@@ -241,7 +239,6 @@ async def bind(address: Address, *, beyond: bool = False) -> socket.socket:
         NotLoopback: the address is beyond this machine, which is not allowed.
         AddressInUse: another program listens there.
         CannotListen: the system refuses.
-
     """
     host, port = address if beyond else await resolve_loopback(address)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -276,7 +273,6 @@ async def listen(
     Raises:
         NotLoopback: the socket can be reached from elsewhere, and there is no certificate.
         CertificateError: the certificate can't be used.
-
     """
     pin = certificate.pin if certificate is not None else ""
     if certificate is None:

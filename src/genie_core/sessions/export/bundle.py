@@ -24,7 +24,6 @@ def write_bundle(saved: SavedSession, out: IO[bytes]) -> list[str]:
 
     Raises:
         NotExported: a file could not be read to its end.
-
     """
     blobs = BlobStore(saved.folder / BLOBS_NAME)
     with saved.reader() as log:

@@ -83,7 +83,6 @@ def decode_header(line: bytes, name: str) -> Header:
 
     Raises:
         NotImportable: it is no such line, or one of a newer version.
-
     """
     try:
         version = msgspec.json.decode(line, type=_Versioned).version
@@ -105,7 +104,6 @@ def record_of(header: Header, name: str) -> SessionMetadata:
 
     Raises:
         NotImportable: there is none, or one of a newer version.
-
     """
     try:
         version = msgspec.convert(header.record.get("version"), int)

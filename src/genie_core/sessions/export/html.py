@@ -44,7 +44,6 @@ def html(saved: SavedSession, place: FileAddress = nowhere) -> Iterator[str]:
     Raises:
         DamagedSession: the log or the labels are no file.
         DiskFailure: they can't be read.
-
     """
     wrong = Labels.read(saved.folder).wrong
     with saved.reader() as log:

@@ -58,7 +58,6 @@ def import_room(base: Path, source: BinaryIO, name: str, *, as_copy: bool = Fals
         NotImportable: it is no exported session, or was changed after the export.
         AlreadySaved: the session is here, and `as_copy` is not set.
         DiskFailure: it can't be read or written.
-
     """
     with disk_access("import into", base), staged(base) as folder:
         with open_parcel(source, name) as parcel:

@@ -29,7 +29,6 @@ def write_lines(saved: SavedSession, out: IO[bytes]) -> list[str]:
         DamagedSession: its log is no file.
         DiskFailure: it can't be read.
         NotExported: the log was changed meanwhile, other than by appending.
-
     """
     notes: list[str] = []
     labels_path = saved.folder / LABELS_NAME

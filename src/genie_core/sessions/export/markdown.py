@@ -43,7 +43,6 @@ def markdown(saved: SavedSession, place: FileAddress = nowhere) -> Iterator[str]
     Raises:
         DamagedSession: the log or the labels are no file.
         DiskFailure: they can't be read.
-
     """
     wrong = Labels.read(saved.folder).wrong
     with saved.reader() as log:

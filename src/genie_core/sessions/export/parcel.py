@@ -58,7 +58,6 @@ def open_parcel(source: BinaryIO, name: str) -> Iterator[Parcel]:
     Raises:
         NotImportable: it is damaged, or no exported session; also for reads in the block.
         OSError: the file can't be read.
-
     """
     start = source.read(4)
     size = source.seek(0, 2)

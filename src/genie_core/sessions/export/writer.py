@@ -52,7 +52,6 @@ def write_export(
 
     Raises:
         NoForm: the suffix names no format.
-
     """
     form = form_of(path.name)
     if form is None:
@@ -82,7 +81,6 @@ def write_file(
         NotExported: the format holds no files, or the room changed meanwhile.
         DamagedSession: the room can't be read.
         DiskFailure: something can't be read or written.
-
     """
     place: FileAddress = nowhere
     notes: list[str] = []

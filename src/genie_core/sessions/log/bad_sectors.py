@@ -39,7 +39,6 @@ def read_pieces(descriptor: int, start: int, end: int | None = None) -> Iterator
 
     Raises:
         OSError: the file can't be read, or too much of it.
-
     """
     refused = 0
     while end is None or start < end:

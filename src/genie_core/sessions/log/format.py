@@ -473,7 +473,6 @@ def decode_line(line: bytes, *, first: bool) -> Event:
 
     Raises:
         Damaged: the line is not as it was written.
-
     """
     line = (line.removeprefix(_MARK) if first else line).removesuffix(b"\r")
     data = line[:-_TAIL]

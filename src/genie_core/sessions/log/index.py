@@ -206,7 +206,6 @@ class LogIndex:
 
         Raises:
             OSError: the log can't be read.
-
         """
         try:
             if path.stat().st_size > MOST_BYTES:
@@ -304,7 +303,6 @@ def take_stock(descriptor: int, index: LogIndex) -> list[Event]:
 
     Raises:
         OSError: the log can't be read.
-
     """
     if index.order is None:
         try:
@@ -322,7 +320,6 @@ def read_part(descriptor: int, index: LogIndex, after: int, most: int) -> list[E
 
     Raises:
         OSError: the log can't be read.
-
     """
     if index.order is not None:
         in_order = index.order.found(partial(_read, descriptor), after)
@@ -342,7 +339,6 @@ def scan_all(descriptor: int, damages: Damages) -> Iterator[LoggedEvent]:
 
     Raises:
         OSError: the log can't be read.
-
     """
     try:
         for _ in _scanned(descriptor, LogScan(), 0, None):

@@ -39,7 +39,6 @@ class LogReader:
         Raises:
             DamagedSession: what is there is no file.
             DiskFailure: the file can't be read.
-
         """
         with disk_access("read", path):
             return cls(path, *_opened(path, first))

@@ -87,7 +87,6 @@ class EventLog:
         Raises:
             DamagedSession: what is there is no file.
             DiskFailure: the file can't be read or written.
-
         """
         with disk_access("open", path):
             make_private_folder(path.parent)
@@ -123,7 +122,6 @@ class EventLog:
 
         Raises:
             OSError: the file can't be read.
-
         """
         with self._reading:
             descriptor = self._descriptor
@@ -139,7 +137,6 @@ class EventLog:
             OSError: none of them is written, and the file is as before.
             ValueError: they don't follow what is on disk or contradict its last event, or the log
                 is closed. Nothing is written.
-
         """
         await asyncio.to_thread(self.write, tuple(events))
 

@@ -174,7 +174,6 @@ def open_recording(sessions: Path, wanted: str) -> Recording:
 
     Raises:
         StorageError: there is no such session, there are several, or it can't be read.
-
     """
     saved = Catalog(sessions).find(wanted)
     log, blobs, metadata = saved.reader(), saved.blobs, saved.metadata

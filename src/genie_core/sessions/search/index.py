@@ -70,7 +70,6 @@ def search_sessions(index: Path, base: Path, text: str, limit: int = MOST_HITS) 
 
     Raises:
         DiskFailure: the sessions can't be listed.
-
     """
     return SearchIndex(index).look_up(searched(base, Catalog(base).all()), text, limit)
 
@@ -104,7 +103,6 @@ class SearchIndex:
 
         Raises:
             NoFullTextSearch: SQLite lacks FTS5.
-
         """
         looked_for = terms(text)
         if not looked_for:
@@ -127,7 +125,6 @@ class SearchIndex:
         Raises:
             NoIndex: it can't be created here.
             IndexBusy: another process is updating it.
-
         """
         return self._use(lambda store: _refresh(store, sessions, is_wanted))
 
@@ -139,7 +136,6 @@ class SearchIndex:
         Raises:
             IndexBusy: another process is updating it; the next refresh removes the texts.
             OSError: it can't be deleted either.
-
         """
         if not self._path.exists():
             return

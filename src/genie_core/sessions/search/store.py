@@ -125,7 +125,6 @@ class SearchStore:
             NoFullTextSearch: SQLite lacks FTS5.
             OSError: the file can't be written or removed.
             sqlite3.Error: nor can a new one.
-
         """
         check_full_text()
         make_private_folder(path.parent)

@@ -152,7 +152,6 @@ def save_to(source: Path, name: str, to: str) -> Path:
     Raises:
         FileNotSaved: the system does not allow it, or there is no such folder.
         NoSuchPlace: `to` can't be one.
-
     """
     folder, name = _target(name, to)
     return save_copy(source, folder, name)
@@ -164,7 +163,6 @@ def copy_to_show(source: Path, name: str) -> Path:
     Raises:
         NotOpened: it is one that could run.
         FileNotSaved: it can't be copied.
-
     """
     name = safe_name(name)
     ending = name.rpartition(".")[2].lower() if "." in name else ""
@@ -187,7 +185,6 @@ async def show(path: Path) -> None:
 
     Raises:
         NotOpened: there is none, or it failed.
-
     """
     opener = shutil.which("open" if sys.platform == "darwin" else "xdg-open")
     if opener is None:

@@ -104,7 +104,7 @@ class InviteScreen(Dialog[Terms]):
         """Renew the invite after a confirmation."""
         text = Content(
             "People who have the old invite and have not joined yet need the new one.\n"
-            "Those who are members come in without any."
+            "Members need none."
         )
         ask = ConfirmScreen("Make a new invite?", text, "make a new one", self._clock)
         if await self.app.push_screen_wait(ask):

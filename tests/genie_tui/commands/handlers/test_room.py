@@ -41,7 +41,7 @@ async def test_own_preferences_are_edited_kept_and_told(joined: ScriptedJoinedRo
         editor = await opened()
         assert editor.text == "in rhymes"
         public = pilot.app.screen.query_one("#preferences-public", Static)
-        assert "everybody there" in str(public.render())
+        assert "All members of your rooms" in str(public.render())
         await pilot.press(*", pls", "escape")
         await until(pilot, lambda: "once more" in state())
         assert isinstance(pilot.app.screen, PreferencesScreen)

@@ -17,7 +17,6 @@ async def message_with(query: str, attachments: Sequence[Attachment]) -> Item:
 
     Raises:
         AttachmentError: a file is missing, too large, or no image, PDF or text.
-
     """
     if not attachments:
         return {"role": "user", "content": query}

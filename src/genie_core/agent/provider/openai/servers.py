@@ -60,7 +60,6 @@ class ToolServers:
 
         Raises:
             StageFailed: no server works.
-
         """
         answers = await asyncio.gather(
             *(server.tools(agent) for server in self._servers), return_exceptions=True

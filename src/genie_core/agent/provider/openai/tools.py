@@ -76,7 +76,6 @@ class PlainFunction(FunctionTool):
 
         Raises:
             UnfitArguments: the function can't be called with them.
-
         """
         try:
             values = self.model.model_validate_json(json.dumps(arguments))

@@ -16,7 +16,6 @@ async def prompt_with(query: str, attachments: list[Attachment]) -> str | list[U
 
     Raises:
         AttachmentError: a file is missing, too large or of a type that no model reads.
-
     """
     if not attachments:
         return query

@@ -66,7 +66,6 @@ class Chat:
                 phrase.
             limit: How many of the latest matches to show, at most 50.
             include_assistant: Also search the assistant's own messages.
-
         """
         terms = terms_of(words)
         if not terms:
@@ -79,7 +78,6 @@ class Chat:
 
         Args:
             count: How many of the latest messages to read, at most 500.
-
         """
         return await asyncio.to_thread(_summarise, await self.fetch(), count)
 

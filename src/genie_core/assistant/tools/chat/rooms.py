@@ -59,7 +59,6 @@ class Rooms:
                 phrase.
             room: Search only rooms whose title or id contains this text. Empty for all rooms.
             limit: How many of the latest matches to show, at most 50.
-
         """
         if not terms_of(words):
             return "Cannot search: no words are given."

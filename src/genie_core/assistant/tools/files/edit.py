@@ -129,7 +129,6 @@ class Edits:
             path: Path relative to the workspace. Missing folders are created.
             content: The complete text of the file.
             overwrite: Replace the file if it exists. Otherwise an existing file is left unchanged.
-
         """
         return await refusing(self._write, path, content, overwrite=overwrite)
 
@@ -148,7 +147,6 @@ class Edits:
                 the surrounding lines.
             new: The replacement. Empty deletes the old text.
             everywhere: Replace all occurrences.
-
         """
         return await refusing(self._edit, path, old, new, everywhere=everywhere)
 

@@ -39,7 +39,6 @@ class Files:
         Args:
             folder: Path relative to the workspace, empty for the workspace itself. Hidden files and
                 files excluded by .gitignore are left out; name an excluded folder to list it.
-
         """
         return await self._isolated(listed, folder)
 
@@ -50,7 +49,6 @@ class Files:
             path: Path relative to the workspace.
             first_line: The first line to show, counting from 1.
             last_line: The last line to show. At most 400 lines are shown at once.
-
         """
         return await refusing(self._read, path, first_line, last_line)
 
@@ -63,7 +61,6 @@ class Files:
         Args:
             text: The text to search for; case does not matter. No wildcards.
             folder: Search only below this folder, or in this file, relative to the workspace.
-
         """
         return await self._isolated(lines_with, folder, text)
 

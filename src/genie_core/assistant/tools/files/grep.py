@@ -51,7 +51,6 @@ class Grep:
                 "src/**/*.toml". Empty for all files.
             ignore_case: Ignore case.
             context: How many lines to show before and after each match, at most 5.
-
         """
         if len(pattern) > MAX_PATTERN_CHARS:
             return cannot(f"the pattern has more than {MAX_PATTERN_CHARS:,} characters")

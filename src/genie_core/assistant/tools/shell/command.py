@@ -44,7 +44,6 @@ class Commands:
             shell: Run the command in a shell, with pipes and redirections. The owner may have
                 disabled this.
             seconds: End the program after this many seconds. Empty for the longest permitted time.
-
         """
         longest = self.limits.command_seconds
         allowed = longest if seconds is None or seconds <= 0 else min(seconds, longest)

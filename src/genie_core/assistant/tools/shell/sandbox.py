@@ -48,7 +48,6 @@ async def isolated(
     Raises:
         TookTooLong: the call took more than `seconds`.
         WorkFailed: the call raised an error, or the process died.
-
     """
     job = {
         "path": [entry for entry in sys.path if entry],

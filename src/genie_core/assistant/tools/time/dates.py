@@ -26,7 +26,6 @@ class Dates:
 
         Args:
             place: For example "Tokyo", "New York", "CET" or "Europe/Oslo". Empty for local time.
-
         """
         try:
             zone = find_zone(place)
@@ -42,7 +41,6 @@ class Dates:
             source: The city, country or zone of the given time. Empty for local time.
             target: The city, country or zone to convert to. Empty for local time.
             day: The date in the source zone, for example "2026-12-24" or "tomorrow".
-
         """
         try:
             start, goal = find_zone(source), find_zone(target)
@@ -62,7 +60,6 @@ class Dates:
             start: For example "today", "2026-12-24" or "24 December".
             end: In the same formats. A date without a year is the next one from today, or the last
                 one if the count goes from it to today.
-
         """
         today = self.now().date()
         try:
@@ -84,7 +81,6 @@ class Dates:
 
         Args:
             day: For example "2024-02-29", "24 December 2026" or "tomorrow".
-
         """
         today = self.now().date()
         try:
@@ -100,7 +96,6 @@ class Dates:
         Args:
             start: For example "today" or "2026-03-01".
             days: The number of days to go forward, or back if negative.
-
         """
         try:
             first = parse_date(start, self.now().date(), "next")

@@ -78,7 +78,6 @@ class Web:
         Args:
             url: The address, beginning with https:// or http://.
             start: The number of characters to skip, to continue reading a long text.
-
         """
         try:
             async with asyncio.timeout(self.limits.fetch_seconds):
