@@ -199,8 +199,8 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("escape",), "later", "Leave it pending and go back", "leave_pending", shown=True),
     ),
     Scope.JOIN_REQUESTS: (
-        Action(("a",), "yes", "Let them in, or host the room from now on", "allow"),
-        Action(("d",), "no", "Turn them away, or leave the room to its host", "deny"),
+        Action(("a",), "yes", "Admit them, or host the room from now on", "allow"),
+        Action(("d",), "no", "Refuse them, or leave the room to its host", "deny"),
         Action(("n",), "next", "Show the next one", "next"),
         Action(("escape",), "later", "Let them wait and go back", "later"),
     ),
