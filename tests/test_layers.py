@@ -46,6 +46,11 @@ def test_the_app_paints_without_engine_network_or_vendor_sdk() -> None:
     assert not loaded & {"websockets", "genie_core.session", *VENDORS}
 
 
+def test_starting_does_not_load_what_only_a_room_needs() -> None:
+    loaded = loaded_by("genie_tui.cli.start")
+    assert not loaded & {"cryptography", "websockets", "zeroconf", *VENDORS}
+
+
 def contract(name: str) -> dict[str, Any]:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
     (found,) = (

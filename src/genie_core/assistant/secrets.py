@@ -18,9 +18,9 @@ from genie_core.datastore import path_name
 from genie_core.privacy.known_secrets import SHORTEST
 from genie_core.privacy.redaction import know
 from genie_core.room.protocol.names import fold_name
-from genie_core.room.security.identity import holding, read_private
 from genie_core.secrets import SecretsProvider
 from genie_core.storage.atomic import reason, replace_file
+from genie_core.storage.private_files import holding, read_private
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend

@@ -27,8 +27,8 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import NameOID
 
 from genie_core.room.protocol.errors import CertificateError, InvalidCertificate
-from genie_core.room.security.identity import read_or_make, rewrite
 from genie_core.storage.atomic import reason
+from genie_core.storage.private_files import read_or_make, rewrite
 
 VALID: Final = timedelta(days=365)
 RENEWED_BEFORE: Final = timedelta(days=30)

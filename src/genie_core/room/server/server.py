@@ -89,7 +89,6 @@ Raises:
     OSError: they are not written. The same ones come again, perhaps with more after them,
         unless the error is one of `FINAL_ERRORS`.
     ValueError: they can't be written, now or later. No more come.
-
 """
 
 
