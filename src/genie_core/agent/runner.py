@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from genie_core.agent.approval import Approval, ApprovalContext
 from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
@@ -23,13 +23,15 @@ from genie_core.errors import (
     public_summary,
     summary,
 )
-from genie_core.execution import Execution
 from genie_core.message import Attachment
 from genie_core.runtime.actor import Actor, Pool
 from genie_core.runtime.progress import Usage, What, note, reporting_to, stage
 from genie_core.runtime.resource_task import WaitLimit, raise_if_cancelled
 from genie_core.storage.agent_state import StateKeeper
 from genie_core.storage.journal import encode_json
+
+if TYPE_CHECKING:
+    from genie_core.execution import Execution
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +58,7 @@ class Query:
     attachments: list[Attachment] = field(default_factory=list)
     preferences: str | None = None
     emit: Callable[[str], None] = _discard
-    execution: Execution | None = None
+    execution: "Execution | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class _Reports:
     """Forwards one agent's reports with its path."""
 
     path: str
-    execution: Execution | None
+    execution: "Execution | None"
 
     def spent(self, usage: Usage) -> None:
         if self.execution is not None:
