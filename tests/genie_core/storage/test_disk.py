@@ -177,12 +177,17 @@ asyncio.run(main())
 async def test_what_gathers_is_written_and_synced_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    may_begin = threading.Event()
+    is_busy, may_begin = threading.Event(), threading.Event()
     disk = Disk()
     await disk.append(tmp_path / "a.jsonl", lines("first"))
     files = FaultyFiles(monkeypatch, tmp_path)
-    _ = disk.read(lambda: may_begin.wait(10))
-    promises = []
+
+    def work() -> None:
+        is_busy.set()
+        may_begin.wait(10)
+
+    promises = [disk.read(work)]
+    await asyncio.to_thread(is_busy.wait, 10)
     for number in range(100):
         promises.append(disk.append(tmp_path / "a.jsonl", lines(number)))
         promises.append(disk.replace(tmp_path / "b.json", str(number).encode()))
