@@ -51,18 +51,13 @@ async def test_a_torn_tail_is_cut_before_the_next_append(tmp_path: Path) -> None
 async def test_appends_without_sync_are_synced_when_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    synced: list[int] = []
-
-    def note(descriptor: int) -> None:
-        synced.append(os.fstat(descriptor).st_ino)
-        os.fsync(descriptor)
-
-    monkeypatch.setattr(os, "fdatasync", note)
+    files = FaultyFiles(monkeypatch, tmp_path)
     disk = Disk()
     await disk.append(tmp_path / "a.jsonl", lines(1))
     await disk.append(tmp_path / "b.jsonl", lines(1), sync=False)
     disk.close()
-    assert synced == [(tmp_path / name).stat().st_ino for name in ("a.jsonl", "b.jsonl")]
+    synced = [path for name, path in files.calls if name == "fdatasync"]
+    assert synced == ["a.jsonl", "b.jsonl"]
     assert (tmp_path / "b.jsonl").read_bytes() == lines(1)
 
 
