@@ -28,7 +28,7 @@ check: $(READY) ## Lint, formatting, types, layering
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-pythons: $(READY) ## Try the built wheel on every Python found; engine tests on those after 3.11, contract tests on the last
+pythons: $(READY) ## Try the built wheel on every Python found; engine and contract tests on the last
 	$(BIN)/python .ci/pythons.py --tests
 
 smoke: $(READY) ## Try the built wheel on every Python found

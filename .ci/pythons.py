@@ -2,8 +2,8 @@
 
 The wheel is built once. For each interpreter a fresh environment gets the wheel with what it
 depends on, and a smoke test asks the offline helper a question in a real terminal; all of them at
-the same time. With `--tests`, engine tests follow on all but the first, on which everything has
-run. Contract tests run on the last one too; drills repeat a tenth of what they do otherwise.
+the same time. With `--tests`, engine and contract tests follow on the last one, unless it is the
+first, on which everything has run; drills repeat a tenth of what they do otherwise.
 """
 
 import os
@@ -51,9 +51,7 @@ def main() -> int:
             say(f"Python {version}: the built wheel, in an environment of its own\n{told.rstrip()}")
             if code:
                 failed.append(f"the smoke test on {version}")
-            elif (
-                with_tests and version != VERSIONS[0] and tested(own, version, last=version == last)
-            ):
+            elif with_tests and version == last != VERSIONS[0] and tested(own, version):
                 failed.append(f"tests on {version}")
     say(f"Failed: {', '.join(failed)}" if failed else f"Passed on {', '.join(found)}")
     return 1 if failed else 0
@@ -120,20 +118,16 @@ def tried(version: str, python: str, wheel: Path, pins: Path) -> tuple[Path, int
     return own, ran.returncode, ran.stdout
 
 
-def tested(python: Path, version: str, *, last: bool) -> int:
-    """Run engine tests against the installed wheel, on the last Python contract tests as well."""
-    which = f"contract tests, drills at {DRILLS} of their repetitions, and " if last else ""
-    say(f"Python {version}: {which}engine tests")
+def tested(python: Path, version: str) -> int:
+    """Run engine and contract tests against the installed wheel."""
+    say(f"Python {version}: contract tests, drills at {DRILLS} of their repetitions, engine tests")
     install(python, "--no-deps", "--require-hashes", "-r", str(PINS))
     core = ROOT / "tests" / "genie_core"
     modules = [*sorted(core.glob("test_*.py")), *(core / each for each in ENGINE)]
-    names = ("contract", "faults", "hierarchies") if last else ("faults", "hierarchies")
-    folders = [ROOT / "tests" / each for each in names]
+    folders = [ROOT / "tests" / each for each in ("contract", "faults", "hierarchies")]
     places = [str(each.relative_to(ROOT)) for each in (*folders, *modules)]
     pytest = [str(python), "-m", "pytest", "-q", "-n", "4", "--dist", "loadfile"]
-    pytest.append("--no-loadscope-reorder")
-    choice = ["--drills", DRILLS] if last else ["-m", "not drill"]
-    return call([*pytest, *choice, *places])
+    return call([*pytest, "--no-loadscope-reorder", "--drills", DRILLS, *places])
 
 
 def install(python: Path, *what: str) -> None:

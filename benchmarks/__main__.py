@@ -2,10 +2,10 @@
 
 import sys
 
-from benchmarks import start
+from benchmarks import proofs, start
 from benchmarks.engine import command as engine
 from benchmarks.room import command as room
-from benchmarks.room import flood
+from benchmarks.room import flood, host_screen
 from benchmarks.sessions import command as sessions
 
 ALL = {
@@ -13,6 +13,8 @@ ALL = {
     "engine": engine.main,
     "room": room.main,
     "flood": flood.main,
+    "proofs": proofs.main,
+    "host_screen": host_screen.main,
     "sessions": sessions.main,
 }
 

@@ -7,8 +7,9 @@ from typing import Protocol
 
 from benchmarks.room.plan import ROOM, TERMINAL
 from genie_core.room.protocol.codec import decode_server, encode
-from genie_core.room.protocol.events import MessagePosted
+from genie_core.room.protocol.events import MemberJoined, MessagePosted
 from genie_core.room.protocol.frames import (
+    Arrival,
     Challenge,
     Entries,
     FrameRefused,
@@ -17,9 +18,11 @@ from genie_core.room.protocol.frames import (
     Prove,
     Welcome,
 )
+from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.certificate import pin_of
 from genie_core.room.security.challenge import Transcript, new_nonce
 from genie_core.room.security.identity import Identity
+from genie_core.room.security.signing import sign
 
 Ask = Callable[[bytes], bytes]
 """Sends one message and waits for the next."""
@@ -54,10 +57,12 @@ class Participant:
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self._identity = Identity.generate()
+        self._room = ""
 
     def enter(self, ask: Ask, certificate: bytes) -> None:
-        identity, nonce = Identity.generate(), new_nonce()
-        hello = Hello(self._name, key=identity.key, nonce=nonce, device=secrets.token_hex(8))
+        identity, nonce = self._identity, new_nonce()
+        hello = Hello(self._name, key=identity.key, nonce=nonce)
         challenge = decode_server(ask(encode(hello)))
         if not isinstance(challenge, Challenge):
             raise PermissionError(challenge)
@@ -65,12 +70,13 @@ class Participant:
         meeting = Transcript(
             challenge.room, self._name, identity.key, nonce, challenge.nonce, channel
         )
-        answer = decode_server(ask(encode(Prove(identity.sign(meeting.encode())))))
+        self._room = challenge.room
+        answer = decode_server(ask(encode(proof(identity, meeting))))
         if not isinstance(answer, Welcome):
             raise PermissionError(answer)
 
     def say(self, text: str) -> bytes:
-        return encode(PostMessage(text.rsplit(" ", 1)[0], text))
+        return encode(signed_post(self._identity, self._room, text.rsplit(" ", 1)[0], text))
 
     def heard(self, payload: bytes) -> Iterator[str]:
         frame = decode_server(payload)
@@ -80,6 +86,21 @@ class Participant:
             for event in frame.events:
                 if isinstance(event.body, MessagePosted):
                     yield event.body.text
+
+
+def proof(identity: Identity, meeting: Transcript, *, engine: bool = False) -> Prove:
+    """The answer to a challenge, with the signed entry that follows from it."""
+    device = secrets.token_hex(8)
+    joined = MemberJoined("member", engine, key=identity.key, device=device)
+    signature = sign(identity, meeting.room, joined, fold_name(meeting.name)).signature
+    arrival = Arrival(engine=engine, device=device, signature=signature)
+    return Prove(identity.sign(meeting.encode()), arrival=arrival)
+
+
+def signed_post(identity: Identity, room: str, id_: str, text: str) -> PostMessage:
+    """A message with its author's signature."""
+    signature = sign(identity, room, MessagePosted(id_, text), "").signature
+    return PostMessage(id_, text, signature=signature)
 
 
 class User:

@@ -32,13 +32,13 @@ def run(plan: Plan, processes: int, folder: Path, peer_python: Path) -> Measurem
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=folder)))
         server, port = stack.enter_context(_server(plan, home, peer_python))
         crowds = [
-            stack.enter_context(_crowd(plan, share, processes, port)) for share in range(processes)
+            stack.enter_context(crowd(plan, share, processes, port)) for share in range(processes)
         ]
-        _hear_all(crowds, "in")
-        _tell_all(crowds, "warm up")
-        _hear_all(crowds, "warm")
+        hear_all(crowds, "in")
+        tell_all(crowds, "warm up")
+        hear_all(crowds, "warm")
         before = cpu_seconds(server.pid)
-        _tell_all(crowds, str(time.monotonic_ns() + int(HEAD_START * 1e9)))
+        tell_all(crowds, str(time.monotonic_ns() + int(HEAD_START * 1e9)))
         reports = [Report.from_json(_line(crowd)) for crowd in crowds]
         after = cpu_seconds(server.pid)
     cpu = None if before is None or after is None else after - before
@@ -58,10 +58,10 @@ def cpu_seconds(pid: int) -> float | None:
 @contextmanager
 def _server(plan: Plan, home: Path, peer_python: Path) -> Iterator[tuple[Process, int]]:
     if plan.subject == TERMINAL:
-        port = _free_port()
+        port = free_port()
         module = [str(peer_python), "-m", "group_terminal.server"]
         with _process([*module, "--host", "127.0.0.1", "--port", str(port)]) as process:
-            _wait_for(port, process)
+            wait_for(port, process)
             try:
                 yield process, port
             finally:
@@ -73,7 +73,7 @@ def _server(plan: Plan, home: Path, peer_python: Path) -> Iterator[tuple[Process
 
 
 @contextmanager
-def _crowd(plan: Plan, share: int, shares: int, port: int) -> Iterator[Process]:
+def crowd(plan: Plan, share: int, shares: int, port: int) -> Iterator[Process]:
     numbers = map(str, (share, shares, port))
     with _process(
         [sys.executable, "-m", "benchmarks.room.crowd", plan.to_json(), *numbers]
@@ -115,13 +115,13 @@ def _end(process: Process) -> None:
     process.stdout.close()
 
 
-def _hear_all(processes: Sequence[Process], expected: str) -> None:
+def hear_all(processes: Sequence[Process], expected: str) -> None:
     for process in processes:
         if (line := _line(process)) != expected:
             raise RunFailed(f"{line!r} instead of {expected!r}")
 
 
-def _tell_all(processes: Sequence[Process], line: str) -> None:
+def tell_all(processes: Sequence[Process], line: str) -> None:
     for process in processes:
         assert process.stdin is not None  # noqa: S101 - a pipe
         with suppress(BrokenPipeError):
@@ -137,13 +137,13 @@ def _line(process: Process) -> str:
     return line.rstrip("\n")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
-def _wait_for(port: int, process: Process) -> None:
+def wait_for(port: int, process: Process) -> None:
     deadline = time.monotonic() + OPENING
     while process.poll() is None and time.monotonic() < deadline:
         with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):

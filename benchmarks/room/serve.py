@@ -14,6 +14,8 @@ from websockets.asyncio.server import ServerConnection, broadcast, serve
 from benchmarks.room.limits import LIMITS
 from benchmarks.room.plan import ROOM, Plan
 from genie_core.room.security.certificate import Certificate, load_certificate
+from genie_core.room.security.founding import found_room, room_id
+from genie_core.room.security.identity import Identity
 from genie_core.room.server.server import RoomServer
 from genie_core.sessions.log.writer import EventLog
 
@@ -21,12 +23,16 @@ from genie_core.sessions.log.writer import EventLog
 async def serve_room(plan: Plan, folder: Path) -> None:
     """A room as it is, with its log on a disk."""
     with EventLog.open(folder / "events.jsonl").log as log:
+        identity = Identity.generate()
+        founding = found_room(identity, "bench", "Bench")
         room = RoomServer(
             [],
             log.append,
-            room="bench",
+            room=room_id(founding),
             title="Bench",
             host="host",
+            identity=identity,
+            founding=founding,
             certificate=_certificate(folder),
             limits=LIMITS,
         )

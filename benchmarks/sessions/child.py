@@ -34,9 +34,9 @@ def measured(args: argparse.Namespace) -> dict[str, float]:
         from benchmarks.sessions.searches import measure_search
 
         return measure_search(args.folder, Path(args.what))
-    from genie_tui.__main__ import collect_rarely  # as the program itself does
+    from genie_tui.__main__ import tune_process  # as the program itself does
 
-    collect_rarely()
+    tune_process()
     from benchmarks.sessions.opens import measure_log, measure_screen
 
     if args.part == "screen":

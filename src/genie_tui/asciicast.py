@@ -99,6 +99,11 @@ def _coloured(text: str, style: Style | None) -> str:
 
 
 def _text(passage: Passage) -> Text:
+    text = _told(passage)
+    return text.append(f" ({passage.caveat})", _QUIET) if passage.caveat else text
+
+
+def _told(passage: Passage) -> Text:
     told = passage.told
     match told.body:
         case MessagePosted() as said:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
+from unittest import mock
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -28,18 +29,27 @@ from genie_core.room.participant.presence import PASSES_NAME
 from genie_core.room.protocol import frames as frame
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.codec import encode
-from genie_core.room.protocol.events import AnyBody, ApprovalRequested, Event, MessagePosted
-from genie_core.room.protocol.frames import AnswerApproval, ClientFrame, PostMessage, ServerFrame
+from genie_core.room.protocol.events import (
+    AnyBody,
+    ApprovalRequested,
+    Event,
+    MessagePosted,
+    SignedBody,
+)
+from genie_core.room.protocol.founding import Founding
+from genie_core.room.protocol.frames import AnswerApproval, ClientFrame, ServerFrame
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security import challenge as proof
-from genie_core.room.security import host_records, invite
+from genie_core.room.security import founding, host_records, invite
 from genie_core.room.security import signing as authorship
+from genie_core.room.security.chain import link_of
 from genie_core.room.security.challenge import Transcript
+from genie_core.room.security.founding import found_room, room_id
 from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity, load_identity, words
 from genie_core.room.security.invite import Invite, write_invite
 from genie_core.room.security.invite_tokens import InviteToken, InviteTokens
-from genie_core.room.security.signing import sign_answer, sign_report, sign_speech
+from genie_core.room.security.signing import sign, sign_answer
 from genie_core.room.state import snapshot as checkpoint
 from genie_core.room.state.members import Person
 from genie_core.room.state.room_state import RoomState
@@ -64,7 +74,7 @@ FILE: Final = Path(__file__).parents[1] / "data/formats.json"
 PRIVATE: Final = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 ANN: Final = Identity(PRIVATE)
 PIN: Final = "A" * 43
-SIGNED: Final = typing.get_args(authorship.Signed)
+SIGNED: Final = typing.get_args(SignedBody)
 
 Kind = type[msgspec.Struct]
 
@@ -138,10 +148,12 @@ def constants() -> dict[str, Any]:
                 host_records.CONTEXT,
                 proof.CONTEXT,
                 proof.HOST_CONTEXT,
-                authorship.SPEECH,
+                founding.CONTEXT,
+                authorship.ENTRY,
                 authorship.OLD_SPEECH,
+                authorship.OLDEST_SPEECH,
                 authorship.ANSWER,
-                authorship.REPORT,
+                authorship.OLD_REPORT,
             )
         ],
         "names": [
@@ -206,16 +218,26 @@ def a_deed() -> HostRecord:
     )
 
 
+def a_founding() -> Founding:
+    with mock.patch("secrets.token_urlsafe", return_value="0123456789abcdef"):
+        return found_room(ANN, "Standup", "Standup", before="r0")
+
+
 def signatures() -> dict[str, str]:
-    said, meeting = sample(MessagePosted), Transcript("r1", "ann", ANN.key, "n1", "n2", PIN)
+    meeting = Transcript("r1", "ann", ANN.key, "n1", "n2", PIN)
     made = {
         "deed": a_deed().signature,
         "meeting": ANN.sign(meeting.encode()),
         "host": ANN.sign(meeting.encode_for_host()),
         "invite": meeting.prove(b"0" * 16),
-        "say": sign_speech(ANN, "r1", sample(PostMessage)).signature,
+        "founding": a_founding().signature,
+        "room": room_id(a_founding()).encode(),
+        "link": link_of(Event(7, 1.5, "ann", sample(MessagePosted), b"parent")),
         "rule": sign_answer(ANN, "r1", sample(AnswerApproval)).signature,
-        **{tag(kind): sign_report(ANN, "r1", said, sample(kind)).signature for kind in SIGNED},
+        **{
+            tag(kind): sign(ANN, "r1", sample(kind), "about", b"previous").signature
+            for kind in SIGNED
+        },
     }
     return {
         **{name: value.hex() for name, value in made.items()},

@@ -12,10 +12,20 @@ import pytest
 from tests.contract.member import Member, join, new, rejoin
 from tests.contract.terminal import Terminal, printed_invite
 
-from genie_core.room.protocol.frames import Challenge, FrameRefused, Hello, Prove, Welcome
+from genie_core.room.protocol.events import MemberJoined
+from genie_core.room.protocol.frames import (
+    Arrival,
+    Challenge,
+    FrameRefused,
+    Hello,
+    Prove,
+    Welcome,
+)
+from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.challenge import InviteSecret, Transcript, new_nonce
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite import read_invite, write_invite
+from genie_core.room.security.signing import sign
 from genie_core.room.transport.websocket import tls_connect
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("own_hosts")]
@@ -155,7 +165,11 @@ class Stranger:
         name, key, nonce = self.hello.name, self.hello.key, self.hello.nonce
         meeting = Transcript(challenge.room, name, key, nonce, challenge.nonce, channel)
         ticket = InviteSecret(self.invite.pass_id, self.invite.secret)
-        return Prove(self.me.sign(meeting.encode()), ticket.id, meeting.prove(ticket.secret))
+        joined = MemberJoined("guest", key=key)
+        signature = sign(self.me, challenge.room, joined, fold_name(name)).signature
+        arrival = Arrival(signature=signature)
+        proof = self.me.sign(meeting.encode())
+        return Prove(proof, ticket.id, meeting.prove(ticket.secret), arrival)
 
     async def arrive(
         self, prove: Callable[[Challenge, str], Prove]

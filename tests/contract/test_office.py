@@ -71,6 +71,8 @@ def test_a_member_goes_on_with_the_room_when_its_host_is_gone(
 ) -> None:
     with enter(alice, "bob", homes, printed_invite(homes["alice"])) as bob:
         bob.wait_for("Standup", "online", "idle")
+        alice.say("/heirs anyone after 1s")
+        bob.wait_for("any member may host")
         bob.say("before")
         alice.wait_for("before", "bob")
         bob.wait_for("before", gone="unsent")
@@ -78,10 +80,12 @@ def test_a_member_goes_on_with_the_room_when_its_host_is_gone(
         bob.wait_for("reconnecting")
         bob.say("typed while nobody hosted")
         bob.wait_for("typed while nobody hosted", "unsent")
+        bob.wait_for("you may host the room")
         bob.say("/host")
         bob.wait_for("online", "before", "typed while nobody hosted", gone="unsent")
         invite = printed_invite(homes["bob"])
         with Terminal("join", invite, "--name", "alice", home=homes["alice"]) as back:
             back.wait_for("Standup", "online", "typed while nobody hosted")
             back.say("thank you, bob")
+            back.wait_for("thank you, bob", gone="unsent")
             bob.wait_for("thank you, bob")

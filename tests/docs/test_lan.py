@@ -1,7 +1,7 @@
 """What the page about the network says of limits, bounds, commands and files is so."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -9,6 +9,8 @@ from typing import Any, get_type_hints
 
 import msgspec
 import pytest
+from cryptography.exceptions import InvalidSignature
+from tests.docs.sample_log import sample_lines
 
 from genie_core.room.participant.presence import PASSES_NAME
 from genie_core.room.protocol.limits import Limits
@@ -119,6 +121,38 @@ def test_what_one_can_type_exists(page: str) -> None:
 def test_every_command_of_the_room_is_in_the_readme() -> None:
     missing = [name for name in slash_commands() if not re.search(rf"`/{name}\b", README)]
     assert missing == []
+
+
+def the_check_of_a_log() -> Callable[[list[bytes]], None]:
+    """The page's own program."""
+    names: dict[str, Any] = {}
+    exec(PAGE.partition("```python\n")[2].partition("```")[0], names)  # noqa: S102 - as it is shown
+    check: Callable[[list[bytes]], None] = names["check_log"]
+    return check
+
+
+def test_the_way_to_check_a_log_is_right() -> None:
+    the_check_of_a_log()(sample_lines())
+
+
+@pytest.mark.parametrize(
+    "words", ["Standup", "thanks", "notes.txt", "list_files", "approved", "bob", "Bob asks", "m4"]
+)
+def test_the_way_to_check_a_log_notices_each_change(words: str) -> None:
+    check, lines = the_check_of_a_log(), sample_lines()
+    places = [place for place, line in enumerate(lines) if words.encode() in line]
+    assert places
+    for place in places:
+        changed = lines[place].replace(words.encode(), words[:-1].encode() + b"?")
+        with pytest.raises((InvalidSignature, AssertionError, KeyError)):
+            check([*lines[:place], changed, *lines[place + 1 :]])
+
+
+def test_each_test_that_is_named_exists() -> None:
+    named = set(re.findall(r"`(test_\w+)`", PAGE))
+    files = (ROOT / "tests").rglob("test_*.py")
+    known = {name for file in files for name in re.findall(r"def (test_\w+)", file.read_text())}
+    assert named - known == set()
 
 
 def test_links_lead_somewhere() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.docs.sample_log import sample_lines
 
 from genie_core.room.participant.presence import PASSES_NAME
 from genie_core.room.protocol.events import AnyBody, Body, Event
@@ -69,6 +70,10 @@ def test_there_is_a_line_of_every_type_and_each_is_as_the_program_writes_it() ->
     assert {type(event.body) for event in content.events} == set(BODIES)
 
 
+def test_the_lines_are_signed_and_chained_as_those_of_a_room() -> None:
+    assert sample_lines() == LINES
+
+
 def test_the_lines_are_those_of_a_room() -> None:
     state = RoomState()
     for event in read_lines(b"".join(LINES)).events:
@@ -89,7 +94,7 @@ def test_the_way_to_check_a_line_is_right() -> None:
 def test_the_fields_of_a_line_are_told() -> None:
     told = [CODE.findall(name)[0] for name, *_ in rows("field")]
     assert told == [*Event.__struct_fields__, "crc"]
-    assert list(json.loads(LINES[0])) == told
+    assert list(json.loads(LINES[1])) == told
 
 
 def test_the_fields_of_the_record_are_told_in_order() -> None:

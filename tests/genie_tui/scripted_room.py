@@ -303,7 +303,11 @@ class ScriptedJoinedRoom(JoinedRoom):
     takes_answers: bool = True
     typed: int = 0
     saved: str = "2026-11-21-garden-abcd"
+    next_turn: float | None = 0.0
     emit: OnEvent = _nothing
+
+    def turn(self, now: float) -> float | None:
+        return self.next_turn
 
     def __post_init__(self) -> None:
         self.messages = ScriptedMessages(self)

@@ -22,12 +22,11 @@ def thresholds(code: str, home: Path) -> list[int]:
     return [int(word) for word in done.stderr.split()]
 
 
-def test_the_program_collects_less_often_than_what_imports_it(tmp_path: Path) -> None:
+def test_the_program_collects_old_objects_less_often_than_what_imports_it(tmp_path: Path) -> None:
     own = thresholds("import genie_tui.__main__, genie_tui.cli.main", tmp_path)
     assert own == thresholds("", tmp_path)
     programs = thresholds(
         "from genie_tui.__main__ import run\nsys.argv[1:] = ['sessions', 'list']\nassert run() == 0",
         tmp_path,
     )
-    assert programs[0] > own[0]
-    assert programs[1:] == own[1:]
+    assert programs[2] > own[2]  # the oldest generation, whose collection takes the longest

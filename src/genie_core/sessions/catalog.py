@@ -177,7 +177,7 @@ class Catalog:
             return self.find(matches[0])
 
     def match(self, wanted: str) -> str:
-        """Return the id that equals a text, or the only one with this prefix or title.
+        """Return the id that equals a text, or the only one with this prefix, room's id or title.
 
         Renamed copies count only if there is no other. Unreadable sessions are found by their ids.
 
@@ -189,13 +189,17 @@ class Catalog:
         matches = [wanted] if wanted in known else [id_ for id_ in known if id_.startswith(wanted)]
         if not wanted.strip():
             raise UnknownSession(wanted, ())
-        matches = matches or self._titled(wanted)
+        matches = matches or self._of_room(wanted) or self._titled(wanted)
         if not matches:
             raise UnknownSession(wanted, self._nearest(wanted, known))
         in_use = [id_ for id_ in matches if "~" not in id_] or matches
         if len(in_use) > 1:
             raise AmbiguousSession(wanted, matches)
         return in_use[0]
+
+    def _of_room(self, wanted: str) -> list[str]:
+        records = ((each.id, each.metadata) for each in self.all())
+        return [id_ for id_, record in records if record is not None and record.id == wanted]
 
     def ids(self) -> list[str]:
         """Return the ids of all sessions, unreadable ones included, sorted."""

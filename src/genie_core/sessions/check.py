@@ -17,6 +17,7 @@ from genie_core.sessions.metadata import SessionMetadata, read_metadata
 from genie_core.sessions.session import LOG_NAME, METADATA_NAME
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore, fault
 from genie_core.storage.errors import StorageError, disk_access
+from genie_core.text.format import counted
 
 MOST_REMARKS: Final = 5
 """How many different reasons for unreadable events are listed."""
@@ -103,12 +104,28 @@ def examine(folder: Path) -> Checkup:
             checkup.log = read_log(folder / LOG_NAME)
             checkup.problems += checkup.log.problems
             _tell_blank(checkup, checkup.log)
+            checkup.problems += doubts_told(checkup.log.state)
             _compare(checkup, checkup.log.state)
             _check_files(folder, checkup, checkup.log.state)
             checkup.problems += Labels.read(folder).problems
     except StorageError as error:
         checkup.problems.append(_said(error, folder))
     return checkup
+
+
+def doubts_told(state: RoomState) -> list[str]:
+    """Say which entries of a log are not proven to be what they claim, a line for each reason."""
+    reasons: dict[str, list[int]] = {}
+    for seq, why in state.doubts.items():
+        reasons.setdefault(why, []).append(seq)
+    told = []
+    for why, seqs in reasons.items():
+        more = f" and {len(seqs) - MOST_REMARKS:,} more" if len(seqs) > MOST_REMARKS else ""
+        which = ", ".join(f"{seq:,}" for seq in seqs[:MOST_REMARKS]) + more
+        told.append(
+            f"not proven in the log: {counted(len(seqs), 'entry', 'entries')} ({which}): {why}"
+        )
+    return told
 
 
 def read_log(path: Path) -> CheckedLog:

@@ -9,11 +9,12 @@ import msgspec
 
 from genie_core.room.protocol.codec import whole_text
 from genie_core.room.protocol.events import Copied
+from genie_core.room.protocol.founding import Founding
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.errors import DamagedSession, InvalidTag, NewerVersion, check_ordinary
 from genie_core.sessions.transcript import AGENT
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Version of the folder's layout and of `room.json`."""
 
 OLDEST: Final = 1
@@ -39,7 +40,8 @@ class SessionMetadata(msgspec.Struct, frozen=True, kw_only=True):
     certificate. By its `device` a room knows the terminal that has a copy, which one process at a
     time is. Times are in seconds since the epoch. `tags` and `alias`, a title of one's own, are
     this person's. `copied` says that the room was imported or forked, of the room `origin`, and is
-    not yet hosted since. `seen` is the last event that they have seen, 0 if that is not known.
+    not yet hosted since. `founding` is that of the room, by which a lost first line comes back.
+    `seen` is the last event that they have seen, 0 if that is not known.
 
     The fields from `last_activity` to `head` summarise the log, so that a list of rooms need not
     read it: `names` are those of the people who came last, `parked` counts tool calls that wait for
@@ -60,6 +62,7 @@ class SessionMetadata(msgspec.Struct, frozen=True, kw_only=True):
     device: str = ""
     copied: Copied = ""
     origin: str = ""
+    founding: Founding | None = None
     model: str = ""
     template: str = ""
     workspace: str = ""
@@ -195,7 +198,12 @@ def _to_2(fields: Fields) -> Fields:
     return {**fields, "tags": [], "alias": "", "parked": 0, "preview": "", "head": 0, "seen": 0}
 
 
-STEPS: Final[dict[int, Callable[[Fields], Fields]]] = {1: _to_2}
+def _to_3(fields: Fields) -> Fields:
+    """Version 3 knows foundings; rooms get one when they are next hosted."""
+    return fields
+
+
+STEPS: Final[dict[int, Callable[[Fields], Fields]]] = {1: _to_2, 2: _to_3}
 """The step that leads from each version to the next."""
 
 

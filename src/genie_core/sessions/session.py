@@ -1,6 +1,5 @@
 """A session: a folder with a room's metadata, log, files, and its owner's engine state."""
 
-import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,10 +32,6 @@ METADATA_NAME: Final = "room.json"
 LOG_NAME: Final = "events.jsonl"
 ENGINE_NAME: Final = "engine"
 WITHHELD_NAME: Final = "withheld.jsonl"
-
-
-ID_STEM: Final = 96
-"""Characters of a room's id at the start of its copy's id."""
 
 
 class SavedSession:
@@ -102,9 +97,11 @@ class SavedSession:
     def _first(self) -> Event | None:
         """The replacement of a lost first event, in a copy."""
         metadata = self._metadata
-        if metadata.kind != "joined":
+        if metadata.kind != "joined" and metadata.founding is None:
             return None
-        return Event(1, metadata.created, ROOM, RoomCreated(metadata.id, metadata.title))
+        return Event(
+            1, metadata.created, ROOM, RoomCreated(metadata.id, metadata.title, metadata.founding)
+        )
 
     def quote(self, last: int) -> Quote:
         """Quote the last messages and answers; errors as of the log."""
@@ -247,11 +244,6 @@ class SavedSession:
             raise InvalidTag(next(iter(fresh.values())), f"a room has at most {MOST_TAGS} tags")
         self.update(tags=tuple(tags[key] for key in sorted(tags)))
         return self._metadata.tags
-
-    def renew_id(self) -> None:
-        """Make this a separate room, whose id no member of another one knows."""
-        stem = self._metadata.id[:ID_STEM]
-        self.update(id=f"{stem}-{secrets.token_hex(4)}")
 
     def put_aside(self) -> Path:
         """Make room for another copy of the same room; return the name of this one."""

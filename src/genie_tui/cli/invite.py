@@ -9,6 +9,7 @@ from genie_core.room.discovery.interfaces import reachable_hosts
 from genie_core.room.participant.presence import PASSES_NAME, InviteTokenFile
 from genie_core.room.protocol.address import LOOPBACK, Address, parse_address
 from genie_core.room.security.certificate import Certificate, load_certificate
+from genie_core.room.security.founding import hash_in
 from genie_core.room.security.invite import Invite, write_invite
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.session import SavedSession
@@ -62,4 +63,7 @@ def _invite_of(saved: SavedSession, certificate: Certificate, now: float) -> str
         raise NoInvite(record.title)
     port = parse_address(record.address).port
     places = tuple(Address(host, port) for host in hosts)
-    return write_invite(Invite(places, certificate.pin, current.id, current.secret, record.title))
+    invite = Invite(
+        places, certificate.pin, current.id, current.secret, record.title, hash_in(record.id)
+    )
+    return write_invite(invite)

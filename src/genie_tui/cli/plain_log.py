@@ -35,7 +35,7 @@ def lines(events: Iterable[Event], first: int = 1) -> Iterator[tuple[float, str]
 
 def _text(passage: Passage) -> list[str]:
     told = passage.told
-    vouched = f" (recovered from {visible_line(passage.voucher)}'s copy)" if passage.voucher else ""
+    vouched = f" ({passage.caveat})" if passage.caveat else ""
     match told.body:
         case MessagePosted() as said:
             return _said(visible_line(told.by), said, vouched)
@@ -45,8 +45,8 @@ def _text(passage: Passage) -> list[str]:
         took = duration(passage.took) if passage.took is not None else "incomplete"
         answer = f"{AGENT}{to}{vouched}: {visible(passage.by_agent)} ({took})".split("\n")
         return [*answer, f"{mark} {text}"] if passage.line else answer
-    if passage.exchange is not None and not passage.voucher:
-        return [f"{mark} #{passage.exchange.seq} {text}"]
+    if passage.exchange is not None and not passage.is_recovered:
+        return [f"{mark} #{passage.exchange.seq} {text}{vouched}"]
     return [f"{mark} {text}{vouched}"]
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from genie_core.room.engine.backlog import BacklogChoice
-from genie_core.room.protocol.events import Measure, Role
+from genie_core.room.protocol.events import HEIRS_AFTER, Measure, Role
 
 DEFAULT_QUOTED: Final = 50
 """Messages of another room that are quoted unless the command says how many."""
@@ -77,6 +77,15 @@ class ModerationRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class HeirsRequest:
+    """Who may host in the host's place, `after` so many seconds; `names` are in order."""
+
+    names: tuple[str, ...] = ()
+    anyone: bool = False
+    after: float = HEIRS_AFTER
+
+
+@dataclass(frozen=True, slots=True)
 class SaveRequest:
     """A file of the room to save, by number in a message or by name, and the target.
 
@@ -119,6 +128,22 @@ def read_invite(rest: str) -> InviteOptions:
             case _:
                 raise InvalidArguments(f"it does not know {word}")
     return InviteOptions(new, once, lifetime)
+
+
+def read_heirs(rest: str) -> HeirsRequest:
+    """`anyone`, `none` or names, and maybe `after 5m`."""
+    words, after = rest.split(), HEIRS_AFTER
+    if len(words) > 2 and words[-2].lower() == "after":
+        after = _span(words[-1])
+        del words[-2:]
+    match [word.lower() for word in words]:
+        case []:
+            raise InvalidArguments("say anyone, none, or names in the order of their turn")
+        case ["anyone"]:
+            return HeirsRequest(anyone=True, after=after)
+        case ["none"]:
+            return HeirsRequest(after=after)
+    return HeirsRequest(tuple(word.strip(",").removeprefix("@") for word in words), after=after)
 
 
 def read_reasoned(measure: Measure, rest: str) -> ModerationRequest:

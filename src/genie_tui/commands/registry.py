@@ -400,6 +400,13 @@ COMMANDS: Final = (
         slash=Slash.taking("/share on|off", Group.HOST, parse.read_switch, host.share),
     ),
     Command(
+        "heirs",
+        "Host: choose who may host the room while you are away",
+        slash=Slash.taking(
+            "/heirs anyone|none|NAME… [after 5m]", Group.HOST, parse.read_heirs, host.set_heirs
+        ),
+    ),
+    Command(
         "join requests",
         "Go to requests to join or to host, and back to where you were",
         room_focus.to_join_requests,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from genie_core.room.client.model import ConnectionState, ConnectionStatus, SessionEnded
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import RoomContext
-from genie_tui.commands.handlers.host import cannot_take_over, is_long_away
+from genie_tui.commands.handlers.host import cannot_take_over
 from genie_tui.widgets.status_bar import StatusBar
 
 if TYPE_CHECKING:
@@ -51,9 +51,10 @@ class ConnectionDisplay:
         """Count down to the next attempt; offer to host after a long absence of the host."""
         context = self._context
         context.banner.count_down(1.0)
-        if joined is not None and is_long_away(context) and not cannot_take_over(joined):
+        is_away = context.away_since is not None
+        if joined is not None and is_away and not cannot_take_over(joined):
             host = visible_line(joined.state.host)
             context.banner.offer(
-                f"{host} has been away for a minute: f8 or /host goes on with the room from your "
-                "copy."
+                f"{host} is away, and you may host the room by its rule: f8 or /host goes on with it "
+                "from your copy."
             )

@@ -82,11 +82,11 @@ def rivals_line(others: Sequence[str], *, hosts: bool) -> str:
     verb = "hosts" if len(others) == 1 else "host"
     if hosts:
         return (
-            f"{names} {verb} this room, too: people see only what is said at their own host. Leave "
-            "with ctrl+q and join the other one from the lobby; what only your log has is brought "
-            "to it."
+            f"{names} {verb} this room, too: people see only what is said at their own host. The "
+            "programs find out which of you is right by the log, and the other one gives way by "
+            "itself; nothing is lost."
         )
     return (
         f"{names} {verb} this room, too: what is said there is not seen here until one of the "
-        "hosts joins the other."
+        "hosts gives way to the other."
     )

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from genie_core.room.protocol.events import Event, FileRef
+from msgspec.structs import replace
+
+from genie_core.room.protocol.events import Event, FileRef, MemberJoined, RoomCreated
 from genie_core.room.protocol.frames import (
     Challenge,
     ClientFrame,
@@ -16,9 +18,12 @@ from genie_core.room.protocol.frames import (
     ServerFrame,
 )
 from genie_core.room.protocol.limits import Limits
+from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.challenge import InviteSecret, Transcript
+from genie_core.room.security.founding import found_room, room_id
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteToken, InviteTokens
+from genie_core.room.security.signing import sign
 from genie_core.room.server.log_window import ReadEvents
 from genie_core.room.server.peers import Peer
 from genie_core.room.server.room import Room
@@ -75,11 +80,18 @@ class Bench:
         key: str = "",
         base: RoomState | None = None,
         disk: ReadEvents | None = None,
+        founded: bool = False,
     ) -> None:
         past = list(events)
+        is_new = founded and not past
+        founding = found_room(identity(host), "standup", "Standup") if is_new else None
+        self.id = room_id(founding) if founding is not None else "r1"
+        if founded and past and isinstance(past[0].body, RoomCreated):
+            self.id = past[0].body.room
+        key = identity(host).key if founded else key
         self.room = Room(
             past,
-            room="r1",
+            room=self.id,
             title="Standup",
             limits=limits,
             passes=passes,
@@ -87,11 +99,12 @@ class Bench:
             files=files,
             base=base,
             past=disk,
+            identity=identity(host) if founded else None,
         )
         self.now = 1000.0
-        self.host = host
+        self.host, self.founded = host, founded
         self.key = key
-        self.room.open(host, HOST_TOKEN, self.now, key=key)
+        self.room.open(host, HOST_TOKEN, self.now, key=key, founding=founding)
         self.written = past
         self.commit()
 
@@ -129,9 +142,19 @@ class Bench:
         """Say hello from outside; returns also what the room answers."""
         key = (by or identity(name)).key
         hello = Hello(name, key=key, nonce=NONCE, device=device, **fields)
+        if self.founded and not hello.signature:
+            hello = self.signed_by(hello, by or identity(name))
         peer = self.room.connect(source, channel)
         self.send(peer, hello)
         return peer, hello, self.pull(peer)
+
+    def signed_by(self, hello: Hello, by: Identity) -> Hello:
+        """The hello with the signature of the arrival that follows from it."""
+        joined = MemberJoined(
+            "member", hello.engine, key=hello.key, device=hello.device, visit=hello.visit
+        )
+        joined = sign(by, self.id, joined, fold_name(hello.name))
+        return replace(hello, signature=joined.signature)
 
     def meet(
         self,

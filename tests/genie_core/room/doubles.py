@@ -171,6 +171,7 @@ async def participant(
     options.setdefault("backoff", Backoff(0.01, 0.05))
     identity = options.setdefault("identity", Identity.generate())
     client = RoomConnection(connector, recorder, name=name, **options)
+    client.signer.state = recorder.state
     guest = Guest(client, recorder, identity)
     task = asyncio.create_task(guest.run())
     try:

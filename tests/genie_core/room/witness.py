@@ -96,7 +96,6 @@ class Witness:
     ids: set[tuple[str, str]] = field(default_factory=set)
     recovered: set[tuple[int, int]] = field(default_factory=set)
     hostings: int = 0
-    hosts: set[str] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
     offered: set[str] = field(default_factory=set)
     willing: set[str] = field(default_factory=set)
@@ -125,7 +124,6 @@ class Witness:
         match event.body:
             case HostStarted(host=host, key=key):
                 self.hostings += 1
-                self.hosts.add(host)
                 self.terminals.clear()
                 self.keys.setdefault(fold_name(host), key)
                 self.muted.discard(fold_name(host))
@@ -220,15 +218,6 @@ class Witness:
         if isinstance(original.body, MessagePosted):
             assert (original.by, original.body.id) not in self.ids
             self.ids.add((original.by, original.body.id))
-        elif isinstance(original.body, MemberModerated):
-            self._remembered(event.by, original.by, original.body)
-
-    def _remembered(self, by: str, whose: str, moderated: MemberModerated) -> None:
-        """A ban of a former host's, brought back by themselves, is one; nothing else is."""
-        name = fold_name(moderated.name)
-        own = by == whose and by in self.hosts and name != fold_name(self.host)
-        if own and moderated.measure == "ban":
-            self.banned[name] = self.keys.get(name, "")
 
     def _moderated(self, seq: int, moderated: MemberModerated, everybody: list[Arrival]) -> None:
         name = fold_name(moderated.name)

@@ -24,7 +24,7 @@ from genie_core.sessions.errors import DamagedSession, InvalidTag, NewerVersion
 from genie_core.sessions.lock import SessionInUse
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.log.reader import LogReader
-from genie_core.sessions.metadata import SessionMetadata
+from genie_core.sessions.metadata import FORMAT, SessionMetadata
 from genie_core.sessions.session import SavedSession
 from genie_core.storage.errors import DiskFailure
 
@@ -50,9 +50,9 @@ def test_a_record_is_read_as_it_was_written(saved: SavedSession) -> None:
 def test_a_newer_format_is_refused_with_both_numbers(saved: SavedSession) -> None:
     path = saved.folder / "room.json"
     path.write_text('{"version": 7, "all": "different"}')
-    with pytest.raises(NewerVersion, match=r"format 7.*up to 2") as refusal:
+    with pytest.raises(NewerVersion, match=r"format 7.*up to 3") as refusal:
         SavedSession.load(saved.folder)
-    assert (refusal.value.found, refusal.value.known) == (7, 2)
+    assert (refusal.value.found, refusal.value.known) == (7, FORMAT)
 
 
 @pytest.mark.parametrize(

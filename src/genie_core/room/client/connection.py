@@ -15,7 +15,6 @@ from genie_core.room.client.model import ConnectionState, ConnectionStatus
 from genie_core.room.client.receiver import Receiver
 from genie_core.room.client.send_queue import SendQueue
 from genie_core.room.client.signer import Signer
-from genie_core.room.protocol.codec import normal
 from genie_core.room.protocol.errors import (
     ConnectionLost,
     FrameError,
@@ -23,11 +22,12 @@ from genie_core.room.protocol.errors import (
     RoomError,
     Unreachable,
 )
-from genie_core.room.protocol.events import MessagePosted, RunBody
-from genie_core.room.protocol.frames import Bye, FrameRefused, SetPreferences, Welcome
+from genie_core.room.protocol.events import RunBody
+from genie_core.room.protocol.frames import Bye, ConfirmHost, FrameRefused, SetPreferences, Welcome
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.security.identity import Identity
+from genie_core.room.state.hosting import Claim
 from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.dialer import Backoff
 from genie_core.room.transport.websocket import Connector
@@ -55,10 +55,9 @@ class RoomConnection:
         identity: key of the person; a new one if None. `ticket` comes from an invite.
         recognises: whether this machine has a copy of the room at the other end, if `room` is
             empty; if so, `run` raises `KnownRoom`.
-        accepts: whether to continue with a host, given its certificate pin and proven key; called
-            on each connection.
+        accepts: whether to continue with a host, given its claim to the room; called on each
+            connection. `met` is called while the host is here.
         token: gives access as the host, inside the host's process.
-        preferences: how this person likes to be answered.
         patient: whether to retry if the first attempt fails.
         space: awaited before each frame, to limit reception to what can be stored.
     """
@@ -79,12 +78,12 @@ class RoomConnection:
         ticket: InviteSecret | None = None,
         recognises: Callable[[str], bool] | None = None,
         device: str = "",
-        preferences: str = "",
         patient: bool = True,
         backoff: Backoff | None = None,
         clock: Callable[[], float] = time.time,
         space: Callable[[], Awaitable[None]] | None = None,
-        accepts: Callable[[str, str], bool] | None = None,
+        accepts: Callable[[Claim], bool] | None = None,
+        met: Callable[[], None] = lambda: None,
     ) -> None:
         self._connector = connector
         self._deliver = deliver
@@ -98,11 +97,11 @@ class RoomConnection:
             token,
             ticket,
             recognises,
-            preferences,
             accepts,
             visit=secrets.token_urlsafe(12),
         )
         self._patient = patient
+        self._met = met
         self._backoff = backoff or Backoff()
         self._space = space
         self.signer = Signer(self._handshake)
@@ -164,15 +163,13 @@ class RoomConnection:
             self._ended.set()
             self._report(ConnectionStatus(ConnectionState.CLOSED, self._goodbye or detail))
 
-    def publish(self, body: RunBody, said: MessagePosted | None = None) -> None:
-        """Report a step of this member's engine, signed if `said` is a message of this person.
+    def publish(self, body: RunBody) -> None:
+        """Report a step of this member's engine; it is signed when it is sent.
 
         Raises:
             FrameError: the step is too large or can't be recorded.
             TooManyUnsent: too many reports wait for the connection.
         """
-        if said is not None:
-            body = self.signer.sign_report(said, normal(body, self.limits.frame_bytes))
         self.queue.publish(secrets.token_hex(8), body, self._receiver.last)
 
     def equip(self, label: str) -> None:
@@ -180,9 +177,12 @@ class RoomConnection:
         self.queue.equip(label)
 
     def prefer(self, text: str) -> bool:
-        """Send this person's preferences, now and on each connection; False while offline."""
-        self._handshake.preferences = text
+        """Send this person's preferences; False while offline."""
         return self.queue.ask(SetPreferences(text))
+
+    def confirm_host(self, link: bytes) -> bool:
+        """State that this person was with the host all the while; see `HostConfirmed`."""
+        return self.queue.ask(ConfirmHost(link))
 
     async def settle(self, grace: float = BYE_GRACE) -> bool:
         """Wait up to `grace` seconds until all messages and reports are acknowledged.
@@ -242,9 +242,11 @@ class RoomConnection:
             return self._receiver.refused(answer)
         self._welcome(answer)
         began = self._now()
+        self._met()
         try:
             return await self._stay(link)
         finally:
+            self._met()
             if self._now() - began >= STEADY:
                 self._failures = 0
 

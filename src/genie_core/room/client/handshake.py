@@ -16,7 +16,7 @@ from genie_core.room.protocol.errors import (
     OtherHost,
     RoomRefused,
 )
-from genie_core.room.protocol.events import tag
+from genie_core.room.protocol.events import MemberJoined, tag
 from genie_core.room.protocol.frames import (
     KNOWN,
     Arrival,
@@ -31,7 +31,10 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.challenge import InviteSecret, Transcript, new_nonce
-from genie_core.room.security.identity import Identity, verify, words
+from genie_core.room.security.identity import Identity, words
+from genie_core.room.security.keys import verify
+from genie_core.room.security.signing import sign
+from genie_core.room.state.hosting import Claim
 from genie_core.room.transport.connection import ClientConnection
 
 WELCOME_TIMEOUT: Final = 10.0
@@ -42,9 +45,9 @@ class ClientHandshake:
     """The client's identity, room and credentials; the same on each connection.
 
     An empty `room` accepts any room; `recognises` then returns whether this machine has a copy of
-    it (called in a thread, may block). `accepts` gets the pin of the host's certificate and the
-    host's proven key, empty if none, before the host learns more than a name. `visit` identifies
-    this run of the program among the person's terminals.
+    it (called in a thread, may block). `accepts` gets the host's claim to the room before the host
+    learns more than a name and a key. `visit` identifies this run of the program among the person's
+    terminals, and `previous` returns the start of the person's latest signature in the room.
     """
 
     name: str
@@ -56,9 +59,9 @@ class ClientHandshake:
     token: str = ""
     ticket: InviteSecret | None = None
     recognises: Callable[[str], bool] | None = None
-    preferences: str = ""
-    accepts: Callable[[str, str], bool] | None = None
+    accepts: Callable[[Claim], bool] | None = None
     visit: str = ""
+    previous: Callable[[], bytes] = bytes
 
     async def meet(
         self, link: ClientConnection, since: int, mark: int, pending: Callable[[str], None]
@@ -77,12 +80,10 @@ class ClientHandshake:
             KnownRoom: this machine has a copy of the room to resume from.
         """
         nonce, points, room = new_nonce(), ForkPoints(()), self.room
-        arrival = Arrival(
-            since, mark, self.engine, self.agent, self.device, self.preferences, self.visit
-        )
+        arrival = Arrival(since, mark, self.engine, self.agent, self.device, self.visit)
         patience: float | None = WELCOME_TIMEOUT
         proven = link.channel is None  # the host is this process
-        hello = self._hello(nonce, arrival if proven else None)
+        hello = self._hello(nonce, self._signed(arrival, room) if proven else None)
         with suppress(ConnectionLost):  # the host may have sent a reason before it disconnected
             await link.send([hello])
         while True:
@@ -125,27 +126,46 @@ class ClientHandshake:
     async def _proof(
         self, challenge: Challenge, nonce: str, channel: str, arrival: Arrival
     ) -> Prove:
-        if self.room and challenge.room != self.room:
+        founding = challenge.founding
+        continued = founding.before if founding is not None else ""
+        if self.room not in ("", challenge.room, continued):
             why = f"the room at this address is not {self.room}"
             raise RoomRefused("wrong_room", why)
         key = self.identity.key
         transcript = Transcript(challenge.room, self.name, key, nonce, challenge.nonce, channel)
-        is_valid = verify(challenge.key, challenge.signature, transcript.encode_for_host())
-        host = challenge.key if is_valid else ""
-        if await self._is_known(challenge.room):
-            raise KnownRoom(challenge.room, channel, host)
-        if self.accepts is not None and not self.accepts(channel, host):
+        claim = claim_of(challenge, transcript)
+        for known in (challenge.room, continued):
+            if known and await self._is_known(known):
+                raise KnownRoom(known, claim.pin, claim.key, challenge)
+        if self.accepts is not None and not self.accepts(claim):
             raise OtherHost(challenge.room)
+        self.room = self.room and challenge.room  # founded, since this copy was made
+        arrival = self._signed(arrival, challenge.room)
         signature = self.identity.sign(transcript.encode())
         if self.ticket is None:
             return Prove(signature, arrival=arrival)
         proof = transcript.prove(self.ticket.secret)
         return Prove(signature, self.ticket.id, proof, arrival)
 
+    def _signed(self, arrival: Arrival, room: str) -> Arrival:
+        """Return the arrival with the signature of the `MemberJoined` event that follows from it."""
+        identity = self.identity
+        joined = MemberJoined(
+            "member", arrival.engine, "", identity.key, arrival.device, visit=arrival.visit
+        )
+        signed = sign(identity, room, joined, fold_name(self.name), self.previous())
+        return replace(arrival, previous=signed.previous, signature=signed.signature)
+
     async def _is_known(self, room: str) -> bool:
         if self.room or self.recognises is None:
             return False
         return await asyncio.to_thread(self.recognises, room)
+
+
+def claim_of(challenge: Challenge, transcript: Transcript) -> Claim:
+    """Return a host's claim to a room, with its key if it signed the handshake."""
+    is_valid = verify(challenge.key, challenge.signature, transcript.encode_for_host())
+    return Claim(transcript.channel, challenge.key if is_valid else "", challenge)
 
 
 async def _answer(link: ClientConnection, patience: float | None) -> ServerFrame:

@@ -119,9 +119,13 @@ class SessionEnded:
     """A session that ended without the person leaving, and how to continue.
 
     `saved` is the id of the session on this machine. The next session sends `unsent` again.
+    `addresses` are where the room is now, at a host whose certificate has this `pin`; empty if
+    unknown.
     """
 
     next_step: NextStep
     saved: str
     text: str
     unsent: tuple[PendingMessage, ...] = ()
+    addresses: tuple[str, ...] = ()
+    pin: str = ""

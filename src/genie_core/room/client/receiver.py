@@ -52,6 +52,11 @@ NOT_REPORTED: Final = (
     "a step of your agent was not reported: it is too large for the room's current host"
 )
 
+NOT_RECOVERED: Final = (
+    "{count} entries of your earlier copy are not signed by their authors and stay out of the room; "
+    "the copy beside this one has them"
+)
+
 logger = logging.getLogger(__name__)
 
 
@@ -163,8 +168,10 @@ class Receiver:
                 self._troubled(text)
             case Suspending(within=within):
                 self._closing(within)
-            case EventsRecovered(seq=seq):
+            case EventsRecovered(seq=seq, unproven=unproven):
                 self._queue.recovered(seq)
+                if unproven:
+                    self._notify(Severity.WARNING, NOT_RECOVERED.format(count=unproven))
             case Welcome() | Challenge() | JoinPending() | ForkPoints():
                 return f"the room sent an unexpected {tag(frame)} frame"
             case _:

@@ -40,6 +40,7 @@ from genie_core.room.protocol.frames import (
     Typing,
 )
 from genie_core.room.protocol.limits import WORK_RATE, Limits
+from genie_core.room.security.signing import same_content
 from genie_core.room.transport.rate import TokenBucket
 
 MAX_UNSENT: Final = 1_000
@@ -292,7 +293,7 @@ class SendQueue:
         if isinstance(body, MessagePosted):
             return bool(self._messages.pop(body.id, None) or self._waiting.pop(body.id, None))
         for report in self._reports.values():
-            if report.since < event.seq and report.body == body:
+            if report.since < event.seq and same_content(report.body, body):
                 del self._reports[report.id]
                 return True
         return False
@@ -428,7 +429,7 @@ def _smaller(body: RunBody) -> RunBody | None:
         case AnswerPosted(message=message, spent=spent):
             return RunFailed(message, "agent", TOO_LARGE, spent)
         case RunFailed() | RunCancelled():
-            return msgspec.structs.replace(body, text="", signature=b"")
+            return msgspec.structs.replace(body, text="")
         case ApprovalRequested():
             return msgspec.structs.replace(body, arguments={}, withheld=True)
         case ApprovalResolved():

@@ -1,45 +1,46 @@
-"""Signing and verifying a person's messages, reports and answers in one room."""
+"""Signing and verifying a person's entries in one room."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.protocol.events import (
     MOST_VISITS,
+    HostConfirmed,
     MessagePosted,
+    PreferencesChanged,
     RunBody,
-    RunCancelled,
-    RunFailed,
+    SignedBody,
 )
 from genie_core.room.protocol.frames import (
     AnswerApproval,
     ApprovalAnswered,
     ClientFrame,
+    ConfirmHost,
     PostMessage,
+    Publish,
+    SetPreferences,
 )
-from genie_core.room.security.signing import (
-    Signed,
-    answered,
-    reported,
-    sign_answer,
-    sign_report,
-    sign_speech,
-    wrote,
-)
+from genie_core.room.protocol.names import fold_name
+from genie_core.room.security.signing import About, answered, reported, sign, sign_answer, wrote
+from genie_core.room.state.room_state import RoomState
+
+T = TypeVar("T", bound=SignedBody)
 
 
 class Signer:
-    """Signs frames for one person, and verifies frames that the room attributes to them.
+    """Signs frames for one person, and verifies entries that the room attributes to them.
 
-    Nothing is signed before the handshake supplies the room's id. `others` returns the visits of
-    the person's other terminals in the room.
+    Nothing is signed before the handshake supplies the room's id. `state` is the room so far.
     """
 
     def __init__(self, who: ClientHandshake) -> None:
         self._who = who
         self._sent: set[str] = set()
-        self.others: Callable[[], Iterable[str]] = tuple
+        self.state = RoomState()
+        who.previous = self._previous
 
     @property
     def key(self) -> str:
@@ -49,25 +50,44 @@ class Signer:
         self._sent.add(id_)
 
     def sign(self, frame: ClientFrame) -> ClientFrame:
-        """Return the frame to send: messages and answers get a signature."""
+        """Return the frame to send: what becomes an entry gets a signature.
+
+        Call it only when all events so far have arrived.
+        """
         match frame:
             case PostMessage():
-                visits = tuple(dict.fromkeys([self._who.visit, *self.others()]))[:MOST_VISITS]
-                addressed = replace(frame, visits=visits)
-                return sign_speech(self._who.identity, self._who.room, addressed)
+                visits = tuple(dict.fromkeys([self._who.visit, *self._visits()]))[:MOST_VISITS]
+                said = MessagePosted(
+                    frame.id,
+                    frame.text,
+                    emote=frame.emote,
+                    files=frame.files,
+                    quotes=frame.quotes,
+                    visits=visits,
+                )
+                entry = self._signed(said)
+                return replace(
+                    frame, visits=visits, previous=entry.previous, signature=entry.signature
+                )
+            case Publish(body=body):
+                return replace(frame, body=self.sign_report(body))
+            case SetPreferences(text=text):
+                changed = self._signed(PreferencesChanged(text))
+                return replace(frame, previous=changed.previous, signature=changed.signature)
+            case ConfirmHost(link=link):
+                confirmed = self._signed(HostConfirmed(link))
+                return replace(frame, previous=confirmed.previous, signature=confirmed.signature)
             case AnswerApproval():
                 return sign_answer(self._who.identity, self._who.room, frame)
         return frame
 
-    def sign_report(self, said: MessagePosted, body: RunBody) -> RunBody:
-        """Return a step of this person's engine, signed if steps of its kind are."""
-        is_empty = isinstance(body, RunFailed | RunCancelled) and not body.text
-        if isinstance(body, Signed) and not is_empty:
-            return sign_report(self._who.identity, self._who.room, said, body)
-        return body
+    def sign_report(self, body: RunBody) -> RunBody:
+        """Return a step of this person's engine with their signature."""
+        exchange = self.state.exchanges.get(body.message)
+        return body if exchange is None else self._signed(body, exchange.said.signature)
 
     def wrote(self, said: MessagePosted) -> bool:
-        return wrote(self.key, self._who.room, said)
+        return any(wrote(self.key, room, said) for room in self._rooms())
 
     def is_current(self, said: MessagePosted) -> bool:
         """Whether a message comes from here, or from another terminal that knew of this one.
@@ -76,9 +96,26 @@ class Signer:
         """
         return said.id in self._sent or self._who.visit in said.visits
 
-    def reported(self, said: MessagePosted, body: Signed) -> bool:
-        return reported(self.key, self._who.room, said, body)
+    def reported(self, said: MessagePosted, body: RunBody) -> bool:
+        return any(reported(self.key, room, said, body) for room in self._rooms())
 
     def answered(self, answer: ApprovalAnswered) -> bool:
         """Whether this person gave an answer that the room forwards."""
         return answered(self.key, self._who.room, answer)
+
+    def _signed(self, body: T, about: About = "") -> T:
+        return sign(self._who.identity, self._who.room, body, about, self._previous())
+
+    def _previous(self) -> bytes:
+        """The start of this person's latest signature in the room."""
+        return next(reversed(self.state.signatures.get(fold_name(self._who.name), ())), b"")
+
+    def _visits(self) -> Iterable[str]:
+        """The visits of this person's terminals in the room."""
+        person = self.state.people.get(self._who.name)
+        return [each.visit for each in person.terminals.values() if each.visit] if person else []
+
+    def _rooms(self) -> set[str]:
+        """The id of the room, and that which it had before it was founded."""
+        founding = self.state.founding
+        return {self._who.room, founding.before if founding is not None else ""} - {""}

@@ -13,6 +13,7 @@ from genie_core.room.protocol.events import (
     RunCancelled,
     RunFailed,
 )
+from genie_core.room.security.signing import same_content
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import RUNNING, MessageThread, Phase
 
@@ -30,7 +31,7 @@ def lacking(reports: Iterable[PendingReport], events: Iterable[Event]) -> list[P
     for event in events:
         for report in by_message.get(getattr(event.body, "message", 0), ()):
             is_new = report.id not in recorded
-            if is_new and report.since < event.seq and report.body == event.body:
+            if is_new and report.since < event.seq and same_content(report.body, event.body):
                 recorded.add(report.id)
                 break
     return [report for report in reports if report.id not in recorded]

@@ -46,10 +46,8 @@ class EngineReporter:
             mask = self._masks.pop(body.message, None)
         if mask is not None and isinstance(body, AnswerPosted):
             self._show(body.message, mask.end())
-        exchange = self._state.exchanges.get(body.message)
-        said = exchange.said if exchange is not None and self._is_own(body.message) else None
         try:
-            self._client.publish(masked(body), said)
+            self._client.publish(masked(body))
         except RoomError as error:
             self.warn(f"a step of your engine could not be recorded: {error}")
             return False

@@ -32,6 +32,8 @@ class Verifier:
 
     def objection(self, exchange: MessageThread) -> str:
         """Return why the engine rejects a message; empty, and only once, if it accepts it."""
+        if not self._state.is_proven(exchange.seq):
+            return f"the host claims that {exchange.author} wrote this, but they did not sign it"
         if exchange.author != self._owner:
             return "" if self._serves else f"{self._owner}'s engine serves no one else"
         if self._author is None:
@@ -49,13 +51,17 @@ class Verifier:
         return ""
 
     def doubts_message(self, exchange: MessageThread) -> bool:
-        """Whether the room attributes a message to the owner that they did not sign."""
+        """Whether the room attributes a message to a person who did not sign it."""
+        if not self._state.is_proven(exchange.seq):
+            return True
         if self._author is None or exchange.author != self._owner:
             return False
         is_claim = not self._serves or bool(exchange.voucher)
         return is_claim and not self._author.wrote(exchange.said)
 
     def doubts_answer(self, exchange: MessageThread) -> bool:
+        if not self._state.is_proven(exchange.answered_seq or 0):
+            return True
         if exchange.handler != self._owner or exchange.answer is None:
             return False
         if self._serves or self._author is None:

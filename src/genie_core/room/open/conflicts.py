@@ -1,4 +1,4 @@
-"""Detect other hosts of the same room."""
+"""Other members who host the same room at the same time."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from genie_core.room.client.events import OnEvent, OtherHostsChanged
 from genie_core.room.protocol.host_record import HostRecord
-from genie_core.room.state.hosting import can_host
+from genie_core.room.state.hosting import Claim, can_host
 from genie_core.room.state.room_state import RoomState
 from genie_core.runtime.tasks import start_task
 
@@ -18,20 +18,31 @@ MOST: Final = 8
 """How many hosts are checked at a time; anyone can announce, but only members count."""
 
 Announced: TypeAlias = Sequence[tuple[HostRecord, tuple[str, ...]]]
-Answers: TypeAlias = Callable[[str, HostRecord, Sequence[str]], Awaitable[bool]]
+AskSigner: TypeAlias = Callable[[str, HostRecord, Sequence[str], str], Awaitable[Claim | None]]
+OnRival: TypeAlias = Callable[[Claim, Sequence[str]], None]
 
 
 class HostConflicts:
     """Reports which others host the room, and when none does any more.
 
-    Others count if they may host the room and answer at the addresses in their record: `answers`
-    checks a room, a record and addresses. The room's `state` names this person's own host.
+    Others count if they may host the room and answer at the addresses in their record: `ask` checks
+    a room, a record and addresses, with this person's public `key`. The room's `state` names this
+    person's own host. `on_rival` gets the claim of each other host, and where it is.
     """
 
-    def __init__(self, state: Callable[[], RoomState], on_event: OnEvent, answers: Answers) -> None:
+    def __init__(
+        self,
+        state: Callable[[], RoomState],
+        on_event: OnEvent,
+        key: str,
+        ask: AskSigner,
+        on_rival: OnRival = lambda _claim, _addresses: None,
+    ) -> None:
         self._state = state
         self._emit = on_event
-        self._answers = answers
+        self._key = key
+        self._ask = ask
+        self._on_rival = on_rival
         self._news = asyncio.Event()
         self._told: tuple[str, ...] = ()
 
@@ -65,11 +76,16 @@ class HostConflicts:
             for deed, addresses in announced
             if deed.key != state.host_key and can_host(state, deed)
         ][:MOST]
-        asked = (self._answers(state.room, deed, addresses) for deed, addresses in others)
-        there = await asyncio.gather(*asked)
-        hosts = sorted(
-            {deed.host for (deed, _), is_there in zip(others, there, strict=True) if is_there}
-        )
-        if tuple(hosts) != self._told:
-            self._told = tuple(hosts)
-            self._emit(OtherHostsChanged(self._told))
+        asked = (self._ask(state.room, deed, addresses, self._key) for deed, addresses in others)
+        claims = await asyncio.gather(*asked)
+        there = [
+            (deed, claim, addresses)
+            for (deed, addresses), claim in zip(others, claims, strict=True)
+            if claim is not None
+        ]
+        hosts = tuple(sorted({deed.host for deed, _, _ in there}))
+        if hosts != self._told:
+            self._told = hosts
+            self._emit(OtherHostsChanged(hosts))
+        for _, claim, addresses in there:
+            self._on_rival(claim, addresses)

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import socket
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +18,7 @@ from genie_core.room.files.sync import FileSync
 from genie_core.room.open.conflicts import HostConflicts
 from genie_core.room.open.files import blobs_of
 from genie_core.room.open.profile import Profile, engine_for, private_arguments_in, room_config
-from genie_core.room.open.route import answers_deed
+from genie_core.room.open.route import ask_signer
 from genie_core.room.participant.presence import PASSES_NAME, HostPresence, InviteTokenFile
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import (
@@ -28,15 +28,20 @@ from genie_core.room.protocol.address import (
     Address,
     parse_address,
 )
-from genie_core.room.protocol.errors import AddressInUse, InvalidAddress
+from genie_core.room.protocol.errors import AddressInUse, InvalidAddress, NotYourTurn
 from genie_core.room.protocol.events import Copied
+from genie_core.room.protocol.founding import Founding
 from genie_core.room.protocol.names import fold_name
+from genie_core.room.security.founding import found_room, hash_in, room_id
 from genie_core.room.security.identity import Identity
 from genie_core.room.server.file_worker import open_file_worker
 from genie_core.room.server.server import RoomServer
+from genie_core.room.state.hosting import Claim, turn_of
+from genie_core.room.state.proofs import view_of
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.websocket import bind
+from genie_core.runtime.loop_thread import call_on, loop_thread, run_on
 from genie_core.runtime.tasks import start_task
 from genie_core.runtime.threads import off_loop
 from genie_core.sessions.lock import holder
@@ -97,6 +102,13 @@ def _opened(saved: SavedSession, name: str) -> tuple[ExitStack, OpenedLog]:
 
 
 MORE: Final = "To see and mend what is damaged, once the room is closed: genie-tui sessions check"
+GIVEN_WAY: Final = (
+    "{host} hosts this room now, as its hosts decided before; what was said here meanwhile is "
+    "brought there"
+)
+CONFIRMED_WITHIN: Final = 30.0
+"""Seconds in which members can confirm that the host was not away."""
+
 EVERYWHERE: Final = ""
 """All interfaces of this machine."""
 
@@ -156,10 +168,16 @@ def _is_free(host: str, port: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class HostedRoom:
-    """A hosted room: its server and how others find it."""
+    """A hosted room: its server and how others find it.
+
+    The server belongs to `loop`, which runs in another thread. `waiting` are the tool calls that
+    waited for an answer when the room was opened.
+    """
 
     saved: SavedSession
     server: RoomServer
+    loop: asyncio.AbstractEventLoop
+    waiting: frozenset[str]
     presence: HostPresence
     blobs: BlobStore
     opened: OpenedLog
@@ -170,20 +188,27 @@ class HostedRoom:
         Raises:
             NotSaved: its end is not on disk.
         """
-        if not await self.server.suspend(reason):
+        if not await run_on(self.loop, self.server.suspend(reason)):
             raise NotSaved(f"the last events could not be written to {self.saved.log_path}")
         summary = self.saved.summary(self.server.state, time.time())
         await asyncio.to_thread(partial(self.saved.update, **summary))
 
 
 async def serve_room(
-    person: Profile, saved: SavedSession, sock: socket.socket, resources: AsyncExitStack
+    person: Profile,
+    saved: SavedSession,
+    sock: socket.socket,
+    resources: AsyncExitStack,
+    met: float = 0.0,
 ) -> HostedRoom:
     """Serve a saved room at a bound socket, until `resources` are closed.
+
+    `met` is when another host of it was last here.
 
     Raises:
         SessionInUse: another process has the room open.
         NotYours: in that room the person's name belongs to another key.
+        NotYourTurn: by the rule of its host, the person may not host it, or not yet.
     """
     opened = await open_held(saved, person.name, resources)
     log = opened.log
@@ -191,8 +216,12 @@ async def serve_room(
     file = InviteTokenFile(saved.folder / PASSES_NAME)
     resources.push_async_callback(file.aclose)
     passes = await asyncio.to_thread(file.load)
-    copied = await asyncio.to_thread(_make_own, saved, opened, identity)
+    copied, founding = await asyncio.to_thread(_make_own, saved, opened, identity)
     record, settings = saved.metadata, person.settings
+    if not copied:
+        _check_name(opened.state(), person.name, identity)
+    if founding is None:
+        _check_turn(opened.state(), person, identity, met)
     blobs = blobs_of(saved)
     kept = await asyncio.to_thread(read_view, saved.folder)
     needed = [*log.files, *kept.files_needed()]
@@ -213,13 +242,14 @@ async def serve_room(
         past=log.read,
         copied=copied,
         origin=record.origin if copied else "",
+        founding=founding,
     )
     log.memory = server.room.log.remembered
-    if not copied:
-        _check_name(server.state, person.name, identity)
-    await server.start()
-    resources.push_async_callback(server.close)
-    address = await server.listen(sock=sock)
+    waiting = frozenset({*server.state.open, *server.state.parked})
+    loop = await resources.enter_async_context(loop_thread("room"))
+    resources.push_async_callback(lambda: run_on(loop, server.close()))
+    await run_on(loop, server.start())
+    address = await run_on(loop, server.listen(sock=sock))
     presence = HostPresence(
         identity,
         certificate,
@@ -234,7 +264,7 @@ async def serve_room(
     )
     announce = settings.announce and not settings.local
     await resources.enter_async_context(presence.shown(announce=announce))
-    return HostedRoom(saved, server, presence, blobs, opened)
+    return HostedRoom(saved, server, loop, waiting, presence, blobs, opened)
 
 
 async def join_as_host(
@@ -252,7 +282,7 @@ async def join_as_host(
     joined: JoinedRoom
 
     async def connector() -> ClientConnection:
-        return server.connect_local()
+        return await call_on(doors.loop, server.connect_local)
 
     opened = doors.opened
     plan = room_config(
@@ -263,48 +293,63 @@ async def join_as_host(
             "identity": identity,
             "token": server.host_token,
             "since": opened.head,
-            "preferences": await person.preferences(),
+            "room": saved.metadata.id,
         },
+        preferences=await person.preferences(),
         address=doors.presence.shown_address,
         close_room=doors.close,
-        begin_closing=server.begin_suspending,
+        begin_closing=lambda within: call_on(doors.loop, server.begin_suspending, within),
         note_seen=saved.note_seen,
         put_away=resources.aclose,
         invites=doors.presence,
         library=FileSync(doors.blobs, reseed=False),
-        private=await asyncio.to_thread(
-            private_arguments_in, saved, {*server.state.open, *server.state.parked}
-        ),
+        private=await asyncio.to_thread(private_arguments_in, saved, doors.waiting),
         saved=lambda: saved.id,
         past=opened.log.read,
         reload=lambda model: engine_for(person.answering_with(model), place, lambda: joined.state),
     )
-    doors.presence.tell(lambda severity, text: on_event(Notice(severity, text)))
+    loop = asyncio.get_running_loop()
+
+    def notify(severity: Severity, text: str) -> None:  # in any thread
+        with suppress(RuntimeError):  # the event loop is closed
+            loop.call_soon_threadsafe(on_event, Notice(severity, text))
+
+    doors.presence.tell(notify)
     joined = JoinedRoom(person.name, on_event, plan)
     joined.replay(opened.events, opened.base.room())
     kept = await asyncio.to_thread(read_view, saved.folder)
     joined.restore_messages(together(unsent, kept.unsent))
     joined.restore_reports(kept.unrecorded, opened.events)
     await joined.start()
-    loop = asyncio.get_running_loop()
-
-    def restored(told: str) -> None:
-        with suppress(RuntimeError):  # the event loop is closed
-            loop.call_soon_threadsafe(on_event, Notice(Severity.ERROR, told))
-
-    opened.log.on_restored.append(restored)
+    opened.log.on_restored.append(partial(notify, Severity.ERROR))
     async with leaving_unless_done(joined):
         await asyncio.to_thread(_note_hosting, person, doors)
         if not person.settings.local:
-            await resources.enter_async_context(_rivals_watched(server, on_event))
+            await resources.enter_async_context(_rivals_watched(joined, on_event))
     if doors.opened.problems:  # all at once, and for as long as it takes to read them
         on_event(Notice(Severity.ERROR, "\n".join([*doors.opened.problems, MORE])))
     return joined
 
 
 @asynccontextmanager
-async def _rivals_watched(server: RoomServer, on_event: OnEvent) -> AsyncIterator[None]:
-    rivals, room = HostConflicts(lambda: server.state, on_event, answers_deed), server.state.room
+async def _rivals_watched(joined: JoinedRoom, on_event: OnEvent) -> AsyncIterator[None]:
+    """Watch for other hosts of the room, and give way to one who is right.
+
+    While other members are here, they get some time to confirm that this host never was away.
+    """
+    room, seen = joined.id, dict[str, float]()
+
+    def meet(claim: Claim, addresses: Sequence[str]) -> None:
+        state, now = joined.state, time.monotonic()
+        if not view_of(state).follows(claim.challenge.links, claim.key):
+            seen.pop(claim.key, None)
+            return
+        here = {person.key for person in state.present()} - {state.host_key, claim.key}
+        if not here or now - seen.setdefault(claim.key, now) >= CONFIRMED_WITHIN:
+            host = state.owner_of(claim.key)
+            joined.give_way(GIVEN_WAY.format(host=host), addresses, claim.pin)
+
+    rivals = HostConflicts(lambda: joined.state, on_event, joined.state.host_key, ask_signer, meet)
     async with Browser(rivals.note) as browser, rivals.watched(lambda: browser.found(room)):
         yield
 
@@ -335,19 +380,31 @@ def _note_hosting(person: Profile, doors: HostedRoom) -> None:
     )
 
 
-def _make_own(saved: SavedSession, opened: OpenedLog, identity: Identity) -> Copied:
-    """Return how a room was copied that becomes the host's own; empty for any other. Blocks.
+def _make_own(
+    saved: SavedSession, opened: OpenedLog, identity: Identity
+) -> tuple[Copied, Founding | None]:
+    """Return how a room was copied that becomes the host's own, and its founding if it needs one.
 
-    Another person's imported room gets a new id, so that its members don't take it for theirs. A
-    person whose key the room knows continues it unchanged.
+    A new room, a copied one, and one from before there were foundings are founded, and get an id by
+    it. A person whose key an imported room knows continues it unchanged. Blocks.
     """
-    record = saved.metadata
-    if record.copied == "import":
-        if opened.state().owner_of(identity.key) is not None:
-            return ""
-        if record.id == record.origin:
-            saved.renew_id()
-    return record.copied
+    record, state = saved.metadata, opened.state()
+    copied = record.copied
+    if copied == "import" and state.owner_of(identity.key) is not None:
+        copied = ""
+    if state.founding is not None and not copied:
+        return "", None
+    name = record.id.removesuffix(f"-{hash_in(record.id)}")
+    founding = found_room(identity, name, record.title, state.room)
+    saved.update(id=room_id(founding), founding=founding)
+    return copied, founding
+
+
+def _check_turn(state: RoomState, person: Profile, identity: Identity, met: float) -> None:
+    """Raise `NotYourTurn` if members would not follow this person."""
+    wait = turn_of(state, person.name, identity.key, met, time.time())
+    if wait is None or wait > 0:
+        raise NotYourTurn(state.title, state.host, wait)
 
 
 def _check_name(state: RoomState, name: str, identity: Identity) -> None:

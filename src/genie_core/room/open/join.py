@@ -7,11 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import attrgetter
 from typing import Final
 
 from genie_core.errors import GenieError
 from genie_core.room.client.events import Notice, OnEvent
-from genie_core.room.client.model import PendingMessage, PendingReport, Severity
+from genie_core.room.client.model import (
+    ConnectionState,
+    PendingMessage,
+    PendingReport,
+    Severity,
+)
 from genie_core.room.discovery.interfaces import reachable_hosts
 from genie_core.room.files.sync import FileSync
 from genie_core.room.files.transfer import files_of
@@ -20,7 +26,7 @@ from genie_core.room.open.files import blobs_of, open_store, take_over
 from genie_core.room.open.host import first_free_port, leaving_unless_done, open_held
 from genie_core.room.open.profile import Profile, engine_for, room_config
 from genie_core.room.open.requests import JoinRoom, RejoinRoom
-from genie_core.room.open.route import Route, answers_deed, browser_for, route_back, route_of
+from genie_core.room.open.route import Route, ask_signer, browser_for, route_back, route_of
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.codec import event_mark
@@ -29,12 +35,14 @@ from genie_core.room.protocol.events import Event, FileRef
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.certificate import Certificate
+from genie_core.room.security.founding import hash_in
 from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite import looks_like_invite
 from genie_core.room.server.recovery import WORTH_KEEPING
-from genie_core.room.state.hosting import KnownHosts, can_host
+from genie_core.room.state.hosting import Claim, KnownHosts, can_host
 from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.succession import MOST_CONFIRMED
 from genie_core.room.transport.dialer import Dialer
 from genie_core.room.transport.websocket import tls_connect
 from genie_core.sessions.catalog import apart_by, apart_of
@@ -45,6 +53,7 @@ from genie_core.sessions.log.writer import OpenedLog
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.view_state import ViewNotKept, read_view, together, write_view
 from genie_core.storage.errors import StorageError
+from genie_core.text.safe import visible_line
 
 
 class Copies:
@@ -64,6 +73,16 @@ class Copies:
         """Whether there is a copy of a room."""
         return next(self.of(room), None) is not None
 
+    def about(self, way: Route) -> str:
+        """Say which room an invite is for, and whether a copy of it is here."""
+        title = visible_line(way.title) or "a room"
+        room = f"{title} ({way.wanted[:8]}…)" if way.wanted else title
+        for listing in self._person.catalog.all():
+            record = listing.metadata
+            if record is not None and way.wanted and hash_in(record.id) == way.wanted:
+                return f"This invite is for {room}. A copy of it is here: {listing.id}"
+        return f"This invite is for {room}. No copy of it is here yet."
+
     def met(self, error: KnownRoom | SessionInUse) -> SavedSession | None:
         """Return the copy that continues with this host, or that another terminal has just created.
 
@@ -75,10 +94,9 @@ class Copies:
         if isinstance(error, SessionInUse):
             return self._person.catalog.find(error.room)
         other: SavedSession | None = None
-        for copy in self.of(error.room):
-            if known_hosts_of(copy, partial(_same, known_state(copy))).accepts(
-                error.pin, error.key
-            ):
+        for copy in sorted(self.of(error.room), key=apart_of):  # those kept apart come last
+            claim = Claim(error.pin, error.key, error.challenge)
+            if known_hosts_of(copy, partial(_same, known_state(copy))).accepts(claim):
                 return copy
             other = other or copy
         if other is not None:
@@ -123,8 +141,9 @@ class Copies:
             with suppress(ViewNotKept):
                 write_view(copy.folder, read_view(old_id))
             rest = old.events(common) if common else iter(())
-            recovered = [event for event in rest if isinstance(event.body, WORTH_KEEPING)]
-        return copy, recovered
+            told = (event.told for event in rest)  # what was recovered once may be lost again
+            recovered = [event for event in told if isinstance(event.body, WORTH_KEEPING)]
+        return copy, sorted(recovered, key=attrgetter("seq"))
 
 
 def known_state(saved: SavedSession) -> RoomState:
@@ -135,14 +154,14 @@ def known_state(saved: SavedSession) -> RoomState:
 
 
 def known_hosts_of(
-    saved: SavedSession, state: Callable[[], RoomState], met: str = ""
+    saved: SavedSession, state: Callable[[], RoomState], met: str = "", key: str = ""
 ) -> KnownHosts:
     """Decide which hosts a copy follows; an empty copy follows any.
 
-    `met` is the pin of a host that was found to be one of them before.
+    `met` is the pin of a host that was found to be one of them before, `key` this person's.
     """
     known, pin = state(), saved.metadata.pin
-    return KnownHosts(state, (pin, known.pin, met), first=not (pin or known.head or met))
+    return KnownHosts(state, (pin, known.pin, met), first=not (pin or known.head or met), key=key)
 
 
 def _same(state: RoomState) -> RoomState:
@@ -166,6 +185,7 @@ def _common_end(copy: LogReader, points: Sequence[tuple[int, int]]) -> int:
 MAX_PARTINGS: Final = 3
 """How often in a row a visit may restart because the logs contradict each other."""
 
+MOVED: Final = "another member hosts this room now, as its hosts decided before"
 ELSEWHERE: Final = (
     "This room is open at another terminal of yours, which runs your agents and keeps your copy. "
     "What you say and answer here counts as well."
@@ -190,7 +210,8 @@ class JoinContext:
 
     `lent` is the copy that another terminal of theirs has open, `drafted` are the files of their
     draft. `apart`: keep the new copy separate from others of the same id. `host` is the pin of a
-    host just found to be the right one.
+    host just found, `found` that of one whom the copy followed before it was cut. `taken_back` are
+    the links by which this person had claimed to host.
     """
 
     saved: SavedSession | None = None
@@ -204,6 +225,8 @@ class JoinContext:
     wanted: str = ""
     apart: bool = False
     host: str = ""
+    found: str = ""
+    taken_back: set[bytes] = field(default_factory=set)
 
     @property
     def room(self) -> str:
@@ -234,6 +257,8 @@ class RoomJoiner:
         if copy is not None:
             return await self.rejoin(RejoinRoom(copy.id, guest=way.guest), on_event, resources)
         found = route_of(way.way)
+        if found.title or found.wanted:
+            on_event(Notice(Severity.INFO, await asyncio.to_thread(self._copies.about, found)))
         try:
             return await self._visit(found, JoinContext(), on_event, resources, guest=way.guest)
         except (KnownRoom, SessionInUse) as error:
@@ -320,7 +345,21 @@ class RoomJoiner:
         files = FileSync(lent, read_only=second)
         identity, certificate = await asyncio.gather(person.identity(), person.certificate())
         joined: JoinedRoom
-        rivals = HostConflicts(lambda: joined.state, on_event, answers_deed)
+        allegiance: KnownHosts
+        contested: set[bytes] = set()
+
+        def meet(claim: Claim, addresses: Sequence[str]) -> None:
+            if joined.connection.state is not ConnectionState.ONLINE:
+                return
+            allegiance.met()
+            if link := allegiance.contest(claim):
+                if link not in contested and len(contested) < MOST_CONFIRMED:
+                    contested.add(link)
+                    joined.confirm_host(link)
+            elif allegiance.outranks(claim):
+                joined.give_way(MOVED, addresses, claim.pin)
+
+        rivals = HostConflicts(lambda: joined.state, on_event, identity.key, ask_signer, meet)
         browser = await browser_for(way, context.room, resources, rivals.note)
         seeker = Dialer(
             way.whereabouts,
@@ -329,13 +368,13 @@ class RoomJoiner:
             find=browser.find if browser is not None else None,
             trusts=lambda deed: can_host(joined.state, deed),
         )
-        allegiance: KnownHosts
 
-        def accepts(pin: str, key: str) -> bool:
-            if not allegiance.accepts(pin, key):
-                seeker.forget(pin)
+        def accepts(claim: Claim) -> bool:
+            if not allegiance.accepts(claim):
+                seeker.forget(claim.pin)
                 return False
-            context.host = pin
+            context.host = context.found = claim.pin
+            context.taken_back = allegiance.taken_back
             seeker.approve()
             return True
 
@@ -353,9 +392,9 @@ class RoomJoiner:
                 "mark": event_mark(last) if last is not None else 0,
                 "device": context.device,
                 "patient": context.patient,
-                "preferences": await person.preferences(),
                 "recognises": None if context.room or context.apart else self._copies.has,
                 "accepts": accepts,
+                "met": lambda: allegiance.met(),
                 "space": None if second else copy.space,
             },
             keep=None if second else copy.keep,
@@ -364,6 +403,8 @@ class RoomJoiner:
             library=files,
             deed=None if second else lambda: self._deed(identity, certificate, joined),
             learn=seeker.learn,
+            preferences=await person.preferences(),
+            claim=lambda: allegiance.claim,
             note_seen=lambda seq: place.result().note_seen(seq) if place.done() else None,
             saved=lambda: place.result().id if place.done() else "",
             reload=None if guest else lambda model: engine_for(person.answering_with(model), place),
@@ -372,7 +413,10 @@ class RoomJoiner:
         if opened is not None:
             joined.replay(opened.events, opened.base.room())
             joined.restore_reports(context.unrecorded, opened.events)
-        allegiance = await self._known_hosts(context, lambda: joined.state)
+        allegiance = await self._known_hosts(
+            context, lambda: joined.state, way.wanted, identity.key
+        )
+        allegiance.taken_back |= context.taken_back
         joined.recover(context.bequest)
         joined.restore_messages(context.unsent)
         try:
@@ -383,6 +427,8 @@ class RoomJoiner:
                 raise
             raise other_host(known) from None
         seeker.room = joined.id
+        for link in allegiance.taken_back:
+            joined.confirm_host(link)
         if browser is not None:
             found = partial(browser.found, joined.id)
             await resources.enter_async_context(rivals.watched(found))
@@ -399,12 +445,16 @@ class RoomJoiner:
             place.set_result(saved)
         return joined
 
-    async def _known_hosts(self, context: JoinContext, live: Callable[[], RoomState]) -> KnownHosts:
+    async def _known_hosts(
+        self, context: JoinContext, live: Callable[[], RoomState], wanted: str, key: str
+    ) -> KnownHosts:
         """Decide which hosts to follow: those in the copy, and those learned later."""
         if context.saved is not None:
-            return known_hosts_of(context.saved, live, context.host)
+            hosts = known_hosts_of(context.saved, live, context.host, key)
+            hosts.found = context.found
+            return hosts
         if context.lent is None:
-            return KnownHosts(live, first=True)
+            return KnownHosts(live, first=True, wanted=wanted)
         known = await asyncio.to_thread(known_state, context.lent)
         return known_hosts_of(context.lent, lambda: live() if live().head >= known.head else known)
 
@@ -428,7 +478,9 @@ class RoomJoiner:
             )
             saved = await asyncio.to_thread(make, joined.id, joined.title, joined.name, time.time())
             if saved.metadata.pin != met.pin:
-                raise KnownRoom(joined.id, met.pin, met.key)
+                claim = met.claim
+                challenge = claim.challenge if claim is not None else None
+                raise KnownRoom(joined.id, met.pin, claim.key if claim else "", challenge)
             await _open_copy(saved, context, resources)
             return saved
         return context.saved
@@ -473,6 +525,8 @@ async def _note_visit(saved: SavedSession, joined: JoinedRoom, seeker: Dialer) -
     await asyncio.to_thread(
         saved.update,
         kind="joined",
+        id=joined.id,
+        founding=joined.state.founding,
         name=joined.name,
         device=joined.device,
         address=str(current.address) if current else "",

@@ -109,7 +109,7 @@ class RoomOpener:
         person = self._named_for(saved, opening).with_habits_of(saved)
         before = saved.metadata.address if saved.metadata.kind == "hosted" else ""
         sock = await bind_room(person, resources, before)
-        hosted = await serve_room(person, saved, sock, resources)
+        hosted = await serve_room(person, saved, sock, resources, opening.met)
         return await join_as_host(person, hosted, on_event, resources, opening.unsent)
 
     def _named_for(self, saved: SavedSession, opening: ResumeRoom) -> Profile:
@@ -127,7 +127,8 @@ class RoomOpener:
         """Raise `StillHosted` if a host that the copy knows answers."""
         state = await asyncio.to_thread(known_state, saved)
         network = not self._person.settings.local
-        found = await host_of(saved, state, network=network)
+        identity = await self._person.called(saved.metadata.owner).identity()
+        found = await host_of(saved, state, identity.key, network=network)
         if found is not None:
             raise StillHosted(saved, found, opening)
 

@@ -24,13 +24,15 @@ class ResumeRoom:
     """Host a saved room again from its copy here, even if another member hosted it.
 
     `unsent` are messages that an earlier session could not send. `handed`: its host is handing it
-    over right now. `force` skips the search for a present host.
+    over right now. `force` skips the search for a present host. `met` is when the host was last
+    here, in seconds since the epoch; 0 if unknown.
     """
 
     id: str
     unsent: "tuple[PendingMessage, ...]" = ()
     handed: bool = False
     force: bool = False
+    met: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,9 @@ def after_parting(parting: SessionEnded) -> OpenRequest | None:
         return None
     if parting.next_step is NextStep.HOST:
         return ResumeRoom(parting.saved, parting.unsent, handed=True)
-    return RejoinRoom(parting.saved, unsent=parting.unsent, patient=True)
+    return RejoinRoom(
+        parting.saved, parting.addresses, parting.pin, unsent=parting.unsent, patient=True
+    )
 
 
 def after_handover(joined: "JoinedRoom") -> OpenRequest:
@@ -149,7 +153,9 @@ def after_handover(joined: "JoinedRoom") -> OpenRequest:
 
 def to_take_over(joined: "JoinedRoom") -> OpenRequest | None:
     """Return how a member hosts the room from a copy; None without one."""
-    return ResumeRoom(joined.saved, joined.messages.pending) if joined.saved else None
+    if not joined.saved:
+        return None
+    return ResumeRoom(joined.saved, joined.messages.pending, met=joined.met)
 
 
 def question_after(error: GenieError, opening: OpenRequest) -> Question | None:

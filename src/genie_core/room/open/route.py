@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from genie_core.errors import GenieError
+from genie_core.room.client.handshake import claim_of
 from genie_core.room.discovery.browser import Browser
 from genie_core.room.discovery.service_record import Announcement
 from genie_core.room.protocol.address import is_on_loopback, parse_address
 from genie_core.room.protocol.errors import InvalidAddress
 from genie_core.room.protocol.frames import Challenge, Hello
 from genie_core.room.protocol.host_record import HostRecord
-from genie_core.room.security.challenge import InviteSecret, new_nonce
-from genie_core.room.security.identity import Identity
+from genie_core.room.security.challenge import InviteSecret, Transcript, new_nonce
 from genie_core.room.security.invite import looks_like_invite, read_invite
-from genie_core.room.state.hosting import can_host
+from genie_core.room.state.hosting import Claim, KnownHosts, can_host
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.dialer import Dialer, Endpoint
 from genie_core.room.transport.websocket import tls_connect
@@ -39,7 +39,7 @@ class NowhereToLook(GenieError):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The addresses of a room, and the token of an invite, if any.
+    """The addresses of a room; of an invite also the token, the hash in the room's id, and the title.
 
     With `anywhere` the network is searched, too, even if no other machine is known.
     """
@@ -47,6 +47,8 @@ class Route:
     whereabouts: tuple[Endpoint, ...]
     ticket: InviteSecret | None = None
     anywhere: bool = False
+    wanted: str = ""
+    title: str = ""
 
 
 def route_of(text: str) -> Route:
@@ -59,7 +61,8 @@ def route_of(text: str) -> Route:
     if looks_like_invite(text):
         invite = read_invite(text)
         places = tuple(Endpoint(address, invite.pin) for address in invite.addresses)
-        return Route(places, InviteSecret(invite.pass_id, invite.secret))
+        ticket = InviteSecret(invite.pass_id, invite.secret)
+        return Route(places, ticket, wanted=invite.room, title=invite.title)
     return Route((Endpoint(parse_address(text), ""),))
 
 
@@ -86,14 +89,17 @@ class HostFound:
     host: str = ""
 
 
-async def host_of(saved: SavedSession, state: RoomState, *, network: bool) -> HostFound | None:
+async def host_of(
+    saved: SavedSession, state: RoomState, key: str, *, network: bool
+) -> HostFound | None:
     """Find the host of a saved room at its earlier addresses or, with `network`, by announcements.
 
-    Hosts count that may host by the copy's `state`. None if none answers soon.
+    Hosts count that are right by the copy's `state`; `key` is this person's. None if none answers
+    soon.
     """
-    looks = [start_task(_look_where_it_was(saved))]
+    looks = [start_task(_look_where_it_was(saved, state, key))]
     if network:
-        looks.append(start_task(_look_around(state)))
+        looks.append(start_task(_look_around(state, key)))
     try:
         for look in asyncio.as_completed(looks):
             found = await look
@@ -106,16 +112,18 @@ async def host_of(saved: SavedSession, state: RoomState, *, network: bool) -> Ho
         await asyncio.wait(looks)
 
 
-async def _look_where_it_was(saved: SavedSession) -> HostFound | None:
+async def _look_where_it_was(saved: SavedSession, state: RoomState, key: str) -> HostFound | None:
     record = saved.metadata
     if record.kind != "joined":  # then it was here
         return None
     addresses = tuple(dict.fromkeys(each for each in (record.address, *record.addresses) if each))
-    is_there = await answers(record.id, record.pin, addresses, LOOK)
-    return HostFound(addresses, record.pin, record.host) if is_there else None
+    claim = await ask_host(record.id, record.pin, addresses, key, LOOK)
+    hosts = KnownHosts(lambda: state, (record.pin, state.pin))
+    is_right = claim is not None and hosts.accepts(claim)
+    return HostFound(addresses, record.pin, record.host) if is_right else None
 
 
-async def _look_around(state: RoomState) -> HostFound | None:
+async def _look_around(state: RoomState, key: str) -> HostFound | None:
     changed = asyncio.Event()
 
     def prefers(announced: Announcement) -> bool:
@@ -125,11 +133,13 @@ async def _look_around(state: RoomState) -> HostFound | None:
         await browser.settle()
         with suppress(TimeoutError):
             async with asyncio.timeout(LOOK):
-                return await _first_answering(state, browser, changed)
+                return await _first_answering(state, key, browser, changed)
     return None
 
 
-async def _first_answering(state: RoomState, browser: Browser, changed: asyncio.Event) -> HostFound:
+async def _first_answering(
+    state: RoomState, key: str, browser: Browser, changed: asyncio.Event
+) -> HostFound:
     """Ask each announced, entitled host once, until one answers."""
     asked = set[tuple[str, str]]()
     while True:
@@ -138,22 +148,24 @@ async def _first_answering(state: RoomState, browser: Browser, changed: asyncio.
             known = deed.key, deed.pin
             if known not in asked and can_host(state, deed):
                 asked.add(known)
-                if await answers(state.room, deed.pin, addresses):
+                claim = await ask_signer(state.room, deed, addresses, key)
+                if claim is not None and KnownHosts(lambda: state).accepts(claim):
                     return HostFound(addresses, deed.pin, deed.host)
         await changed.wait()
 
 
-async def answers(
-    room: str, pin: str, addresses: Sequence[str], within: float = ANSWER_TIMEOUT
-) -> bool:
-    """Whether a host with this certificate hosts the room at one of these addresses.
+async def ask_host(
+    room: str, pin: str, addresses: Sequence[str], key: str, within: float = ANSWER_TIMEOUT
+) -> Claim | None:
+    """Return the claim of the host with this certificate at one of these addresses, if one answers.
 
-    The host sees a stranger and learns nothing about the caller. `within` is in seconds.
+    The host gets the caller's public `key` and nothing else: it shows its links to none who are
+    banned. `within` is in seconds.
     """
     places = _places(addresses, pin)
     if not places:
-        return False
-    hello = Hello("visitor", room=room, key=Identity.generate().key, nonce=new_nonce())
+        return None
+    hello = Hello("visitor", room=room, key=key, nonce=new_nonce())
     try:
         async with asyncio.timeout(within):
             link = await Dialer(places, tls_connect)()
@@ -163,13 +175,19 @@ async def answers(
             finally:
                 link.abort()
     except (TimeoutError, GenieError):
-        return False
-    return isinstance(challenge, Challenge) and challenge.room == room
+        return None
+    if not isinstance(challenge, Challenge):
+        return None
+    parts = hello.name, hello.key, hello.nonce, challenge.nonce, link.channel or ""
+    return claim_of(challenge, Transcript(challenge.room, *parts))
 
 
-async def answers_deed(room: str, deed: HostRecord, addresses: Sequence[str]) -> bool:
-    """Whether a host answers at the addresses in its record."""
-    return await answers(room, deed.pin, addresses)
+async def ask_signer(
+    room: str, deed: HostRecord, addresses: Sequence[str], key: str
+) -> Claim | None:
+    """Return the claim of the signer of a host record, if they answer at its addresses."""
+    claim = await ask_host(room, deed.pin, addresses, key)
+    return claim if claim is not None and claim.key == deed.key else None
 
 
 async def browser_for(

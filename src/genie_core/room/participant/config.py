@@ -13,6 +13,7 @@ from genie_core.room.protocol.events import Event
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.server.log_window import ReadEvents
+from genie_core.room.state.hosting import Claim
 from genie_core.room.state.room_state import RoomState
 from genie_core.runtime.grace import GRACE
 
@@ -24,6 +25,8 @@ class RoomConfig:
     Attributes:
         connect: makes the connection, which delivers to the given callback.
         put_away: last step of leaving.
+        preferences: how the person wants to be answered.
+        claim: returns the present host's claim to the room; None if it need not make one.
         address: where others can join, as HOST:PORT; empty unless the room is hosted here.
         invites: only if the room is hosted here.
         library: keeps the room's files on this machine.
@@ -42,6 +45,8 @@ class RoomConfig:
     connect: Callable[[Deliver], RoomConnection]
     put_away: Callable[[], Awaitable[None]]
     engine: EngineConfig = field(default_factory=EngineConfig)
+    preferences: str = ""
+    claim: Callable[[], Claim | None] = lambda: None
     address: str = ""
     invites: HostPresence | None = None
     library: FileSync | None = None
@@ -51,7 +56,7 @@ class RoomConfig:
     note_seen: Callable[[int], None] | None = None
     deed: Callable[[], HostRecord] | None = None
     learn: Callable[[HostRecord], None] | None = None
-    begin_closing: Callable[[float], int] | None = None
+    begin_closing: Callable[[float], Awaitable[int]] | None = None
     close_room: Callable[[str], Awaitable[None]] | None = None
     grace: float = GRACE
 

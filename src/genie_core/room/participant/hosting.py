@@ -1,6 +1,6 @@
 """A member's part in hosting: authority over the room, and handing it over."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import Notice, OnEvent
@@ -14,6 +14,7 @@ from genie_core.room.protocol.frames import (
     HostingOffered,
     Moderate,
     OfferHosting,
+    SetHeirs,
     ShareArguments,
     Welcome,
 )
@@ -59,6 +60,10 @@ class Hosting:
     def share(self, on: bool) -> bool:  # noqa: FBT001 - its one argument
         """Show or hide the arguments of the host's tool calls to guests."""
         return self._ask(ShareArguments(on))
+
+    def set_heirs(self, names: Sequence[str], after: float, *, anyone: bool) -> bool:
+        """Choose who may host in the host's place, and after how many seconds without the host."""
+        return self._ask(SetHeirs(tuple(names), anyone, after))
 
     def admit(self, knock: int, allow: bool) -> bool:  # noqa: FBT001 - as above
         """Answer a request to join."""

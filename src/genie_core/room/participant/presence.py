@@ -18,6 +18,7 @@ from genie_core.room.protocol.address import LOOPBACK, Address
 from genie_core.room.protocol.errors import InvalidInviteTokens
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.certificate import Certificate
+from genie_core.room.security.founding import hash_in
 from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite import Invite, write_invite
@@ -56,7 +57,8 @@ SAVED: Final = "the invites of this room are on the disk now"
 class InviteTokenFile:
     """A room's invite tokens and the private file that keeps them.
 
-    `notify` is called on the event loop when they can't be written, and again once they are.
+    `notify` is called when they can't be written, and again once they are: on the event loop where
+    `save` was called last, which may be the room's own.
     """
 
     def __init__(self, path: Path) -> None:
@@ -153,7 +155,7 @@ def _log_notice(severity: Severity, text: str) -> None:
 class HostPresence:
     """A hosted room on the network: its addresses and invites.
 
-    `settle` gets each new host record.
+    `settle` gets each new host record; the room may run in another thread.
     """
 
     def __init__(
@@ -217,7 +219,14 @@ class HostPresence:
 
     def _written(self, one: InviteToken) -> str:
         return write_invite(
-            Invite(self.addresses, self._certificate.pin, one.id, one.secret, self._title)
+            Invite(
+                self.addresses,
+                self._certificate.pin,
+                one.id,
+                one.secret,
+                self._title,
+                hash_in(self._room),
+            )
         )
 
     def issue(self, *, uses: int | None = None, lifetime: float | None = None) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -34,7 +35,7 @@ from genie_core.room.participant.files import RoomFiles
 from genie_core.room.participant.hosting import Hosting
 from genie_core.room.participant.receipt import Receipt, ShutdownProgress
 from genie_core.room.participant.shutdown import Shutdown
-from genie_core.room.protocol.errors import Diverged, RoomError
+from genie_core.room.protocol.errors import Diverged, RoomError, UnprovenHost
 from genie_core.room.protocol.events import ApprovalResolved, Event, HostStarted, RoomCreated
 from genie_core.room.protocol.frames import (
     AnswerDelta,
@@ -47,6 +48,9 @@ from genie_core.room.protocol.frames import (
     Stopping,
     Welcome,
 )
+from genie_core.room.protocol.names import fold_name
+from genie_core.room.state.hosting import turn_of
+from genie_core.room.state.proofs import NOT_HEIR, objection
 from genie_core.room.state.room_state import IllegalEvent, RoomState
 from genie_core.runtime.tasks import start_task
 
@@ -71,6 +75,7 @@ class JoinedRoom:
         approvals: answers requests, also those at other terminals; grants.
         hosting: moderation, invites, and handing the room over.
         seen: number of the last event that the person has seen; saved on leaving.
+        met: when the connection to the host was last there, in seconds since the epoch.
     """
 
     def __init__(self, name: str, on_event: OnEvent, config: RoomConfig) -> None:
@@ -80,10 +85,11 @@ class JoinedRoom:
         self.state = state = RoomState()
         self.connection = ConnectionStatus(ConnectionState.CONNECTING)
         self.seen = 0
+        self.met = 0.0
         self._emit = on_event
         self._config = config
         self._client = client = config.connect(self._receive)
-        client.signer.others = self._own_visits
+        client.signer.state = state
         self.device = client.device
         self.messages = client.messages
         reporter = EngineReporter(client, state, on_event, config.engine.label)
@@ -110,7 +116,10 @@ class JoinedRoom:
             place=self.files.path if sync is not None else None,
         )
         self.hosting = Hosting(config, client, state, on_event, partial(self._end, NextStep.HOST))
+        self._preferences = config.preferences
         self._unheard: list[Event] = []
+        self._told_preferences = False
+        self._unchecked_until: int | None = None
         self._live_after: int | None = None
         self._welcomed = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
@@ -134,12 +143,21 @@ class JoinedRoom:
         """Why the session ended and how to continue; None if the person left."""
         return self._ended and replace(self._ended, unsent=self.messages.pending)
 
+    def confirm_host(self, link: bytes) -> bool:
+        """State that this person was with the host all the while; False if not connected."""
+        return self._client.confirm_host(link)
+
+    def turn(self, now: float) -> float | None:
+        """Return in how many seconds this person may host in the host's place; None if never."""
+        return turn_of(self.state, self.name, self._client.signer.key, self.met, now)
+
     def note_seen(self, seq: int) -> None:
         """Record that the person has seen all events up to this one."""
         self.seen = max(self.seen, seq)
 
     def prefer(self, text: str) -> bool:
-        """Tell the room how this person wants to be answered; False if not connected."""
+        """Tell the room how this person wants to be answered; False, and later, if not connected."""
+        self._preferences = text
         return self._client.prefer(text)
 
     async def past(self, before: int, most: int) -> list[Event]:
@@ -166,7 +184,7 @@ class JoinedRoom:
             self.state.become(base)
         for event in events:
             shown = private.reveal(event)
-            if self.state.apply(shown):
+            if self.state.apply(event, shown):
                 self._unheard.append(shown)
         self.files.sync.expect(self.state.files.values())
 
@@ -241,10 +259,18 @@ class JoinedRoom:
             if self._welcomed.is_set():  # otherwise `start` raises, and may be tried again
                 self._show_connection(self._closed)
 
-    def _end(self, next_step: NextStep, why: str) -> None:
+    def give_way(self, why: str, addresses: Sequence[str], pin: str) -> None:
+        """End the session, as another host is the right one, and go on there."""
+        self._end(NextStep.REJOIN, why, addresses, pin)
+
+    def _end(
+        self, next_step: NextStep, why: str, addresses: Sequence[str] = (), pin: str = ""
+    ) -> None:
         """End the session with the step that continues it; the first reason counts."""
         if self._ended is None:
-            self._ended = SessionEnded(next_step, self.saved, why)
+            self._ended = SessionEnded(
+                next_step, self.saved, why, addresses=tuple(addresses), pin=pin
+            )
             if self._running is not None:
                 self._running.cancel()
 
@@ -281,6 +307,8 @@ class JoinedRoom:
 
     def _welcome(self, welcome: Welcome) -> None:
         self.name, self.id, self.title = welcome.name, welcome.room, welcome.title
+        self._told_preferences = False
+        self._unchecked_until = welcome.head
         self.hosting.on_welcome(welcome)
         if self._live_after is None:
             self._live_after = welcome.head
@@ -297,7 +325,7 @@ class JoinedRoom:
         self._refuse_other_room(event)
         private = self._config.engine.private
         shown, host, title = private.reveal(event), self.state.host, self.state.title
-        if not self.state.apply(shown):
+        if not self.state.apply(event, shown):
             return
         if self._config.keep is not None:
             self._config.keep(event)
@@ -315,22 +343,59 @@ class JoinedRoom:
         self._check_caught_up()
 
     def _refuse_other_room(self, event: Event) -> None:
-        """Refuse an event that gives the room another id, where names could change their keys.
+        """Refuse an event that makes this another room, or gives it a host who may not host it.
 
         A log may begin with the ids of rooms that it was copied from.
         """
-        if not self.id or self.state.room != self.id or event.seq <= self.state.head:
+        body = event.body
+        if event.seq <= self.state.head or not isinstance(body, RoomCreated | HostStarted):
             return
-        if isinstance(event.body, RoomCreated | HostStarted) and event.body.room not in (
-            "",
-            self.id,
-        ):
+        if self.id and self.state.room == self.id and body.room not in ("", self.id):
             raise IllegalEvent(f"event {event.seq} gives this room another id")
+        why = objection(self.state, event)
+        if isinstance(body, RoomCreated):
+            if why:
+                raise UnprovenHost("the host", why)
+        elif not self._may_be_first(body):
+            raise UnprovenHost(body.host, NOT_HEIR)
+        elif why and not self.state.unreadable:  # else the entry that lets them host may be lost
+            raise UnprovenHost(body.host, why)
+
+    def _may_be_first(self, started: HostStarted) -> bool:
+        """Whether the first host is the founder, even if entries before are damaged."""
+        founding = self.state.founding
+        if founding is None or self.state.succession.host or started.founding is not None:
+            return True
+        return started.key == founding.key
 
     def _check_caught_up(self) -> None:
+        if self._unchecked_until is not None and self.state.head >= self._unchecked_until:
+            self._unchecked_until = None
+            self._check_host()
         if self._live_after is not None and self.state.head >= self._live_after:
             self.hosting.caught_up()
             self.engine.begin(self._live_after)
+            self._tell_preferences()
+
+    def _check_host(self) -> None:
+        """Refuse a host whose log is not of the room that it claims, or names another host."""
+        claim, state = self._config.claim(), self.state
+        if claim is None or not claim.key:
+            return
+        is_room = state.room == self.id and state.founding == claim.challenge.founding
+        if not is_room or (state.founding is not None and state.host_key != claim.key):
+            host = state.host or "another person"
+            raise UnprovenHost(
+                "the host", f"its log is another room's, or says that {host} hosts it"
+            )
+
+    def _tell_preferences(self) -> None:
+        """Tell the room this person's preferences once on each connection, if it has others."""
+        if self._told_preferences:
+            return
+        self._told_preferences = True
+        if self.state.preferences.get(fold_name(self.name), "") != self._preferences:
+            self._client.prefer(self._preferences)
 
     def _connection_changed(self, status: ConnectionStatus) -> None:
         if status.state is ConnectionState.ONLINE and self._unheard:
@@ -342,15 +407,12 @@ class JoinedRoom:
             self._show_connection(status)
 
     def _show_connection(self, status: ConnectionStatus) -> None:
+        if ConnectionState.ONLINE in (status.state, self.connection.state):
+            self.met = time.time()
         self.connection = status
         self._look()
         self.files.on_connection(status)
         self._emit(status)
-
-    def _own_visits(self) -> list[str]:
-        """The visits of this person's terminals in the room."""
-        person = self.state.people.get(self.name)
-        return [each.visit for each in person.terminals.values() if each.visit] if person else []
 
     # -- leaving
 

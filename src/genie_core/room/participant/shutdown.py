@@ -114,7 +114,7 @@ class Shutdown:
         """
         if self._config.begin_closing is None:
             return
-        last = self._config.begin_closing(self._grace.left if self._runs else 0.0)
+        last = await self._config.begin_closing(self._grace.left if self._runs else 0.0)
         room = self._room
         with suppress(TimeoutError):  # trouble with the disk is reported where it matters
             async with asyncio.timeout(HEAR_TIMEOUT):

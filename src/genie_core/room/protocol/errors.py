@@ -22,7 +22,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from genie_core.errors import GenieError
-from genie_core.room.protocol.frames import Refusal
+from genie_core.room.protocol.frames import Challenge, Refusal
+from genie_core.text.format import duration
 
 
 class RoomError(GenieError):
@@ -144,17 +145,50 @@ class Contradiction(RoomError):
         )
 
 
+class UnprovenHost(RoomError):
+    """The log of a host names a host whom no earlier one let host the room."""
+
+    def __init__(self, host: str, why: str) -> None:
+        super().__init__(
+            f"{host} does not prove to host this room: {why}. Nothing you wrote was sent there, and "
+            "your copy has everything before that; ask the people of the room who hosts it"
+        )
+        self.host = host
+
+
+class NotYourTurn(RoomError):
+    """By the rule that the host set, this person may not host the room, or not yet.
+
+    `wait` is in seconds; None if they may not host it at all.
+    """
+
+    def __init__(self, title: str, host: str, wait: float | None) -> None:
+        if wait is None:
+            why = f"{host} has not named you among those who may"
+        else:
+            why = f"your turn comes {duration(wait)} from now, if {host} stays away"
+        super().__init__(
+            f"you can't host {title!r} in {host}'s place: {why}. Members would not follow; "
+            "to host a copy as a room of your own: genie-tui sessions fork"
+        )
+        self.wait = wait
+
+
 class KnownRoom(RoomError):
     """The room at an address has a copy here to continue.
 
-    `pin` is that of the certificate found there, `key` the host's key, as far as it was proven.
+    `pin` is that of the certificate found there, `key` the host's key, as far as it was proven, and
+    `challenge` the host's claim to the room.
     """
 
-    def __init__(self, room: str, pin: str = "", key: str = "") -> None:
+    def __init__(
+        self, room: str, pin: str = "", key: str = "", challenge: Challenge | None = None
+    ) -> None:
         super().__init__(f"there is a copy of the room {room} here already")
         self.room = room
         self.pin = pin
         self.key = key
+        self.challenge = challenge or Challenge("", room)
 
 
 class OtherHost(RoomError):

@@ -2,6 +2,11 @@
 
 An `Event` is an envelope (sequence number, time, author) around one of the bodies below. Bodies are
 frozen and tagged, and only events are written to disk: every screen is a fold over them.
+
+In a founded room each entry has a digest of the entry before, and every body with a `signature` is
+signed: by its author, or by the host where the host decides. `previous` is the start of the author's
+signature before, as far as their program knew the log. `genie_core.room.security.signing` defines
+what is signed.
 """
 
 import re
@@ -9,6 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from genie_core.room.protocol.founding import Founding
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.runtime.progress import Usage
 
@@ -65,6 +71,13 @@ Scope: TypeAlias = Literal["once", "session", "times", "minutes"]
 How: TypeAlias = Literal["", "edit", "rule", "grant", "auto"]
 """What resolved an approval; empty for a person's answer to this very call, unchanged."""
 
+HEIRS_AFTER: Final = 60.0
+"""Seconds without a host after which an heir may host the room, unless the host decided."""
+
+MOST_HEIRS: Final = 32
+LONGEST_AFTER: Final = 30 * 86_400.0
+"""Most seconds that a host can make heirs wait."""
+
 MOST_OF_SCOPE: Final = 1_000
 """The largest number of a scope."""
 
@@ -89,10 +102,14 @@ def tag(part: msgspec.Struct) -> str:
 
 
 class RoomCreated(Body, tag="opened", frozen=True):
-    """The room was created. Always the first event."""
+    """The room was created. Always the first event.
+
+    `founding` proves who founded the room; logs of earlier programs have none.
+    """
 
     room: str
     title: str
+    founding: Founding | None = None
 
 
 class HostStarted(Body, tag="hosted", frozen=True):
@@ -100,7 +117,8 @@ class HostStarted(Body, tag="hosted", frozen=True):
 
     `room` and `title` are set if they differ from the log before. `key` is the host's, `pin` that
     of the host's certificate. With `copied`, a room imported or forked from the room `origin`
-    becomes the host's own: the host's name belongs to this key from now on.
+    becomes the host's own: the host's name belongs to this key from now on. `founding` founds the
+    room anew: a copied one, or one from before there were foundings.
     """
 
     host: str
@@ -110,6 +128,8 @@ class HostStarted(Body, tag="hosted", frozen=True):
     pin: str = ""
     copied: Copied = ""
     origin: str = ""
+    founding: Founding | None = None
+    signature: bytes = b""
 
 
 class RoomSuspended(Body, tag="suspended", frozen=True):
@@ -121,6 +141,31 @@ class RoomSuspended(Body, tag="suspended", frozen=True):
     reason: str = ""
     heir: str = ""
     deed: HostRecord | None = None
+    signature: bytes = b""
+
+
+class HeirsChanged(Body, tag="heirs", frozen=True):
+    """The host decided who may host the room in the host's place.
+
+    `heirs` are names, in order of precedence; with `anyone` each member. They may begin `after` so
+    many seconds without a host, and at once after the host closed the room.
+    """
+
+    heirs: tuple[str, ...] = ()
+    anyone: bool = False
+    after: float = HEIRS_AFTER
+    signature: bytes = b""
+
+
+class HostConfirmed(Body, tag="confirmed", frozen=True):
+    """The author was with this room's host when another person claimed that there was none.
+
+    `link` is the `link_of` that person's `HostStarted`, which does not count for this reason.
+    """
+
+    link: bytes
+    previous: bytes = b""
+    signature: bytes = b""
 
 
 class MemberJoined(Body, tag="joined", frozen=True):
@@ -139,12 +184,16 @@ class MemberJoined(Body, tag="joined", frozen=True):
     device: str = ""
     preferences: str = ""
     visit: str = ""
+    previous: bytes = b""
+    signature: bytes = b""
 
 
 class PreferencesChanged(Body, tag="preferred", frozen=True):
     """The author's preferences from now on; empty for none."""
 
     text: str
+    previous: bytes = b""
+    signature: bytes = b""
 
 
 class MemberLeft(Body, tag="left", frozen=True):
@@ -219,6 +268,7 @@ class MessagePosted(Body, tag="said", frozen=True):
     signature: bytes = b""
     written: float = 0.0
     visits: tuple[str, ...] = ()
+    previous: bytes = b""
 
 
 class Spending(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -289,6 +339,7 @@ class DecisionMade(Body, tag="decided", frozen=True):
     elapsed: float = 0.0
     signature: bytes = b""
     spent: tuple[Spending, ...] = ()
+    previous: bytes = b""
 
 
 class ApprovalRequested(Body, tag="asked", frozen=True):
@@ -313,6 +364,7 @@ class ApprovalRequested(Body, tag="asked", frozen=True):
     risk: str = ""
     binding: str = ""
     unasked: bool = False
+    previous: bytes = b""
 
 
 class ApprovalResolved(Body, tag="settled", frozen=True):
@@ -330,6 +382,8 @@ class ApprovalResolved(Body, tag="settled", frozen=True):
     arguments: dict[str, Any] | None = None
     count: int = 0
     how: How = ""
+    previous: bytes = b""
+    signature: bytes = b""
 
 
 class AnswerPosted(Body, tag="answered", frozen=True):
@@ -346,6 +400,7 @@ class AnswerPosted(Body, tag="answered", frozen=True):
     signature: bytes = b""
     spent: tuple[Spending, ...] = ()
     cut: bool = False
+    previous: bytes = b""
 
 
 class RunFailed(Body, tag="failed", frozen=True):
@@ -362,6 +417,7 @@ class RunFailed(Body, tag="failed", frozen=True):
     spent: tuple[Spending, ...] = ()
     text: str = ""
     signature: bytes = b""
+    previous: bytes = b""
 
 
 class RunCancelled(Body, tag="cancelled", frozen=True):
@@ -372,6 +428,7 @@ class RunCancelled(Body, tag="cancelled", frozen=True):
     spent: tuple[Spending, ...] = ()
     text: str = ""
     signature: bytes = b""
+    previous: bytes = b""
 
 
 class MemberModerated(Body, tag="moderated", frozen=True):
@@ -381,12 +438,14 @@ class MemberModerated(Body, tag="moderated", frozen=True):
     name: str
     role: Role | None = None
     reason: str = ""
+    signature: bytes = b""
 
 
 class ArgumentSharingChanged(Body, tag="shared", frozen=True):
     """The host shows or hides the arguments of tool calls for guests."""
 
     on: bool
+    signature: bytes = b""
 
 
 class RecoveredEvent(Body, tag="recovered", frozen=True):
@@ -408,6 +467,8 @@ AnyBody: TypeAlias = (
     RoomCreated
     | HostStarted
     | RoomSuspended
+    | HeirsChanged
+    | HostConfirmed
     | MemberJoined
     | MemberLeft
     | EngineChanged
@@ -430,18 +491,29 @@ RunBody: TypeAlias = (
 )
 """Bodies that only the engine responsible for a message may publish."""
 
+HostBody: TypeAlias = (
+    HostStarted | RoomSuspended | HeirsChanged | MemberModerated | ArgumentSharingChanged
+)
+"""Bodies with which a host decides; the host signs them."""
 
-class Event(msgspec.Struct, frozen=True):
+SignedBody: TypeAlias = (
+    HostBody | HostConfirmed | MemberJoined | PreferencesChanged | MessagePosted | RunBody
+)
+
+
+class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     """One entry of the room's log.
 
     `seq` counts from 1 without gaps, `at` is in seconds since the epoch (UTC), `by` is the author's
-    name in the room.
+    name in the room. `parent` is the `link_of` the entry before; see
+    `genie_core.room.security.chain`.
     """
 
     seq: int
     at: float
     by: str
     body: AnyBody
+    parent: bytes = b""
 
     @property
     def told(self) -> "Event":

@@ -8,12 +8,22 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from genie_core.room.protocol.events import Event, FileRef, Measure, Quote, Role, RunBody, Scope
+from genie_core.room.protocol.events import (
+    HEIRS_AFTER,
+    Event,
+    FileRef,
+    Measure,
+    Quote,
+    Role,
+    RunBody,
+    Scope,
+)
+from genie_core.room.protocol.founding import Founding
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.limits import Limits
 from genie_core.runtime.progress import Shared
 
-VERSION: Final = 4
+VERSION: Final = 5
 """Version of the protocol; a peer with another one is refused with both numbers."""
 
 KNOWN: Final = ("suspending",)
@@ -66,10 +76,10 @@ class Hello(Frame, tag="hello", frozen=True):
     `device` identifies their terminal. `since` is the last sequence number they have; later events
     follow the welcome. `mark` is that event's checksum, by which the room sees whether both have
     the same log; 0 skips the check. `room` guards against another room at the same address; empty
-    accepts any. `token` is for the host's own participant, which proves nothing else. `preferences`
-    say how the participant wants to be answered. `visit` is a random id that the program draws when
-    it starts. `knows` names the frames beyond those of the first program of this `version` that
-    they understand; no others are sent to them.
+    accepts any. `token` is for the host's own participant, which proves nothing else. `visit` is a
+    random id that the program draws when it starts. `previous` and `signature` are those of the
+    `MemberJoined` event. `knows` names the frames beyond those of the first program of this
+    `version` that they understand; no others are sent to them.
     """
 
     name: str
@@ -83,8 +93,9 @@ class Hello(Frame, tag="hello", frozen=True):
     key: str = ""
     nonce: str = ""
     device: str = ""
-    preferences: str = ""
     visit: str = ""
+    previous: bytes = b""
+    signature: bytes = b""
     knows: tuple[str, ...] = ()
 
 
@@ -96,8 +107,9 @@ class Arrival(msgspec.Struct, frozen=True, omit_defaults=True):
     engine: bool = False
     agent: str = ""
     device: str = ""
-    preferences: str = ""
     visit: str = ""
+    previous: bytes = b""
+    signature: bytes = b""
 
 
 class Prove(Frame, tag="prove", frozen=True):
@@ -123,6 +135,7 @@ class PostMessage(Frame, tag="say", frozen=True):
     quotes: tuple[Quote, ...] = ()
     signature: bytes = b""
     visits: tuple[str, ...] = ()
+    previous: bytes = b""
 
 
 class Publish(Frame, tag="publish", frozen=True):
@@ -142,6 +155,8 @@ class SetPreferences(Frame, tag="prefer", frozen=True):
     """Set how the sender wants to be answered from now on."""
 
     text: str
+    previous: bytes = b""
+    signature: bytes = b""
 
 
 class Typing(Frame, tag="typing", frozen=True):
@@ -201,6 +216,22 @@ class ShareArguments(Frame, tag="share", frozen=True):
     """Show or hide the arguments of a host's tool calls for guests."""
 
     on: bool
+
+
+class SetHeirs(Frame, tag="entail", frozen=True):
+    """Decide who may host in the host's place; see `HeirsChanged`."""
+
+    heirs: tuple[str, ...] = ()
+    anyone: bool = False
+    after: float = HEIRS_AFTER
+
+
+class ConfirmHost(Frame, tag="confirm", frozen=True):
+    """State that the sender was with this host all the while; see `HostConfirmed`."""
+
+    link: bytes
+    previous: bytes = b""
+    signature: bytes = b""
 
 
 class AnswerJoinRequest(Frame, tag="admit", frozen=True):
@@ -270,6 +301,8 @@ ClientFrame: TypeAlias = (
     | AnswerApproval
     | Moderate
     | ShareArguments
+    | SetHeirs
+    | ConfirmHost
     | AnswerJoinRequest
     | OfferHosting
     | AcceptHosting
@@ -285,13 +318,17 @@ class Challenge(Frame, tag="challenge", frozen=True):
     """The room's part of what a participant has to sign, and which room it is.
 
     `key` is the host's, and `signature` its signature over the meeting; see
-    `genie_core.room.security.challenge`. A participant with a copy of the room checks both before sending more.
+    `genie_core.room.security.challenge`. `founding` proves whose room it is, and `links`, the latest
+    entries that say who hosts, that this host follows from the earlier ones. A participant checks all
+    of them before sending more.
     """
 
     nonce: str
     room: str
     key: str = ""
     signature: bytes = b""
+    founding: Founding | None = None
+    links: tuple[Event, ...] = ()
 
 
 class JoinPending(Frame, tag="hold", frozen=True):
@@ -390,9 +427,13 @@ class ForkPoints(Frame, tag="points", frozen=True):
 
 
 class EventsRecovered(Frame, tag="inherited", frozen=True):
-    """All recovered events up to this number are, or were, in the log."""
+    """All recovered events up to this number are, or were, in the log.
+
+    `unproven` of those sent with it were not taken, as their authors did not sign them.
+    """
 
     seq: int
+    unproven: int = 0
 
 
 class ApprovalAnswered(Frame, tag="ruled", frozen=True):

@@ -1,12 +1,15 @@
 """Sign host records, and verify those of others."""
 
 import struct
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from genie_core.room.protocol.host_record import ADDRESS_CHARS, ADDRESSES, TEXT_BYTES, HostRecord
-from genie_core.room.security.identity import Identity, verify
+from genie_core.room.security.keys import verify
+
+if TYPE_CHECKING:
+    from genie_core.room.security.identity import Identity
 
 CONTEXT: Final = b"genie-tui room deed 1"
 _PIN_CHARS: Final = 43
@@ -14,7 +17,7 @@ _LATEST: Final = 253_370_764_800.0
 
 
 def sign_host_record(
-    identity: Identity,
+    identity: "Identity",
     *,
     room: str,
     host: str,

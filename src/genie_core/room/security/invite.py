@@ -41,6 +41,7 @@ class Invite:
     """What a person needs to join a room: a secret, and `pass_id`, which identifies it.
 
     The pin is that of the host's certificate. Addresses are in the order in which to try them.
+    `room` is the hash in the room's id; empty in an invite of an earlier program.
     """
 
     addresses: tuple[Address, ...]
@@ -48,6 +49,7 @@ class Invite:
     pass_id: str
     secret: bytes = field(repr=False)
     title: str = ""
+    room: str = ""
 
 
 def looks_like_invite(text: str) -> bool:
@@ -147,6 +149,7 @@ class _Packed(msgspec.Struct, array_like=True, frozen=True):
     pass_id: Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9_-]{1,32}\Z")]
     places: Annotated[tuple[_Place, ...], msgspec.Meta(max_length=MAX_ADDRESSES)]
     title: Annotated[str, msgspec.Meta(max_length=MAX_TITLE)]
+    room: Annotated[str, msgspec.Meta(pattern=r"\A(?:[a-z2-7]{24})?\Z")] = ""
 
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
@@ -157,13 +160,13 @@ def _packed(invite: Invite) -> _Packed:
     places = tuple(map(_place, invite.addresses[:MAX_ADDRESSES]))
     pin = urlsafe_b64decode(invite.pin + "=")
     title = invite.title[:MAX_TITLE].encode(errors="replace").decode()
-    return _Packed(pin, invite.secret, invite.pass_id, places, title)
+    return _Packed(pin, invite.secret, invite.pass_id, places, title, invite.room)
 
 
 def _unpacked(packed: _Packed) -> Invite:
     pin = urlsafe_b64encode(packed.pin).rstrip(b"=").decode()
     addresses = tuple(map(_address, packed.places))
-    return Invite(addresses, pin, packed.pass_id, packed.secret, packed.title)
+    return Invite(addresses, pin, packed.pass_id, packed.secret, packed.title, packed.room)
 
 
 def _place(address: Address) -> _Place:

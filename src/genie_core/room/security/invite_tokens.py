@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import secrets
+import threading
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -34,7 +35,7 @@ class InviteToken:
 
 
 class InviteTokens:
-    """The tokens of one room. Uses no clock and no disk: the caller passes the time and saves.
+    """The tokens of one room, for any thread. The caller passes the time, and saves.
 
     A join calls `check` first and `consume` at the end, after everything else has been decided.
     """
@@ -42,23 +43,26 @@ class InviteTokens:
     def __init__(self, passes: Iterable[InviteToken] = ()) -> None:
         self._passes = {each.id: each for each in passes}
         self._decoy: Final = secrets.token_bytes(SECRET_BYTES)
+        self._lock: Final = threading.RLock()
 
     def issue(
         self, now: float, *, uses: int | None = None, lifetime: float | None = None
     ) -> InviteToken:
         """Add a token; `lifetime` is in seconds."""
-        self._drop_ended(now)
         expires = None if lifetime is None else now + lifetime
-        made = InviteToken(self._new_id(), secrets.token_bytes(SECRET_BYTES), expires, uses)
-        self._passes[made.id] = made
+        with self._lock:
+            self._drop_ended(now)
+            made = InviteToken(self._new_id(), secrets.token_bytes(SECRET_BYTES), expires, uses)
+            self._passes[made.id] = made
         return made
 
     def renew(
         self, now: float, *, uses: int | None = None, lifetime: float | None = None
     ) -> InviteToken:
         """Add a token and void all others."""
-        self._passes.clear()
-        return self.issue(now, uses=uses, lifetime=lifetime)
+        with self._lock:
+            self._passes.clear()
+            return self.issue(now, uses=uses, lifetime=lifetime)
 
     def newest(self, now: float) -> InviteToken | None:
         """The latest open token, to invite people with.
@@ -82,12 +86,13 @@ class InviteTokens:
 
     def consume(self, pass_id: str, now: float) -> bool:
         """Count a join; False if the token ended after it was checked."""
-        known = self._passes.get(pass_id)
-        if known is None or not known.is_open(now):
-            return False
-        if known.uses is not None:
-            self._passes[pass_id] = replace(known, uses=known.uses - 1)
-        return True
+        with self._lock:
+            known = self._passes.get(pass_id)
+            if known is None or not known.is_open(now):
+                return False
+            if known.uses is not None:
+                self._passes[pass_id] = replace(known, uses=known.uses - 1)
+            return True
 
     def __len__(self) -> int:
         return len(self._passes)

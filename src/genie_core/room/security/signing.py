@@ -1,57 +1,112 @@
-"""Signatures of members, so that a host can't invent messages or approvals.
+"""Signatures of the entries of a log (Ed25519, RFC 8032), so that a host can't invent any.
 
-A host relays everything, and could relay what no member wrote. An engine therefore acts only on
-messages signed by its owner's key, and an approval is answered from another terminal only with the
-same key (Ed25519, RFC 8032). The signed bytes name the room, so that they are invalid elsewhere,
-and the random visits of the author's terminals: an engine accepts only messages that name its own
-visit, which no earlier signature can. So old messages can't be replayed, whatever clocks say.
-Engines also sign the reports from which they may have to continue.
+A host relays everything, and could relay what no member wrote. So each body with a signature covers
+the room's id, its own content, the author's signature before (`previous`), and what it is about:
+
+- a decision, a tool call, its resolution, an answer, the end of a run: the signature of the message;
+- a host's decision: the `parent` of the entry, and so the whole log before it;
+- `MemberJoined`: the name;
+- all others: nothing else.
+
+Not covered is what the room determines: numbers, times, roles, which engine answers, sizes and types
+of files. Messages name the random visits of their author's terminals: an engine accepts only
+messages that name its own visit, which no earlier signature can. So old messages can't be replayed,
+whatever clocks say.
 """
 
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 import msgspec
 
 from genie_core.room.protocol.events import (
     FILE_NAME_CHARS,
     AnswerPosted,
+    AnyBody,
     ApprovalRequested,
+    ArgumentSharingChanged,
     DecisionMade,
+    HeirsChanged,
+    HostStarted,
+    MemberJoined,
+    MemberModerated,
     MessagePosted,
+    RoomSuspended,
+    RunBody,
     RunCancelled,
     RunFailed,
+    SignedBody,
+    tag,
 )
-from genie_core.room.protocol.frames import AnswerApproval, ApprovalAnswered, PostMessage
-from genie_core.room.security.identity import Identity, verify
+from genie_core.room.protocol.frames import AnswerApproval, ApprovalAnswered
+from genie_core.room.security.keys import verify
 from genie_core.storage.filenames import safe_name
 
-SPEECH: Final = b"genie-tui room speech 2"
-OLD_SPEECH: Final = b"genie-tui room speech 1"
-"""The earlier form, with the author's time in place of visits and file names."""
+if TYPE_CHECKING:
+    from genie_core.room.security.identity import Identity
 
+ENTRY: Final = b"genie-tui room entry 3"
 ANSWER: Final = b"genie-tui room ruling 2"
-REPORT: Final = b"genie-tui room report 2"
+PREVIOUS_BYTES: Final = 12
+"""Bytes of an earlier signature that a later one names."""
 
-Signed: TypeAlias = DecisionMade | ApprovalRequested | AnswerPosted | RunFailed | RunCancelled
-"""Reports that engines sign; the last two if they have partial text."""
+OLD_SPEECH: Final = b"genie-tui room speech 2"
+OLDEST_SPEECH: Final = b"genie-tui room speech 1"
+"""The forms of rooms that were not founded; the oldest has the author's time in place of visits."""
+
+OLD_REPORT: Final = b"genie-tui room report 2"
+
+HOST_SIGNED: Final = (
+    HostStarted,
+    RoomSuspended,
+    HeirsChanged,
+    MemberModerated,
+    ArgumentSharingChanged,
+)
+About: TypeAlias = str | bytes
+"""What an entry refers to; see above."""
+
+T = TypeVar("T", bound=SignedBody)
+
+_NOT_SIGNED: Final = {
+    MemberJoined: ("role", "agent", "preferences"),
+    MessagePosted: ("handler", "device", "files", "written"),
+}
 
 
-def sign_speech(identity: Identity, room: str, say: PostMessage) -> PostMessage:
-    """Sign a message."""
-    return msgspec.structs.replace(say, signature=identity.sign(_speech(room, say)))
+def sign(identity: "Identity", room: str, body: T, about: About, previous: bytes = b"") -> T:
+    """Return a body with its author's signature; `previous` is the one before, or its start."""
+    body = msgspec.structs.replace(body, **_before(body, previous[:PREVIOUS_BYTES]))
+    signature = identity.sign(_entry(room, body, about))
+    return msgspec.structs.replace(body, signature=signature)
+
+
+def is_signed(key: str, room: str, body: SignedBody, about: About) -> bool:
+    """Whether the key's owner signed this body for this room."""
+    return bool(body.signature) and verify(key, body.signature, _entry(room, body, about))
 
 
 def wrote(key: str, room: str, said: MessagePosted) -> bool:
-    """Whether the key's owner posted this message in this room.
-
-    The signature doesn't cover the size and type of files, which the host determines.
-    """
-    statement = _speech(room, said) if said.visits else _old_speech(room, said)
-    return verify(key, said.signature, statement)
+    """Whether the key's owner posted this message, also before the room was founded."""
+    if is_signed(key, room, said, ""):
+        return True
+    return verify(key, said.signature, _old_speech(room, said))
 
 
-def sign_answer(identity: Identity, room: str, answer: AnswerApproval) -> AnswerApproval:
-    """Sign an answer to an approval."""
+def reported(key: str, room: str, said: MessagePosted, body: RunBody) -> bool:
+    """Whether an engine of the key's owner published this step for that message."""
+    if is_signed(key, room, body, said.signature):
+        return True
+    old = _old_report(room, said, body)
+    return bool(old) and verify(key, body.signature, old)
+
+
+def same_content(one: RunBody, other: AnyBody) -> bool:
+    """Whether two steps say the same, whether they are signed or not."""
+    return isinstance(other, type(one)) and _unsigned(one) == _unsigned(other)
+
+
+def sign_answer(identity: "Identity", room: str, answer: AnswerApproval) -> AnswerApproval:
+    """Sign an answer to an approval that waits at another terminal."""
     signature = identity.sign(_answer_statement(room, answer))
     return msgspec.structs.replace(answer, signature=signature)
 
@@ -61,17 +116,31 @@ def answered(key: str, room: str, answer: ApprovalAnswered) -> bool:
     return verify(key, answer.signature, _answer_statement(room, answer))
 
 
-def sign_report(identity: Identity, room: str, said: MessagePosted, body: Signed) -> Signed:
-    """Sign an event of an engine."""
-    return msgspec.structs.replace(body, signature=identity.sign(_report(room, said, body)))
+def _unsigned(body: RunBody) -> RunBody:
+    return msgspec.structs.replace(body, signature=b"", previous=b"")
 
 
-def reported(key: str, room: str, said: MessagePosted, body: Signed) -> bool:
-    """Whether an engine of the key's owner published this event about that message."""
-    return verify(key, body.signature, _report(room, said, body))
+def _before(body: SignedBody, previous: bytes) -> dict[str, bytes]:
+    return {} if isinstance(body, HOST_SIGNED) else {"previous": previous}
 
 
-def _report(room: str, said: MessagePosted, body: Signed) -> bytes:
+def _entry(room: str, body: SignedBody, about: About) -> bytes:
+    """The bytes to sign: context, and JSON of room, tag, what it is about, and content."""
+    content = msgspec.to_builtins(body, builtin_types=(bytes,))
+    for name in ("type", "signature", *_NOT_SIGNED.get(type(body), ())):
+        content.pop(name, None)
+    if isinstance(body, MessagePosted):
+        content["files"] = [_file(file.digest, file.name) for file in body.files]
+    elif isinstance(body, RunBody):
+        content.pop("message", None)
+    return _statement(ENTRY, room, tag(body), about, content)
+
+
+def _file(digest: str, name: str) -> tuple[str, str]:
+    return digest, safe_name(name[:FILE_NAME_CHARS])
+
+
+def _old_report(room: str, said: MessagePosted, body: RunBody) -> bytes:
     match body:
         case DecisionMade():
             step: tuple[object, ...] = "Decided", body.decision, body.query, body.receiver
@@ -85,19 +154,18 @@ def _report(room: str, said: MessagePosted, body: Signed) -> bytes:
             step = "Failed", body.stage, body.error, body.text
         case RunCancelled():
             step = "Cancelled", body.reason, body.text
-    return _statement(REPORT, room, said.signature, *step)
-
-
-def _speech(room: str, said: PostMessage | MessagePosted) -> bytes:
-    files = [(file.digest, safe_name(file.name[:FILE_NAME_CHARS])) for file in said.files]
-    words = said.id, said.text, said.emote, files, said.quotes
-    return _statement(SPEECH, room, *words, said.visits)
+        case _:
+            return b""
+    return _statement(OLD_REPORT, room, said.signature, *step)
 
 
 def _old_speech(room: str, said: MessagePosted) -> bytes:
+    words = said.id, said.text, said.emote
+    if said.visits:
+        files = [_file(file.digest, file.name) for file in said.files]
+        return _statement(OLD_SPEECH, room, *words, files, said.quotes, said.visits)
     digests = [file.digest for file in said.files]
-    words = said.id, said.text, said.emote, digests, said.quotes
-    return _statement(OLD_SPEECH, room, *words, said.written)
+    return _statement(OLDEST_SPEECH, room, *words, digests, said.quotes, said.written)
 
 
 def _answer_statement(room: str, answer: AnswerApproval | ApprovalAnswered) -> bytes:

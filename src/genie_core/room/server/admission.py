@@ -25,8 +25,9 @@ from genie_core.room.protocol.frames import (
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import check_name, fold_name, is_reserved, skeletons
 from genie_core.room.security.challenge import NONCE_CHARS, Transcript, new_nonce
-from genie_core.room.security.identity import Identity, is_key, verify
+from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteTokens
+from genie_core.room.security.keys import is_key, verify
 from genie_core.room.server.log_window import NO_DISK, LogWindow
 from genie_core.room.server.peers import Peer, PeerRegistry, Stage
 from genie_core.room.server.quotas import Quotas
@@ -45,7 +46,8 @@ MAX_PENDING_FROM_SITE: Final = 8
 LONGEST_PENDING: Final = 600.0
 """Seconds after which a waiting person is dismissed if others want to wait."""
 
-MAX_POINTS: Final = 32
+DENSE_POINTS: Final = 64
+"""How many of the last events are fork points, one by one; before them, at doubling distances."""
 
 NOT_VALID: Final = "this invite is not valid (any more); ask the host for a new one"
 WAIT: Final = "the host is asked whether you may come in"
@@ -128,7 +130,12 @@ class Admission:
         if self._identity is None:
             return Challenge(peer.nonce, self._room)
         signature = self._identity.sign(self._meeting(peer).encode_for_host())
-        return Challenge(peer.nonce, self._room, self._identity.key, signature)
+        state = self._log.state
+        is_banned = peer.key in state.banned.values()
+        links = () if is_banned else tuple(link.event for link in state.links)
+        return Challenge(
+            peer.nonce, self._room, self._identity.key, signature, state.founding, links
+        )
 
     def _meeting(self, peer: Peer) -> Transcript:
         hello, channel = peer.hello, peer.channel or ""
@@ -244,7 +251,8 @@ class Admission:
             check_name(hello.name)
         except InvalidName as error:
             return "name_invalid", str(error)
-        if hello.room and hello.room != self._room:
+        founding = self._log.state.founding
+        if hello.room not in ("", self._room, founding.before if founding is not None else ""):
             return "wrong_room", "another room is at this address"  # strangers hear no title
         if len(hello.device) > DEVICE_CHARS:
             return "malformed", f"a device is named in at most {DEVICE_CHARS} characters"
@@ -317,8 +325,10 @@ class Admission:
         return event is not None and event_mark(event) not in (0, hello.mark)
 
     def _points(self) -> ForkPoints:
-        ends = [self._log.head, *(seq - 1 for seq in reversed(self._log.state.hostings))]
-        events = (self._log.event(seq) for seq in ends[:MAX_POINTS])
+        head = self._log.head
+        ends = {head - back for back in range(min(head, DENSE_POINTS))}
+        ends |= {head - (1 << power) for power in range(6, max(6, head.bit_length()))}
+        events = (self._log.event(seq) for seq in sorted(ends, reverse=True) if seq > 0)
         marks = ((event.seq, event_mark(event)) for event in events if event is not None)
         return ForkPoints(tuple((seq, mark) for seq, mark in marks if mark))
 

@@ -12,9 +12,11 @@ from genie_core.room.protocol.events import (
     PREFERENCE_CHARS,
     VISIT_CHARS,
     AnswerPosted,
+    AnyBody,
     DecisionMade,
     EngineChanged,
     FileRef,
+    HostConfirmed,
     MessagePosted,
     PreferencesChanged,
     Quote,
@@ -28,6 +30,7 @@ from genie_core.room.protocol.frames import (
     AnswerApproval,
     AnswerDelta,
     ApprovalAnswered,
+    ConfirmHost,
     FrameRefused,
     MemberTyping,
     PostMessage,
@@ -42,6 +45,8 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import fold_name, is_blank
+from genie_core.room.security.chain import LINK_BYTES
+from genie_core.room.security.signing import PREVIOUS_BYTES
 from genie_core.room.server.file_requests import FileRequests
 from genie_core.room.server.log_window import NO_DISK, LogWindow
 from genie_core.room.server.peers import Peer, PeerRegistry
@@ -53,6 +58,9 @@ ID_CHARS: Final = 64
 SIGNATURE_BYTES: Final = 64
 LABEL_CHARS: Final = 200
 """Longest label of an engine; what goes beyond is cut off."""
+
+CONFIRMED: Final = 256
+"""Bytes that count for a confirmation of the host."""
 
 REMEMBERED_IDS: Final = 4096
 PATH_CHARS: Final = 400
@@ -109,8 +117,10 @@ class FrameHandlers:
             why = f"a file of this message is not at the host: {files}"
             self._peers.refuse(peer, "unknown_file", why, say.id[:ID_CHARS])
             return
-        self._log.record(peer.name, self._as_said(peer, say, files), now)
-        peer.strikes = 0
+        said = self._as_said(peer, say, files)
+        if self._is_proven(peer, said, now, say.id[:ID_CHARS]):
+            self._log.record(peer.name, said, now)
+            peer.strikes = 0
 
     def _as_said(self, peer: Peer, say: PostMessage, files: tuple[FileRef, ...]) -> MessagePosted:
         handler, device = self._handler_for(peer)
@@ -124,7 +134,15 @@ class FrameHandlers:
             tuple(_whole_quote(quote) for quote in say.quotes),
             say.signature[:SIGNATURE_BYTES],
             visits=tuple(whole_text(visit, VISIT_CHARS) for visit in say.visits[:MOST_VISITS]),
+            previous=say.previous[:PREVIOUS_BYTES],
         )
+
+    def _is_proven(self, peer: Peer, body: AnyBody, now: float, ref: str = "") -> bool:
+        """Whether the author signed a body as it will be recorded; refuses it otherwise."""
+        why = self._log.objection(peer.name, body, now)
+        if why:
+            self._peers.refuse(peer, "unproven", f"this can't be recorded: {why}", ref)
+        return not why
 
     def publish(self, peer: Peer, publish: Publish, now: float) -> None:
         """Record a report of the responsible engine, once per id."""
@@ -158,6 +176,8 @@ class FrameHandlers:
             return
         if not self._quotas.record(peer, size_of(body), now):
             self._peers.refuse(peer, "too_fast", TOO_MUCH, ref)
+            return
+        if not self._is_proven(peer, body, now, ref):
             return
         self._log.record(peer.name, body, now)
         self._published.add(peer.name, publish.id)
@@ -202,7 +222,31 @@ class FrameHandlers:
         elif not self._quotas.speak(peer, size_of(prefer), now):
             self._peers.refuse(peer, "too_fast", TOO_MUCH)
         else:
-            self._log.record(peer.name, PreferencesChanged(text), now)
+            changed = PreferencesChanged(
+                text, prefer.previous[:PREVIOUS_BYTES], prefer.signature[:SIGNATURE_BYTES]
+            )
+            if self._is_proven(peer, changed, now):
+                self._log.record(peer.name, changed, now)
+
+    def confirm_host(self, peer: Peer, confirm: ConfirmHost, now: float) -> None:
+        """Record that a member was here while another person claimed that the host was away."""
+        confirmed = HostConfirmed(
+            confirm.link[:LINK_BYTES],
+            confirm.previous[:PREVIOUS_BYTES],
+            confirm.signature[:SIGNATURE_BYTES],
+        )
+        known = ((link.event.by, link.event.body) for link in self._state.links)
+        if any(
+            by == peer.name and isinstance(body, HostConfirmed) and body.link == confirmed.link
+            for by, body in known
+        ):
+            self._note_repeat(peer, now)
+        elif self._log.congested:
+            self._peers.refuse(peer, "disk", NO_DISK)
+        elif not (self._quotas.nudge(peer, now) and self._quotas.record(peer, CONFIRMED, now)):
+            self._peers.refuse(peer, "too_fast", TOO_MUCH)
+        elif self._is_proven(peer, confirmed, now):
+            self._log.record(peer.name, confirmed, now)
 
     def typing(self, peer: Peer, now: float) -> None:
         if not self.is_silenced(peer) and self._quotas.nudge(peer, now):

@@ -7,8 +7,11 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from genie_core.room.protocol.events import AnyBody, Event
+from genie_core.room.protocol.events import AnyBody, Event, HostStarted, RoomCreated
 from genie_core.room.protocol.frames import Entries
+from genie_core.room.security.identity import Identity
+from genie_core.room.security.signing import HOST_SIGNED, sign
+from genie_core.room.state.proofs import objection
 from genie_core.room.state.room_state import RoomState
 
 BATCH_EVENTS: Final = 256
@@ -39,7 +42,8 @@ class LogWindow:
 
     `after` returns durable events only; peers with the same position share one frame. With a `past`
     to read them from, older events are not held in memory. `base` is the room before the first of
-    `events`; the log takes it over. `refusal` says why nothing can be written any more, if so.
+    `events`; the log takes it over. `refusal` says why nothing can be written any more, if so. The
+    host's `identity` signs the host's decisions.
     """
 
     def __init__(
@@ -47,7 +51,9 @@ class LogWindow:
         events: Iterable[Event],
         base: RoomState | None = None,
         past: ReadEvents | None = None,
+        identity: Identity | None = None,
     ) -> None:
+        self._identity = identity
         self.state = base or RoomState()
         self._past = past
         self._before = self.state.head
@@ -71,11 +77,25 @@ class LogWindow:
         return bool(self.refusal) or self.head - self.durable >= PENDING_EVENTS
 
     def record(self, by: str, body: AnyBody, now: float) -> Event:
-        """Add an event; it is pending until `commit`."""
-        event = Event(self.head + 1, now, by, body)
+        """Add an event, signed if it is the host's decision; it is pending until `commit`."""
+        event = self._event(by, body, now)
         self.state.apply(event)
         self._events.append(event)
         return event
+
+    def objection(self, by: str, body: AnyBody, now: float) -> str:
+        """Return why a body proves not to be its author's; empty if it may be recorded."""
+        return objection(self.state, self._event(by, body, now))
+
+    def _event(self, by: str, body: AnyBody, now: float) -> Event:
+        state = self.state
+        founds = isinstance(body, RoomCreated | HostStarted) and body.founding is not None
+        is_founded = founds or state.founding is not None
+        parent = state.link if is_founded and self.head else b""
+        if is_founded and self._identity is not None and isinstance(body, HOST_SIGNED):
+            room = (isinstance(body, HostStarted) and body.room) or state.room
+            body = sign(self._identity, room, body, parent)
+        return Event(self.head + 1, now, by, body, parent)
 
     def event(self, seq: int) -> Event | None:
         """Return an event by its number; None if it is missing or unreadable."""

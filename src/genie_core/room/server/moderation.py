@@ -3,14 +3,23 @@
 from collections.abc import Callable
 from typing import Final
 
+from msgspec.structs import replace
+
 from genie_core.room.protocol.codec import whole_text
-from genie_core.room.protocol.events import ArgumentSharingChanged, MemberModerated
+from genie_core.room.protocol.events import (
+    LONGEST_AFTER,
+    MOST_HEIRS,
+    ArgumentSharingChanged,
+    HeirsChanged,
+    MemberModerated,
+)
 from genie_core.room.protocol.frames import (
     FrameRefused,
     HostingAccepted,
     HostingOffered,
     Moderate,
     Refusal,
+    SetHeirs,
 )
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.names import fold_name
@@ -94,6 +103,21 @@ class Moderation:
         if on != self._log.state.sharing:
             self._log.record(peer.name, ArgumentSharingChanged(on), now)
             self._tell_what_is_not_on_disk()
+
+    def set_heirs(self, peer: Peer, frame: SetHeirs, now: float) -> None:
+        """Record who may host in the host's place."""
+        if not (self.has_authority(peer) and self._has_time(peer, now)):
+            return
+        if not 0 <= frame.after <= LONGEST_AFTER or len(frame.heirs) > MOST_HEIRS:
+            why = f"at most {MOST_HEIRS} people, after at most {LONGEST_AFTER / 86_400:.0f} days"
+            self._peers.refuse(peer, "too_long", why)
+            return
+        people = [self._person(peer, name) for name in frame.heirs]
+        heirs = tuple(dict.fromkeys(each.name for each in people if each is not None))
+        rule = HeirsChanged(() if frame.anyone else heirs, frame.anyone, frame.after)
+        if None in people or rule == replace(self._log.state.succession.rule, signature=b""):
+            return
+        self._log.record(peer.name, rule, now)
 
     def disk_fails(self, *, fails: bool) -> None:
         """Record whether the log can't be written, and tell the host which measures are at risk."""

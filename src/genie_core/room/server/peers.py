@@ -15,6 +15,7 @@ from genie_core.room.protocol.frames import (
     AnswerJoinRequest,
     Bye,
     Chunk,
+    ConfirmHost,
     FetchFile,
     Frame,
     FrameRefused,
@@ -31,6 +32,7 @@ from genie_core.room.protocol.frames import (
     ReportProgress,
     ServerFrame,
     SetEngine,
+    SetHeirs,
     SetPreferences,
     ShareArguments,
     Stop,
@@ -72,9 +74,9 @@ _TALK: Final = (
         Stop,
         AnswerApproval,
     ),
-    *(RecoverEvents, OfferHosting, AcceptHosting),
+    *(RecoverEvents, OfferHosting, AcceptHosting, ConfirmHost),
 )
-_AUTHORITY: Final = (Moderate, ShareArguments, AnswerJoinRequest)
+_AUTHORITY: Final = (Moderate, ShareArguments, SetHeirs, AnswerJoinRequest)
 _FILES: Final = (StoreFile, Chunk, FetchFile)
 
 NEXT: Final[dict[tuple[Stage, type[Frame]], Stage]] = {

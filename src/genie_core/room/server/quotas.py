@@ -24,21 +24,32 @@ WRITERS: Final = 8
 NEIGHBOURS: Final = 4
 """From one network there may arrive so many times as many strangers as from one address of it."""
 
-READ_VOLUMES: Final = 4
-"""From one person, so many times their volume is read at once, and per second in the long run.
-
-A client within the other limits needs no more, except for files, which then arrive more slowly.
-"""
-
-READ_FRAMES: Final = 32
-"""Frames of the largest size that are read at once from one person, however small the volume."""
-
 MILLISECONDS: Final = 100.0
 MILLISECONDS_REGAINED: Final = 50.0
-"""How long the frames of one person may keep the event loop busy at once, and per second.
+"""How long one person may keep the event loop busy at once, over all connections, and per second.
 
 By the clock on the wall, so that their share stays the same on a machine that has other work.
+Decoding and handling are measured, with each signature that is checked. What comes before, in TLS
+and WebSocket, is charged by number and size. A person over budget is read later, not refused.
 """
+
+FRAME_MS: Final = 0.015
+"""Charge for a frame before it is decoded."""
+
+BYTE_MS: Final = 6e-6
+"""Charge for a byte: a third for the loop, the rest as no client needs more than 8 MiB a second."""
+
+TLS_MS: Final = 1.5
+"""Charge for a TLS handshake and the WebSocket's after it."""
+
+STRANGERS_REGAINED: Final = 4
+"""Strangers of one address or network get back so many times as much as one person each second.
+
+All strangers together have twice as much.
+"""
+
+USUAL_JOINS: Final = 60
+"""Strangers have more where the limit of arrivals per minute is above this."""
 
 LONGEST_CHARGE: Final = 1.0
 """Seconds that are charged for one frame at most: a process that stood still meanwhile, or a machine
@@ -63,9 +74,11 @@ class Quotas:
         self._nudges = Rates(burst, rate)
         self._work = Rates(burst * WORK_RATE, rate * WORK_RATE)
         self._volume = Rates(volume, volume * REGAIN)
-        most = max(READ_VOLUMES * volume, READ_FRAMES * limits.frame_bytes)
-        self._reading = Rates(most, most)
-        self._time = Rates(MILLISECONDS, MILLISECONDS_REGAINED)
+        self._costs = Rates(MILLISECONDS, MILLISECONDS_REGAINED)
+        scale = max(1.0, limits.joins / USUAL_JOINS)
+        most, regained = MILLISECONDS * scale, MILLISECONDS_REGAINED * STRANGERS_REGAINED * scale
+        self._site_costs = Rates(most, regained)
+        self._strangers_cost = TokenBucket(most * 2, regained * 2)
         self._idle = Rates(volume, volume * REGAIN)
         self._events = TokenBucket(burst * WORK_RATE * ENGINES, rate * WORK_RATE * ENGINES)
         self._bytes = TokenBucket(volume * WRITERS, volume * WRITERS * REGAIN)
@@ -122,25 +135,43 @@ class Quotas:
         """Charge a small ephemeral frame."""
         return self._nudges.take(fold_name(peer.name), now)
 
+    def begin(self, source: str, now: float) -> float:
+        """Seconds until TLS may begin with another stranger from here; 0 charges it."""
+        site = self._site_costs.wait(site_of(source), now)
+        seconds = max(site, self._strangers_cost.wait(now))
+        if not seconds:
+            self._charge_stranger(source, TLS_MS, now)
+        return seconds
+
     def read(self, peer: Peer, size: int, now: float) -> bool:
         """Charge a frame that arrived; False if the peer is leaving and it need not be decoded."""
-        if peer.stage is Stage.LEAVING:
-            return False
         peer.arrived = size
-        if peer.source and peer.name:
-            self._reading.charge(fold_name(peer.name), now, size)
-        return True
+        self._charge(peer, FRAME_MS + size * BYTE_MS, now)
+        return peer.stage is not Stage.LEAVING
 
     def spend(self, peer: Peer, seconds: float, now: float) -> None:
         """Charge the time that a frame took on the event loop."""
-        if peer.source and peer.name:
-            charged = min(seconds, LONGEST_CHARGE)
-            self._time.charge(fold_name(peer.name), now, charged * 1000)
+        self._charge(peer, min(seconds, LONGEST_CHARGE) * 1000, now)
 
     def pause(self, peer: Peer, now: float) -> float:
-        """Seconds for which to read nothing from this person, on any connection."""
-        name = fold_name(peer.name)
-        return max(self._reading.wait(name, now), self._time.wait(name, now))
+        """Seconds for which to read nothing from this person, on any connection.
+
+        Strangers wait once, before TLS: the few frames of theirs that are read are charged only.
+        """
+        return self._costs.wait(fold_name(peer.name), now) if peer.name else 0.0
+
+    def _charge(self, peer: Peer, cost: float, now: float) -> None:
+        """Charge milliseconds to a person, whose name is proven, or else to where they are."""
+        if not peer.source:
+            return
+        if peer.name:
+            self._costs.charge(fold_name(peer.name), now, cost)
+        else:
+            self._charge_stranger(peer.source, cost, now)
+
+    def _charge_stranger(self, source: str, cost: float, now: float) -> None:
+        self._site_costs.charge(site_of(source), now, cost)
+        self._strangers_cost.charge(now, cost)
 
     def repeat(self, peer: Peer, now: float) -> bool:
         """Charge a frame that changes nothing, such as one recorded before."""
@@ -153,13 +184,13 @@ class Quotas:
     @property
     def _personal(self) -> tuple[Rates, ...]:
         return (
-            *(self._speech, self._nudges, self._work, self._volume),
-            *(self._reading, self._time, self._idle),
+            *(self._speech, self._nudges, self._work),
+            *(self._volume, self._costs, self._idle),
         )
 
     def _tidy(self, now: float) -> None:
         """Drop quotas that were not used for a while."""
-        for rates in (self._joins, self._site_joins, *self._personal):
+        for rates in (self._joins, self._site_joins, self._site_costs, *self._personal):
             rates.tidy(now)
         self._gone = {
             source: kept

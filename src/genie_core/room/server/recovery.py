@@ -27,6 +27,7 @@ from genie_core.room.server.handlers import TOO_MUCH
 from genie_core.room.server.log_window import NO_DISK, UNREADABLE, LogWindow
 from genie_core.room.server.peers import Peer, PeerRegistry
 from genie_core.room.server.quotas import Quotas
+from genie_core.room.state.proofs import flaw_of_recovered
 
 WORTH_KEEPING: Final = (
     MessagePosted,
@@ -46,8 +47,8 @@ MAX_RECOVERED: Final = 20_000
 class EventRecovery:
     """Appends events from members' copies to the log as `RecoveredEvent`, each once.
 
-    They are recorded as the word of the member who sends them. Only a log that has changed hosts
-    can lack any: everything else is refused.
+    In a founded room, only those are taken that their authors signed. In another one, only a log
+    that has changed hosts can lack any: everything else is refused.
     """
 
     def __init__(self, log: LogWindow, peers: PeerRegistry, quotas: Quotas, limits: Limits) -> None:
@@ -63,11 +64,14 @@ class EventRecovery:
         if not peer.key or muted or state.people[peer.name].role == "observer":
             self._refuse(peer, "not_allowed", "you may not add to this room's past")
             return
+        unproven = 0
         for event in events:
-            if not self._recover_one(peer, event, now):
+            if state.founding is not None and flaw_of_recovered(state, event):
+                unproven += 1
+            elif not self._recover_one(peer, event, now):
                 return
         if events:
-            self._peers.reply(peer, EventsRecovered(events[-1].seq))
+            self._peers.reply(peer, EventsRecovered(events[-1].seq, unproven))
 
     def _refuse(self, peer: Peer, code: Refusal, text: str) -> None:
         self._peers.refuse(peer, code, text, BEQUEST_REF)
@@ -98,9 +102,11 @@ class EventRecovery:
         return True
 
     def _is_fit(self, event: Event) -> bool:
-        body = event.body
-        first = min(self._log.state.hostings[1:], default=None)
-        if first is None or event.seq < first or not event.has_sane_time():
+        body, state = event.body, self._log.state
+        first = min(state.hostings[1:], default=None)
+        if state.founding is None and (first is None or event.seq < first):
+            return False
+        if not event.has_sane_time():
             return False
         if not (isinstance(body, WORTH_KEEPING) and _is_name(event.by)):
             return False

@@ -13,7 +13,6 @@ from typing import Final
 from genie_core.room.protocol.codec import whole_text
 from genie_core.room.protocol.events import (
     DIGEST_CHARS,
-    PREFERENCE_CHARS,
     ROOM,
     VISIT_CHARS,
     Copied,
@@ -28,6 +27,7 @@ from genie_core.room.protocol.events import (
     RoomSuspended,
     tag,
 )
+from genie_core.room.protocol.founding import Founding
 from genie_core.room.protocol.frames import (
     AcceptHosting,
     AnswerApproval,
@@ -35,6 +35,7 @@ from genie_core.room.protocol.frames import (
     Bye,
     Chunk,
     ClientFrame,
+    ConfirmHost,
     Entries,
     FetchFile,
     Hello,
@@ -50,6 +51,7 @@ from genie_core.room.protocol.frames import (
     ReportProgress,
     ServerFrame,
     SetEngine,
+    SetHeirs,
     SetPreferences,
     ShareArguments,
     Stop,
@@ -64,9 +66,15 @@ from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import check_name, fold_name, is_blank, skeletons
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteTokens
+from genie_core.room.security.signing import PREVIOUS_BYTES
 from genie_core.room.server.admission import Admission
 from genie_core.room.server.file_requests import FileRequests
-from genie_core.room.server.handlers import LABEL_CHARS, SILENCED, FrameHandlers
+from genie_core.room.server.handlers import (
+    LABEL_CHARS,
+    SIGNATURE_BYTES,
+    SILENCED,
+    FrameHandlers,
+)
 from genie_core.room.server.log_window import LogWindow, ReadEvents
 from genie_core.room.server.moderation import PUT_OUT, Moderation
 from genie_core.room.server.peers import NEXT, Peer, PeerRegistry, Stage
@@ -116,7 +124,7 @@ class Room:
         identity: Identity | None = None,
     ) -> None:
         self.limits: Final = limits or Limits()
-        self.log: Final = LogWindow(events, base, past)
+        self.log: Final = LogWindow(events, base, past, identity)
         self.peers: Final = PeerRegistry(self.limits)
         self.quotas: Final = Quotas(self.limits)
         self.files: Final = FileRequests(self.peers, self.limits, files or {})
@@ -156,12 +164,14 @@ class Room:
         pin: str = "",
         copied: Copied = "",
         origin: str = "",
+        founding: Founding | None = None,
     ) -> None:
         """Let people in.
 
         The host is admitted by a hello with `host_token` from inside this process, and by a proof of
         `key`. `pin` is that of the certificate, empty without TLS. A room that was `copied` from
-        the room `origin` becomes the host's own.
+        the room `origin` becomes the host's own. `founding` founds a new room, or one whose log is
+        not of a founded room or was copied.
 
         Raises:
             InvalidName: the host can't have this name.
@@ -169,13 +179,22 @@ class Room:
         name = check_name(host)
         self.admission.host_token = host_token
         if not self.log.head:
-            self.log.record(ROOM, RoomCreated(self._id, self._title), now)
-        if not copied and (self.state.room, self.state.title) == (self._id, self._title):
-            self.log.record(ROOM, HostStarted(name, key=key, pin=pin), now)
+            self.log.record(ROOM, RoomCreated(self._id, self._title, founding), now)
+            founding = None
+        is_known = (self.state.room, self.state.title) == (self._id, self._title)
+        if is_known and not (copied or founding):
+            hosted = HostStarted(name, key=key, pin=pin)
         else:  # also where the line that told them is damaged, or the room has another title now
-            hosted = HostStarted(name, self._id, self._title, key, pin, copied, origin)
-            self.log.record(ROOM, hosted, now)
+            hosted = HostStarted(name, self._id, self._title, key, pin, copied, origin, founding)
+        self.log.record(ROOM, hosted, self._begin_at(name, key, now))
         self._closed = ""
+
+    def _begin_at(self, name: str, key: str, now: float) -> float:
+        """Return the time to begin at; not before the turn of an heir whose clock is behind."""
+        before = self.state.succession
+        if self.state.founding is None or not before.host:
+            return now
+        return max(now, before.last_at + (before.wait_of(name, key) or 0.0))
 
     # -- connections
 
@@ -257,6 +276,10 @@ class Room:
                 self._handlers.answer_approval(peer, frame, now)
             case Moderate():
                 self._moderation.moderate(peer, frame, now)
+            case SetHeirs():
+                self._moderation.set_heirs(peer, frame, now)
+            case ConfirmHost():
+                self._handlers.confirm_host(peer, frame, now)
             case ShareArguments(on=on):
                 self._moderation.share(peer, on, now)
             case OfferHosting(name=name):
@@ -375,20 +398,11 @@ class Room:
 
     def _join(self, peer: Peer, name: str, role: Role, now: float) -> None:
         hello = peer.hello
-        silent = self._handlers.is_silent_role(name, role)  # these fields are writing, too
-        agent = "" if silent else whole_text(hello.agent, LABEL_CHARS)
-        preferences = whole_text(hello.preferences, PREFERENCE_CHARS)
-        if silent:
-            preferences = self.state.preferences.get(fold_name(name), "")
-        joined = MemberJoined(
-            role,
-            hello.engine,
-            agent,
-            hello.key,
-            whole_text(hello.device),
-            preferences,
-            whole_text(hello.visit, VISIT_CHARS),
-        )
+        joined = self._joined(peer, name, role)
+        if why := self.log.objection(name, joined, now):
+            text = f"the host can't record that you came in: {why}"
+            self.peers.dismiss(peer, "unproven", text, final=True)
+            return
         known = fold_name(name) in self.state.keys or name in self.state.people
         self._replace(name, joined.device)
         if not self._is_here_as(name, joined):
@@ -413,6 +427,20 @@ class Room:
         if self._trouble:
             self.peers.reply(peer, Trouble(self._trouble))
         self._tell_of_end(peer, now)
+
+    def _joined(self, peer: Peer, name: str, role: Role) -> MemberJoined:
+        hello = peer.hello
+        silent = self._handlers.is_silent_role(name, role)  # the label is writing, too
+        return MemberJoined(
+            role,
+            hello.engine,
+            "" if silent else whole_text(hello.agent, LABEL_CHARS),
+            hello.key,
+            whole_text(hello.device),
+            visit=whole_text(hello.visit, VISIT_CHARS),
+            previous=hello.previous[:PREVIOUS_BYTES],
+            signature=hello.signature[:SIGNATURE_BYTES],
+        )
 
     def _replace(self, name: str, device: str) -> None:
         before = self.peers.terminal(name, device)

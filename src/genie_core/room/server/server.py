@@ -18,6 +18,7 @@ from genie_core.room.protocol.address import DEFAULT_PORT, LOOPBACK, Address
 from genie_core.room.protocol.codec import ServerEncoder
 from genie_core.room.protocol.errors import ConnectionLost, FrameError
 from genie_core.room.protocol.events import Copied, Event, FileRef
+from genie_core.room.protocol.founding import Founding
 from genie_core.room.protocol.frames import (
     ServerFrame,
 )
@@ -36,18 +37,11 @@ from genie_core.room.server.room import Room
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.connection import ClientConnection, PeerConnection, memory_pair
 from genie_core.room.transport.hardening import HalfOpenLimiter
-from genie_core.room.transport.rate import TokenBucket
 from genie_core.room.transport.websocket import bind, listen
 from genie_core.runtime.tasks import start_task
 
 RETRY_FIRST: Final = 0.2
 RETRY_LONGEST: Final = 5.0
-
-FRAMES: Final = 80
-"""How many frames of any kind are read from one connection for each message a person may send.
-
-A client within the limits needs less; the rest is read later, not refused.
-"""
 
 LONGEST_PAUSE: Final = 1.0
 """Seconds after which a connection that is not read is looked at, as it may have ended."""
@@ -119,6 +113,7 @@ class RoomServer:
         past: ReadEvents | None = None,
         copied: Copied = "",
         origin: str = "",
+        founding: Founding | None = None,
         limits: Limits | None = None,
         stall_timeout: float = 10.0,
         clock: Callable[[], float] = time.time,
@@ -141,6 +136,7 @@ class RoomServer:
         self._key = identity.key if identity is not None else key
         self._copied: Copied = copied
         self._origin = origin
+        self._founding = founding
         self._certificate = certificate
         self._passes = passes
         self._keep_passes = keep_passes
@@ -193,6 +189,7 @@ class RoomServer:
             pin=pin,
             copied=self._copied,
             origin=self._origin,
+            founding=self._founding,
         )
         self._committer = start_task(self._commit_forever(), name="room committer")
         self._committer.add_done_callback(self._note_end)
@@ -227,16 +224,20 @@ class RoomServer:
                 frame_bytes=self.room.limits.frame_bytes,
                 open_timeout=self.room.limits.handshake,
                 certificate=self._certificate,
+                begin=lambda source: self.room.quotas.begin(source, self._clock()),
             )
         )
         return Address(str(name[0]), int(name[1]))
 
     def settle(self, deed: HostRecord) -> None:
-        """Record where this host can be reached, for the members."""
+        """Record where this host can be reached, for the members; in any thread."""
         self.room.deed = deed
 
     def connect_local(self) -> ClientConnection:
-        """Connect from this process; such a connection is never dropped for being slow."""
+        """Connect from this process, in any of its threads; call it on the event loop of the room.
+
+        Such a connection is never dropped for being slow.
+        """
         near, far = memory_pair()
         if self._closing:
             far.abort()
@@ -409,10 +410,7 @@ class RoomServer:
         self, peer: Peer, link: PeerConnection, let_in: Callable[[], None] | None
     ) -> str:
         """Read frames until the connection ends; return why."""
-        loop, limits = asyncio.get_running_loop(), self.room.limits
-        until = loop.time() + limits.handshake
-        pace = TokenBucket(limits.burst * FRAMES, limits.per_second * FRAMES)
-        is_remote = let_in is not None
+        until = asyncio.get_running_loop().time() + self.room.limits.handshake
         meter = link.on_arrival = _Meter(self.room.quotas, peer, link, self._clock)
         while True:
             deadline = until if peer.stage in ARRIVING else None
@@ -429,8 +427,6 @@ class RoomServer:
             else:
                 self.room.receive(peer, frame, self._clock())
             meter.stop()
-            if is_remote:
-                await _pace(pace)
             if let_in is not None and peer.stage in (Stage.PENDING, Stage.JOINED):
                 let_in()
                 let_in = None
@@ -464,14 +460,6 @@ class _Meter:
         if self._began is not None:
             self._quotas.spend(self._peer, time.perf_counter() - self._began, self._clock())
             self._began = None
-
-
-async def _pace(pace: TokenBucket) -> None:
-    """Wait until another frame may be read."""
-    loop = asyncio.get_running_loop()
-    if not pace.take(loop.time()):
-        await asyncio.sleep(pace.wait(loop.time()))
-        pace.take(loop.time())
 
 
 def _is_final(error: Exception) -> bool:

@@ -1,55 +1,160 @@
-"""Which host a member follows when another person claims to host the room."""
+"""Which host a member follows, at each connection."""
 
+import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
 
+from genie_core.room.protocol.frames import Challenge
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.names import fold_name
+from genie_core.room.security.founding import hash_in, is_founding_of
 from genie_core.room.security.host_records import is_valid
+from genie_core.room.state.proofs import view_of
 from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.succession import ChainView
+
+BREAK: Final = 10.0
+"""Seconds for which a connection may be broken and the host still counts as present."""
 
 
 def can_host(state: RoomState, deed: HostRecord) -> bool:
-    """Whether the signer of a host record may host the room with this state.
+    """Whether it is worth asking the signer of a host record for their links.
 
-    They took part with the record's key and an engine of their own, and have been neither banned
-    nor muted since. The record may come from anywhere.
+    They host the room by this state, or were named by its last host, or took part with the record's
+    key and an engine of their own and have been neither banned nor muted since. The record may come
+    from anywhere.
     """
-    if deed.room != state.room or not is_valid(deed) or not is_entitled(state, deed.key):
+    if deed.room != state.room or not is_valid(deed):
         return False
-    return fold_name(deed.host) == fold_name(state.owner_of(deed.key) or "")
+    closed = state.succession.closed
+    if closed is not None and closed.deed is not None and closed.deed.key == deed.key:
+        return True
+    known = state.host if deed.key == state.host_key else state.members.entitled(deed.key)
+    return fold_name(deed.host) == fold_name(known or "")
 
 
-def is_entitled(state: RoomState, key: str) -> bool:
-    """Whether the key's owner may host the room; see `can_host`."""
-    name = state.owner_of(key)
-    person = state.people.get(name or "")  # a log may name a host who never came in
-    if name is None or person is None or person.role not in ("host", "member"):
-        return False
-    folded = fold_name(name)
-    return folded not in state.muted and folded not in state.banned
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A host's claim to a room, as a challenge makes it over a connection.
+
+    `pin` is that of the host's certificate, `key` the host's proven one; empty if it proved none.
+    """
+
+    pin: str
+    key: str
+    challenge: Challenge
+
+    @property
+    def is_founded(self) -> bool:
+        """Whether the room's founder signed its id."""
+        founding = self.challenge.founding
+        return founding is not None and is_founding_of(founding, self.challenge.room)
 
 
 class KnownHosts:
     """Decides which hosts a copy of a room follows, at each connection.
 
-    `pins` are those of the certificates of the copy's last hosts. `state` returns the room as the
-    copy knows it then. Without a copy, on a `first` visit, the first host is the right one. `pin`
-    and `key` are those of the host accepted last.
+    `state` returns the room as the copy knows it then. `pins` are those of the certificates of the
+    last hosts of a copy that was not founded, or whose log is lost. Without a copy, on a `first`
+    visit, the room must have been founded by the key that its id names, and an invite's `wanted`
+    hash must be that of the id. `key` is this person's, who may take back a claim of their own to
+    host: `taken_back` are the links of those. `found` is the pin of a host whom a longer copy
+    followed. `claim` is that of the host accepted last.
     """
 
     def __init__(
-        self, state: Callable[[], RoomState], pins: Iterable[str] = (), *, first: bool = False
+        self,
+        state: Callable[[], RoomState],
+        pins: Iterable[str] = (),
+        *,
+        first: bool = False,
+        wanted: str = "",
+        key: str = "",
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._state = state
         self._pins = {pin for pin in pins if pin}
         self._first = first
-        self.pin = ""
-        self.key = ""
+        self._wanted = wanted
+        self._key = key
+        self.found = ""
+        self._clock = clock
+        self._since = 0.0
+        self._met: float | None = None
+        self.claim: Claim | None = None
+        self.taken_back: set[bytes] = set()
 
-    def accepts(self, pin: str, key: str) -> bool:
-        """Whether to follow a host with this certificate and this proven key."""
-        if not (pin in self._pins or self._first or is_entitled(self._state(), key)):
+    @property
+    def pin(self) -> str:
+        """The pin of the host accepted last; empty without one."""
+        return self.claim.pin if self.claim is not None else ""
+
+    def met(self) -> None:
+        """Note that the host accepted last is here, as of now."""
+        self.found = ""
+        now = self._clock()
+        if self._met is None or now - self._met > BREAK:
+            self._since = now
+        self._met = now
+
+    def accepts(self, claim: Claim) -> bool:
+        """Whether to follow the host that makes this claim."""
+        if not self._follows(claim):
             return False
-        self._pins, self._first = {pin} if pin else set(), False
-        self.pin, self.key = pin, key
+        self._pins, self._first = {claim.pin} if claim.pin else set(), False
+        if own := self._view(self._state()).own_claim(claim.challenge.links):
+            self.taken_back.add(own)
+        if self.claim is not None and self.claim.key != claim.key:
+            self._met = None
+        self.claim = claim
         return True
+
+    def contest(self, claim: Claim) -> bytes:
+        """Return the link of a claim that the host was away, if this program knows better."""
+        return self._view(self._state()).contest(claim.challenge.links)
+
+    def outranks(self, claim: Claim) -> bool:
+        """Whether the host who makes this claim is right, and not the one accepted last."""
+        state = self._state()
+        is_other = claim.key not in ("", state.host_key) and claim.challenge.room == state.room
+        return is_other and self._view(state).follows(claim.challenge.links, claim.key)
+
+    def _view(self, state: RoomState) -> ChainView:
+        return view_of(state, self._key, self._clock(), self._since, self._met)
+
+    def _follows(self, claim: Claim) -> bool:
+        state, room = self._state(), claim.challenge.room
+        if self._first:
+            is_wanted = not self._wanted or hash_in(room) == self._wanted
+            return is_wanted and claim.is_founded
+        if state.founding is None:  # an earlier program's copy, or one whose log is lost
+            is_known = claim.pin in self._pins or (bool(claim.key) and claim.key == state.host_key)
+            return is_known and self._continues(state, claim)
+        if room != state.room or not claim.key:
+            return False
+        if claim.pin and claim.pin == self.found:
+            return True
+        return self._view(state).follows(claim.challenge.links, claim.key)
+
+    def _continues(self, state: RoomState, claim: Claim) -> bool:
+        """Whether the claim is to the copy's room, or to one founded to go on with it."""
+        founding = claim.challenge.founding
+        if state.room in ("", claim.challenge.room):
+            return founding is None or claim.is_founded
+        return founding is not None and founding.before == state.room and claim.is_founded
+
+
+def turn_of(state: RoomState, name: str, key: str, met: float, now: float) -> float | None:
+    """Return in how many seconds a person may host a room in its host's place; None if never.
+
+    `met` is when the host was last here, as far as is known.
+    """
+    before = state.succession
+    if state.founding is None or not before.host:
+        return 0.0
+    wait = before.wait_of(name, key)
+    if wait is None or not (before.is_given_to(key) or state.members.entitled(key)):
+        return None
+    last = max(min(before.last_at, now), met)  # the host's clock may be ahead
+    return max(0.0, last + wait - now) if wait else 0.0

@@ -85,6 +85,15 @@ class Members:
         names = (person.name for person in self.people.values() if person.key == key)
         return next(names, None) if key else None
 
+    def entitled(self, key: str) -> str | None:
+        """Return the name of the key's owner if they may host: a member who may speak."""
+        name = self.owner_of(key)
+        person = self.people.get(name or "")
+        if name is None or person is None or person.role not in ("host", "member"):
+            return None
+        folded = fold_name(name)
+        return None if folded in self.muted or folded in self.banned else name
+
     def host(self, name: str, key: str) -> None:
         """Make a person the host, neither muted nor banned; the room is empty then."""
         folded = fold_name(name)
@@ -129,7 +138,8 @@ class Members:
             )
         if joined.key:
             self.keys.setdefault(fold_name(event.by), joined.key)
-        self.prefer(event.by, joined.preferences)
+        if not joined.signature:  # those who sign tell their preferences by themselves
+            self.prefer(event.by, joined.preferences)
 
     def leave(self, left: MemberLeft) -> None:
         """Remove a person from one terminal, or from all."""

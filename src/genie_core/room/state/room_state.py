@@ -20,6 +20,8 @@ from genie_core.room.protocol.events import (
     EngineChanged,
     Event,
     FileRef,
+    HeirsChanged,
+    HostConfirmed,
     HostStarted,
     MemberJoined,
     MemberLeft,
@@ -36,9 +38,12 @@ from genie_core.room.protocol.events import (
     UnreadableEvent,
     tag,
 )
-from genie_core.room.protocol.names import fold_name
+from genie_core.room.protocol.founding import Founding
+from genie_core.room.security.chain import link_of
 from genie_core.room.state.costs import Costs
 from genie_core.room.state.members import Members, Person, Presence
+from genie_core.room.state.proofs import GAP, note_signature, objection
+from genie_core.room.state.succession import LINK_BODIES, Link, Succession, with_link
 from genie_core.room.state.thread import RUNNING, MessageThread, Phase, ToolApproval
 
 WINDOW: Final = 1_000
@@ -61,6 +66,11 @@ class RoomState:
     `head` is the sequence number of the last applied event. Events up to it are skipped, so
     overlapping deliveries do no harm; a gap raises `IllegalEvent`. After an unreadable event, later
     ones that refer to something unknown are skipped: it may have been in the lost one.
+
+    Once a room has a `founding`, each entry is checked: its place in the chain, its signature, its
+    author's authority. `doubts` has what is wrong with those of the latest that fail, and they have no
+    other effect than to be shown. `link` is that of the last entry; `links` are the latest entries
+    that say who hosts.
 
     Of the `messages` so far, old ones are forgotten in groups, as `WINDOW` says: `floor` is the
     number of the latest forgotten one. Later events about them are skipped as well.
@@ -91,7 +101,21 @@ class RoomState:
         self.floor = 0
         self.files: dict[str, FileRef] = {}
         self.inherited: set[tuple[int, int]] = set()
+        self.founding: Founding | None = None
+        self._link = b""
+        self._newest: Event | None = None
+        self.links: list[Link] = []
+        self.succession = Succession()
+        self.doubts: dict[int, str] = {}
+        self.doubtful = 0
+        self.signatures: dict[str, list[bytes]] = {}
+        self.is_whole = True
         self._ids: dict[tuple[str, str], None] = {}
+
+    def begin_late(self, seq: int) -> None:
+        """Begin with event `seq` of a log; nothing is checked, as the entries before it are missing."""
+        self.head = self.floor = seq - 1
+        self.is_whole = False
 
     def has_said(self, author: str, id_: str) -> bool:
         """Whether the author's message is known, recovered ones included."""
@@ -109,15 +133,68 @@ class RoomState:
         """Take over everything from another state, which must not be used afterwards."""
         self.__dict__.update(other.__dict__)
 
-    def apply(self, event: Event) -> bool:
-        """Apply an event; False if it was applied before."""
+    def apply(self, event: Event, shown: Event | None = None) -> bool:
+        """Apply an event; False if it was applied before.
+
+        `shown` takes its place on this machine, with data that the log does not have.
+        """
         if event.seq <= self.head:
             return False
         if event.seq != self.head + 1:
             raise IllegalEvent(f"event {event.seq} does not follow event {self.head}")
-        self._dispatch(event)
+        doubt = objection(self, event)
+        if doubt:
+            self._note_doubt(event.seq, doubt)
+        before, counts = self.succession, doubt in ("", GAP)
+        self._dispatch(shown or event, counts=counts)
         self.head = event.seq
+        self._advance(event, before, counts=counts)
         return True
+
+    def _advance(self, event: Event, before: Succession, *, counts: bool) -> None:
+        """Continue the chain with an entry; anything may follow one that can't be read."""
+        is_lost = isinstance(event.body, UnreadableEvent)
+        self._newest, self._link = None if is_lost else event, b""
+        if counts and isinstance(event.body, LINK_BODIES):
+            self.links = with_link(self.links, Link.of(event, before))
+            self.succession = before.after(event)
+        elif event.at > before.last_at:
+            self.succession = msgspec.structs.replace(before, last_at=event.at)
+        if counts and self.founding is not None:
+            note_signature(self.signatures, event)
+
+    @property
+    def link(self) -> bytes:
+        """The link of the last entry, which the next one has as its `parent`."""
+        if not self._link and self._newest is not None:
+            self._link, self._newest = link_of(self._newest), None
+        return self._link
+
+    def continues(self, event: Event) -> bool:
+        """Whether an entry's `parent` is the last entry, as far as that is known.
+
+        The first entry is proven by its founding, and may have been restored.
+        """
+        return event.seq <= 2 or event.parent == self.link or not self.link
+
+    def continue_from(self, link: bytes) -> None:
+        """Restore the link of the last entry."""
+        self._link, self._newest = link, None
+
+    def doubt_of(self, seq: int) -> str:
+        """Return what is wrong with one of the latest entries; empty if nothing is known."""
+        return self.doubts.get(seq, "")
+
+    def is_proven(self, seq: int) -> bool:
+        """Whether one of the latest entries is its author's, as far as the room can tell."""
+        return self.doubt_of(seq) in ("", GAP)
+
+    def _note_doubt(self, seq: int, doubt: str) -> None:
+        self.doubtful += 1
+        self.doubts[seq] = doubt
+        if len(self.doubts) >= 2 * WINDOW:
+            for old in list(self.doubts)[:-WINDOW]:
+                del self.doubts[old]
 
     @property
     def people(self) -> dict[str, Person]:
@@ -220,14 +297,31 @@ class RoomState:
         kind = tag(body)
         return f"message {exchange.seq} is {phase.value}, which {kind} does not fit"
 
-    def _dispatch(self, event: Event) -> None:
+    def _dispatch(self, event: Event, *, counts: bool) -> None:
         match event.body:
-            case RoomCreated(room=room, title=title):
+            case RoomCreated() if event.seq > 1:
+                pass  # no room is created twice
+            case RoomCreated(room=room, title=title, founding=founding):
                 self.room, self.title = room, title
+                self.founding = founding if counts else None
+            case (
+                HostStarted()
+                | RoomSuspended()
+                | HeirsChanged()
+                | MemberModerated()
+                | ArgumentSharingChanged()
+                | PreferencesChanged()
+                | RecoveredEvent()
+            ) if not counts:
+                pass
+            case HeirsChanged() | HostConfirmed():
+                pass  # part of the succession
             case HostStarted() as hosted:
                 self._host_started(event, hosted)
             case RoomSuspended() as suspended:
                 self._room_suspended(suspended)
+            case MemberJoined() as joined if not counts:
+                self.members.join(event, msgspec.structs.replace(joined, key=""))
             case MemberJoined() as joined:
                 self.members.join(event, joined)
             case MemberLeft() as left:
@@ -253,6 +347,7 @@ class RoomState:
     def _host_started(self, event: Event, hosted: HostStarted) -> None:
         is_new_room = hosted.room not in ("", self.room)
         self.room, self.title = hosted.room or self.room, hosted.title or self.title
+        self.founding = hosted.founding or self.founding
         self.host, self.hosting, self.heir = hosted.host, True, None
         self.host_key, self.pin = hosted.key, hosted.pin
         self.sharing = False  # that is for each host to say, and was perhaps another one's word
@@ -268,10 +363,9 @@ class RoomState:
         self.members.empty()
 
     def _recovered(self, event: Event, original: Event) -> None:
-        """Show an earlier host's event; nothing runs because of it.
+        """Show an event of another log of this room; nothing runs because of it.
 
-        A ban recovered by the banned person stays; other measures of a former host are not
-        restored, as the member could have invented them. The host can pardon.
+        A former host's measures are shown only: their authority ended with that log.
         """
         self.recovered[original.seq] = event.seq
         self.inherited.add((original.seq, event_mark(original)))
@@ -281,11 +375,8 @@ class RoomState:
                 exchange = MessageThread(event.seq, original.at, original.by, told, Phase.UNHANDLED)
                 exchange.voucher = event.by
                 self._keep(exchange)
-            case MemberModerated(measure="ban") as ban if event.by == original.by:
-                if event.by in self.hosts and fold_name(ban.name) != fold_name(self.host):
-                    self.members.moderate(ban)
             case AnswerPosted(message=message) as answered:
-                found = self._meant(message, original.seq)
+                found = self.meant(message, original.seq)
                 if found is not None and found.answer is None:
                     self._answered_before(event, original, answered, found)
 
@@ -299,14 +390,17 @@ class RoomState:
         found.answer_voucher, found.error, found.cancelled = event.by, None, None
         self._end(found, Phase.ANSWERED, original.at)
 
-    def _meant(self, message: int, seq: int) -> MessageThread | None:
+    def meant(self, message: int, seq: int) -> MessageThread | None:
         """Return the message that the recovered event `seq` refers to.
 
-        Numbers from before the logs diverged, at a change of host, mean the same here.
+        Numbers from before the logs diverged, at a change of host, mean the same here. In a founded
+        room, the signature of what refers to a message tells whether it is this one.
         """
         if message in self.recovered:
             return self.exchanges.get(self.recovered[message])
-        is_shared = any(message < parted <= seq for parted in self.hostings[1:])
+        is_shared = self.founding is not None or any(
+            message < parted <= seq for parted in self.hostings[1:]
+        )
         return self.exchanges.get(message) if is_shared else None
 
     def _said(self, event: Event, said: MessagePosted) -> None:
@@ -389,6 +483,7 @@ class RoomState:
             risk=asked.risk,
             binding=asked.binding,
             unasked=asked.unasked,
+            previous=asked.previous,
         )
         self.proposals[proposal.id] = self.open[proposal.id] = proposal
         exchange.proposals.append(proposal.id)

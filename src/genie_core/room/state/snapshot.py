@@ -7,13 +7,15 @@ from typing import Final
 import msgspec
 
 from genie_core.room.protocol.events import FileRef, Role, RoomSuspended
+from genie_core.room.protocol.founding import Founding
 from genie_core.room.state.costs import Costs
 from genie_core.room.state.members import Members, Person
 from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.succession import Link, Succession
 from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.runtime.progress import Usage
 
-VERSION: Final = 4
+VERSION: Final = 5
 """Raise it at every change to a state's fields or to the fold."""
 
 MOST_BYTES: Final = 512 * 1024 * 1024
@@ -63,6 +65,13 @@ class _Checkpoint(msgspec.Struct, array_like=True):
     preferences: dict[str, str]
     files: list[FileRef]
     ids: list[tuple[str, str]]
+    founding: Founding | None
+    link: bytes
+    links: list[Link]
+    succession: Succession
+    doubts: list[tuple[int, str]]
+    doubtful: int
+    signatures: dict[str, list[bytes]]
 
 
 # JSON as in the log: a tool may be called with numbers for which other formats have no room.
@@ -110,6 +119,13 @@ def encode_state(state: RoomState) -> bytes:
         state.preferences,
         list(state.files.values()),
         state.known_ids(),
+        state.founding,
+        state.link,
+        state.links,
+        state.succession,
+        list(state.doubts.items()),
+        state.doubtful,
+        state.signatures,
     )
     return zlib.compress(_encode(checkpoint), 1)
 
@@ -136,6 +152,10 @@ def _restored(saved: _Checkpoint) -> RoomState:
     state = RoomState()
     for name in ("room", "title", "host", "hosting", "head", "floor", "messages", "host_key"):
         setattr(state, name, getattr(saved, name))
+    for name in ("founding", "links", "succession", "doubtful", "signatures"):
+        setattr(state, name, getattr(saved, name))
+    state.doubts = dict(saved.doubts)
+    state.continue_from(saved.link)
     for name in ("pin", "hostings", "heir", "sharing", "recovered"):
         setattr(state, name, getattr(saved, name))
     state.members = Members(

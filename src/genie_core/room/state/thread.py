@@ -69,6 +69,7 @@ class ToolApproval:
     count: int = 0
     unasked: bool = False
     how: How = ""
+    previous: bytes = b""
 
     @property
     def digest(self) -> str:
@@ -94,6 +95,7 @@ class ToolApproval:
             risk=self.risk,
             binding=self.binding,
             unasked=self.unasked,
+            previous=self.previous,
         )
 
 

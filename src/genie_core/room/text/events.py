@@ -17,6 +17,8 @@ from genie_core.room.protocol.events import (
     EngineChanged,
     Event,
     FileRef,
+    HeirsChanged,
+    HostConfirmed,
     HostStarted,
     Measure,
     MemberJoined,
@@ -82,11 +84,33 @@ def announcement(event: Event, devices: Mapping[str, set[str]]) -> tuple[str, st
             return "·", f"{by}'s agent is {visible_line(agent)} now"
         case MemberModerated() as moderated:
             return "⚑", because(_moderated(by, moderated), moderated.reason)
+        case HeirsChanged() as rule:
+            return "⚑", f"{by} decided: {heirs_line(rule)}"
+        case HostConfirmed():
+            return "·", f"{by} was with the host while another member took the host for away"
         case ArgumentSharingChanged(on=True):
             return "⚑", f"{by} shows guests what tools are called with"
         case ArgumentSharingChanged():
             return "⚑", f"{by} no longer shows guests what tools are called with"
     return None
+
+
+def caveat(voucher: str, doubt: str) -> str:
+    """Say from whose copy an entry was recovered, and what is wrong with it; empty if neither."""
+    parts = [f"recovered from {visible_line(voucher)}'s copy"] if voucher else []
+    parts += [f"⚠ not proven: {doubt}"] if doubt else []
+    return ", ".join(parts)
+
+
+def heirs_line(rule: HeirsChanged) -> str:
+    """Say who may host a room in its host's place, and when."""
+    after = duration(rule.after) if rule.after else "no time"
+    if rule.anyone:
+        return f"any member may host after {after} without the host"
+    if not rule.heirs:
+        return "only whom the host hands the room to may host"
+    names = ", then ".join(map(visible_line, rule.heirs))
+    return f"{names} may host after {after} without the host"
 
 
 def because(text: str, reason: str) -> str:

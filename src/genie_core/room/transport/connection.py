@@ -1,12 +1,14 @@
-"""Connections between a participant and a room, and an in-process implementation."""
+"""Connections between a participant and a room, and one within a process."""
 
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
 from genie_core.room.protocol.errors import ConnectionLost
 from genie_core.room.protocol.frames import ClientFrame, ServerFrame
+from genie_core.runtime.tasks import running_loop
 
 MEMORY_CAPACITY: Final = 64
 
@@ -90,7 +92,7 @@ def memory_pair(
 ) -> (
     "tuple[MemoryConnection[ClientFrame, ServerFrame], MemoryConnection[ServerFrame, ClientFrame]]"
 ):
-    """Connect two tasks of one process: the participant's end and the room's end.
+    """Connect two tasks in any threads of a process: the participant's end and the room's end.
 
     Frames are passed unchanged. At most `capacity` are queued in each direction; then `send` waits.
     """
@@ -141,14 +143,38 @@ class MemoryConnection(Generic[Out, In]):
         self._incoming.close("aborted")
 
 
+class _Signal:
+    """An event that any thread may set; the tasks that wait for it share one event loop."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def clear(self) -> None:
+        """Call this before looking whether there is need to wait, so that no `set` is lost."""
+        self._loop = asyncio.get_running_loop()
+        self._event.clear()
+
+    async def wait(self) -> None:
+        await self._event.wait()
+
+    def set(self) -> None:
+        loop = self._loop
+        if loop is None or loop is running_loop():
+            self._event.set()
+        else:
+            with suppress(RuntimeError):  # the loop is closed, so no task waits
+                loop.call_soon_threadsafe(self._event.set)
+
+
 class _Pipe(Generic[In]):
-    """A bounded queue for one writer and one reader that can be closed."""
+    """A bounded queue for one writer and one reader, in any threads, that can be closed."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         self._items: deque[In] = deque()
-        self._filled = asyncio.Event()
-        self._drained = asyncio.Event()
+        self._filled = _Signal()
+        self._drained = _Signal()
         self._closed: str | None = None
 
     @property
@@ -156,9 +182,10 @@ class _Pipe(Generic[In]):
         return self._closed is not None
 
     async def put(self, item: In) -> None:
+        self._drained.clear()
         while self._closed is None and len(self._items) >= self._capacity:
-            self._drained.clear()
             await self._drained.wait()
+            self._drained.clear()
         if self._closed is not None:
             raise ConnectionLost(self._closed)
         self._items.append(item)
@@ -172,11 +199,15 @@ class _Pipe(Generic[In]):
         self._filled.set()
 
     async def take(self) -> In:
-        while not self._items:
-            if self._closed is not None:
-                raise ConnectionLost(self._closed)
-            self._filled.clear()
+        self._filled.clear()
+        while True:
+            closed = self._closed  # before the items: another thread may add some, and then close
+            if self._items:
+                break
+            if closed is not None:
+                raise ConnectionLost(closed)
             await self._filled.wait()
+            self._filled.clear()
         item = self._items.popleft()
         self._drained.set()
         return item

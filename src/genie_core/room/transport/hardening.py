@@ -8,7 +8,7 @@ import asyncio
 import socket
 import struct
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -65,7 +65,22 @@ class PlainSocket(Connection):
 
 
 class PlainServerSocket(PlainSocket, ServerConnection):
-    """A host's end."""
+    """A host's end.
+
+    What TLS took for it is given back when it is over, not when garbage is collected.
+    """
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        handler = self.server.handlers.get(self)
+        if handler is None:
+            self._release()
+        else:
+            handler.add_done_callback(lambda handler: self._release())
+
+    def _release(self) -> None:
+        self.transport.close()  # once more: then asyncio's transport forgets the TLS object
+        self.protocol.parser.close()
 
 
 class PlainClientSocket(PlainSocket, ClientConnection):
@@ -144,6 +159,12 @@ class HalfOpenLimiter:
         self._strangers.pop(descriptor, None)
         self._displaced.discard(descriptor)
         self._left.set()
+
+    def on_hang_up(self, descriptor: int, call: Callable[[], object]) -> None:
+        """Have a function called if an unauthenticated connection loses its place."""
+        stranger = self._strangers.get(descriptor)
+        if stranger is not None:
+            stranger.on_hang_up = call
 
     @property
     def is_shut(self) -> bool:
@@ -237,16 +258,20 @@ class Stranger(socket.socket):
         super().__init__(fileno=sock.detach())
         self.source: Final = source
         self.site: Final = site_of(source)
+        self.on_hang_up: Callable[[], object] | None = None
         self._gate = gate
         gate.take_in(self)
 
     def hang_up(self) -> None:
         """Shut the connection down, so that its reader notices."""
+        if self.on_hang_up is not None:
+            self.on_hang_up()
         with suppress(OSError):  # it may have ended by itself
             self.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         descriptor = self.fileno()
+        self.on_hang_up = None
         super().close()
         if descriptor >= 0:
             self._gate.forget(descriptor)

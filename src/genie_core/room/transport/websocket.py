@@ -37,6 +37,7 @@ from genie_core.room.transport.hardening import (
     StrictHandshake,
 )
 from genie_core.room.transport.origin import client_origin
+from genie_core.room.transport.tls import Begin, Queues, TlsStarter, return_large_blocks
 
 PING_INTERVAL: Final = 10.0
 """Seconds between pings, by which a host detects a lost participant."""
@@ -263,12 +264,14 @@ async def listen(
     frame_bytes: int,
     open_timeout: float = OPEN_TIMEOUT,
     certificate: Certificate | None = None,
+    begin: Begin = lambda source: 0.0,
 ) -> Server:
     """Accept WebSockets on a bound socket; `attend` serves each, and its return closes it.
 
     `attend` also gets the connection's origin, the pin of its certificate, and a function to call
-    once the peer is authenticated: until then the `gate` counts it. The given socket must not be
-    used any more. Web pages can't connect: a request with an Origin header is refused.
+    once the peer is authenticated: until then the `gate` counts it. `begin` says when TLS may begin
+    with a connection. The given socket must not be used any more. Web pages can't connect: a
+    request with an Origin header is refused.
 
     Raises:
         NotLoopback: the socket can be reached from elsewhere, and there is no certificate.
@@ -296,11 +299,10 @@ async def listen(
         server_header=None,
         open_timeout=open_timeout,
         max_size=OVERSIZE * frame_bytes,
-        create_connection=PlainServerSocket,
+        create_connection=_maker(gate, certificate, begin, open_timeout),
         ping_interval=PING_INTERVAL,
         ping_timeout=PING_TIMEOUT,
         close_timeout=CLOSE_TIMEOUT,
-        **_tls(certificate, open_timeout),
         **_OPTIONS,
     )
 
@@ -335,10 +337,16 @@ async def _open(address: Address, scheme: str, **options: Any) -> Client:
         raise Unreachable(str(address), _os_reason(error)) from error
 
 
-def _tls(certificate: Certificate | None, timeout: float) -> dict[str, Any]:
+def _maker(
+    gate: HalfOpenLimiter, certificate: Certificate | None, begin: Begin, timeout: float
+) -> Any:
+    """Return what makes a protocol for each accepted connection."""
     if certificate is None:
-        return {}
-    return {"ssl": certificate.server_context(), "ssl_handshake_timeout": timeout}
+        return PlainServerSocket
+    return_large_blocks()
+    context = certificate.server_context()
+    common: dict[str, Any] = {"gate": gate, "begin": begin, "queues": Queues()}
+    return partial(TlsStarter, context=context, timeout=timeout, **common)
 
 
 def _os_reason(error: OSError) -> str:

@@ -97,8 +97,7 @@ def _passage(
 ) -> Iterator[str]:
     told, seq = passage.told, passage.event.seq
     when = f'<time><a href="#m{seq}">{when}</a></time>'
-    vouched = _span("vouched", f"recovered from {visible_line(passage.voucher)}'s copy")
-    vouched = f" {vouched}" if passage.voucher else ""
+    vouched = f" {_span('vouched', passage.caveat)}" if passage.caveat else ""
     match told.body:
         case MessagePosted() as said:
             who = _span("who", visible_line(told.by))

@@ -15,6 +15,7 @@ import msgspec
 from genie_core.datastore import path_name
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.catalog import staged
+from genie_core.sessions.check import doubts_told
 from genie_core.sessions.errors import AlreadySaved, NotImportable
 from genie_core.sessions.export.header import HEADER_BYTES, ExportPart, decode_header, record_of
 from genie_core.sessions.export.jsonl import PIECE
@@ -133,7 +134,9 @@ class _Import:
         self._survey()
         with LogReader.open(self._folder / LOG_NAME) as log:
             self.notes += log.problems
-            return log.state()
+            state = log.state()
+        self.notes += doubts_told(state)
+        return state
 
     def _survey(self) -> LogScan:
         """Read the log, limiting memory."""

@@ -92,8 +92,7 @@ def _passage(
     passage: Passage, notes: dict[int, list[Footnote]], when: str, place: FileAddress
 ) -> str:
     told = passage.told
-    vouched = f" (recovered from {escape(visible_line(passage.voucher))}'s copy)"
-    vouched = vouched if passage.voucher else ""
+    vouched = f" ({escape(passage.caveat)})" if passage.caveat else ""
     match told.body:
         case MessagePosted() as said:
             note = f"[^{passage.event.seq}]" if passage.event.seq in notes else ""

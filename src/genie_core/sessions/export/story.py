@@ -5,7 +5,7 @@ A `Passage` is one event, a `Footnote` a decision or an approval beside its mess
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from genie_core.room.protocol.events import (
@@ -35,6 +35,7 @@ from genie_core.room.text.events import (
     announcement,
     because,
     can_resume,
+    caveat,
     copied_from,
     event_fields,
     parked_with,
@@ -62,7 +63,7 @@ class Passage:
     `event` is the one in the log, `told` the one to show: another one if it was recovered by
     `event.by`. `exchange` is the message that it is or concerns, and `proposal` the tool call, as
     they are right after it; None if earlier events are missing. `line` is None for messages and
-    answers, unless an answer is incomplete.
+    answers, unless an answer is incomplete. `doubt` is what is wrong with the entry, empty if nothing.
     """
 
     event: Event
@@ -70,11 +71,18 @@ class Passage:
     exchange: MessageThread | None = None
     proposal: ToolApproval | None = None
     line: StoryLine | None = None
+    doubt: str = ""
 
     @property
-    def voucher(self) -> str:
-        """Who recovered it; empty for an event recorded when it happened."""
-        return self.event.by if self.told is not self.event else ""
+    def is_recovered(self) -> bool:
+        """Whether it was recovered from a member's copy."""
+        return self.told is not self.event
+
+    @property
+    def caveat(self) -> str:
+        """Who recovered it, and what is wrong with it, safe to show; empty for any other."""
+        by = self.event.by if self.is_recovered else ""
+        return caveat(by, self.doubt)
 
     @property
     def by_agent(self) -> str | None:
@@ -109,19 +117,23 @@ def story(events: Iterable[Event], first: int = 1) -> Iterator[Passage]:
     state = RoomState()
     for event in events:
         if state.head == 0 and event.seq > 1:
-            _begin_late(state, event.seq)
+            state.begin_late(event.seq)
+            state.unreadable.add(event.seq - 1)
         passage = _passage(state, event)
         if passage is not None and event.seq >= first:
             yield passage
 
 
-def _begin_late(state: RoomState, seq: int) -> None:
-    """Accept events that refer to earlier ones that are missing."""
-    state.head = state.floor = seq - 1
-    state.unreadable.add(seq - 1)
-
-
 def _passage(state: RoomState, event: Event) -> Passage | None:
+    passage = _told_by(state, event)
+    doubt = state.doubt_of(event.seq)
+    if passage is None:
+        what = StoryLine("⚠", f"entry {event.seq} has no effect")
+        return Passage(event, event, line=what, doubt=doubt) if doubt else None
+    return replace(passage, doubt=doubt)
+
+
+def _told_by(state: RoomState, event: Event) -> Passage | None:
     told = event.told
     here = _devices(state, told)
     host = state.host
@@ -273,8 +285,10 @@ def _footnote(passage: Passage, line: StoryLine, wrong: Container[int]) -> Footn
             line = StoryLine(line.mark, f"{line.text} (marked as wrong)")
     if isinstance(body, ApprovalResolved) and passage.proposal is not None:
         fields.append(("changes", "\n".join(what_changed(passage.proposal.call, body.arguments))))
-    if passage.voucher:
-        fields.append(("recovered", f"from {passage.voucher}'s copy"))
+    if passage.is_recovered:
+        fields.append(("recovered", f"from {passage.event.by}'s copy"))
+    if passage.doubt:
+        fields.append(("caution", f"not proven: {passage.doubt}"))
     shown = tuple((label, visible(text)) for label, text in fields if text)
     return Footnote(passage.told.at, line, shown)
 

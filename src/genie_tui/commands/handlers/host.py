@@ -8,17 +8,15 @@ from genie_core.room.client.model import ConnectionState
 from genie_core.room.protocol.frames import HostingOffered, JoinRequested
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.state.room_state import RoomState
+from genie_core.text.format import duration
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import RoomContext
-from genie_tui.commands.parse import InviteOptions, ModerationRequest
+from genie_tui.commands.parse import HeirsRequest, InviteOptions, ModerationRequest
 from genie_tui.screens.dialogs.invite import InviteScreen, Terms, renewed
 from genie_tui.widgets.join_requests import Caller
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
-
-HOST_TIMEOUT: Final = 60.0
-"""Seconds without the host after which a member may host the room without being asked first."""
 
 UNCONNECTED: Final = "You are not connected now, so nothing was changed."
 SHOWN: Final = InviteOptions()
@@ -89,6 +87,15 @@ def share(context: RoomContext, on: bool) -> None:  # noqa: FBT001 - the command
         context.warn(UNCONNECTED)
 
 
+def set_heirs(context: RoomContext, request: HeirsRequest) -> None:
+    """Choose who may host the room while its host is away."""
+    joined = context.joined
+    if objection := only_host(joined):
+        context.warn(objection)
+    elif not joined.hosting.set_heirs(request.names, request.after, anyone=request.anyone):
+        context.warn(UNCONNECTED)
+
+
 def host(context: RoomContext, name: str) -> None:
     """Ask a member to host; without a name, host the room while its host is away."""
     joined = context.joined
@@ -108,24 +115,12 @@ def host(context: RoomContext, name: str) -> None:
 
 
 def take_over(context: RoomContext) -> None:
-    """Host the room from the own copy, if its host is away.
-
-    The person is asked first while the host has been away for less than a minute: a host who comes
-    back soon would find another one.
-    """
+    """Host the room from the own copy, if its host is away and it is this person's turn."""
     joined = context.joined
     if objection := cannot_take_over(joined):
         context.warn(objection)
-    elif _may_be_back_soon(context, joined):
-        context.start(_ask_to_take_over(context, joined), "take over")
     else:
         context.take_over()
-
-
-def is_long_away(context: RoomContext) -> bool:
-    """Whether the host has been away for a minute or more."""
-    since = context.away_since
-    return since is not None and context.clock() - since >= HOST_TIMEOUT
 
 
 def only_host(joined: "JoinedRoom") -> str:
@@ -144,6 +139,13 @@ def cannot_take_over(joined: "JoinedRoom") -> str:
     person = state.people.get(joined.name)
     if person is None or person.role not in ("host", "member") or _is_banned(state, joined.name):
         return "Only members of the room can host it from their copy."
+    if state.hosting and joined.connection.state is ConnectionState.ONLINE:
+        return f"{state.host} is hosting. You can take over while they are away."
+    turn = joined.turn(time())
+    if turn is None:
+        return f"{state.host} has not named you among those who may host this room."
+    if turn > 0:
+        return f"You can take over {duration(turn)} from now, if {state.host} stays away."
     if joined.connection.state is ConnectionState.RETRYING or (
         joined.connection.state is ConnectionState.CLOSED and not state.hosting
     ):
@@ -153,22 +155,6 @@ def cannot_take_over(joined: "JoinedRoom") -> str:
 
 def _is_banned(state: RoomState, name: str) -> bool:
     return fold_name(name) in state.banned
-
-
-def _may_be_back_soon(context: RoomContext, joined: "JoinedRoom") -> bool:
-    return joined.connection.state is ConnectionState.RETRYING and not is_long_away(context)
-
-
-async def _ask_to_take_over(context: RoomContext, joined: "JoinedRoom") -> None:
-    host = visible_line(joined.state.host)
-    text = (
-        f"{host} has not been away for a minute yet. If they come back, there are two rooms "
-        "until one of you joins the other; nothing is lost by that, but others may follow "
-        "either."
-    )
-    agreed = await context.confirm("Host the room from your copy?", text, "host it")
-    if agreed and not cannot_take_over(joined):
-        context.take_over()
 
 
 def _answer_named(context: RoomContext, name: str, *, allow: bool) -> None:

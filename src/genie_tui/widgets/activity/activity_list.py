@@ -152,6 +152,11 @@ class ActivityList(ScrollView, can_focus=True):
         """Return the notes on a row's run."""
         return self._progress.notes(row.said.seq)
 
+    def doubts(self, row: ActivityRow) -> list[str]:
+        """Return what is wrong with the entries of a row."""
+        numbers = dict.fromkeys(each.seq for each in (row.said, row.opened, row.latest))
+        return [doubt for seq in numbers if (doubt := self._state.doubt_of(seq))]
+
     def _forget(self, number: int) -> None:
         self._strips.discard((number, False))
         self._strips.discard((number, True))

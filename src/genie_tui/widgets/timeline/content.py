@@ -75,6 +75,11 @@ class TimelineContent:
         return self._tail[index - settled]
 
     @property
+    def doubts(self) -> dict[int, str]:
+        """What is wrong with entries of the log, by number."""
+        return dict(self._state.doubts)
+
+    @property
     def above(self) -> int:
         """The number of entries before the live ones."""
         return len(self._above)

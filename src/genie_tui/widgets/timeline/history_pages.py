@@ -5,11 +5,12 @@
 """
 
 from bisect import bisect_right
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import accumulate
 from math import inf
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from genie_core.room.protocol.events import (
@@ -48,15 +49,22 @@ class HistorySpan:
     """
 
     def __init__(
-        self, events: Sequence[Event], first: int, last: int, before: int | None = None
+        self,
+        events: Sequence[Event],
+        first: int,
+        last: int,
+        before: int | None = None,
+        doubts: Mapping[int, str] = MappingProxyType({}),
     ) -> None:
         self.events = events
+        self._doubts = doubts
         self.first = first
         self.last = last
         self.before = 0 if first <= 1 and before is None else before
         self.messages = count_messages(events)
         self._state = RoomState()
-        self._state.floor = self._state.head = first - 1
+        self._state.begin_late(first)
+        self._state.doubts = dict(doubts)
         self.log = LogEntries(self._state)
         for event in events:
             self._take(event)
@@ -74,17 +82,17 @@ class HistorySpan:
         whole = [*events, *self.events]
         kept = whole[:MOST]
         last = kept[-1].seq if len(kept) < len(whole) else self.last
-        return HistorySpan(kept, first, last, before)
+        return HistorySpan(kept, first, last, before, self._doubts)
 
     def with_back(self, events: Sequence[Event], last: int) -> "HistorySpan":
         """Return a span that ends with these events, at `last`, and starts later."""
         whole = [*self.events, *events]
         kept = whole[-MOST:]
         if len(kept) == len(whole):
-            return HistorySpan(kept, self.first, last, self.before)
+            return HistorySpan(kept, self.first, last, self.before, self._doubts)
         gone = count_messages(whole[: -len(kept)])
         before = self.before + gone if self.before is not None else None
-        return HistorySpan(kept, kept[0].seq, last, before)
+        return HistorySpan(kept, kept[0].seq, last, before, self._doubts)
 
     def _take(self, event: Event) -> None:
         try:
@@ -149,11 +157,13 @@ def with_page(
     events: Sequence[Event],
     since: int,
     earlier: int,
+    doubts: Mapping[int, str] = MappingProxyType({}),
 ) -> HistorySpan:
     """Return the span with a page that was read. Call it in a thread, as it may take long.
 
     `earlier` messages come before `since`. Fewer events than were requested mean that the log
-    begins there, and no events that it has none of those that are missing.
+    begins there, and no events that it has none of those that are missing. `doubts` are those of the
+    room, by event.
     """
     last = request.before - 1
     first = events[0].seq if len(events) >= request.most else 1
@@ -162,9 +172,9 @@ def with_page(
     if span is not None and request.edge is PageEdge.BACK:
         return span.with_back(events, last)
     if not events:
-        return HistorySpan((), 1, since - 1, earlier)
+        return HistorySpan((), 1, since - 1, earlier, doubts)
     before = max(0, earlier - count_messages(events)) if request.before == since else None
-    return HistorySpan(events, first, last, before)
+    return HistorySpan(events, first, last, before, doubts)
 
 
 # What the state knows

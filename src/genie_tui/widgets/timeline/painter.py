@@ -165,9 +165,9 @@ class Painter:
             lines += self._below(message.message, exchange)
         if message.message in self._wrong:
             lines += self._disagreed(exchange)
-        if message.emote and not message.voucher:
+        if message.emote and not message.caveat:
             return [*_blank(opens=message.opens), *lines]
-        when = _when(message.at, message.voucher)
+        when = _when(message.at, message.caveat)
         return [*self._name(message.author, when, opens=message.opens), *lines]
 
     def _with_attachments(self, entry: MessageEntry | UnsentEntry, said: list[Line]) -> list[Line]:
@@ -328,17 +328,17 @@ def _missing_messages(gap: GapEntry) -> str:
 def _timing(answer: AnswerEntry) -> str:
     if answer.elapsed is None:
         return "writing…"
-    return _when(answer.at, answer.voucher) + (
+    return _when(answer.at, answer.caveat) + (
         f" · {duration(answer.elapsed)}" if answer.elapsed >= 0.05 else ""
     )
 
 
-def _when(at: float, voucher: str) -> str:
+def _when(at: float, caveat: str) -> str:
     """Return the time of day, with the day if recovered, as it may be older than its neighbours."""
-    if not voucher:
+    if not caveat:
         return clock_time(at)
     moment = local_time(at)
-    return f"{moment.day} {moment:%b %H:%M} · recovered from {voucher}'s copy"
+    return f"{moment.day} {moment:%b %H:%M} · {caveat}"
 
 
 def _blank(*, opens: bool) -> list[Line]:

@@ -688,7 +688,9 @@ class Timeline(EntryView, can_focus=True):
         span, since, earlier = content.span, content.since, content.earlier
         try:
             found = await history(request.before, request.most)
-            whole = await asyncio.to_thread(with_page, request, span, found, since, earlier)
+            whole = await asyncio.to_thread(
+                with_page, request, span, found, since, earlier, content.doubts
+            )
         except (GenieError, OSError) as error:
             self.post_message(self.PageRead(request, None, str(error)))
         else:

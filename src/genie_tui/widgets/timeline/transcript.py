@@ -34,6 +34,7 @@ from genie_core.room.text.events import (
     announcement,
     because,
     can_resume,
+    caveat,
     copied_from,
     file_lines,
     parked_with,
@@ -96,7 +97,7 @@ class NoteEntry:
 class MessageEntry:
     """A message by a person. `opens` a new group, which gets a line with name and time.
 
-    `voucher` names the member from whose copy it was recovered, empty if it was posted here.
+    `caveat` says from whose copy it was recovered and what is wrong with it; empty for any other.
     """
 
     message: int
@@ -107,7 +108,7 @@ class MessageEntry:
     opens: bool
     files: tuple[FileLine, ...] = ()
     quotes: tuple[QuoteLine, ...] = ()
-    voucher: str = ""
+    caveat: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ class AnswerEntry:
     text: str
     quote: str
     elapsed: float | None
-    voucher: str = ""
+    caveat: str = ""
     incomplete: str = ""
     mark: str = ""
     failed: bool = False
@@ -263,6 +264,7 @@ class LogEntries:
 
     def _answer(self, event: Event, answered: AnswerPosted) -> AnswerEntry:
         reply = self._said_by_agent(event, answered, answered.elapsed, answered.receiver)
+        reply = replace(reply, caveat=self._caveat(event))
         return replace(reply, incomplete=CUT, mark=CUT_MARK) if answered.cut else reply
 
     def _said_by_agent(
@@ -334,7 +336,7 @@ class LogEntries:
             isinstance(last, MessageEntry)
             and last.author == author
             and not last.emote
-            and not last.voucher
+            and not last.caveat
             and abs(at - last.at) < GROUPED
         )
 
@@ -348,7 +350,7 @@ class LogEntries:
     def _entry(self, event: Event) -> TimelineEntry | None:
         match event.body:
             case MessagePosted() as said:
-                return self._message(event.seq, event, said)
+                return self._message(event.seq, event, said, self._caveat(event))
             case AnswerPosted() as answered:
                 return self._answer(event, answered)
             case RunCancelled() | RunFailed() as end:
@@ -362,10 +364,12 @@ class LogEntries:
             case HostStarted(host=host) as hosted if self._host not in ("", host):
                 return DividerEntry(f"{visible_line(host)} hosts now{copied_from(hosted)}")
         line = announcement(event, self._devices)
+        if line is None and self._state.doubt_of(event.seq):
+            line = "⚠", f"entry {event.seq:,} has no effect"
         return line and self._note(event, *line)
 
     def _message(
-        self, message: int, event: Event, said: MessagePosted, voucher: str = ""
+        self, message: int, event: Event, said: MessagePosted, caveat: str
     ) -> MessageEntry:
         author = visible_line(event.by)
         return MessageEntry(
@@ -374,10 +378,10 @@ class LogEntries:
             author,
             visible(said.text),
             said.emote,
-            bool(voucher) or self.opens_group(author, event.at),
+            bool(caveat) or self.opens_group(author, event.at),
             file_lines(said.files),
             quote_lines(said.quotes),
-            visible_line(voucher),
+            caveat,
         )
 
     def _unreadable(self, event: Event, why: str) -> NoteEntry:
@@ -391,7 +395,7 @@ class LogEntries:
         """Show an earlier host's event as it was, and who recovered it."""
         match original.body:
             case MessagePosted() as said:
-                return self._message(event.seq, original, said, event.by)
+                return self._message(event.seq, original, said, self._caveat(event))
             case AnswerPosted(message=message, text=text, elapsed=elapsed, cut=cut):
                 found = self.exchange_of(message)
                 if found is None:
@@ -399,12 +403,12 @@ class LogEntries:
                 reply = self.answer_entry(found, text, original.at, elapsed)
                 if cut:
                     reply = replace(reply, incomplete=CUT, mark=CUT_MARK)
-                return replace(reply, voucher=visible_line(event.by))
+                return replace(reply, caveat=self._caveat(event))
         line = announcement(original, {})
         if line is None:
             return None
         mark, text = line
-        return self._note(event, mark, f"{text} (recovered from {visible_line(event.by)}'s copy)")
+        return self._note(event, mark, text)
 
     def exchange_of(self, recovered: int) -> MessageThread | None:
         """Return the message that a recovered event means by its former number."""
@@ -453,10 +457,16 @@ class LogEntries:
         text = because(f"{by} did not allow {tool}", proposal.reason or "")
         return self._note(event, "✗", text, message=settled.message)
 
+    def _caveat(self, event: Event) -> str:
+        voucher = event.by if isinstance(event.body, RecoveredEvent) else ""
+        return caveat(voucher, self._state.doubt_of(event.seq))
+
     def _note(
         self, event: Event, mark: str, text: str, *, failed: bool = False, message: int = 0
     ) -> NoteEntry:
         opens = not (self.entries and isinstance(self.entries[-1], NoteEntry))
+        if caution := self._caveat(event):
+            mark, text = "⚠" if self._state.doubt_of(event.seq) else mark, f"{text} ({caution})"
         return NoteEntry(event.at, mark, text, opens, failed, message)
 
 

@@ -60,6 +60,7 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.identity import Identity, words
+from genie_core.room.state.hosting import Claim
 from genie_core.room.transport.connection import ClientConnection, PeerConnection, memory_pair
 from genie_core.room.transport.dialer import Backoff
 from genie_core.room.transport.websocket import ws_connector
@@ -434,8 +435,8 @@ async def test_who_reconnects_says_nothing_to_a_host_whom_they_do_not_accept() -
     room = ScriptedRoom("right", "wrong", "right")
     welcome = Welcome("r", "t", "bob", "guest", "hana", 0, Limits())
 
-    def accepts(pin: str, _key: str) -> bool:
-        return pin == "right"
+    def accepts(claim: Claim) -> bool:
+        return claim.pin == "right"
 
     async with participant(room.connector, "bob", accepts=accepts, agent="secret model") as bob:
         for pin in ("right", "wrong", "right"):

@@ -13,6 +13,7 @@ from genie_core.room.protocol.errors import (
     OtherHost,
     RoomRefused,
 )
+from genie_core.room.protocol.events import MemberJoined
 from genie_core.room.protocol.frames import (
     KNOWN,
     Arrival,
@@ -28,7 +29,10 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.challenge import InviteSecret, Transcript
-from genie_core.room.security.identity import Identity, verify
+from genie_core.room.security.identity import Identity
+from genie_core.room.security.keys import verify
+from genie_core.room.security.signing import is_signed
+from genie_core.room.state.hosting import Claim
 from genie_core.room.transport.connection import ClientConnection, PeerConnection, memory_pair
 
 DEADLINE = 60.0
@@ -75,7 +79,13 @@ async def test_a_hello_a_proof_and_a_welcome() -> None:
     signed = Transcript("r", "bob", ME.key, hello.nonce, "theirs", "")
     assert verify(ME.key, prove.signature, signed.encode())
     assert (prove.pass_id, prove.proof) == ("p", signed.prove(b"secret"))
-    assert prove.arrival == Arrival(7, 99, engine=True, agent="model", device="laptop")
+    arrival = Arrival(7, 99, engine=True, agent="model", device="laptop")
+    assert prove.arrival is not None
+    assert msgspec.structs.replace(prove.arrival, signature=b"") == arrival
+    joined = MemberJoined(
+        "guest", engine=True, key=ME.key, device="laptop", signature=prove.arrival.signature
+    )
+    assert is_signed(ME.key, "r", joined, "bob")
     await visit.answer(WELCOME)
     assert await outcome(meeting) == WELCOME
 
@@ -129,8 +139,8 @@ async def met(*, by: Identity, channel: str = "", nonce: str = "") -> tuple[str,
     """What a participant makes of a host that signs its challenge like this."""
     seen: list[tuple[str, str]] = []
 
-    def accepts(pin: str, key: str) -> bool:
-        seen.append((pin, key))
+    def accepts(claim: Claim) -> bool:
+        seen.append((claim.pin, claim.key))
         return False
 
     visit = Visit(room="r", accepts=accepts)

@@ -337,9 +337,9 @@ def test_what_a_smaller_room_can_not_take_is_given_up_and_holds_nothing_up() -> 
 def test_the_end_of_a_run_loses_only_a_text_that_is_too_large_for_another_host() -> None:
     queue = online()
     ends: list[RunBody] = [
-        RunFailed(3, "agent", "cut off", text="y" * 40_000, signature=b"s" * 64),
-        RunCancelled(4, "stopped", text="z" * 40_000, signature=b"s" * 64),
-        RunCancelled(5, "stopped", text="short", signature=b"s" * 64),
+        RunFailed(3, "agent", "cut off", text="y" * 40_000),
+        RunCancelled(4, "stopped", text="z" * 40_000),
+        RunCancelled(5, "stopped", text="short"),
     ]
     for number, end in enumerate(ends):
         queue.restore_reports([PendingReport(str(number), end, 2)])

@@ -13,7 +13,7 @@ from genie_core.room.engine.approvals import Approvals
 from genie_core.room.engine.private_arguments import PrivateArguments
 from genie_core.room.engine.remote_control import RemoteControl
 from genie_core.room.engine.reporter import EngineReporter
-from genie_core.room.protocol.events import AnyBody, Event, MessagePosted, RunBody
+from genie_core.room.protocol.events import AnyBody, Event, RunBody
 from genie_core.room.protocol.frames import ReportProgress
 from genie_core.room.state.room_state import RoomState
 
@@ -65,7 +65,7 @@ class FakeRoom:
     def queue(self) -> "FakeRoom":
         return self
 
-    def publish(self, body: RunBody, _said: MessagePosted | None = None) -> None:
+    def publish(self, body: RunBody) -> None:
         self.record(body)
 
     def delta(self, message: int, text: str) -> None: ...

@@ -49,7 +49,6 @@ from genie_core.room.protocol.events import (
     RunFailed,
 )
 from genie_core.room.protocol.frames import MemberTyping
-from genie_core.room.security.signing import Signed
 from genie_core.room.state.room_state import RoomState
 from genie_core.runtime.grace import Grace
 from genie_core.testing import Emit
@@ -184,7 +183,7 @@ class Credulous(Signer):
     def is_current(self, said: MessagePosted) -> bool:
         return True
 
-    def reported(self, said: MessagePosted, body: Signed) -> bool:
+    def reported(self, said: MessagePosted, body: RunBody) -> bool:
         return True
 
 

@@ -25,6 +25,7 @@ from genie_core.room.protocol.events import (
     RunFailed,
 )
 from genie_core.room.protocol.frames import ReportProgress
+from genie_core.room.security.signing import is_signed
 from genie_core.room.server.server import RoomServer
 
 
@@ -62,7 +63,7 @@ async def asked(by: Guest, *hearers: Guest) -> int:
     return message
 
 
-async def test_only_a_step_about_the_own_words_is_signed() -> None:
+async def test_each_step_is_signed_by_the_owner_of_the_engine_for_its_message() -> None:
     for own in (True, False):
         async with two() as (hana, bob, reporter, _):
             message = await asked(*((hana, bob) if own else (bob, hana)))
@@ -70,7 +71,9 @@ async def test_only_a_step_about_the_own_words_is_signed() -> None:
             await bob.seen.until(lambda seen: isinstance(seen.events[-1].body, DecisionMade))
             decided = bob.seen.events[-1].body
             assert isinstance(decided, DecisionMade)
-            assert bool(decided.signature) is own
+            (exchange,) = bob.seen.state.exchanges.values()
+            room = bob.seen.welcomes[-1].room
+            assert is_signed(hana.identity.key, room, decided, exchange.said.signature)
 
 
 async def test_a_step_that_can_not_be_recorded_is_told_to_the_person() -> None:
@@ -101,7 +104,7 @@ async def test_a_detail_always_stays_here() -> None:
         assert [each.detail for each in bob.seen.progress] == ["refused"]
 
 
-async def test_the_end_of_a_run_is_signed_if_it_holds_a_part_of_an_answer() -> None:
+async def test_the_end_of_a_run_is_signed_with_a_part_of_an_answer_and_without() -> None:
     for text in ("Once", ""):
         async with two() as (hana, bob, reporter, _):
             message = await asked(hana, bob)
@@ -109,7 +112,9 @@ async def test_the_end_of_a_run_is_signed_if_it_holds_a_part_of_an_answer() -> N
             await bob.seen.until(lambda seen: isinstance(seen.events[-1].body, RunCancelled))
             cancelled = bob.seen.events[-1].body
             assert isinstance(cancelled, RunCancelled)
-            assert bool(cancelled.signature) is bool(text)
+            (exchange,) = bob.seen.state.exchanges.values()
+            room = bob.seen.welcomes[-1].room
+            assert is_signed(hana.identity.key, room, cancelled, exchange.said.signature)
 
 
 async def test_a_note_about_the_words_of_somebody_else_stays_here() -> None:

@@ -6,9 +6,11 @@ from tests.genie_core.room.live_room import Ear
 
 from genie_core.room.open.conflicts import HostConflicts
 from genie_core.room.protocol.events import AnyBody, Event, HostStarted, MemberJoined, RoomCreated
+from genie_core.room.protocol.frames import Challenge
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
+from genie_core.room.state.hosting import Claim
 from genie_core.room.state.room_state import RoomState
 
 HANA, BOB, MALLORY = Identity.generate(), Identity.generate(), Identity.generate()
@@ -40,15 +42,21 @@ class Network:
         self.answering: set[str] = set()
         self.asked: list[str] = []
 
-    async def answers(self, room: str, deed: HostRecord, addresses: Sequence[str]) -> bool:
-        assert (room, addresses) == ("r", THERE)
+    async def ask(
+        self, room: str, deed: HostRecord, addresses: Sequence[str], key: str
+    ) -> Claim | None:
+        assert (room, addresses, key) == ("r", THERE, HANA.key)
         self.asked.append(deed.host)
-        return deed.host in self.answering
+        is_there = deed.host in self.answering
+        return Claim(deed.pin, deed.key, Challenge("n", room)) if is_there else None
 
 
 async def test_another_host_is_told_of_for_as_long_as_there_is_one() -> None:
     network, ear = Network(), Ear()
-    rivals = HostConflicts(state, ear, network.answers)
+    met: list[tuple[str, Sequence[str]]] = []
+    rivals = HostConflicts(
+        state, ear, HANA.key, network.ask, lambda claim, where: met.append((claim.key, where))
+    )
     async with rivals.watched(lambda: network.announced):
         network.announced.append(announced(BOB, "bob"))
         network.answering.add("bob")
@@ -57,6 +65,7 @@ async def test_another_host_is_told_of_for_as_long_as_there_is_one() -> None:
         network.announced.pop()
         rivals.note()
         await ear.until(lambda: ear.rivals == [("bob",), ()])
+    assert set(met) == {(BOB.key, THERE)}
     assert set(network.asked) == {"bob"}  # never who hosts it here
 
 
@@ -67,7 +76,7 @@ async def test_a_host_that_vanished_is_noticed_though_its_announcement_stays(
     network, ear = Network(), Ear()
     network.announced.append(announced(BOB, "bob"))
     network.answering.add("bob")
-    async with HostConflicts(state, ear, network.answers).watched(lambda: network.announced):
+    async with HostConflicts(state, ear, HANA.key, network.ask).watched(lambda: network.announced):
         await ear.until(lambda: ear.rivals == [("bob",)])
         network.answering.clear()
         await ear.until(lambda: ear.rivals == [("bob",), ()])
@@ -76,7 +85,7 @@ async def test_a_host_that_vanished_is_noticed_though_its_announcement_stays(
 async def test_who_may_not_host_or_does_not_answer_is_no_rival() -> None:
     network, ear = Network(), Ear()
     network.announced += [announced(MALLORY, "bob"), announced(BOB, "bob")]
-    rivals = HostConflicts(state, ear, network.answers)
+    rivals = HostConflicts(state, ear, HANA.key, network.ask)
     async with rivals.watched(lambda: network.announced), asyncio.timeout(60):
         while not network.asked:
             await asyncio.sleep(0)

@@ -9,6 +9,10 @@ from genie_core.room.open.profile import Profile
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.errors import Diverged, KnownRoom
 from genie_core.room.protocol.events import Event, MemberJoined, MessagePosted, RoomCreated
+from genie_core.room.protocol.frames import Challenge
+from genie_core.room.security.founding import found_room, room_id
+from genie_core.room.security.identity import Identity
+from genie_core.room.state.hosting import Claim
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.view_state import View, read_view, write_view
@@ -84,6 +88,11 @@ def test_of_a_log_that_has_nothing_in_common_nothing_is_brought_back(tmp_path: P
 
 def test_a_copy_that_was_emptied_goes_on_with_the_host_that_was_met_only(tmp_path: Path) -> None:
     saved = person(tmp_path).catalog.copy_of("r1", "One", "ben", 1.0, address="127.0.0.1:7700")
-    assert known_hosts_of(saved, RoomState).accepts("another", "key")  # as nothing is known
-    assert not known_hosts_of(saved, RoomState, "met").accepts("another", "key")
-    assert known_hosts_of(saved, RoomState, "met").accepts("met", "key")
+    founding = found_room(Identity.generate(), "one", "One")
+    another, met = (
+        Claim(pin, founding.key, Challenge("n", room_id(founding), founding=founding))
+        for pin in ("another", "met")
+    )
+    assert known_hosts_of(saved, RoomState).accepts(another)  # as nothing is known
+    assert not known_hosts_of(saved, RoomState, "met").accepts(another)
+    assert known_hosts_of(saved, RoomState, "met").accepts(met)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.genie_core.room.live_room import Ear
 from tests.genie_core.room.open.test_join import _pin, copy_of
-from tests.genie_core.room.open.test_opener import joined, said
+from tests.genie_core.room.open.test_opener import an_hour_later, joined, said
 
 from genie_core.room.open.files import blobs_of, open_store, take_over
 from genie_core.room.open.requests import JoinRoom, NewRoom, RejoinRoom, ResumeRoom
@@ -52,7 +52,7 @@ async def room_of_three(tmp_path: Path, *, carol_is_there: bool) -> FileRef:
     """
     a, b, c = tmp_path / "a", tmp_path / "b", tmp_path / "c"
     async with joined("alice", NewRoom("One"), a) as (alice, heard):
-        join = JoinRoom(alice.hosting.address, guest=True)
+        join = JoinRoom(alice.hosting.address)
         async with joined("bob", join, b) as (bob, ear):
             async with joined("carol", join, c) as (carol, hers):
                 await said(alice, carol, hers, "hello")
@@ -69,10 +69,11 @@ async def room_of_three(tmp_path: Path, *, carol_is_there: bool) -> FileRef:
 
 @pytest.mark.parametrize("carol_is_there", [True, False])
 async def test_who_lacks_a_file_gets_it_from_whoever_hosts_the_room_anew(
-    tmp_path: Path, carol_is_there: bool
+    tmp_path: Path, carol_is_there: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     b, c = tmp_path / "b", tmp_path / "c"
     file = await room_of_three(tmp_path, carol_is_there=carol_is_there)
+    an_hour_later(monkeypatch)
     async with (
         joined("bob", ResumeRoom(copy_of(b, "bob").id), b) as (bob, _),
         joined("carol", back(c, "carol", bob, b), c) as (carol, hers),
@@ -82,10 +83,11 @@ async def test_who_lacks_a_file_gets_it_from_whoever_hosts_the_room_anew(
 
 @pytest.mark.parametrize("carol_is_there", [True, False])
 async def test_a_host_who_lacks_a_file_gets_it_from_whoever_has_it(
-    tmp_path: Path, carol_is_there: bool
+    tmp_path: Path, carol_is_there: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     b, c, d = tmp_path / "b", tmp_path / "c", tmp_path / "d"
     file = await room_of_three(tmp_path, carol_is_there=carol_is_there)
+    an_hour_later(monkeypatch)
     async with joined("carol", ResumeRoom(copy_of(c, "carol").id), c) as (carol, hers):
         async with (
             joined("dave", JoinRoom(carol.hosting.address, guest=True), d) as (dave, ear),

@@ -4,6 +4,7 @@ import io
 import os
 import shutil
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -24,9 +25,11 @@ from genie_core.room.open.requests import JoinRoom, NewRoom, OpenRequest, Rejoin
 from genie_core.room.participant.presence import HostPresence
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address, parse_address
-from genie_core.room.protocol.errors import AddressInUse, RoomRefused, Unreachable
-from genie_core.room.protocol.events import FileRef, HostStarted, MessagePosted
-from genie_core.room.state.hosting import can_host
+from genie_core.room.protocol.errors import AddressInUse, NotYourTurn, RoomRefused, Unreachable
+from genie_core.room.protocol.events import HEIRS_AFTER, FileRef, HostStarted, MessagePosted
+from genie_core.room.security.founding import is_founding_of
+from genie_core.room.state.hosting import can_host, turn_of
+from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.websocket import bind
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.errors import UnknownSession
@@ -86,6 +89,15 @@ def old_file(folder: Path, text: str) -> FileRef:
     return FileRef(digest, source.name, size)
 
 
+def an_hour_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the turn of each heir come whose turn comes at all, as if the host was away for long."""
+
+    def later(state: RoomState, name: str, key: str, met: float, now: float) -> float | None:
+        return turn_of(state, name, key, met, now + 3_600)
+
+    monkeypatch.setattr("genie_core.room.open.host.turn_of", later)
+
+
 async def said(speaker: JoinedRoom, hearer: JoinedRoom, ear: Ear, text: str) -> None:
     speaker.messages.send(text)
     await ear.until(lambda: text in {e.said.text for e in hearer.state.exchanges.values()})
@@ -97,6 +109,28 @@ async def test_a_guest_keeps_a_copy_of_the_hosts_log(tmp_path: Path) -> None:
             await said(ann, ben, ear, "hello")
             shared = ben.state.head
         assert log_of(tmp_path, "ben") == log_of(tmp_path)[:shared]
+
+
+async def test_members_talk_while_the_hosts_own_event_loop_is_blocked(tmp_path: Path) -> None:
+    blocked, heard = threading.Event(), threading.Event()
+
+    async def talk(address: str) -> None:
+        join = JoinRoom(address, guest=True)
+        async with (
+            joined("ben", join, tmp_path / "b") as (ben, _),
+            joined("cleo", join, tmp_path / "c") as (cleo, ear),
+        ):
+            await asyncio.to_thread(blocked.wait)
+            await said(ben, cleo, ear, "hello")
+            heard.set()
+
+    async with joined("ann", NewRoom("Standup"), tmp_path / "a") as (ann, own):
+        talking = asyncio.create_task(asyncio.to_thread(asyncio.run, talk(ann.hosting.address)))
+        await own.until(lambda: {"ben", "cleo"} <= set(ann.state.people))
+        blocked.set()
+        assert heard.wait(60)  # blocks, as drawing a screen does
+        await talking
+        await own.until(lambda: [e.said.text for e in ann.state.exchanges.values()] == ["hello"])
 
 
 async def test_a_host_misses_nothing_that_is_on_disk_before_they_are_seated(
@@ -146,10 +180,16 @@ async def test_an_imported_session_becomes_that_of_its_new_host(tmp_path: Path, 
         assert state.owner_of(key) == name
         assert "hello" in {each.said.text for each in state.exchanges.values()}
         (hosted,) = (e for e in ear.events if isinstance(e.body, HostStarted) and e.body.copied)
+        assert isinstance(hosted.body, HostStarted)
+        founding = hosted.body.founding
+        assert founding is not None
+        assert is_founding_of(founding, state.room)
+        assert (founding.key, founding.before) == (key, source.metadata.id)
         assert hosted.body == HostStarted(
-            name, state.room, "Standup", key, ANY, "import", source.id
+            name, state.room, "Standup", key, ANY, "import", source.metadata.id, founding, ANY
         )
-    assert state.room not in ("", source.id)
+        assert state.is_proven(hosted.seq)
+    assert state.room not in ("", source.metadata.id)
     assert SavedSession.load(room.folder).metadata.id == state.room
     async with joined(name, ResumeRoom(room.id), tmp_path / "z") as (host, ear):
         assert host.state.room == state.room
@@ -178,7 +218,7 @@ async def test_who_restores_their_own_session_goes_on_with_it(tmp_path: Path) ->
     shutil.copytree(places(tmp_path / "a").keys, places(tmp_path / "z").keys)
     room = taken_in(source, tmp_path / "z")
     async with joined("pia", ResumeRoom(room.id), tmp_path / "z") as (host, _):
-        assert (host.state.room, host.state.host) == (source.id, "ann")
+        assert (host.state.room, host.state.host) == (source.metadata.id, "ann")
 
 
 @pytest.mark.parametrize("name", ["zoe", "ann"])
@@ -188,7 +228,11 @@ async def test_a_fork_of_an_import_can_be_hosted(tmp_path: Path, name: str) -> N
     made = fork(catalog, room, time.time()).saved
     async with joined(name, ResumeRoom(made.id), tmp_path / "z") as (host, ear):
         await said(host, host, ear, "going on")
-        assert (host.state.room, host.state.host) == (made.id, name)
+        founding = host.state.founding
+        assert founding is not None
+        assert is_founding_of(founding, host.state.room)
+        assert (founding.before, host.state.host) == (room.metadata.id, name)
+        assert SavedSession.load(made.folder).metadata.id == host.state.room
 
 
 async def test_a_log_that_is_deleted_while_the_room_is_open_comes_back(tmp_path: Path) -> None:
@@ -205,11 +249,13 @@ async def test_a_log_that_is_deleted_while_the_room_is_open_comes_back(tmp_path:
 
 async def test_the_name_that_was_chosen_wins(tmp_path: Path) -> None:
     source = await session_of_ann(tmp_path)
+    forked = fork(Catalog(places(tmp_path / "a").sessions), source, time.time()).saved
     entrance = RoomOpener("zoe", LOCAL, places(tmp_path / "a"), renamed=True)
+    with pytest.raises(NotYourTurn, match="has not named you"):
+        await entrance.enter(ResumeRoom(source.id), Ear())
     ear = Ear()
-    entered = await entrance.enter(ResumeRoom(source.id), ear)
+    entered = await entrance.enter(ResumeRoom(forked.id), ear)
     await ear.until(lambda: entered.state.host == "zoe")
-    assert entered.state.room == source.id
     await entered.leave()
     entrance = RoomOpener("bob", LOCAL, places(tmp_path / "a"), renamed=True)
     with pytest.raises(NotYours, match="sessions fork"):
@@ -334,14 +380,16 @@ async def test_what_is_damaged_is_told_at_once_to_who_resumes(tmp_path: Path) ->
         assert part in notice
 
 
-async def test_what_can_not_be_resumed_says_so(tmp_path: Path) -> None:
+async def test_what_can_not_be_resumed_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     entrance = RoomOpener("ben", LOCAL, places(tmp_path / "b"))
     with pytest.raises(NothingToResume, match="no saved room"):
         await entrance.enter(ResumeRoom(""), Ear())
     with pytest.raises(UnknownSession):
         await entrance.enter(ResumeRoom("nothing"), Ear())
     async with joined("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
-        async with joined("ben", JoinRoom(ann.hosting.address, guest=True), tmp_path / "b"):
+        async with joined("ben", JoinRoom(ann.hosting.address), tmp_path / "b"):
             pass
         with pytest.raises(StillHosted, match="genie-tui join") as hosted:
             await entrance.enter(ResumeRoom(saved(tmp_path / "b").name), Ear())
@@ -350,6 +398,11 @@ async def test_what_can_not_be_resumed_says_so(tmp_path: Path) -> None:
         async with joined("ben", question.opening, tmp_path / "b") as (ben, _):
             assert ben.state.host == "ann"
         forced = ResumeRoom(saved(tmp_path / "b").name, force=True)
+        with pytest.raises(NotYourTurn, match="your turn comes") as early:
+            await entrance.enter(forced, Ear())
+        assert early.value.wait is not None
+        assert 0 < early.value.wait <= HEIRS_AFTER
+        an_hour_later(monkeypatch)
         async with joined("ben", forced, tmp_path / "b") as (ben, ear):
             await ear.until(lambda: ben.state.host == "ben")
 

@@ -7,7 +7,7 @@ import pytest
 from genie_core.room.open.identities import identity_of_person
 from genie_core.room.open.profile import Profile
 from genie_core.room.protocol.errors import IdentityError, InvalidName
-from genie_core.room.security.identity import verify
+from genie_core.room.security.keys import verify
 from genie_core.settings.locations import Locations, find_locations
 from genie_core.settings.model import Settings
 

@@ -51,4 +51,4 @@ def test_the_way_back_begins_where_the_room_is_now_and_knows_each_place_once(
 
 async def test_a_room_of_which_nothing_is_known_is_not_hosted(tmp_path: Path) -> None:
     copy = Catalog(tmp_path).copy_of("r1", "One", "ben", 1.0)
-    assert await host_of(copy, RoomState(), network=False) is None
+    assert await host_of(copy, RoomState(), "", network=False) is None

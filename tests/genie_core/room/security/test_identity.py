@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.genie_core.room.security.together import run_together
 
 from genie_core.room.protocol.errors import IdentityError, InvalidKey
-from genie_core.room.security.identity import Identity, is_key, load_identity, verify, words
+from genie_core.room.security.identity import Identity, load_identity, words
+from genie_core.room.security.keys import is_key, verify
 
 ALICE = Identity.generate()
 RFC_8032_TEST_2 = "PUAXw-hDiVqStwqnTRt-vJyYLM8uxJaMwM1V8Sr0Zgw"

@@ -25,26 +25,30 @@ from genie_core.room.protocol.events import (
     FileRef,
     HostStarted,
     MemberJoined,
+    MemberModerated,
     MessagePosted,
+    PreferencesChanged,
     Quote,
     QuotedLine,
+    RunBody,
     RunCancelled,
     RunFailed,
+    SignedBody,
 )
 from genie_core.room.protocol.frames import (
     AnswerApproval,
     ApprovalAnswered,
-    PostMessage,
     ServerFrame,
 )
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.signing import (
-    Signed,
+    About,
     answered,
+    is_signed,
     reported,
+    same_content,
+    sign,
     sign_answer,
-    sign_report,
-    sign_speech,
     wrote,
 )
 from genie_core.storage.filenames import safe_name
@@ -52,9 +56,11 @@ from genie_core.testing import Emit
 
 ME = Identity.generate()
 MINUTES, DAY = 600.0, 86_400.0
-SAY = PostMessage(
+SAY = MessagePosted(
     "id1",
     "delete it",
+    "me",
+    device="d1",
     files=(FileRef("ab" * 32, "a.txt", 3),),
     quotes=(Quote("r", "Old", (QuotedLine("bob", "yes", 1.0),)),),
     visits=("v1", "v2"),
@@ -64,18 +70,25 @@ RULE = AnswerApproval(
 )
 
 
-def as_said(say: PostMessage) -> MessagePosted:
-    return MessagePosted(
-        say.id,
-        say.text,
-        "me",
-        say.emote,
-        "d1",
-        say.files,
-        say.quotes,
-        say.signature,
-        visits=say.visits,
-    )
+def old_signature(context: bytes, *parts: object, by: Identity = ME) -> bytes:
+    """Sign as programs did that knew no foundings."""
+    statement = msgspec.json.encode(parts, order="deterministic")
+    return by.sign(context + b"\0" + statement)
+
+
+def said_before(said: MessagePosted = SAY, *, by: Identity = ME, room: str = "r1") -> MessagePosted:
+    """A message as a log from before there were foundings has it."""
+    files = [(file.digest, safe_name(file.name)) for file in said.files]
+    parts = room, said.id, said.text, said.emote, files, said.quotes, said.visits
+    signature = old_signature(b"genie-tui room speech 2", *parts, by=by)
+    return msgspec.structs.replace(said, signature=signature)
+
+
+def reported_before(
+    said: MessagePosted, body: RunBody, *step: object, by: Identity = ME, room: str = "r1"
+) -> RunBody:
+    signature = old_signature(b"genie-tui room report 2", room, said.signature, *step, by=by)
+    return msgspec.structs.replace(body, signature=signature)
 
 
 def as_answered(rule: AnswerApproval) -> ApprovalAnswered:
@@ -83,14 +96,16 @@ def as_answered(rule: AnswerApproval) -> ApprovalAnswered:
 
 
 def test_what_was_signed_counts_as_said_in_that_room() -> None:
-    said = as_said(sign_speech(ME, "r1", SAY))
+    said = sign(ME, "r1", SAY, "")
     over_the_wire = msgspec.json.decode(msgspec.json.encode(said), type=MessagePosted)
     assert wrote(ME.key, "r1", over_the_wire)
     stored = msgspec.structs.replace(said, files=(FileRef("ab" * 32, "a.txt", 9, "text/plain"),))
     assert wrote(ME.key, "r1", stored)  # sizes and sorts are the host's to tell
     assert not wrote(ME.key, "r2", said)
     assert not wrote(Identity.generate().key, "r1", said)
-    assert not wrote(ME.key, "r1", as_said(SAY))
+    assert not wrote(ME.key, "r1", SAY)
+    moved = msgspec.structs.replace(said, handler="bob", device="d9", written=7.0)
+    assert wrote(ME.key, "r1", moved)  # which engine answers is the host's decision
 
 
 @pytest.mark.parametrize(
@@ -106,10 +121,11 @@ def test_what_was_signed_counts_as_said_in_that_room() -> None:
         {"visits": ("v1",)},
         {"visits": ("v1", "v2", "v3")},
         {"visits": ()},
+        {"previous": b"another"},
     ],
 )
 def test_nothing_that_was_said_can_be_changed(change: dict[str, object]) -> None:
-    said = as_said(sign_speech(ME, "r1", SAY))
+    said = sign(ME, "r1", SAY, "")
     assert not wrote(ME.key, "r1", msgspec.structs.replace(said, **change))
 
 
@@ -128,7 +144,7 @@ def test_what_was_signed_before_there_were_visits_still_counts_as_said() -> None
 
 def test_the_name_of_a_file_is_signed_as_the_room_records_it() -> None:
     named = msgspec.structs.replace(SAY, files=(FileRef("ab" * 32, "a/b\u202e" + "c" * 300, 3),))
-    said = as_said(sign_speech(ME, "r1", named))
+    said = sign(ME, "r1", named, "")
     name = safe_name(named.files[0].name[:FILE_NAME_CHARS])
     assert name != named.files[0].name
     recorded = msgspec.structs.replace(said, files=(FileRef("ab" * 32, name, 3),))
@@ -137,10 +153,10 @@ def test_the_name_of_a_file_is_signed_as_the_room_records_it() -> None:
 
 @given(st.text(max_size=5), st.text(max_size=5), st.text(max_size=5), st.text(max_size=5))
 def test_no_part_runs_into_the_next(id1: str, text1: str, id2: str, text2: str) -> None:
-    one, other = (PostMessage(id1, text1), PostMessage(id2, text2))
+    one, other = (MessagePosted(id1, text1), MessagePosted(id2, text2))
     if (id1, text1) != (id2, text2) and _is_whole(id1 + text1 + id2 + text2):
-        signature = sign_speech(ME, "r1", one).signature
-        assert not wrote(ME.key, "r1", as_said(msgspec.structs.replace(other, signature=signature)))
+        signature = sign(ME, "r1", one, "").signature
+        assert not wrote(ME.key, "r1", msgspec.structs.replace(other, signature=signature))
 
 
 @pytest.mark.parametrize(
@@ -180,11 +196,13 @@ def test_no_answer_to_an_approval_can_be_changed(change: dict[str, object]) -> N
         (RunFailed(1, "agent", "gone", text="y"), {"text": "n"}),
         (RunFailed(1, "agent", "gone", text="y"), {"error": "never"}),
         (RunCancelled(1, "stopped", text="y"), {"text": "n"}),
+        (ApprovalResolved(1, "a", "denied"), {"outcome": "approved"}),
+        (AnswerPosted(1, "yes"), {"previous": b"another"}),
     ],
 )
-def test_what_an_engine_did_can_not_be_changed(body: Signed, change: dict[str, object]) -> None:
-    said = as_said(sign_speech(ME, "r1", SAY))
-    signed = sign_report(ME, "r1", said, body)
+def test_what_an_engine_did_can_not_be_changed(body: RunBody, change: dict[str, object]) -> None:
+    said = sign(ME, "r1", SAY, "")
+    signed = sign(ME, "r1", body, said.signature)
     assert reported(ME.key, "r1", said, signed)
     assert not reported(ME.key, "r1", said, msgspec.structs.replace(signed, **change))
     assert not reported(ME.key, "r2", said, signed)
@@ -448,24 +466,40 @@ def _is_whole(text: str) -> bool:
 
 
 def test_a_signature_of_an_answer_from_before_cuts_were_told_stays_good() -> None:
-    said = as_said(sign_speech(ME, "r1", SAY))
-    step = ("r1", said.signature, "Answered", "yes", None)
-    statement = b"genie-tui room report 2\0" + msgspec.json.encode(step, order="deterministic")
-    assert reported(ME.key, "r1", said, AnswerPosted(1, "yes", signature=ME.sign(statement)))
+    said = said_before()
+    old = reported_before(said, AnswerPosted(1, "yes"), "Answered", "yes", None)
+    assert reported(ME.key, "r1", said, old)
 
 
 FIXED = Identity(Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
-SAID_BY_FIXED = as_said(sign_speech(FIXED, "room", SAY))
-REPORTS: tuple[tuple[Signed, str], ...] = (
-    (DecisionMade(1, "delegate", query="q", receiver="ann"), "6313470b125dd3d3"),
+SAID_BY_FIXED = said_before(by=FIXED, room="room")
+REPORTS: tuple[tuple[RunBody, tuple[object, ...], str], ...] = (
+    (
+        DecisionMade(1, "delegate", query="q", receiver="ann"),
+        ("Decided", "delegate", "q", "ann"),
+        "6313470b125dd3d3",
+    ),
     (
         ApprovalRequested(1, "ap1", "agent", "write_file", {"path": "x"}, binding="b"),
+        ("Asked", "ap1", "agent", "write_file", {"path": "x"}, "b"),
         "2cb43e210bf01225",
     ),
-    (AnswerPosted(1, "done", receiver="ann"), "3b3a612b009feb5d"),
-    (AnswerPosted(1, "don", receiver="ann", cut=True), "e6371a3ba076d52b"),
-    (RunFailed(1, "agent", "no key", text="do"), "eb0f3e2f359f2e9e"),
-    (RunCancelled(1, "stopped", text="do"), "15815163718480c2"),
+    (
+        AnswerPosted(1, "done", receiver="ann"),
+        ("Answered", "done", "ann"),
+        "3b3a612b009feb5d",
+    ),
+    (
+        AnswerPosted(1, "don", receiver="ann", cut=True),
+        ("Answered", "don", "ann", "cut"),
+        "e6371a3ba076d52b",
+    ),
+    (
+        RunFailed(1, "agent", "no key", text="do"),
+        ("Failed", "agent", "no key", "do"),
+        "eb0f3e2f359f2e9e",
+    ),
+    (RunCancelled(1, "stopped", text="do"), ("Cancelled", "stopped", "do"), "15815163718480c2"),
 )
 
 
@@ -473,13 +507,62 @@ def digest(signature: bytes) -> str:
     return sha256(signature).hexdigest()[:16]
 
 
-@pytest.mark.parametrize(("body", "expected"), REPORTS)
-def test_signatures_of_reports_stay_as_saved_sessions_have_them(
-    body: Signed, expected: str
+@pytest.mark.parametrize(("body", "step", "expected"), REPORTS)
+def test_signatures_of_reports_in_saved_sessions_stay_good(
+    body: RunBody, step: tuple[object, ...], expected: str
 ) -> None:
-    assert digest(sign_report(FIXED, "room", SAID_BY_FIXED, body).signature) == expected
+    old = reported_before(SAID_BY_FIXED, body, *step, by=FIXED, room="room")
+    assert digest(old.signature) == expected  # as the earlier program made it
+    assert reported(FIXED.key, "room", SAID_BY_FIXED, old)
+    assert not reported(FIXED.key, "r2", SAID_BY_FIXED, old)
+    assert not reported(ME.key, "room", SAID_BY_FIXED, old)
 
 
-def test_signatures_of_messages_and_answers_stay_as_saved_sessions_have_them() -> None:
+def test_signatures_of_messages_and_answers_in_saved_sessions_stay_good() -> None:
     assert digest(SAID_BY_FIXED.signature) == "0bf014a879c026eb"
+    assert wrote(FIXED.key, "room", SAID_BY_FIXED)
+    assert not wrote(FIXED.key, "room", msgspec.structs.replace(SAID_BY_FIXED, text="delete all"))
     assert digest(sign_answer(FIXED, "room", RULE).signature) == "cdc9288021ca883c"
+
+
+ENTRIES: tuple[tuple[SignedBody, About], ...] = (
+    (SAY, ""),
+    (MemberJoined("member", True, "model", "k" * 43, "d1", visit="v1"), "me"),
+    (PreferencesChanged("in short"), ""),
+    (AnswerPosted(1, "done", receiver="ann"), b"said"),
+    (HostStarted("me", key="k" * 43, pin="p" * 43), b"parent"),
+    (MemberModerated("ban", "bob"), b"parent"),
+)
+
+
+@pytest.mark.parametrize(("body", "about"), ENTRIES)
+def test_an_entry_is_signed_by_one_person_for_one_room_and_purpose(
+    body: SignedBody, about: About
+) -> None:
+    signed = sign(FIXED, "room", body, about, b"before")
+    assert is_signed(FIXED.key, "room", signed, about)
+    assert not is_signed(FIXED.key, "another", signed, about)
+    assert not is_signed(FIXED.key, "room", signed, b"about another")
+    assert not is_signed(ME.key, "room", signed, about)
+    assert not is_signed(FIXED.key, "room", body, about)
+
+
+def test_no_signature_counts_for_an_entry_of_another_kind() -> None:
+    preferred = sign(ME, "r1", PreferencesChanged("in short"), "")
+    cancelled = RunCancelled(1, "stopped", signature=preferred.signature)
+    assert not is_signed(ME.key, "r1", cancelled, "")
+
+
+def test_what_the_room_determines_is_not_signed() -> None:
+    joined = sign(ME, "r1", MemberJoined("member", True, "model", ME.key, "d1", visit="v1"), "me")
+    as_recorded = msgspec.structs.replace(joined, role="observer", agent="")
+    assert is_signed(ME.key, "r1", as_recorded, "me")
+    for change in ({"device": "d2"}, {"visit": "v2"}, {"engine": False}):
+        assert not is_signed(ME.key, "r1", msgspec.structs.replace(joined, **change), "me")
+
+
+def test_a_step_is_the_same_signed_or_not() -> None:
+    step = AnswerPosted(1, "done")
+    assert same_content(step, sign(ME, "r1", step, b"said", b"before"))
+    assert not same_content(step, AnswerPosted(1, "undone"))
+    assert not same_content(step, MessagePosted("1", "done"))

@@ -484,21 +484,25 @@ def test_who_may_not_write_does_not_do_it_by_label_preferences_or_reasons_to_lea
     for frame in (SetEngine("READ THIS"), SetPreferences("READ THIS")):
         assert only_refusal(meeting.tell(meeting.alice, frame)).code == "not_allowed"
     meeting.send(meeting.alice, Bye("READ THIS"))
-    again = meeting.joined("alice", engine=True, agent="READ THIS", preferences="READ THIS")
+    again = meeting.joined("alice", engine=True, agent="READ THIS")
+    refused = meeting.tell(again, SetPreferences("READ THIS"))
+    assert only_refusal(refused).code == "not_allowed"
     meeting.room.reject(again, "malformed", "READ THIS", meeting.now)
     once_more = meeting.joined("alice", engine=True)
     meeting.room.disconnect(once_more, "READ THIS", meeting.now)
     meeting.commit()
     assert "READ THIS" not in repr(meeting.written)
     meeting.send(meeting.hana, Moderate("unmute" if how == "mute" else "role", "alice", "member"))
-    alice = meeting.joined("alice", engine=True, agent="small", preferences="in short")
-    meeting.send(alice, Bye("lunch"))
+    alice = meeting.joined("alice", engine=True, agent="small")
+    meeting.send(alice, SetPreferences("in short"), Bye("lunch"))
     assert meeting.bodies(MemberJoined)[-1].agent == "small"
     assert meeting.bodies(MemberLeft)[-1].reason == "lunch"
+    assert meeting.room.state.preferences["alice"] == "in short"
 
 
 def test_what_somebody_prefers_stays_when_they_are_muted_and_come_back(meeting: Meeting) -> None:
     meeting.send(meeting.alice, SetPreferences("in short"), Bye())
     meeting.act("mute", "alice")
-    meeting.joined("alice", engine=True, preferences="at length")
+    again = meeting.joined("alice", engine=True, signature=b"s")
+    assert only_refusal(meeting.tell(again, SetPreferences("at length"))).code == "not_allowed"
     assert meeting.room.state.preferences["alice"] == "in short"

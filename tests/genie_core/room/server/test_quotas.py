@@ -1,5 +1,10 @@
+from collections.abc import Iterable
+
+import pytest
+
+from genie_core.room.protocol.frames import Hello
 from genie_core.room.protocol.limits import WORK_RATE, Limits
-from genie_core.room.server.peers import Peer, Signals
+from genie_core.room.server.peers import Peer, Signals, Stage
 from genie_core.room.server.quotas import WRITERS, Quotas
 
 LIMITS = Limits(burst=4, per_second=1.0, volume=1600)
@@ -104,15 +109,69 @@ def test_the_whole_room_has_a_limit_that_does_not_bind_the_host() -> None:
     assert budget.record(person("hana", source=""), 100, 0.0)
 
 
+def frames_until_a_pause(budget: Quotas, peers: list[Peer], size: int) -> int:
+    read = 0
+    while not budget.pause(peers[read % len(peers)], 0.0):
+        budget.read(peers[read % len(peers)], size, 0.0)
+        read += 1
+    return read
+
+
+@pytest.mark.parametrize("size", [0, 100, 256 * 1024])
+def test_a_person_with_eight_connections_may_send_no_more_than_with_one(size: int) -> None:
+    one = frames_until_a_pause(Quotas(Limits()), [person("ann")], size)
+    eight = frames_until_a_pause(Quotas(Limits()), [person("ann") for _ in range(8)], size)
+    assert one == eight > 32
+
+
 def test_all_that_arrives_from_a_person_is_charged_over_all_connections() -> None:
     budget = Quotas(Limits())
     one, two, other = person("ann"), person("ann"), person("ben")
-    for _ in range(40):
+    for _ in range(60):
         budget.read(one, 256 * 1024, 0.0)
         budget.read(two, 256 * 1024, 0.0)
     assert budget.pause(one, 0.0) == budget.pause(two, 0.0) > 1.0
     assert budget.pause(other, 0.0) == 0.0
-    assert budget.pause(one, 2.0) == 0.0
+    assert budget.pause(one, 3.0) == 0.0
+
+
+def test_what_a_leaving_person_still_sends_is_charged_though_not_decoded() -> None:
+    budget = Quotas(Limits())
+    ann = person("ann")
+    ann.stage = Stage.LEAVING
+    assert not budget.read(ann, 10**9, 0.0)
+    assert budget.pause(person("ann"), 0.0) > 60.0
+
+
+def test_nothing_of_what_strangers_cost_is_charged_to_the_name_that_they_claim() -> None:
+    budget = Quotas(Limits())
+    mallory = Peer(1, Signals(1), "there", hello=Hello("ann"))
+    budget.read(mallory, 10**9, 0.0)
+    budget.spend(mallory, 1.0, 0.0)
+    assert budget.pause(person("ann"), 0.0) == 0.0
+    assert budget.pause(person("there"), 0.0) == 0.0
+    assert budget.begin("there", 0.0) > 1.0
+    assert budget.begin("elsewhere", 60.0) == 0.0
+
+
+def begun(budget: Quotas, sources: Iterable[str], now: float = 0.0) -> int:
+    return sum(not budget.begin(source, now) for source in sources)
+
+
+def test_tls_begins_with_so_many_strangers_of_one_network_at_once_and_no_more() -> None:
+    budget = Quotas(Limits())
+    at_once = begun(budget, ["192.0.2.7"] * 1000)
+    assert 64 <= at_once < 100
+    assert begun(budget, ["192.0.2.8"] * 3) == 3
+    budget = Quotas(Limits())
+    assert begun(budget, (f"fd00::{n:x}" for n in range(1000))) == at_once
+    assert 100 < begun(budget, ["fd00::7"] * 1000, 1.0) + at_once < 200
+
+
+def test_strangers_of_all_networks_together_take_a_part_of_the_time_only() -> None:
+    budget = Quotas(Limits())
+    assert begun(budget, (f"192.0.2.{n}" for n in range(250))) < 150
+    assert begun(budget, (f"192.0.2.{n}" for n in range(250)), 0.1) < 50
 
 
 def test_so_is_the_time_that_it_takes_whatever_its_size() -> None:

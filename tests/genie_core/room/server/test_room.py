@@ -55,6 +55,7 @@ from genie_core.room.protocol.frames import (
     Welcome,
 )
 from genie_core.room.protocol.limits import Limits
+from genie_core.room.server.admission import DENSE_POINTS
 from genie_core.room.server.peers import ARRIVING
 from genie_core.room.server.room import FAREWELL_CHARS, ROOMS_REASONS
 from genie_core.room.state.room_state import RoomState
@@ -233,9 +234,20 @@ def test_who_has_another_log_of_the_room_is_told_and_gets_no_seat() -> None:
         assert isinstance(refusal, FrameRefused)
         assert (refusal.code, refusal.final) == ("diverged", True)
         assert points == ForkPoints(
-            ((head + 1, event_mark(bench.written[head])), (1, event_mark(bench.written[0])))
+            tuple((each.seq, event_mark(each)) for each in reversed(bench.written))
         )
     assert {"carol", "dora"}.isdisjoint(bench.room.state.people)
+
+
+def test_fork_points_lie_close_at_the_end_of_the_log_and_wide_before() -> None:
+    bench = Bench()
+    alice = bench.join("alice")
+    for number in range(500 - bench.room.state.head):
+        bench.say(alice, id_=str(number))
+    points, _ = bench.pull(bench.connect(Hello("carol", since=600, mark=1)))
+    assert isinstance(points, ForkPoints)
+    far = [500 - 64, 500 - 128, 500 - 256]
+    assert [seq for seq, _ in points.points] == [*range(500, 500 - DENSE_POINTS, -1), *far]
 
 
 def test_what_is_damaged_here_contradicts_nobody() -> None:

@@ -3,6 +3,7 @@ import errno
 import os
 import socket
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 
 import pytest
 from tests.genie_core.room.doubles import (
@@ -38,6 +39,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.protocol.frames import (
     AnswerDelta,
+    ClientFrame,
     FrameRefused,
     Hello,
     Moderate,
@@ -48,9 +50,9 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.identity import Identity
+from genie_core.room.server import quotas
 from genie_core.room.server.peers import Peer
-from genie_core.room.server.quotas import Quotas
-from genie_core.room.server.server import FRAMES
+from genie_core.room.server.quotas import BYTE_MS, FRAME_MS, Quotas
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.websocket import ws_connector
 
@@ -479,54 +481,51 @@ async def test_a_flood_of_refused_frames_is_bounded() -> None:
             await bob.seen.until(lambda r: r.texts == ["still here"])
 
 
-async def test_a_flood_of_small_frames_is_read_later_and_not_lost() -> None:
-    loop = asyncio.get_running_loop()
-    async with room_server(limits=Limits(burst=1, per_second=1)) as server:
-        address = await server.listen(port=0)
-        async with raw_websocket(address) as ws:
-            await greet(ws, "mallory")
-            began = loop.time()
-            await send(ws, *[Typing()] * (2 * FRAMES), PostMessage("1", "after all of it"))
-            await receive_until(ws, holds("after all of it"))
-            # What can be read at once is one burst; the rest takes as long as that many may take.
-            assert loop.time() - began >= 0.9
-
-
-async def test_whoever_sends_too_many_bytes_is_read_later_over_all_connections(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(("connections", "padding"), [(1, 0), (8, 0), (8, 16_000)])
+async def test_a_flood_is_read_later_over_all_connections_of_the_person_and_not_lost(
+    monkeypatch: pytest.MonkeyPatch, connections: int, padding: int
 ) -> None:
-    now, charged, charge = 1000.0, 0, Quotas.read
-
-    def read(quotas: Quotas, peer: Peer, size: int, at: float) -> bool:
-        nonlocal charged
-        charged += size
-        return charge(quotas, peer, size, at)
-
-    monkeypatch.setattr(Quotas, "read", read)
+    """What can be charged without a clock is all that is charged here."""
+    monkeypatch.setattr(quotas, "MILLISECONDS", 3.0)
+    monkeypatch.setattr(Quotas, "spend", lambda *_: None)
+    at_once = 3.0 / (FRAME_MS + padding * BYTE_MS)
+    now, sent = 1000.0, connections * (int(at_once) + connections + 1)
     sink, mallory = MemorySink(), Identity.generate()
-    limits = Limits(frame_bytes=16 * 1024, volume=16 * 1024)
-    async with room_server(sink, limits=limits, clock=lambda: now) as server:
+    limits = Limits(terminals=8)
+    async with (
+        room_server(sink, limits=limits, clock=lambda: now) as server,
+        AsyncExitStack() as on,
+    ):
         address = await server.listen(port=0)
-        async with (
-            participant(ws_connector(str(address)), "bob") as bob,
-            raw_websocket(address, max_queue=None) as one,
-            raw_websocket(address, max_queue=None) as two,
-        ):
-            for ws, device in ((one, "d1"), (two, "d2")):
-                assert isinstance(await greet(ws, "mallory", mallory, device=device), Welcome)
-            padded = f'{{"type":"typing","padding":"{"x" * 16_000}"}}'
-            for _ in range(40):
-                await one.send(padded)
-            await send(one, PostMessage("1", "late"))
-            while charged < 32 * limits.frame_bytes:
+        bob = await on.enter_async_context(participant(ws_connector(str(address)), "bob"))
+        floods = []
+        for device in range(connections):
+            ws = await on.enter_async_context(raw_websocket(address, max_queue=None))
+            assert isinstance(await greet(ws, "mallory", mallory, device=f"d{device}"), Welcome)
+            floods.append(ws)
+        read, receive_frame = 0, server.room.receive
+
+        def receive(peer: Peer, frame: ClientFrame, at: float) -> None:
+            nonlocal read
+            read += isinstance(frame, Typing)
+            receive_frame(peer, frame, at)
+
+        monkeypatch.setattr(server.room, "receive", receive)
+        text = f'{{"type":"typing","padding":"{"x" * padding}"}}'
+        for n in range(sent):
+            await floods[n % connections].send(text)
+        for n, ws in enumerate(floods):
+            await send(ws, PostMessage(str(n), f"late {n}"))
+        for n in range(5):
+            bob.client.messages.send(f"on time {n}")
+            await bob.seen.until(lambda r: len(r.texts) == n + 1)  # noqa: B023 - awaited
+        assert read <= at_once + connections
+        assert not any("late" in text for text in bob.seen.texts)
+        late = {f"late {n}" for n in range(connections)}
+        async with asyncio.timeout(60):
+            while read < sent or not late <= set(bob.seen.texts):
+                now += 60.0
                 await asyncio.sleep(0)
-            await send(two, PostMessage("2", "late, too"))
-            for n in range(5):
-                bob.client.messages.send(f"on time {n}")
-                await bob.seen.until(lambda r: len(r.texts) == n + 1)  # noqa: B023 - awaited
-            assert not any("late" in text for text in bob.seen.texts)
-            now += 60.0
-            await bob.seen.until(lambda r: {"late", "late, too"} <= set(r.texts))
 
 
 async def test_connections_from_this_machine_share_a_limit_on_arrivals() -> None:

@@ -3,8 +3,9 @@ import asyncio
 import pytest
 
 from genie_core.room.protocol.errors import ConnectionLost
-from genie_core.room.protocol.frames import ClientFrame, PostMessage, Trouble, Typing
+from genie_core.room.protocol.frames import ClientFrame, PostMessage, Stopping, Trouble, Typing
 from genie_core.room.transport.connection import memory_pair
+from genie_core.runtime.loop_thread import loop_thread
 
 
 async def test_frames_arrive_as_they_are_and_in_order() -> None:
@@ -61,3 +62,27 @@ async def test_posting_never_waits_and_is_allowed_while_there_is_room() -> None:
     assert far.is_free()
     await near.close()
     assert not far.is_free()
+
+
+async def test_a_memory_pair_connects_two_threads() -> None:
+    near, far = memory_pair(capacity=2)
+
+    async def echo() -> None:
+        for _ in range(20):
+            frame = await far.receive()
+            assert isinstance(frame, PostMessage)
+            await far.send([Stopping(int(frame.id), "ann")])
+        await far.close("done")
+
+    async def send() -> None:
+        for number in range(20):
+            await near.send([PostMessage(str(number), "hello")])
+
+    async with asyncio.timeout(60), loop_thread("other") as loop:
+        echoing = asyncio.run_coroutine_threadsafe(echo(), loop)
+        sending = asyncio.create_task(send())
+        assert [await near.receive() for _ in range(20)] == [Stopping(n, "ann") for n in range(20)]
+        await sending
+        with pytest.raises(ConnectionLost, match="done"):
+            await near.receive()
+        await asyncio.wrap_future(echoing)

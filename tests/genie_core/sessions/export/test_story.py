@@ -145,7 +145,7 @@ def test_what_an_earlier_host_knew_is_told_with_who_vouches_for_it() -> None:
     log.add(RecoveredEvent(said), "cleo")
     log.add(RecoveredEvent(answer), "cleo")
     _opened, first, second = story(log.events)
-    assert (first.told, first.voucher) == (said, "cleo")
+    assert (first.told, first.caveat) == (said, "recovered from cleo's copy")
     assert first.exchange is second.exchange is not None
     assert (second.told, second.receiver) == (answer, "bob")
 

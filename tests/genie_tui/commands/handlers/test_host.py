@@ -35,7 +35,6 @@ from genie_core.room.protocol.frames import HostingAccepted, HostingOffered, Joi
 from genie_core.room.protocol.host_record import HostRecord
 from genie_tui.app import GenieApp
 from genie_tui.commands.handlers.host import cannot_take_over, only_host
-from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer.composer import Composer
@@ -153,7 +152,7 @@ async def test_a_knock_is_answered_at_the_door(host: ScriptedJoinedRoom) -> None
 
 @pytest.mark.parametrize(
     ("who", "said"),
-    [("host", "Leave with ctrl+q and join the other one"), ("member", "is not seen here until")],
+    [("host", "gives way by itself"), ("member", "is not seen here until")],
 )
 async def test_two_hosts_are_shown_as_long_as_there_are_two(
     who: str, said: str, request: pytest.FixtureRequest
@@ -235,51 +234,36 @@ async def test_the_app_is_asked_to_hand_over_when_somebody_is_willing(
         assert app.asked[0].name == "bob"
 
 
-async def test_a_host_away_for_a_minute_can_be_replaced(member: ScriptedJoinedRoom) -> None:
+async def test_a_host_can_be_replaced_when_it_is_the_members_turn(
+    member: ScriptedJoinedRoom,
+) -> None:
     clock = HandClock()
     async with recorded(member, clock) as (app, pilot):
         banner = app.screen.query_one(Banner)
         await pilot.press("f8")
         await until(pilot, lambda: "alice is hosting" in notes(pilot))
+        member.next_turn = 41.0
         member.set_link(ConnectionStatus(ConnectionState.RETRYING, "connection lost"))
         await until(pilot, lambda: banner.display)
         assert "/host" not in str(banner.render())
-        clock.rest(61)
-        await until(pilot, lambda: "alice has been away for a minute" in str(banner.render()))
+        await pilot.press("f8")
+        await until(pilot, lambda: "You can take over 41 s from now" in notes(pilot))
+        member.next_turn = 0.0
+        clock.rest(1)
+        await until(pilot, lambda: "you may host the room" in str(banner.render()))
         await pilot.press("f8")
         await until(pilot, lambda: app.asked)
         assert isinstance(app.asked[0], RoomScreen.TakeOver)
         member.set_link(ConnectionStatus(ConnectionState.ONLINE))
         await until(pilot, lambda: not banner.display)
-        member.set_link(ConnectionStatus(ConnectionState.RETRYING, "connection lost"))
-        await until(pilot, lambda: banner.display)
-        assert "/host" not in str(banner.render())
 
 
-async def test_a_key_alone_takes_nothing_over_from_who_may_be_back(
-    member: ScriptedJoinedRoom,
-) -> None:
-    clock = HandClock()
-    async with recorded(member, clock) as (app, pilot):
-        member.set_link(ConnectionStatus(ConnectionState.RETRYING, "connection lost"))
-        for answer in ("escape", "enter"):
-            assert app.asked == []
-            await pilot.press("f8")
-            await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
-            await until(pilot, lambda: app.screen.is_mounted)  # from then on it guards its keys
-            clock.rest(2)
-            await pilot.press(answer)
-            await until(pilot, lambda: isinstance(app.screen, RoomScreen))
-        await until(pilot, lambda: app.asked)
-
-
-async def test_a_key_is_asked_about_before_the_screen_was_told_of_the_cut(
-    member: ScriptedJoinedRoom,
-) -> None:
+async def test_who_is_no_heir_is_told_so(member: ScriptedJoinedRoom) -> None:
+    member.next_turn = None
     async with recorded(member) as (app, pilot):
-        member.connection = ConnectionStatus(ConnectionState.RETRYING, "connection lost")
+        member.set_link(ConnectionStatus(ConnectionState.RETRYING, "connection lost"))
         await pilot.press("f8")
-        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await until(pilot, lambda: "alice has not named you" in notes(pilot))
         assert app.asked == []
 
 

@@ -196,14 +196,16 @@ def test_a_message_of_nothing_but_files_has_no_empty_line() -> None:
 
 
 def test_what_was_recovered_shows_whose_copy_it_is_from() -> None:
-    shown = "\n".join(drawn(replace(SPEECH, voucher="bob"), 80))
+    shown = "\n".join(drawn(replace(SPEECH, caveat="recovered from bob's copy"), 80))
     assert "recovered from bob's copy" in shown
-    shown = "\n".join(drawn(replace(REPLY, voucher="bob"), 80))
+    shown = "\n".join(drawn(replace(REPLY, caveat="recovered from bob's copy"), 80))
     assert "recovered from bob's copy" in shown
 
 
 def test_an_act_that_was_recovered_says_so_too() -> None:
-    assert "bob's copy" in "\n".join(drawn(replace(SPEECH, emote=True, voucher="bob"), 80))
+    assert "bob's copy" in "\n".join(
+        drawn(replace(SPEECH, emote=True, caveat="recovered from bob's copy"), 80)
+    )
 
 
 def below(

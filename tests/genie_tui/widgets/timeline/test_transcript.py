@@ -43,6 +43,8 @@ from genie_tui.widgets.timeline.transcript import (
     TimelineEntry,
 )
 
+BOBS = "recovered from bob's copy"
+
 
 @pytest.fixture(autouse=True)
 def _in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
@@ -272,11 +274,11 @@ def test_what_was_recovered_says_when_and_from_whom() -> None:
         entry for entry in entries(log) if not isinstance(entry, DayEntry)
     ]
     assert isinstance(now, MessageEntry)
-    assert now.voucher == ""
+    assert now.caveat == ""
     assert isinstance(then, MessageEntry)
-    assert (then.author, then.text, then.at, then.voucher) == ("ann", "then", early, "bob")
+    assert (then.author, then.text, then.at, then.caveat) == ("ann", "then", early, BOBS)
     assert isinstance(answer, AnswerEntry)
-    assert (answer.text, answer.at, answer.voucher) == ("so", early + 5, "bob")
+    assert (answer.text, answer.at, answer.caveat) == ("so", early + 5, BOBS)
     assert answer.message == then.message == log.events[1].seq
     assert isinstance(note, NoteEntry)
     assert note.text == "ann muted eve (recovered from bob's copy)"
@@ -298,9 +300,9 @@ def test_the_state_alone_tells_what_was_recovered() -> None:
     transcript.read(known_events(log.state), head=log.state.head)
     _, then, answer = transcript.entries
     assert isinstance(then, MessageEntry)
-    assert then.voucher == "bob"
+    assert then.caveat == BOBS
     assert isinstance(answer, AnswerEntry)
-    assert answer.voucher == "bob"
+    assert answer.caveat == BOBS
 
 
 def test_files_and_quotes_are_lines_of_their_message() -> None:

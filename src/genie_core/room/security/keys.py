@@ -1,0 +1,79 @@
+"""Public keys as text, and the verification of Ed25519 signatures (RFC 8032).
+
+Imports the cryptography only when a signature is verified, since every screen folds logs.
+"""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+KEY_LENGTH: Final = 43
+"""Characters of a public key as text: 32 bytes in base64url without padding."""
+
+_REMEMBERED: Final = 8_192
+"""Verified signatures to remember: several folds in one process read the same events."""
+
+_PRIME: Final = 2**255 - 19
+_WEAK: Final = frozenset(
+    y % _PRIME
+    for each in (
+        0,
+        1,
+        0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7,
+    )
+    for y in (each, -each)
+)
+"""The y coordinates of points of small order. Such a "key" verifies forged signatures."""
+
+
+@lru_cache(_REMEMBERED)
+def verify(key: str, signature: bytes, data: bytes) -> bool:
+    """Whether the key's owner signed the data; False for malformed input.
+
+    Takes 0.1 ms, and next to nothing for a signature that was verified lately.
+    """
+    from cryptography.exceptions import InvalidSignature
+
+    public = _public(key)
+    if public is None:
+        return False
+    try:
+        public.verify(signature, data)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+@lru_cache(1_024)
+def _public(key: str) -> "Ed25519PublicKey | None":
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    return Ed25519PublicKey.from_public_bytes(raw_key(key)) if is_key(key) else None
+
+
+def is_key(text: str) -> bool:
+    """Whether a text is a public key in its canonical form."""
+    if len(text) != KEY_LENGTH or not text.isascii():
+        return False
+    raw = raw_key(text)
+    # A decoder passes over strange characters and spare bits, and then one key had many texts.
+    if len(raw) != 32 or key_text(raw) != text:
+        return False
+    y = int.from_bytes(raw, "little") & (2**255 - 1)
+    return y < _PRIME and y not in _WEAK
+
+
+def key_text(raw: bytes) -> str:
+    """Return the text form of a raw public key."""
+    return urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def raw_key(key: str) -> bytes:
+    """Return the bytes of a public key's text; empty if it can't be decoded."""
+    try:
+        return urlsafe_b64decode(key + "=")
+    except ValueError:
+        return b""

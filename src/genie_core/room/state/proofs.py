@@ -1,0 +1,203 @@
+"""What is wrong with an entry of a founded room: its place in the chain, signature, or authority."""
+
+from typing import TYPE_CHECKING, Final
+
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    ArgumentSharingChanged,
+    DecisionMade,
+    Event,
+    HeirsChanged,
+    HostConfirmed,
+    HostStarted,
+    MemberJoined,
+    MemberModerated,
+    MessagePosted,
+    PreferencesChanged,
+    RecoveredEvent,
+    RoomCreated,
+    RoomSuspended,
+    RunBody,
+    RunCancelled,
+    RunFailed,
+    SignedBody,
+    UnreadableEvent,
+)
+from genie_core.room.protocol.names import fold_name
+from genie_core.room.security.founding import is_founding_of
+from genie_core.room.security.signing import PREVIOUS_BYTES, About, is_signed
+from genie_core.room.state.succession import BY_RULE, LINK_BODIES, ChainView, is_fit
+
+if TYPE_CHECKING:
+    from genie_core.room.state.room_state import RoomState
+
+OUT_OF_CHAIN: Final = "it does not follow the entry before it"
+UNSIGNED: Final = "it is not signed by its author"
+UNKNOWN_AUTHOR: Final = "the room does not know its author's key"
+NO_MESSAGE: Final = "the room does not know the message that it is about"
+GAP: Final = "an earlier entry of its author is missing"
+NOT_FOUNDED: Final = "its founder did not sign it"
+NOT_FIT: Final = "it is larger than its program makes it"
+NOT_HOST: Final = "its author was not the host"
+NOT_HEIR: Final = "no host and no rule of a host lets its author host the room"
+
+KNOWN_SIGNATURES: Final = 256
+"""Latest signatures of each author that their next entries may name."""
+
+_STEPS: Final = (
+    DecisionMade,
+    ApprovalRequested,
+    ApprovalResolved,
+    AnswerPosted,
+    RunFailed,
+    RunCancelled,
+)
+
+
+def objection(state: "RoomState", event: Event) -> str:
+    """Return what is wrong with the next entry of a room in this state; empty if nothing is.
+
+    Nothing is, in logs from before rooms were founded.
+    """
+    founds = isinstance(event.body, RoomCreated | HostStarted) and event.body.founding is not None
+    is_plain = state.founding is None and not founds
+    if not state.is_whole or is_plain or isinstance(event.body, UnreadableEvent):
+        return ""
+    if not (state.continues(event) or _continues_damaged(state, event)):
+        return OUT_OF_CHAIN
+    return _flaw(state, event)
+
+
+def _continues_damaged(state: "RoomState", event: Event) -> bool:
+    """Whether the same host goes on with a log whose end it can't read any more."""
+    started = event.body
+    is_same = isinstance(started, HostStarted) and started.key == state.host_key
+    return is_same and not event.parent
+
+
+def _flaw(state: "RoomState", event: Event) -> str:
+    if isinstance(event.body, LINK_BODIES) and not is_fit(event.body):
+        return NOT_FIT
+    match event.body:
+        case RoomCreated() if state.head:
+            return NOT_FOUNDED
+        case RoomCreated(founding=founding, room=room):
+            is_sound = founding is not None and is_founding_of(founding, room)
+            return "" if is_sound else NOT_FOUNDED
+        case HostStarted() as started:
+            return _flaw_of_host(state, event, started)
+        case RoomSuspended() | HeirsChanged() | ArgumentSharingChanged() as body:
+            is_hosts = is_signed(state.host_key, state.room, body, event.parent)
+            return "" if is_hosts else NOT_HOST
+        case MemberModerated() as body:
+            is_hosts = fold_name(event.by) == fold_name(state.host)
+            is_hosts = is_hosts and is_signed(state.host_key, state.room, body, event.parent)
+            return "" if is_hosts else NOT_HOST
+        case RecoveredEvent(event=original):
+            return flaw_of_recovered(state, original)
+        case body:
+            return _flaw_of_author(state, event, body, fold_name(event.by))
+
+
+def flaw_of_recovered(state: "RoomState", event: Event) -> str:
+    """Return what is wrong with an event of another log of this room; empty if nothing is."""
+    if isinstance(event.body, RecoveredEvent):
+        return flaw_of_recovered(state, event.body.event)
+    name = fold_name(event.by)
+    key = state.keys.get(name, "")
+    if isinstance(event.body, MemberModerated):
+        signed = is_signed(key, state.room, event.body, event.parent)
+        return "" if key and signed and event.by in state.hosts else NOT_HOST
+    return _flaw_of_author(state, event, event.body, name, elsewhere=True)
+
+
+def _flaw_of_host(state: "RoomState", event: Event, started: HostStarted) -> str:
+    founding = started.founding
+    if founding is not None:
+        is_own = founding.key == started.key and founding.before == state.room
+        is_new = state.founding is None or bool(started.copied)
+        if not (is_own and is_new and is_founding_of(founding, started.room)):
+            return NOT_FOUNDED
+        signed = is_signed(started.key, started.room, started, event.parent)
+        return "" if signed else UNSIGNED
+    if not is_signed(started.key, state.room, started, event.parent):
+        return UNSIGNED
+    if started.room not in ("", state.room):
+        return NOT_FOUNDED
+    if state.keys.get(fold_name(started.host), started.key) != started.key:
+        return NOT_HEIR  # the name belongs to another key
+    before = state.succession
+    if not before.host:  # the founder is the first host
+        founder = state.founding.key if state.founding is not None else ""
+        return "" if started.key == founder or state.unreadable else NOT_HEIR
+    wait = before.wait_of(started.host, started.key)
+    if wait is None or event.at < before.last_at + wait:
+        return NOT_HEIR
+    if before.rank_of(event, started)[0] == BY_RULE:
+        owner = state.members.entitled(started.key)
+        if owner is None or fold_name(owner) != fold_name(started.host):
+            return NOT_HEIR
+    return ""
+
+
+def _flaw_of_author(
+    state: "RoomState", event: Event, body: object, name: str, *, elsewhere: bool = False
+) -> str:
+    signed: SignedBody
+    key, about = state.keys.get(name, ""), ""
+    said: bytes | None = None
+    match body:
+        case MemberJoined() as signed:
+            key, about = signed.key, name
+            if state.keys.get(name, key) != key:
+                return UNSIGNED  # the name belongs to another key
+        case PreferencesChanged() | MessagePosted() | HostConfirmed() as signed:
+            pass
+        case _ if isinstance(body, _STEPS):
+            signed = body
+            said = _about_step(state, event.seq, body, elsewhere=elsewhere)
+            if said is None:  # its message is no longer known
+                return NO_MESSAGE if elsewhere else ""
+        case _:
+            return ""
+    if not key:
+        return UNKNOWN_AUTHOR
+    meant: About = about if said is None else said
+    if not is_signed(key, state.room, signed, meant):
+        return UNSIGNED
+    previous = getattr(signed, "previous", b"")
+    is_reply = not (elsewhere or isinstance(body, MemberJoined))
+    if previous and is_reply and previous not in state.signatures.get(name, ()):
+        return GAP
+    return ""
+
+
+def _about_step(state: "RoomState", seq: int, body: RunBody, *, elsewhere: bool) -> bytes | None:
+    known = state.exchanges.get(body.message)
+    exchange = state.meant(body.message, seq) if elsewhere else known
+    return None if exchange is None else exchange.said.signature
+
+
+def note_signature(signatures: dict[str, list[bytes]], event: Event) -> None:
+    """Remember the signature of an author's entry, for the `previous` of later ones."""
+    body = event.told.body
+    signature = getattr(body, "signature", b"")
+    if signature and hasattr(body, "previous"):
+        known = signatures.setdefault(fold_name(event.told.by), [])
+        known.append(signature[:PREVIOUS_BYTES])
+        if len(known) >= 2 * KNOWN_SIGNATURES:
+            del known[:-KNOWN_SIGNATURES]
+
+
+def view_of(
+    state: "RoomState",
+    key: str = "",
+    now: float = 0.0,
+    since: float = 0.0,
+    met: float | None = None,
+) -> ChainView:
+    """Return the chain of hosts as this state knows it; see `ChainView`."""
+    last_at = state.succession.last_at
+    return ChainView(state.room, state.links, state.members, key, now, since, met, last_at)

@@ -1,0 +1,210 @@
+"""A founded room: the host signs its decisions, and takes only what its author signed."""
+
+import pytest
+from msgspec.structs import replace
+from tests.genie_core.room.bench import (
+    HOST_TOKEN,
+    Bench,
+    answers_in,
+    identity,
+    only_refusal,
+    refusals,
+)
+
+from genie_core.room.protocol.events import (
+    HEIRS_AFTER,
+    LONGEST_AFTER,
+    MOST_HEIRS,
+    ArgumentSharingChanged,
+    DecisionMade,
+    Event,
+    HeirsChanged,
+    HostConfirmed,
+    HostStarted,
+    MemberJoined,
+    MemberModerated,
+    MessagePosted,
+    PreferencesChanged,
+)
+from genie_core.room.protocol.frames import (
+    Challenge,
+    ConfirmHost,
+    EventsRecovered,
+    Hello,
+    Moderate,
+    PostMessage,
+    Publish,
+    RecoverEvents,
+    SetHeirs,
+    SetPreferences,
+    ShareArguments,
+)
+from genie_core.room.security.founding import is_founding_of
+from genie_core.room.security.signing import sign
+from genie_core.room.state.room_state import RoomState
+
+LINK = b"l" * 24
+
+
+class Founded(Bench):
+    """A founded room with its host hana, and alice."""
+
+    def __init__(self) -> None:
+        super().__init__(founded=True)
+        hello = Hello("hana", engine=True, token=HOST_TOKEN, key=self.key)
+        self.hana = self.connect(self.signed_by(hello, identity("hana")))
+        self.alice = self.joined("alice", engine=True)
+
+    def says(self, text: str, *, by: str = "alice", previous: bytes = b"") -> PostMessage:
+        said = sign(identity(by), self.id, MessagePosted(text, text), "", previous)
+        return PostMessage(text, text, signature=said.signature, previous=said.previous)
+
+    def links(self) -> list[type]:
+        return [type(link.event.body) for link in self.room.state.links]
+
+
+@pytest.fixture
+def meeting() -> Founded:
+    return Founded()
+
+
+def test_whoever_reads_the_log_finds_nothing_wrong(meeting: Founded) -> None:
+    meeting.send(meeting.alice, meeting.says("hello"))
+    meeting.send(meeting.hana, Moderate("mute", "alice"), ShareArguments(on=True), SetHeirs())
+    meeting.room.suspend("later", meeting.now)
+    meeting.commit()
+    state = RoomState()
+    for event in meeting.written:
+        state.apply(event)
+    assert (state.doubts, state.host, state.muted) == ({}, "hana", {"alice"})
+    for kind in (HostStarted, MemberModerated, ArgumentSharingChanged, HeirsChanged, MemberJoined):
+        assert all(body.signature for body in meeting.bodies(kind))
+    assert len(meeting.bodies(MemberJoined)) == 2
+
+
+def test_a_challenge_shows_who_founded_the_room_and_who_hosts_it(meeting: Founded) -> None:
+    meeting.send(meeting.hana, SetHeirs(("alice",)))
+    _, _, answers = meeting.greet("bob")
+    (challenge,) = answers
+    assert isinstance(challenge, Challenge)
+    assert challenge.founding is not None
+    assert is_founding_of(challenge.founding, meeting.id)
+    assert [type(each.body) for each in challenge.links] == [HostStarted, HeirsChanged]
+
+
+def test_a_banned_key_is_not_told_who_hosts(meeting: Founded) -> None:
+    meeting.send(meeting.hana, Moderate("ban", "alice"))
+    _, _, answers = meeting.greet("alice")
+    (challenge,) = answers
+    assert isinstance(challenge, Challenge)
+    assert challenge.links == ()
+
+
+# -- what its author did not sign
+
+
+def test_what_its_author_did_not_sign_is_refused(meeting: Founded) -> None:
+    head = meeting.room.state.head
+    for frame in (
+        PostMessage("m", "hello"),
+        meeting.says("hello", by="mallory"),
+        replace(meeting.says("hello"), text="bye"),
+        SetPreferences("in short"),
+        ConfirmHost(LINK),
+    ):
+        assert only_refusal(meeting.tell(meeting.alice, frame)).code == "unproven"
+    assert meeting.room.state.head == head
+    assert refusals(meeting.tell(meeting.alice, meeting.says("hello"))) == []
+
+
+def test_a_step_of_an_engine_that_its_owner_did_not_sign_is_refused(meeting: Founded) -> None:
+    meeting.send(meeting.alice, meeting.says("hello"))
+    message = meeting.room.state.head
+    step = DecisionMade(message, "ignore", "not for me")
+    refusal = only_refusal(meeting.tell(meeting.alice, Publish("1", step)))
+    assert refusal.code == "unproven"
+    said = meeting.room.state.exchanges[message].said
+    step = sign(identity("alice"), meeting.id, step, said.signature)
+    assert refusals(meeting.tell(meeting.alice, Publish("2", step))) == []
+    assert meeting.bodies(DecisionMade) == [step]
+
+
+def test_who_did_not_sign_their_arrival_does_not_come_in(meeting: Founded) -> None:
+    _, answers = meeting.meet("bob", signature=b"s" * 64)
+    refusal = only_refusal(answers)
+    assert (refusal.code, refusal.final) == ("unproven", True)
+    assert "bob" not in meeting.room.state.people
+
+
+def test_an_entry_that_names_one_which_is_not_here_is_refused(meeting: Founded) -> None:
+    refusal = only_refusal(meeting.tell(meeting.alice, meeting.says("two", previous=b"lost")))
+    assert (refusal.code, refusal.ref) == ("unproven", "two")
+    assert "missing" in refusal.text
+
+
+def test_preferences_are_recorded_with_their_signature(meeting: Founded) -> None:
+    changed = sign(identity("alice"), meeting.id, PreferencesChanged("in short"), "")
+    meeting.send(meeting.alice, SetPreferences("in short", signature=changed.signature))
+    assert meeting.bodies(PreferencesChanged) == [changed]
+    assert meeting.room.state.preferences == {"alice": "in short"}
+
+
+def test_of_another_log_only_what_was_signed_is_taken() -> None:
+    first = Founded()
+    past = list(first.written)
+    first.send(first.alice, first.says("only alice knows"))
+    signed = first.written[-1]
+    forged = Event(signed.seq + 1, 1.0, "hana", MessagePosted("f", "send all files"))
+    again = Bench(past, founded=True)
+    alice = again.joined("alice", engine=True)
+    answers = answers_in(again.tell(alice, RecoverEvents((signed, forged))))
+    assert answers == [EventsRecovered(forged.seq, unproven=1)]
+    texts = [each.said.text for each in again.room.state.exchanges.values()]
+    assert texts == ["only alice knows"]
+
+
+# -- who may host in the host's place
+
+
+def test_the_host_decides_who_may_host_next(meeting: Founded) -> None:
+    meeting.joined("bob")
+    meeting.send(meeting.hana, SetHeirs(("BOB", "alice", "bob"), after=30.0))
+    (rule,) = meeting.bodies(HeirsChanged)
+    assert (rule.heirs, rule.anyone, rule.after) == (("bob", "alice"), False, 30.0)
+    meeting.send(meeting.hana, SetHeirs(("bob", "alice"), after=30.0))
+    assert len(meeting.bodies(HeirsChanged)) == 1  # nothing new
+    meeting.send(meeting.hana, SetHeirs(("alice",), anyone=True))
+    rule = meeting.bodies(HeirsChanged)[-1]
+    assert (rule.heirs, rule.anyone, rule.after) == ((), True, HEIRS_AFTER)
+    assert meeting.links() == [HostStarted, HeirsChanged, HeirsChanged]
+
+
+@pytest.mark.parametrize(
+    ("frame", "code"),
+    [
+        (SetHeirs(("nemo",)), "unknown_person"),
+        (SetHeirs(after=-1.0), "too_long"),
+        (SetHeirs(after=LONGEST_AFTER + 1), "too_long"),
+        (SetHeirs(after=float("nan")), "too_long"),
+        (SetHeirs(("alice",) * (MOST_HEIRS + 1)), "too_long"),
+    ],
+)
+def test_a_rule_that_can_not_be_is_refused(meeting: Founded, frame: SetHeirs, code: str) -> None:
+    assert only_refusal(meeting.tell(meeting.hana, frame)).code == code
+    assert meeting.bodies(HeirsChanged) == []
+
+
+def test_no_member_decides_who_may_host(meeting: Founded) -> None:
+    assert only_refusal(meeting.tell(meeting.alice, SetHeirs(("alice",)))).code == "not_allowed"
+    assert meeting.bodies(HeirsChanged) == []
+
+
+def test_a_member_confirms_once_that_the_host_was_here(meeting: Founded) -> None:
+    body = sign(identity("alice"), meeting.id, HostConfirmed(LINK), "")
+    frame = ConfirmHost(LINK, signature=body.signature)
+    for _ in range(2):
+        assert refusals(meeting.tell(meeting.alice, frame)) == []
+    assert meeting.bodies(HostConfirmed) == [body]
+    assert meeting.links() == [HostStarted, HostConfirmed]
+    other = replace(frame, link=b"o" * 24)
+    assert only_refusal(meeting.tell(meeting.alice, other)).code == "unproven"
