@@ -51,7 +51,7 @@ All strangers together have twice as much.
 USUAL_JOINS: Final = 60
 """Strangers have more where the limit of arrivals per minute is above this."""
 
-LONGEST_CHARGE: Final = 1.0
+LONGEST_CHARGE: Final = 0.25
 """Seconds that are charged for one frame at most: a process that stood still meanwhile, or a machine
 that slept, took the rest."""
 

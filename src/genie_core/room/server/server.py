@@ -43,8 +43,8 @@ from genie_core.runtime.tasks import start_task
 RETRY_FIRST: Final = 0.2
 RETRY_LONGEST: Final = 5.0
 
-LONGEST_PAUSE: Final = 1.0
-"""Seconds after which a connection that is not read is looked at, as it may have ended."""
+HEARTBEAT: Final = 1.0
+"""Seconds between signs of life to a person whose frames are not read yet."""
 
 DISK_FAILS: Final = (
     "the host can't write to its disk: {}. It keeps trying; until then messages wait where they "
@@ -451,7 +451,8 @@ class _Meter:
             seconds = self._quotas.pause(self._peer, self._clock())
             if not seconds:
                 break
-            await asyncio.sleep(min(seconds, LONGEST_PAUSE))
+            await asyncio.sleep(min(seconds, HEARTBEAT))
+            await self._link.heartbeat()
         self._began = time.perf_counter()
         return self._quotas.read(self._peer, size, self._clock())
 

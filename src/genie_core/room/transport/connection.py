@@ -72,6 +72,13 @@ class PeerConnection(Connection[ServerFrame, ClientFrame], Protocol):
 
     on_arrival: Callable[[int], Awaitable[bool]]
 
+    async def heartbeat(self) -> None:
+        """Tell a participant that we live while nothing is read from it.
+
+        Raises:
+            ConnectionLost: either end closed it.
+        """
+
     def is_open(self) -> bool:
         """Whether neither end has closed or lost the connection, as far as is known."""
 
@@ -118,6 +125,9 @@ class MemoryConnection(Generic[Out, In]):
     def is_free(self) -> bool:
         """Whether the connection is open and the other end keeps up."""
         return self._outgoing.is_free()
+
+    async def heartbeat(self) -> None:
+        """Do nothing: a process does not lose itself."""
 
     def post(self, frames: Sequence[Out]) -> None:
         """Send frames at once, beyond the capacity if necessary."""

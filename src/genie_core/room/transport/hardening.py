@@ -32,10 +32,19 @@ HANGING_UP: Final = 1.0
 
 
 class PlainSocket(Connection):
-    """Ends when the other end sends fragments, or many pings or pongs."""
+    """Ends when the other end sends fragments, or many pings or pongs.
+
+    Anything that arrives counts as the answer to a ping: a peer that makes us wait still lives.
+    """
 
     _pings: TokenBucket | None = None
     _failed = False
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        latest = next(reversed(self.pending_pings), None)
+        if latest is not None:
+            self.acknowledge_pings(latest)
 
     def process_event(self, event: "Event") -> None:
         """Forward a frame, unless no program of this kind sends it."""

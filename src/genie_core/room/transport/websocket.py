@@ -131,6 +131,13 @@ class WebSocketConnection(Generic[Out, In]):
         """Whether the connection is open and the transport's buffer below its limit."""
         return self.is_open() and self._ws.transport.get_write_buffer_size() <= WRITE_BUFFER
 
+    async def heartbeat(self) -> None:
+        """Send an unsolicited pong (RFC 6455, section 5.5.3)."""
+        try:
+            await self._ws.pong()
+        except ConnectionClosed as error:
+            raise ConnectionLost(_why_closed(error)) from error
+
     def post(self, frames: Sequence[Out]) -> None:
         pack = self._pack
         self._ws.transport.write(b"".join([pack(frame) for frame in frames]))

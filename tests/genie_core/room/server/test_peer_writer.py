@@ -50,6 +50,9 @@ class Link:
     def is_free(self) -> bool:
         return self.flows.is_set()
 
+    async def heartbeat(self) -> None:
+        raise NotImplementedError
+
     def post(self, frames: Sequence[ServerFrame]) -> None:
         if self.broken:
             raise FrameError("malformed", "this can't be sent")

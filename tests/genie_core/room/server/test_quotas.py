@@ -83,7 +83,7 @@ def test_the_debts_of_a_person_are_no_known_neighbours_and_stay_their_own() -> N
     assert budget.repeat(mallory, 0.0)
     budget.spend(mallory, 1.0, 0.0)
     owed = budget.exclusion("mallory", 0.0), budget.pause(mallory, 0.0)
-    assert min(owed) > 10.0
+    assert min(owed) > 2.0
     budget.depart(mallory)
     budget.arrive(ann, 0.0, known=True)
     assert (budget.exclusion("ann", 0.0), budget.pause(ann, 0.0)) == (0.0, 0.0)
@@ -187,10 +187,10 @@ def test_no_frame_is_charged_for_the_hours_in_which_the_process_stood_still() ->
     budget = Quotas(Limits())
     ann, ben = person("ann"), person("ben")
     budget.spend(ann, 4 * 3600.0, 0.0)
-    assert 10.0 < budget.pause(ann, 0.0) < 20.0
+    assert 2.0 < budget.pause(ann, 0.0) < 5.0
     for _ in range(10):
-        budget.spend(ben, 0.9, 0.0)
-    assert budget.pause(ben, 0.0) > 170.0
+        budget.spend(ben, 0.2, 0.0)
+    assert budget.pause(ben, 0.0) > 30.0
 
 
 def test_a_file_of_the_largest_size_is_never_kept_waiting_for_long() -> None:

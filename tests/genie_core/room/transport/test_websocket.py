@@ -47,6 +47,7 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.protocol import Side
 
+import genie_core.room.server.server as server_module
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.model import ConnectionState
 from genie_core.room.protocol.address import Address, parse_address
@@ -86,7 +87,10 @@ from genie_core.room.security.certificate import Certificate, client_context, lo
 from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite_tokens import InviteTokens
+from genie_core.room.server.peers import Peer, Stage
+from genie_core.room.server.quotas import Quotas
 from genie_core.room.server.server import RoomServer
+from genie_core.room.transport import websocket
 from genie_core.room.transport.websocket import (
     WATCH_INTERVAL,
     WATCH_TIMEOUT,
@@ -484,6 +488,38 @@ async def test_a_host_that_stands_still_is_noticed_within_five_seconds(
     finally:
         host.send_signal(signal.SIGCONT)
         host.communicate(input="", timeout=DEADLINE)
+
+
+async def test_a_person_whose_frames_must_wait_stays_connected(
+    certificate: Certificate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without signs of life the participant would give the host up after half a second."""
+    monkeypatch.setattr(websocket, "WATCH_INTERVAL", 0.1)
+    monkeypatch.setattr(websocket, "WATCH_TIMEOUT", 0.4)
+    monkeypatch.setattr(server_module, "HEARTBEAT", 0.1)
+    pauses, released = 0, False
+
+    def pause(quotas: Quotas, peer: Peer, now: float) -> float:
+        nonlocal pauses
+        if released or peer.stage is not Stage.JOINED:
+            return 0.0
+        pauses += 1
+        return 3600.0
+
+    monkeypatch.setattr(Quotas, "pause", pause)
+    async with (
+        hosted(certificate, limits=FAST) as (_, address),
+        participant(tls_connector(address, certificate.pin), "bob") as bob,
+    ):
+        await bob.seen.online()
+        said = [f"{number}" * 7_000 for number in range(10, 60)]
+        for text in said:
+            bob.client.messages.send(text)
+        while pauses < 12:
+            await asyncio.sleep(0.05)
+        released = True
+        await bob.seen.until(lambda r: r.texts == said and not r.unsent)
+        assert all(link.state is not ConnectionState.RETRYING for link in bob.seen.links)
 
 
 # -- sizes and compression
