@@ -20,8 +20,10 @@ PAUSE = 0.03
 
 QUIET = 60
 FLOOD = 150
-"""So many of them fill all buffers on the way to who reads nothing. Where that takes long, it is
-noticed sooner that she answers no pings."""
+"""So many of them fill all buffers on the way to a person who reads nothing."""
+
+DROPPED = ("too slow", "connection lost")
+"""Why the host drops her; on a busy machine it sooner misses her answers to pings."""
 
 MAX_WORSE = 5.0
 """Seconds by which the others' p99 may be worse meanwhile. Waiting for who does not read would
@@ -70,8 +72,8 @@ def test_who_reads_nothing_is_dropped_and_harms_nobody(tmp_path: Path, port: int
                 pace(bob, carol, said)
                 said += 1
             (left,) = alice.bodies("left")
-            assert left["name"] == "sue"
-            assert "slow" in left["reason"]
+            assert left["name"] == "sue", (left["reason"], bob.all("link"))
+            assert left["reason"] in DROPPED
 
             before, after = delays(carol)[:QUIET], delays(carol)[QUIET + FLOOD :]
             assert p99(after) < p99(before) + MAX_WORSE

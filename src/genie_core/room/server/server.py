@@ -444,6 +444,7 @@ class _Meter:
         self._link = link
         self._clock = clock
         self._began: float | None = None
+        self._next_heartbeat = 0.0
 
     async def __call__(self, size: int) -> bool:
         """Wait for the person's turn and charge a frame; False if it need not be decoded."""
@@ -452,7 +453,9 @@ class _Meter:
             if not seconds:
                 break
             await asyncio.sleep(min(seconds, HEARTBEAT))
-            await self._link.heartbeat()
+            if time.perf_counter() >= self._next_heartbeat:
+                await self._link.heartbeat()
+                self._next_heartbeat = time.perf_counter() + HEARTBEAT
         self._began = time.perf_counter()
         return self._quotas.read(self._peer, size, self._clock())
 
