@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Final
 
@@ -13,11 +13,12 @@ from genie_core.assistant.config import AgentSpec, AssistantConfig, ModelChoice,
 from genie_core.assistant.errors import UnknownPart, UnusableAgent
 from genie_core.assistant.models.registry import ModelBinding, ModelRegistry
 from genie_core.assistant.models.switchable import SwitchableAgent, SwitchableReasoner
+from genie_core.assistant.policy.policy import denied_addresses, path_rules
 from genie_core.assistant.prompts import for_coordinator, for_owner, load_prompt
 from genie_core.assistant.reasoners.addressed import AddressedReasoner
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.registry import ServerRegistry
-from genie_core.assistant.tools.catalog import TOOL_NAMES, available, build_tools
+from genie_core.assistant.tools.catalog import FILE_TOOLS, RISKS, TOOL_NAMES, available, build_tools
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.message import SYSTEM
 from genie_core.reasoner import GroupReasoner, GroupReasonerFactory
@@ -195,11 +196,24 @@ class AssistantBuilder:
             if choice.name and not role.model.name:
                 _import_for(role, self.models.binding(choice, role.runtime))
 
+    def workspace_of(self, agent: str) -> Workspace | None:
+        """Return the workspace as the rules leave it to an agent."""
+        if self.workspace is None:
+            return None
+        config = self.config
+        rules = path_rules(config.rules, agent, RISKS.__getitem__, FILE_TOOLS, config.private_files)
+        return replace(self.workspace, rules=rules)
+
     def tools_for(self, role: Role, fetch: AsyncTool | None) -> list[AsyncTool]:
         """Build an agent's built-in tools; `fetch` returns the chat."""
         config = self.config
         return build_tools(
-            fetch, self.workspace, limits=config.limits, rooms=config.rooms, names=role.tools
+            fetch,
+            self.workspace_of(role.name),
+            limits=config.limits,
+            rooms=config.rooms,
+            names=role.tools,
+            denied_addresses=denied_addresses(config.rules, role.name),
         )
 
     def _agent_fn(

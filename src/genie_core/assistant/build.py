@@ -17,6 +17,7 @@ from genie_core.assistant.check import check_choice, check_config
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
 from genie_core.assistant.controls import AssistantControls, risk_in
 from genie_core.assistant.models.registry import ModelRegistry, label_of
+from genie_core.assistant.policy.effects import effects_of
 from genie_core.assistant.policy.normalize import normalized
 from genie_core.assistant.policy.policy import Policy
 from genie_core.assistant.prompts import load_prompt
@@ -27,6 +28,7 @@ from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.reasoner import GroupReasonerFactory
 from genie_core.room.engine.controls import EngineControls
 from genie_core.room.engine.policy import ApprovalPolicy
+from genie_core.room.state.costs import kind_of
 from genie_core.secrets import SecretsProvider, secrets_of
 
 if TYPE_CHECKING:
@@ -76,7 +78,11 @@ def build_assistant(
         secrets=secrets,
     )
     policy = Policy(
-        config.rules, partial(risk_in, builder), owner, partial(normalized, builder.workspace)
+        config.rules,
+        partial(risk_in, builder),
+        owner,
+        partial(normalized, builder.workspace),
+        lambda call, risk: effects_of(builder.workspace_of(kind_of(call.agent)), call, risk),
     )
     builder.make_ready()
     return Assistant(

@@ -55,6 +55,9 @@ class Rule:
     `tool`, `agent` and the values of `arguments` are shell patterns, as in `fnmatch`; an argument
     that is not text is compared as JSON. `agent` is a name without instance. An empty `risk`
     matches any.
+
+    `path`, `command` and `host` are patterns for what a call would do: a file that it reads or
+    writes, a program with its arguments, a host that it connects to. Empty ones match any.
     """
 
     effect: Effect
@@ -62,6 +65,15 @@ class Rule:
     agent: str = "*"
     risk: str = ""
     arguments: Mapping[str, str] = field(default_factory=dict)
+    path: str = ""
+    command: str = ""
+    host: str = ""
+
+    @property
+    def about_effects(self) -> dict[str, str]:
+        """The patterns for what a call would do, by their names."""
+        named = {"path": self.path, "command": self.command, "host": self.host}
+        return {name: pattern for name, pattern in named.items() if pattern}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +113,7 @@ class AssistantConfig:
     `key_name` belong to `model`, as in `ModelChoice`. `reasoner` without a name uses `model`.
     `servers_file` is a JSON file with `mcpServers`. `tools` and `servers` are those of the
     answering agent, None for all. `rooms` is the folder of saved rooms that may be searched.
+    `private_files` are patterns of files that are private beside those known by their names.
     """
 
     model: str | None = None
@@ -119,6 +132,7 @@ class AssistantConfig:
     budget: Budget = Budget()
     rooms: Path | None = None
     key_name: str = ""
+    private_files: tuple[str, ...] = ()
 
     @property
     def main_model(self) -> ModelChoice:

@@ -75,6 +75,9 @@ class RuleTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     agent: str = "*"
     risk: Literal["", "read", "write", "execute", "network", "unknown"] = ""
     arguments: dict[str, str] = msgspec.field(default_factory=dict)
+    path: str = ""
+    command: str = ""
+    host: str = ""
 
     def rule(self) -> Rule:
         return Rule(**msgspec.structs.asdict(self))
@@ -143,6 +146,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     retention: RetentionTable = RetentionTable()
     limits: Limits = Limits()
     rules: tuple[RuleTable, ...] = ()
+    private_files: tuple[str, ...] = ()
     agents: dict[str, AgentTable] = msgspec.field(default_factory=dict)
 
 
@@ -168,6 +172,7 @@ def assistant_config(settings: Settings, locations: Locations) -> AssistantConfi
         servers=settings.servers,
         servers_file=_servers_file(settings, locations),
         rules=tuple(table.rule() for table in settings.rules),
+        private_files=settings.private_files,
         limits=settings.tool_limits.tool_limits(),
         budget=settings.budget.budget(),
         rooms=locations.sessions,

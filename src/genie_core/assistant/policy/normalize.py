@@ -41,4 +41,5 @@ def _addresses(value: str) -> tuple[str, ...]:
         written = str(url)
     except (httpx2.InvalidURL, ValueError, TypeError):
         return ()
-    return (written, f"{written}/") if url.raw_path == b"/" and written[-1] != "/" else (written,)
+    bare = url.raw_path == b"/" and not written.endswith("/")
+    return (written, f"{written}/") if bare else (written,)

@@ -3,11 +3,14 @@
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, Final, TypeAlias
 
 from genie_core.assistant.config import Rule
+from genie_core.assistant.policy.commands import analyse, is_covered, matches
+from genie_core.assistant.tools.files.workspace import PRIVATE_FILES, PathRules, matches_path
+from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffects
 from genie_core.room.engine.policy import EXCEED_BUDGET, PolicyResult, Risk, ToolCall
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.state.costs import kind_of
@@ -45,6 +48,10 @@ def _no_canonical_forms(_tool: str, _name: str, _value: str) -> tuple[str, ...]:
     return ()
 
 
+def _unknown_effects(_call: ToolCall, _risk: Risk) -> ToolEffects:
+    return UNKNOWN_EFFECTS
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """Decides about tool calls by a person's rules.
@@ -58,9 +65,12 @@ class Policy:
 
     Patterns match the whole value, case-sensitive. A rule matches only if all arguments that it
     names are present. A value too long to compare matches rules that deny or ask, and none that
-    allow. `*` matches anything, including line breaks: "git *" matches "git status; rm -rf ~".
-    Therefore a rule that allows commands by a pattern allows no shell command, unless it also names
-    the argument `shell`.
+    allow. A rule that allows commands by a pattern allows none that can run other programs, and no
+    shell command unless it also names the argument `shell`.
+
+    `effects_of` resolves what a call would do. `path`, `command` and `host` of a rule are compared
+    with that, and so are arguments that name a path or a command of a built-in tool: a rule that
+    denies or asks matches one that is among the effects, one that allows must cover all of them.
 
     `meanings` returns the canonical forms of an argument. A rule that allows must match one of
     them; other rules may also match the argument as written. For an address, a rule that allows
@@ -73,14 +83,21 @@ class Policy:
     risk_of: Callable[[str, str], Risk] = field(default=_unknown_risk)
     owner: str = ""
     meanings: Callable[[str, str, str], tuple[str, ...]] = field(default=_no_canonical_forms)
+    effects_of: Callable[[ToolCall, Risk], ToolEffects] = field(default=_unknown_effects)
 
     def evaluate(self, call: ToolCall) -> PolicyResult:
         risk = self.risk_of(kind_of(call.agent), call.tool)
+        effects = self.effects_of(call, risk)
         values = _Values(call, self.meanings if risk != "unknown" else _no_canonical_forms)
+        return replace(self._result(call, risk, effects, values), effects=effects)
+
+    def _result(
+        self, call: ToolCall, risk: Risk, effects: ToolEffects, values: "_Values"
+    ) -> PolicyResult:
         fitting = [
             (number, rule)
             for number, rule in enumerate(self.rules, 1)
-            if _fits(rule, call, risk, values)
+            if _fits(rule, call, risk, values) and _fits_effects(rule, call, effects)
         ]
         if not fitting and call.tool == EXCEED_BUDGET:
             return PolicyResult("ask", "the budget of this session is used up", risk)
@@ -105,7 +122,8 @@ def describe(number: int, rule: Rule) -> str:
     tool = "any tool" if rule.tool == "*" else rule.tool
     agent = "" if rule.agent == "*" else f" of {rule.agent}"
     risk = f" that can {_CAN.get(rule.risk, rule.risk)}" if rule.risk else ""
-    named = ", ".join(f"{name}={pattern}" for name, pattern in rule.arguments.items())
+    patterns = {**rule.arguments, **rule.about_effects}
+    named = ", ".join(f"{name}={pattern}" for name, pattern in patterns.items())
     with_ = f" with {named}" if named else ""
     return f"rule {number} {_SAID[rule.effect]} {tool}{agent}{risk}{with_}"
 
@@ -133,6 +151,7 @@ def _faults(rule: Rule, known: set[str]) -> list[str]:
     faults: list[str] = []
     patterns = {"tool": rule.tool, "agent": rule.agent}
     patterns |= {f"arguments.{name}": pattern for name, pattern in rule.arguments.items()}
+    patterns |= rule.about_effects
     for where, pattern in patterns.items():
         if len(pattern) > LONGEST_PATTERN:
             faults.append(f"{where} has more than {LONGEST_PATTERN} characters")
@@ -189,19 +208,61 @@ def _fits(rule: Rule, call: ToolCall, risk: Risk, values: _Values) -> bool:
         return False
     if not fnmatchcase(kind_of(call.agent), rule.agent[:LONGEST_PATTERN]):
         return False
-    if rule.effect == "allow" and risk == "execute" and _is_loose(rule, call):
-        return False
+    is_command = risk == "execute" and isinstance(call.arguments.get("command"), str)
     return all(
-        name in call.arguments and _argument_fits(rule, pattern, *values.of(name))
+        name in call.arguments
+        and (
+            _command_fits(rule, pattern, call)
+            if is_command and name == "command"
+            else _argument_fits(rule, pattern, *values.of(name))
+        )
         for name, pattern in rule.arguments.items()
     )
 
 
-def _is_loose(rule: Rule, call: ToolCall) -> bool:
-    """Return whether a rule's pattern can't constrain a shell command."""
-    if not call.arguments.get("shell") or "shell" in rule.arguments:
+def _fits_effects(rule: Rule, call: ToolCall, effects: ToolEffects) -> bool:
+    if rule.path and not _path_fits(rule, effects):
         return False
-    return bool(_WILD & set(rule.arguments.get("command", "")))
+    if rule.command and not (effects.targets("run") and _command_fits(rule, rule.command, call)):
+        return False
+    return not rule.host or _host_fits(rule, effects)
+
+
+def _path_fits(rule: Rule, effects: ToolEffects) -> bool:
+    paths = effects.targets("read", "write")
+    if rule.effect != "allow":
+        return any(matches_path(path, (rule.path,)) for path in paths)
+    only_files = len(paths) == len(effects.known) and not effects.anything
+    return bool(paths) and only_files and all(fnmatchcase(path, rule.path) for path in paths)
+
+
+def _host_fits(rule: Rule, effects: ToolEffects) -> bool:
+    hosts = [_host(address) for address in effects.targets("connect")]
+    if rule.effect != "allow":
+        return any(fnmatchcase(host.casefold(), rule.host.casefold()) for host in hosts)
+    only_hosts = len(hosts) == len(effects.known) and not effects.anything
+    return bool(hosts) and only_hosts and all(fnmatchcase(host, rule.host) for host in hosts)
+
+
+def _host(address: str) -> str:
+    """The host of an address, without a port."""
+    authority = re.split(r"[/?#]", address.partition("://")[2], maxsplit=1)[0]
+    return re.sub(r":[0-9]*$", "", authority).strip("[]")
+
+
+def _command_fits(rule: Rule, pattern: str, call: ToolCall) -> bool:
+    text, shell = call.arguments["command"], call.arguments.get("shell")
+    if not _is_short(text) or len(pattern) > LONGEST_PATTERN:
+        return rule.effect != "allow" or pattern == "*"
+    is_named = (
+        not _WILD & set(pattern) or "shell" in rule.arguments or (pattern == "*" and not shell)
+    )
+    if rule.effect == "allow" and is_named and fnmatchcase(text, pattern):
+        return True
+    command = analyse(text, in_shell=bool(shell))
+    if rule.effect == "allow":
+        return is_covered(command, pattern)
+    return fnmatchcase(text, pattern) or matches(command, pattern)
 
 
 def _argument_fits(rule: Rule, pattern: str, value: str, meant: tuple[str, ...]) -> bool:
@@ -235,10 +296,11 @@ def _as_text(value: Any) -> str:
 
 
 def _specificity(rule: Rule) -> _Specificity:
-    literal = sum(_literals(pattern) for pattern in rule.arguments.values())
+    patterns = (*rule.arguments.values(), *rule.about_effects.values())
+    literal = sum(map(_literals, patterns))
     return (
         *_exactness(rule.tool),
-        len(rule.arguments),
+        len(rule.arguments) + len(rule.about_effects),
         literal,
         *_exactness(rule.agent),
         bool(rule.risk),
@@ -254,3 +316,46 @@ def _exactness(pattern: str) -> tuple[int, int]:
 
 def _literals(pattern: str) -> int:
     return sum(character not in _WILD for character in pattern)
+
+
+def path_rules(
+    rules: Sequence[Rule],
+    agent: str,
+    risk_of: Callable[[str], Risk],
+    tools: Sequence[str],
+    private: Sequence[str] = (),
+) -> PathRules:
+    """Return what an agent's tools may not open, by the rules that deny paths to them.
+
+    `tools` are those that read and write files, and `private` patterns of further private files.
+    Files that rules ask about are private to searches.
+    """
+    denied: dict[str, list[str]] = {"read": [], "write": []}
+    asked: list[str] = []
+    for rule in rules:
+        pattern = rule.path or rule.arguments.get("path", "") or rule.arguments.get("folder", "")
+        others = {*rule.arguments, *rule.about_effects} - {"path", "folder"}
+        if not pattern or others or not fnmatchcase(agent, rule.agent):
+            continue
+        risks = {risk_of(tool) for tool in tools if fnmatchcase(tool, rule.tool)}
+        if rule.risk:
+            risks &= {rule.risk}
+        if rule.effect == "deny":
+            for risk in risks & denied.keys():
+                denied[risk].append(pattern)
+        elif rule.effect == "ask" and "read" in risks and pattern != "*":
+            asked.append(pattern)
+    return PathRules(
+        tuple(denied["read"]), tuple(denied["write"]), (*PRIVATE_FILES, *private, *asked)
+    )
+
+
+def denied_addresses(rules: Sequence[Rule], agent: str) -> tuple[str, ...]:
+    """Return the patterns of addresses and hosts that rules deny to an agent's `fetch_url`."""
+    return tuple(
+        pattern
+        for rule in rules
+        if rule.effect == "deny" and fnmatchcase(agent, rule.agent)
+        for pattern in (rule.host, rule.arguments.get("url", ""))
+        if pattern and fnmatchcase("fetch_url", rule.tool)
+    )

@@ -65,15 +65,17 @@ def build_tools(
     limits: ToolLimits | None = None,
     rooms: Path | None = None,
     names: Collection[str] | None = None,
+    denied_addresses: Collection[str] = (),
 ) -> list[AsyncTool]:
     """Build the requested tools that can work, in the order of `TOOL_NAMES`.
 
     Chat tools need `fetch`, file and command tools a workspace, `search_rooms` the folder of saved
-    rooms. `names` None means all.
+    rooms. `names` None means all. `denied_addresses` are patterns of addresses and hosts that
+    redirects must not lead to.
     """
     limits = limits or ToolLimits()
     dates = Dates()
-    tools: list[AsyncTool] = [calculate, Web(limits).fetch_url]
+    tools: list[AsyncTool] = [calculate, Web(limits, denied=tuple(denied_addresses)).fetch_url]
     tools += [dates.current_time, dates.convert_time, dates.days_between]
     tools += [dates.weekday, dates.shift_date]
     if fetch is not None:

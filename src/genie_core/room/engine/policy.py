@@ -6,6 +6,8 @@ The program that builds the engine supplies the policy.
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
+from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffects
+
 Effect: TypeAlias = Literal["allow", "ask", "deny"]
 Risk: TypeAlias = Literal["read", "write", "execute", "network", "unknown"]
 """The worst that a tool can do; "unknown" for tools of other vendors."""
@@ -31,13 +33,15 @@ class ToolCall:
 class PolicyResult:
     """The effect on a call, and the reason as a clause such as "it writes files".
 
-    With `must_ask`, neither a grant nor auto mode answers the request.
+    With `must_ask`, neither a grant nor auto mode answers the request. `effects` are those of the
+    call.
     """
 
     effect: Effect
     because: str
     risk: Risk = "unknown"
     must_ask: bool = False
+    effects: ToolEffects = UNKNOWN_EFFECTS
 
 
 class ApprovalPolicy(Protocol):

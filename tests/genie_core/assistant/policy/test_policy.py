@@ -121,9 +121,9 @@ def test_agents_are_named_without_their_instance() -> None:
         ("git *", "git status", True),
         ("git *", "GIT status", False),
         ("git *", "xgit status", False),
-        ("git *", "git status; rm -rf ~", True),  # as documented: name it in full
+        ("git *", "git status; rm -rf ~", False),  # no subcommand that is known
         ("git status", "git status; rm -rf ~", False),
-        ("git status", "git status\n", False),
+        ("git status", "git  'status'\n", True),  # the same words
         ("5", 5, True),
         ("true", True, True),
         ("null", None, True),

@@ -16,8 +16,10 @@ _NO_END: Final = "\n\\ No newline at end of file"
 _Opcode: TypeAlias = tuple[str, int, int, int, int]
 
 
-def unified_diff(before: str, after: str, name: str) -> str:
-    """Return the diff from `before` to `after`, empty if they are equal; long diffs are cut.
+def unified_diff(before: str, after: str, name: str, *, whole: bool = False) -> str:
+    """Return the diff from `before` to `after`, empty if they are equal.
+
+    Long diffs and lines are cut, unless it is to be `whole`.
 
     Takes time proportional to the texts, however different they are.
     """
@@ -30,8 +32,8 @@ def unified_diff(before: str, after: str, name: str) -> str:
     tail = sum(1 for _ in takewhile(_same, islice(ends, rest)))
     diff = [f"--- {name}", f"+++ {name}"]
     for group in _groups(old, new, head, tail):
-        diff += _hunk(group, old, new)
-        if len(diff) > MAX_DIFF_LINES:
+        diff += _hunk(group, old, new, whole=whole)
+        if len(diff) > MAX_DIFF_LINES and not whole:
             more = f"… the diff continues; only its first {MAX_DIFF_LINES} lines are shown"
             return "\n".join([*diff[:MAX_DIFF_LINES], more])
     return "\n".join(diff)
@@ -66,15 +68,19 @@ def _groups(
         yield [(tag, a + start, b + start, c + start, d + start) for tag, a, b, c, d in group]
 
 
-def _hunk(group: Sequence[_Opcode], old: Sequence[str], new: Sequence[str]) -> list[str]:
+def _hunk(
+    group: Sequence[_Opcode], old: Sequence[str], new: Sequence[str], *, whole: bool
+) -> list[str]:
+    most = max(len(old), len(new)) if whole else MAX_DIFF_LINES
+    shown = str if whole else _cut
     first, last = group[0], group[-1]
     hunk = [f"@@ -{_span(first[1], last[2])} +{_span(first[3], last[4])} @@"]
     for tag, a, b, c, d in group:
         if tag == "equal":
-            hunk += (f" {_cut(line)}" for line in old[a:b])
+            hunk += (f" {shown(line)}" for line in old[a:b])
             continue
-        hunk += (f"-{_cut(line)}" for line in old[a : min(b, a + MAX_DIFF_LINES)])
-        hunk += (f"+{_cut(line)}" for line in new[c : min(d, c + MAX_DIFF_LINES)])
+        hunk += (f"-{shown(line)}" for line in old[a : min(b, a + most)])
+        hunk += (f"+{shown(line)}" for line in new[c : min(d, c + most)])
     return hunk
 
 

@@ -40,8 +40,8 @@ class Change:
             )
         return content
 
-    def diff(self, name: str) -> str:
-        return unified_diff(self.before or "", self.after, name)
+    def diff(self, name: str, *, whole: bool = False) -> str:
+        return unified_diff(self.before or "", self.after, name, whole=whole)
 
 
 def planned_write(workspace: Workspace, path: str, content: str, *, overwrite: bool) -> Change:
@@ -153,15 +153,20 @@ class Edits:
     def _write(self, path: str, content: str, *, overwrite: bool) -> str:
         with _turn:
             change = planned_write(self.workspace, path, content, overwrite=overwrite)
-            return self._apply(change, replace=overwrite)
+            return self._apply(change, ("write_file", path, content), replace=overwrite)
 
     def _edit(self, path: str, old: str, new: str, *, everywhere: bool) -> str:
         with _turn:
             change = planned_edit(self.workspace, path, old, new, everywhere=everywhere)
-            return self._apply(change, replace=True)
+            return self._apply(change, ("edit_file", path, old, new, everywhere), replace=True)
 
-    def _apply(self, change: Change, *, replace: bool) -> str:
+    def _apply(self, change: Change, call: tuple[object, ...], *, replace: bool) -> str:
         content = change.content
+        if not self.workspace.is_as_shown(call, change.before):
+            raise AccessRefused(
+                f"{self.workspace.name(change.file)!r} has changed since this call was shown to its "
+                "owner; read it again and repeat the call"
+            )
         self.workspace.write_bytes(change.file, content, replace=replace)
         name = self.workspace.name(change.file)
         lines = counted(len(change.after.splitlines()), "line")

@@ -65,12 +65,11 @@ class Files:
         return await self._isolated(lines_with, folder, text)
 
     async def _isolated(
-        self, work: Callable[[str, str, *Ts], str], folder: str, *named: *Ts
+        self, work: Callable[[list[object], str, *Ts], str], folder: str, *named: *Ts
     ) -> str:
         """Run work in a process that can be ended: .gitignore patterns decide how long it takes."""
-        root = str(self.workspace.root)
         try:
-            return noted(await isolated(SECONDS, work, root, folder, *named))
+            return noted(await isolated(SECONDS, work, self.workspace.packed, folder, *named))
         except (TookTooLong, WorkFailed):
             where = repr(folder) if folder.strip() else "the workspace"
             return cannot(f"{where} took more than {SECONDS:g} seconds; name a folder inside it")
@@ -97,9 +96,9 @@ class Files:
         return "\n".join([heading, *fenced(shown)])
 
 
-def listed(root: str, folder: str) -> str:
+def listed(packed: list[object], folder: str) -> str:
     """Do the work of `list_files`, without a time limit."""
-    workspace = Workspace(Path(root))
+    workspace = Workspace.unpacked(packed)
     try:
         place = workspace.resolve(folder)
     except AccessRefused as refusal:
@@ -124,9 +123,9 @@ def listed(root: str, folder: str) -> str:
     return "\n".join([heading, *lines, *(["", left_out(ignored)] if ignored else [])])
 
 
-def lines_with(root: str, folder: str, text: str) -> str:
+def lines_with(packed: list[object], folder: str, text: str) -> str:
     """Do the work of `search_files`, without a time limit."""
-    workspace, needle = Workspace(Path(root)), text.strip().casefold()
+    workspace, needle = Workspace.unpacked(packed), text.strip().casefold()
     if not needle:
         return cannot("the text to search for is empty")
     try:

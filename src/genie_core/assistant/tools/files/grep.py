@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Final
 
 from genie_core.assistant.tools.files.walk import Walk
@@ -54,10 +53,10 @@ class Grep:
         """
         if len(pattern) > MAX_PATTERN_CHARS:
             return cannot(f"the pattern has more than {MAX_PATTERN_CHARS:,} characters")
-        root = str(self.workspace.root)
+        packed = self.workspace.packed
         try:
             result = await isolated(
-                self.seconds, matching_lines, root, pattern, folder, files, ignore_case, context
+                self.seconds, matching_lines, packed, pattern, folder, files, ignore_case, context
             )
         except TookTooLong:
             return cannot(
@@ -72,7 +71,7 @@ class Grep:
 
 
 def matching_lines(
-    root: str,
+    packed: list[object],
     pattern: str,
     folder: str,
     files: str,
@@ -80,7 +79,7 @@ def matching_lines(
     context: int,
 ) -> str:
     """Do the work of `grep_files`, without a time limit."""
-    workspace = Workspace(Path(root))
+    workspace = Workspace.unpacked(packed)
     try:
         expression = re.compile(pattern, re.IGNORECASE if ignore_case else 0)
         place = workspace.resolve(folder)

@@ -102,6 +102,7 @@ class Walk:
         self._ignored: list[str] = []
         self._unread: list[str] = []
         self._shortened: list[str] = []
+        self._private: list[str] = []
         self._stopped = ""
         self.searched = 0
 
@@ -111,6 +112,9 @@ class Walk:
         for file in self._files():
             name = self._workspace.name(file)
             if not wanted(name):
+                continue
+            if file != self._start and self._workspace.is_private(self._workspace.key(file)):
+                self._private.append(name)
                 continue
             if self.searched >= MAX_SEARCHED_FILES:
                 return self.stop(name, counted(self.searched, "file"))
@@ -138,6 +142,8 @@ class Walk:
             notes.append(
                 f"Searched only the first {size(MAX_FILE_BYTES)} of {_some(self._shortened)}."
             )
+        if self._private:
+            notes.append(f"Left out as private: {_some(self._private)}. Name one to search it.")
         if self._unread:
             notes.append(f"Not readable: {_some(self._unread)}.")
         if self._ignored:

@@ -4,11 +4,14 @@ Checks a path after resolving every symbolic link in it, then opens it without f
 that a link placed in between can't lead out either.
 """
 
+import hashlib
 import os
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from genie_core.assistant.errors import WorkspaceError
 from genie_core.assistant.tools.files.confined import (
@@ -23,6 +26,31 @@ MAX_FILE_BYTES: Final = 2_000_000
 _SNIFFED_BYTES: Final = 8_192
 
 
+PRIVATE_FILES: Final = (
+    *("*.env", "*.env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx"),
+    *("*.tfstate", "*.tfstate.*", "*.ovpn", "*.htpasswd", "*.netrc", "*.pgpass", "*.npmrc"),
+    *("*.pypirc", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "credentials", "credentials.*"),
+    *("secrets.*", "*.secrets", "passwords.*", "*.gpg", "*.asc"),
+)
+"""Names of files that usually hold credentials."""
+
+MOST_SHOWN: Final = 1_000
+"""Changes whose original file is remembered until they are made."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathRules:
+    """Patterns of paths, as in `fnmatch`, compared with the whole path and with the file's name.
+
+    Files that match `unread` are never read, and those that match `unwritten` never written.
+    Searches leave out `private` ones, unless they are named.
+    """
+
+    unread: tuple[str, ...] = ()
+    unwritten: tuple[str, ...] = ()
+    private: tuple[str, ...] = PRIVATE_FILES
+
+
 class AccessRefused(ValueError):
     """The path may not be used in this way; the text gives the reason."""
 
@@ -32,6 +60,8 @@ class Workspace:
     """A folder whose visible contents may be used. `root` is absolute and free of links."""
 
     root: Path
+    rules: PathRules = PathRules()
+    _shown: dict[bytes, bytes] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def at(cls, folder: Path) -> "Workspace":
@@ -76,6 +106,8 @@ class Workspace:
         """Read at most `limit` bytes of a regular file that `resolve` returned."""
         if file == self.root:
             raise AccessRefused("the workspace is not a file")
+        if matches_path(self.key(file), self.rules.unread):
+            raise AccessRefused(f"{self.name(file)!r} may not be read: a rule denies it")
         try:
             with self.folder(file.parent) as folder:
                 return take_file(folder, file.name, limit)
@@ -86,6 +118,8 @@ class Workspace:
         """Write a file where `place` said, atomically; create missing folders."""
         if file == self.root or not file.name.isprintable():
             raise AccessRefused(f"{self.name(file)!r} is not a valid file name")
+        if matches_path(self.key(file), self.rules.unwritten):
+            raise AccessRefused(f"{self.name(file)!r} may not be written: a rule denies it")
         try:
             with self.folder(file.parent, create=True) as folder:
                 put_file(folder, file.name, content, replace=replace)
@@ -106,6 +140,37 @@ class Workspace:
         except OSError:
             return []
 
+    def key(self, path: Path) -> str:
+        """Return a path as rules know it: relative to the workspace, "" for the workspace."""
+        relative = path.relative_to(self.root).as_posix()
+        return "" if relative == "." else relative
+
+    def is_private(self, key: str) -> bool:
+        """Whether a file is private by its name."""
+        return matches_path(key, self.rules.private)
+
+    def remember_shown(self, call: Iterable[object], before: str | None) -> None:
+        """Remember the content of a file from which a change was shown to a person."""
+        self._shown.pop(key := _digest(call), None)
+        self._shown[key] = _digest([before])
+        if len(self._shown) > MOST_SHOWN:
+            del self._shown[next(iter(self._shown))]
+
+    def is_as_shown(self, call: Iterable[object], before: str | None) -> bool:
+        """Whether a file is as it was when the change was shown, if it was."""
+        return self._shown.get(_digest(call)) in (None, _digest([before]))
+
+    @property
+    def packed(self) -> list[object]:
+        """The workspace as JSON values, for another process."""
+        rules = self.rules
+        return [str(self.root), *map(list, (rules.unread, rules.unwritten, rules.private))]
+
+    @classmethod
+    def unpacked(cls, packed: list[Any]) -> "Workspace":
+        root, *rules = packed
+        return cls(Path(root), PathRules(*map(tuple, rules)))
+
     def name(self, path: Path) -> str:
         """Return a path for display: relative to the workspace, unprintable characters escaped."""
         relative = path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else "?"
@@ -114,6 +179,20 @@ class Workspace:
     def _refusal(self, file: Path, done: str, error: OSError) -> AccessRefused:
         reason = error.strerror or str(error)
         return AccessRefused(f"{self.name(file)!r} cannot be {done}: {reason}")
+
+
+def matches_path(key: str, patterns: Iterable[str]) -> bool:
+    """Whether a path, or the name of its file, matches a pattern; case does not matter."""
+    path = key.casefold()
+    name = path.rpartition("/")[2]
+    return any(
+        fnmatchcase(path, pattern) or fnmatchcase(name, pattern)
+        for pattern in map(str.casefold, patterns)
+    )
+
+
+def _digest(values: Iterable[object]) -> bytes:
+    return hashlib.sha256(repr(list(values)).encode("utf-8", "surrogatepass")).digest()
 
 
 def as_text(content: bytes) -> str | None:

@@ -9,6 +9,7 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Final
@@ -66,11 +67,16 @@ async def look_up(name: str, port: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Web:
-    """The web tool. `is_public` decides which addresses it may connect to."""
+    """The web tool. `is_public` decides which addresses it may connect to.
+
+    A redirect is followed at the same host only, unless its address matches a `denied` pattern:
+    another host is another call.
+    """
 
     limits: ToolLimits = field(default_factory=ToolLimits)
     resolve: Resolve = look_up
     is_public: Callable[[str], bool] = is_public
+    denied: tuple[str, ...] = ()
 
     async def fetch_url(self, url: str, start: int = 0) -> str:
         """Read a web page or text file from the internet.
@@ -104,8 +110,22 @@ class Web:
                 page = await self._visit(client, at)
                 if isinstance(page, _Page):
                     return page
+                self._check_redirect(at, page)
                 at = page
         raise _Refused(f"{url[:200]!r} redirects more than {MAX_REDIRECTIONS} times")
+
+    def _check_redirect(self, at: "httpx2.URL", to: "httpx2.URL") -> None:
+        """Refuse a redirect that leads to another host or to a denied address."""
+        if any(
+            fnmatchcase(each, pattern) for each in (str(to), to.host) for pattern in self.denied
+        ):
+            raise _Refused(f"{str(at)[:200]!r} redirects to {str(to)[:200]!r}, which a rule denies")
+        upgraded = at.scheme == "http" and to.scheme == "https" and not to.port
+        if to.host != at.host or not (upgraded or (to.scheme, to.port) == (at.scheme, at.port)):
+            raise _Refused(
+                f"{str(at)[:200]!r} redirects to {str(to)[:1000]!r}, which is another host; call "
+                "fetch_url with that address to read it"
+            )
 
     async def _visit(self, client: "httpx2.AsyncClient", url: "httpx2.URL") -> "_Page | httpx2.URL":
         """Return the page at `url`, or the address that it redirects to."""

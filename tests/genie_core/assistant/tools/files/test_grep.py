@@ -29,7 +29,7 @@ def search(
     case: bool = False,
     context: int = 0,
 ) -> str:
-    return matching_lines(str(root), pattern, folder, files, case, context)
+    return matching_lines(Workspace(root).packed, pattern, folder, files, case, context)
 
 
 async def test_lines_are_found_by_pattern(root: Path) -> None:

@@ -3,8 +3,9 @@ import gzip
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+import httpx2
 import pytest
 
 from genie_core.assistant.config import ToolLimits
@@ -129,10 +130,10 @@ async def test_what_is_no_text_and_what_is_not_there_is_said(site: Site) -> None
 
 async def test_redirections_are_followed_without_cookies(site: Site) -> None:
     site.pages["/one"] = to("/two")
-    site.pages["/two"] = to(f"//other.example:{site.port}/three")
+    site.pages["/two"] = to("three")
     site.pages["/three"] = answer(b"arrived")
     said = await site.web().fetch_url(site.url("/one", "127.0.0.1"))
-    assert "other.example" in said
+    assert "/three answered" in said
     assert "arrived" in said
     assert not any("cookie" in each.lower() for each in site.asked)
 
@@ -140,11 +141,11 @@ async def test_redirections_are_followed_without_cookies(site: Site) -> None:
 @pytest.mark.parametrize(
     ("location", "why"),
     [
-        ("http://10.0.0.1/x", "private network"),
-        ("http://[::ffff:10.0.0.1]/", "private network"),
-        ("http://[::1]/", "private network"),
-        ("http://inside.example/", "private network"),
-        ("//site.example/again", "private network"),  # the second look-up leads elsewhere
+        ("http://10.0.0.1/x", "which is another host"),
+        ("http://[::ffff:10.0.0.1]/", "which is another host"),
+        ("http://inside.example/", "which is another host"),
+        ("//site.example/again", "which is another host"),  # another port
+        ("/again", "private network"),  # the second look-up leads elsewhere
         ("file:///etc/passwd", "does not begin with"),
         ("http://user:word@other.example/", "user name or password"),
         ("http://[::1", "not a valid address"),
@@ -185,8 +186,24 @@ async def test_credentials_of_a_cloud_are_never_read(host: str) -> None:
 async def test_a_redirection_to_the_credentials_of_a_cloud_is_refused(site: Site) -> None:
     site.pages["/"] = to("http://[::ffff:a9fe:a9fe]/latest/meta-data/")
     web = Web(ToolLimits(fetch_seconds=60.0, private_addresses=True), site.resolve)
-    assert "is never read" in await web.fetch_url(site.url("/"))
+    assert "which is another host" in await web.fetch_url(site.url("/"))
     assert len(site.asked) == 1
+    assert "is never read" in await web.fetch_url("http://[::ffff:a9fe:a9fe]/latest/meta-data/")
+
+
+async def test_a_redirect_to_a_denied_address_is_not_followed(site: Site) -> None:
+    site.pages["/open"] = to("/private/x")
+    site.pages["/private/x"] = answer(b"secret")
+    web = replace(site.web(), denied=("*/private/*",))
+    assert "which a rule denies" in await web.fetch_url(site.url("/open", "127.0.0.1"))
+    assert len(site.asked) == 1
+
+
+async def test_redirects_to_the_same_host_over_tls_are_followed() -> None:
+    web, at = Web(), httpx2.URL("http://docs.example/page")
+    web._check_redirect(at, httpx2.URL("https://docs.example/page"))
+    with pytest.raises(Exception, match="another host"):
+        web._check_redirect(httpx2.URL("https://docs.example/"), at)
 
 
 async def test_this_machine_is_reached_where_that_is_allowed(site: Site) -> None:

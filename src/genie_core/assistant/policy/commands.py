@@ -1,0 +1,371 @@
+"""What a command would run: its words, and the commands inside them.
+
+Reads a command as `run_command` does. What can't be read for certain counts as anything.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import PurePath
+from typing import Final
+
+DEEPEST: Final = 8
+"""Commands inside commands that are followed."""
+
+SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "csh", "tcsh"})
+
+WRAPPERS: Final = frozenset(
+    [
+        "env",
+        "nice",
+        "nohup",
+        "setsid",
+        "stdbuf",
+        "timeout",
+        "time",
+        "sudo",
+        "doas",
+        "su",
+        "xargs",
+        "parallel",
+        "watch",
+        "ionice",
+        "chrt",
+        "taskset",
+        "unshare",
+        "nsenter",
+        "chroot",
+        "strace",
+        "ltrace",
+        "gdb",
+        "script",
+        "busybox",
+        "ssh",
+        "docker",
+        "podman",
+        "flatpak",
+        "systemd-run",
+        "entr",
+        "expect",
+        "screen",
+        "tmux",
+        "at",
+        "batch",
+        "exec",
+        "command",
+        "eval",
+        "runuser",
+        "pkexec",
+        "firejail",
+        "bwrap",
+        "proot",
+        "fakeroot",
+        "start-stop-daemon",
+        "daemonize",
+        "dbus-run-session",
+        "xvfb-run",
+        "rlwrap",
+        "unbuffer",
+        "catchsegv",
+        "valgrind",
+        "perf",
+        "ld.so",
+        "ld-linux-x86-64.so.2",
+    ]
+)
+"""Programs that run the program that their arguments name."""
+
+INTERPRETERS: Final = re.compile(
+    r"(python|pypy|perl|ruby|node|nodejs|deno|bun|lua|luajit|php|tclsh|wish|awk|gawk|mawk|nawk|sed|"
+    r"gsed|osascript|pwsh|powershell|julia|Rscript|ghci|scala|jshell|java|groovy|guile|racket|sbcl|"
+    r"emacs|vi|vim|nvim|ed|ex|nano|less|more|man|npx|uv|uvx|pipx|ansible|terraform|vagrant|crontab|"
+    r"psql|mysql|sqlite3|tar|zip|rsync|scp|ftp|curl|wget|nc|ncat|socat|telnet|openssl|gpg|dd|tee|"
+    r"install|ln|chmod|chown)[0-9.]*(\.exe)?"
+)
+"""Programs that run code from their arguments, or write or send where these say."""
+
+BUILDERS: Final = frozenset(
+    [
+        "make",
+        "gmake",
+        "ninja",
+        "cmake",
+        "just",
+        "task",
+        "rake",
+        "npm",
+        "pnpm",
+        "yarn",
+        "pip",
+        "pip3",
+        "poetry",
+        "hatch",
+        "tox",
+        "nox",
+        "pytest",
+        "cargo",
+        "go",
+        "gradle",
+        "mvn",
+        "ant",
+        "bazel",
+        "meson",
+    ]
+)
+"""Programs that run code of the workspace; a rule that allows them by name means that."""
+
+FIND_RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-delete", "-fls", "-fprint",
+                              "-fprint0", "-fprintf"})  # fmt: skip
+
+GIT_SAFE: Final = frozenset(
+    [
+        "add",
+        "annotate",
+        "apply",
+        "blame",
+        "branch",
+        "cat-file",
+        "check-ignore",
+        "checkout",
+        "cherry",
+        "cherry-pick",
+        "clean",
+        "clone",
+        "commit",
+        "count-objects",
+        "describe",
+        "diff",
+        "diff-tree",
+        "fetch",
+        "for-each-ref",
+        "format-patch",
+        "fsck",
+        "gc",
+        "grep",
+        "init",
+        "log",
+        "ls-files",
+        "ls-remote",
+        "ls-tree",
+        "merge",
+        "merge-base",
+        "mv",
+        "name-rev",
+        "notes",
+        "prune",
+        "pull",
+        "push",
+        "range-diff",
+        "rebase",
+        "reflog",
+        "remote",
+        "reset",
+        "restore",
+        "rev-list",
+        "rev-parse",
+        "revert",
+        "rm",
+        "shortlog",
+        "show",
+        "show-branch",
+        "show-ref",
+        "sparse-checkout",
+        "stash",
+        "status",
+        "switch",
+        "symbolic-ref",
+        "tag",
+        "update-index",
+        "verify-commit",
+        "verify-tag",
+        "version",
+        "whatchanged",
+        "worktree",
+    ]
+)
+"""Subcommands of git that run no program named in their arguments; others may be aliases."""
+
+GIT_FREE: Final = re.compile(
+    r"-C|-c|--namespace\b.*|--config-env\b.*|--exec-path\b.*|--upload-pack\b.*|--receive-pack\b.*|--exec\b.*|-x|"
+    r"--ext-diff|--textconv|-O.*|--open-files-in-pager\b.*|--output\b.*|--git-dir\b.*|"
+    r"--work-tree\b.*|-u|--template\b.*|--config\b.*|--trailer\b.*|--editor\b.*|--paginate|-p(?=$)"
+)
+"""Options that name a program or a file for git to use."""
+
+_ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What a command would run.
+
+    `words` are the program and its arguments, empty if they can't be told apart. `inner` are
+    commands that its words contain. `anything`: it may run other programs than these. `why` says
+    how, or what else to know about its program.
+    """
+
+    words: tuple[str, ...]
+    inner: tuple[tuple[str, ...], ...] = ()
+    anything: bool = False
+    why: str = ""
+
+    @property
+    def plain(self) -> str:
+        """The command with one blank between words, quoted where necessary."""
+        return shlex.join(self.words)
+
+
+def analyse(command: str, *, in_shell: bool = False) -> Command:
+    """Analyse a command as `run_command` would run it."""
+    if in_shell:
+        inner = tuple(_of_shell(command))
+        return Command((), inner, anything=True, why="a shell reads it")
+    try:
+        words = tuple(shlex.split(command))
+    except ValueError:
+        return Command((), (), anything=True, why="its quotes do not match")
+    if not words:
+        return Command((), (), anything=True, why="it is empty")
+    return Command(words, tuple(_inner(words, 0)), *_reach(words))
+
+
+def matches(command: Command, pattern: str) -> bool:
+    """Whether a rule that denies or asks is about a command; in doubt it is.
+
+    The pattern's words must occur in this order, in the command or in one inside it.
+    """
+    wanted = _pattern_words(pattern)
+    if not wanted:
+        return False
+    every = [command.words, *command.inner]
+    return any(
+        fnmatchcase(shlex.join(words), pattern) or _occurs(words[at:], wanted)
+        for words in every
+        for at in range(len(words))
+    )
+
+
+def is_covered(command: Command, pattern: str) -> bool:
+    """Whether a rule or grant that allows by a pattern covers a command; in doubt it does not.
+
+    A command that may run anything is covered only by itself, word for word.
+    """
+    if not command.words:
+        return False
+    if pattern in (command.plain, " ".join(command.words)) and not set("*?[") & set(pattern):
+        return True
+    if command.anything:
+        return False
+    wanted = _pattern_words(pattern)
+    if not wanted or not _same_program(command.words[0], wanted[0]):
+        return False
+    return fnmatchcase(command.plain, pattern) or fnmatchcase(" ".join(command.words), pattern)
+
+
+def _same_program(program: str, pattern: str) -> bool:
+    """Check the program by itself: "git*" must not match "git/../../tmp/evil"."""
+    return fnmatchcase(program, pattern) and ("/" in pattern or "/" not in program)
+
+
+def _pattern_words(pattern: str) -> list[str]:
+    try:
+        return shlex.split(pattern)
+    except ValueError:
+        return pattern.split()
+
+
+def _occurs(words: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether `words` begin with the first wanted one and contain the others in order."""
+    if not words or not _is_program(words[0], wanted[0]):
+        return False
+    at = 1
+    for pattern in wanted[1:]:
+        if pattern == "*":
+            continue
+        while at < len(words) and not fnmatchcase(words[at], pattern):
+            at += 1
+        if at == len(words):
+            return False
+        at += 1
+    return True
+
+
+def _is_program(word: str, pattern: str) -> bool:
+    return fnmatchcase(word, pattern) or fnmatchcase(PurePath(word).name, pattern)
+
+
+def _reach(words: Sequence[str]) -> tuple[bool, str]:
+    """Whether a command may run anything, and how."""
+    program = PurePath(words[0]).name
+    if _ASSIGNMENT.fullmatch(words[0]):
+        return True, "it sets a variable"
+    if "/" in words[0]:
+        return True, f"{words[0]} is a program named by its path"
+    if program in SHELLS:
+        return True, f"{program} is a shell"
+    if program in WRAPPERS:
+        return True, f"{program} runs other programs"
+    if INTERPRETERS.fullmatch(program):
+        return True, f"{program} runs code or other programs, or writes where it is told"
+    if program in ("find", "fd", "fdfind") and (
+        runs := next((word for word in words if word in FIND_RUNS or word in ("-x", "-X")), "")
+    ):
+        return True, f"{program} {runs} runs programs or changes files"
+    if program in BUILDERS:
+        return False, f"{program} runs code of the workspace"
+    if program == "git":
+        return _git_reach(words[1:])
+    return False, ""
+
+
+def _git_reach(words: Sequence[str]) -> tuple[bool, str]:
+    rest = list(words)
+    while rest and rest[0].startswith("-"):
+        option = rest.pop(0)
+        if GIT_FREE.fullmatch(option):
+            return True, f"git {option} can name a program or a place to use"
+    if not rest:
+        return False, ""
+    if rest[0] not in GIT_SAFE:
+        return True, f"git {rest[0]} may run other programs"
+    for option in rest[1:]:
+        if option == "--":
+            break
+        if GIT_FREE.fullmatch(option) or re.match(r"ext::|[a-z]+::", option):
+            return True, f"git {rest[0]} {option} can name a program or a file to use"
+    return False, ""
+
+
+def _inner(words: Sequence[str], depth: int) -> Iterator[tuple[str, ...]]:
+    """Yield the commands that may be inside a command's words."""
+    if depth >= DEEPEST:
+        return
+    for at, word in enumerate(words):
+        if at and word and not word.startswith("-"):
+            yield tuple(words[at:])
+        if at and any(blank in word for blank in " \t\n;&|"):
+            for each in _of_shell(word):
+                yield each
+                yield from _inner(each, depth + 1)
+
+
+def _of_shell(text: str) -> Iterator[tuple[str, ...]]:
+    """Yield the simple commands of a shell's text, roughly: substitutions count as separators."""
+    lexer = shlex.shlex(re.sub(r"[`(){}]|\$\(", " ; ", text), posix=True, punctuation_chars=";&|\n")
+    lexer.whitespace = " \t\r"
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    words: list[str] = []
+    try:
+        for token in lexer:
+            if token.strip(";&|\n"):
+                words.append(token)
+            elif words:
+                yield tuple(words)
+                words = []
+    except ValueError:
+        words += text.split()
+    if words:
+        yield tuple(words)

@@ -1,0 +1,43 @@
+"""What a tool call would do, as far as that is known before it runs."""
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+EffectKind: TypeAlias = Literal["read", "write", "run", "connect"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEffect:
+    """One thing that a call would do to a target.
+
+    For "read" and "write" the target is a path relative to the workspace, "" for the workspace
+    itself; for "run" the program and its arguments, quoted for a shell; for "connect" an address
+    such as `https://example.org/page`.
+    """
+
+    kind: EffectKind
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEffects:
+    """All that a call would do.
+
+    `anything`: the call may do more than `known`, because of what `why` says; no pattern of a rule
+    or grant covers that. `private`: it reads files that are sensitive by their names, or other
+    rooms. `diff` is the change to a file, in the format of `diff -u` and in full. `refusal` says
+    why the tool will refuse the call as things stand.
+    """
+
+    known: tuple[ToolEffect, ...] = ()
+    anything: bool = False
+    why: str = ""
+    private: bool = False
+    diff: str = ""
+    refusal: str = ""
+
+    def targets(self, *kinds: EffectKind) -> tuple[str, ...]:
+        return tuple(each.target for each in self.known if each.kind in kinds)
+
+
+UNKNOWN_EFFECTS: Final = ToolEffects(anything=True, why="the tool is not built in")

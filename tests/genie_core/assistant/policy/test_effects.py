@@ -1,0 +1,170 @@
+"""Rules hold to what a call would do."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from genie_core.assistant.build import build_assistant
+from genie_core.assistant.config import AssistantConfig, Rule
+from genie_core.assistant.policy.policy import path_rules
+from genie_core.assistant.tools.catalog import FILE_TOOLS, RISKS
+from genie_core.assistant.tools.files.edit import Edits
+from genie_core.assistant.tools.files.files import Files
+from genie_core.assistant.tools.files.grep import Grep
+from genie_core.assistant.tools.files.workspace import Workspace
+from genie_core.room.engine.effects import ToolEffect
+from genie_core.room.engine.policy import PolicyResult, ToolCall
+
+NO_ENV = Rule("deny", path="*.env")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "prod.env").write_text("TOKEN=hunter2\n")
+    (tmp_path / "notes.md").write_text("one\ntwo\n")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("TOKEN is a word\n")
+    return tmp_path
+
+
+def judge(root: Path, *rules: Rule, tool: str, **arguments: Any) -> PolicyResult:
+    built = build_assistant(AssistantConfig(workspace=root, rules=rules), owner="ann")
+    return built.policy.evaluate(ToolCall("ann", "system", tool, arguments))
+
+
+def confined(root: Path, *rules: Rule) -> Workspace:
+    own = path_rules(rules, "system", RISKS.__getitem__, FILE_TOOLS)
+    return Workspace(root.resolve(), own)
+
+
+@pytest.mark.parametrize("rule", [NO_ENV, Rule("deny", arguments={"path": "*.env"})])
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("read_file", {"path": "prod.env"}),
+        ("read_file", {"path": "docs/../prod.env"}),
+        ("read_file", {"path": "./PROD.env"}),
+        ("write_file", {"path": "new.env", "content": ""}),
+        ("edit_file", {"path": "prod.env", "old": "T", "new": "t"}),
+    ],
+)
+def test_a_denied_path_is_denied_to_every_tool(
+    root: Path, rule: Rule, tool: str, arguments: dict[str, Any]
+) -> None:
+    if arguments["path"] == "./PROD.env":
+        (root / "PROD.env").write_text("")
+    assert judge(root, rule, tool=tool, **arguments).effect == "deny"
+
+
+@pytest.mark.parametrize("rule", [NO_ENV, Rule("deny", arguments={"path": "*.env"})])
+async def test_a_denied_path_is_opened_by_no_tool(root: Path, rule: Rule) -> None:
+    workspace = confined(root, rule)
+    (root / "link.txt").symlink_to("prod.env")
+    texts = [
+        await Files(workspace).read_file("prod.env"),
+        await Files(workspace).read_file("link.txt"),
+        await Files(workspace).search_files("token"),
+        await Files(workspace).search_files("token", "prod.env"),
+        await Grep(workspace).grep_files("TOKEN"),
+        await Grep(workspace).grep_files("TOKEN", "prod.env"),
+        await Edits(workspace).edit_file("prod.env", "TOKEN", "x"),
+    ]
+    assert not any("hunter2" in text for text in texts)
+    assert "a rule denies it" in texts[0]
+    assert "Not readable: `prod.env`" in texts[3]
+    assert (root / "prod.env").read_text() == "TOKEN=hunter2\n"
+
+
+async def test_searches_leave_out_private_files_and_say_so(root: Path) -> None:
+    found = await Grep(confined(root)).grep_files("TOKEN")
+    assert "docs/a.md" in found
+    assert "hunter2" not in found
+    assert "Left out as private: `prod.env`" in found
+    assert "hunter2" in await Grep(confined(root)).grep_files("TOKEN", "prod.env")
+
+
+async def test_searches_leave_out_files_that_rules_ask_about(root: Path) -> None:
+    found = await Grep(confined(root, Rule("ask", path="docs/*"))).grep_files("TOKEN")
+    assert "is a word" not in found
+    assert "`docs/a.md`" in found
+
+
+def test_a_command_reads_the_files_that_it_names(root: Path) -> None:
+    allowed = Rule("allow", command="cat *")
+    result = judge(root, allowed, NO_ENV, tool="run_command", command="cat ./prod.env")
+    assert result.effect == "deny"
+    assert result.effects.known == (
+        ToolEffect("run", "cat ./prod.env"), ToolEffect("read", "prod.env")
+    )  # fmt: skip
+    assert (
+        judge(root, allowed, NO_ENV, tool="run_command", command="cat notes.md").effect == "allow"
+    )
+
+
+@pytest.mark.parametrize("by", [{"command": "git push*"}, {"arguments": {"command": "git push*"}}])
+@pytest.mark.parametrize("command", ["git  push", "git -C . push", 'git "push"'])
+def test_a_denied_command_is_denied_however_it_is_written(
+    root: Path, by: dict[str, Any], command: str
+) -> None:
+    rules = Rule("allow", arguments={"command": "git *"}), Rule("deny", **by)
+    assert judge(root, *rules, tool="run_command", command=command).effect == "deny"
+
+
+def test_an_allowed_program_runs_no_other_unasked(root: Path) -> None:
+    for rule in (Rule("allow", command="git *"), Rule("allow", arguments={"command": "git *"})):
+        asked = judge(root, rule, tool="run_command", command="git -c alias.x=!id x")
+        assert asked.effect == "ask"
+        assert asked.effects.anything
+        assert judge(root, rule, tool="run_command", command="git status").effect == "allow"
+
+
+@pytest.mark.parametrize(
+    ("url", "effect"),
+    [
+        ("https://docs.example.org/a", "allow"),
+        ("https://docs.example.org:8443/a", "allow"),
+        ("https://docs.example.org.evil.com/", "ask"),
+        ("https://evil.com/?docs.example.org", "ask"),
+        ("https://docs.example.org@evil.com/", "ask"),
+        ("https://evil.com/https://docs.example.org/", "ask"),
+        ("http://LOCALHOST:80/", "deny"),
+        ("http://localhost./", "deny"),
+    ],
+)
+def test_hosts_are_compared_by_themselves(root: Path, url: str, effect: str) -> None:
+    rules = Rule("allow", host="docs.example.org"), Rule("deny", host="*localhost*")
+    assert judge(root, *rules, tool="fetch_url", url=url).effect == effect
+
+
+def test_a_rule_that_allows_a_path_allows_nothing_else(root: Path) -> None:
+    rule = Rule("allow", path="docs/*")
+    assert judge(root, rule, tool="write_file", path="docs/b.md", content="x").effect == "allow"
+    assert judge(root, rule, tool="write_file", path="docs/../b.md", content="x").effect == "ask"
+    assert judge(root, rule, tool="run_command", command="rm docs/a.md").effect == "ask"
+    assert judge(root, rule, tool="fetch_url", url="https://x.org/docs/a").effect == "ask"
+    assert judge(root, rule, tool="exec", path="docs/a").effect == "ask"
+
+
+def test_the_whole_change_to_the_real_file_is_shown(root: Path) -> None:
+    long = "".join(f"line {number} {'x' * 500}\n" for number in range(1500))
+    result = judge(root, tool="write_file", path="notes.md", content=long, overwrite=True)
+    assert "-one" in result.effects.diff
+    assert result.effects.diff.count("\n+line") == 1500
+    assert "x" * 500 in result.effects.diff
+    edit = judge(root, tool="edit_file", path="notes.md", old="two", new="2")
+    assert edit.effects.diff == "--- notes.md\n+++ notes.md\n@@ -1,2 +1,2 @@\n one\n-two\n+2"
+
+
+def test_a_change_that_the_tool_will_refuse_says_why(root: Path) -> None:
+    result = judge(root, tool="edit_file", path="notes.md", old="three", new="3")
+    assert "does not contain the old text" in result.effects.refusal
+    assert "outside the workspace" in judge(root, tool="read_file", path="../x").effects.refusal
+
+
+async def test_a_change_is_not_made_to_another_file_than_was_shown(root: Path) -> None:
+    workspace = Workspace.at(root)
+    workspace.remember_shown(("edit_file", "notes.md", "two", "2", False), "one\ntwo\n")
+    (root / "notes.md").write_text("one\ntwo\nthree\n")
+    assert "has changed since" in await Edits(workspace).edit_file("notes.md", "two", "2")
+    assert (root / "notes.md").read_text() == "one\ntwo\nthree\n"
