@@ -57,7 +57,9 @@ class Rule:
     matches any.
 
     `path`, `command` and `host` are patterns for what a call would do: a file that it reads or
-    writes, a program with its arguments, a host that it connects to. Empty ones match any.
+    writes, a program with its arguments, a host that it connects to. Empty ones match any. A rule
+    that allows with `mixed` also allows what is asked about because private data, words of others
+    and a way out meet.
     """
 
     effect: Effect
@@ -68,6 +70,7 @@ class Rule:
     path: str = ""
     command: str = ""
     host: str = ""
+    mixed: bool = False
 
     @property
     def about_effects(self) -> dict[str, str]:

@@ -78,6 +78,7 @@ class RuleTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: str = ""
     command: str = ""
     host: str = ""
+    mixed: bool = False
 
     def rule(self) -> Rule:
         return Rule(**msgspec.structs.asdict(self))

@@ -105,7 +105,18 @@ class Policy:
             return self._default(call, risk)
         denying = [each for each in fitting if each[1].effect == "deny"]
         number, rule = max(denying or fitting, key=lambda each: (_specificity(each[1]), each[0]))
-        return PolicyResult(rule.effect, describe(number, rule), risk)
+        return PolicyResult(rule.effect, describe(number, rule), risk, mixed=rule.mixed)
+
+    def is_covered(self, call: ToolCall, pattern: str) -> bool:
+        risk = self.risk_of(kind_of(call.agent), call.tool)
+        effects = self.effects_of(call, risk)
+        if effects.targets("run"):
+            rule = Rule("allow", command=pattern)
+        elif effects.targets("connect"):
+            rule = Rule("allow", host=pattern)
+        else:
+            rule = Rule("allow", path=pattern)
+        return risk != "unknown" and _fits_effects(rule, call, effects)
 
     def _default(self, call: ToolCall, risk: Risk) -> PolicyResult:
         if risk != "read":

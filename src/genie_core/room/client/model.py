@@ -93,7 +93,9 @@ class Answer:
 
     `arguments` replaces the arguments of the call. A `scope` beyond "once" also allows later calls
     of the same tool by the same agent: until the session ends ("session"), `count` calls in all
-    ("times"), or for `count` minutes ("minutes"). `stop` ends the run along with a denial.
+    ("times"), or for `count` minutes ("minutes"). `covers` says which of them: "" only the same
+    call, "*" any, and otherwise a pattern of paths, commands or hosts that must cover all that the
+    call would do. `stop` ends the run along with a denial.
     """
 
     allow: bool
@@ -102,6 +104,7 @@ class Answer:
     arguments: dict[str, Any] | None = None
     count: int = 0
     stop: bool = False
+    covers: str = ""
 
 
 class NextStep(Enum):

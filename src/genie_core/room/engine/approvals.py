@@ -2,7 +2,8 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -12,9 +13,11 @@ from genie_core.execution import ApprovalClosed, Execution
 from genie_core.privacy.redaction import mask_value
 from genie_core.room.client.model import Answer
 from genie_core.room.engine.arguments import digest, shown, unmasked
+from genie_core.room.engine.effects import ToolEffects
 from genie_core.room.engine.grants import Grants
 from genie_core.room.engine.policy import EXCEED_BUDGET, ApprovalPolicy, PolicyResult, ToolCall
 from genie_core.room.engine.private_arguments import PrivateArguments
+from genie_core.room.engine.provenance import MOST_ORIGINS, ORIGIN_CHARS, Provenance
 from genie_core.room.engine.remote_control import RemoteControl
 from genie_core.room.engine.reporter import EngineReporter
 from genie_core.room.engine.verification import Verifier
@@ -52,6 +55,7 @@ class _Engine:
 
     owner: str
     policy: ApprovalPolicy
+    provenance: Provenance
     verifier: Verifier
     resume: Callable[[MessageThread], None]
     stop: Callable[[int, str], bool]
@@ -64,6 +68,7 @@ class _Request:
     exchange: MessageThread
     execution: Execution
     call: Approval
+    result: PolicyResult
     answer: Answer | None = None
     how: How = ""
     parked: bool = False
@@ -116,7 +121,8 @@ class Approvals:
         on behalf of a person.
         """
         self._reset()
-        self._engine = _Engine(owner, policy, verifier, resume, stop)
+        provenance = Provenance(self._state)
+        self._engine = _Engine(owner, policy, provenance, verifier, resume, stop)
 
     def end(self) -> None:
         self._reset()
@@ -133,7 +139,7 @@ class Approvals:
             # A person must not allow a call that they can't see.
             self._refuse(exchange, call, body, obstacle or UNRECORDED)
             return
-        request = self._open[call.id] = _Request(exchange, execution, call)
+        request = self._open[call.id] = _Request(exchange, execution, call, result)
         if self._closing:
             self._park(execution)
         elif automatic is not None:
@@ -156,8 +162,11 @@ class Approvals:
                 None if self._private.hides(request.call.id) else final.arguments,
                 answer.count if answer else 0,
                 "edit" if final.arguments is not None else request.how,
+                covers=answer.covers if answer and answer.scope != "once" else "",
             )
         )
+        if final and (recorded := self._state.proposals.get(request.call.id)):
+            self._loaded().provenance.add(recorded)
 
     def forget(self, execution: Execution) -> None:
         for request in self._requests_of(execution):
@@ -175,7 +184,16 @@ class Approvals:
         except Exception:  # reading an argument may run code of the tool
             logger.exception("can't read the arguments of a call")
             return PolicyResult("ask", NO_POLICY_RESULT, must_ask=True)
-        return self._apply_policy(exchange, call.sender, call.tool_name, arguments)
+        result = self._apply_policy(exchange, call.sender, call.tool_name, arguments)
+        mixture = self._loaded().provenance.mixture(exchange, result.risk, result.effects)
+        if (
+            not mixture
+            or result.mixed
+            or result.effect == "deny"
+            or call.tool_name == EXCEED_BUDGET
+        ):
+            return result
+        return replace(result, effect="ask", because=mixture, must_ask=True)
 
     def _apply_policy(
         self, exchange: MessageThread, agent: str, tool: str, arguments: dict[str, Any]
@@ -194,14 +212,21 @@ class Approvals:
         if result.effect == "deny":
             return Answer(allow=False, reason=result.because), "rule"
         if result.must_ask:
-            return None
-        granted = self.grants.answer(exchange.author, exchange.seq, call)
+            granted = self.grants.answer_once(exchange.seq, call, result.effects)
+        else:
+            granted = self.grants.answer(
+                exchange.author,
+                exchange.seq,
+                call,
+                result.effects,
+                partial(self._loaded().policy.is_covered, _tool_call(exchange, call)),
+            )
         if granted is not None:
             edited = granted.arguments
             if self._denial(exchange, call.sender, call.tool_name, edited):
                 return None  # the rules have changed since; ask about the original call
             return granted, "grant"
-        if call.tool_name == EXCEED_BUDGET:
+        if result.must_ask or call.tool_name == EXCEED_BUDGET:
             return None
         if result.effect == "allow":
             return Answer(allow=True, reason=result.because), "rule"
@@ -213,7 +238,7 @@ class Approvals:
         self, exchange: MessageThread, call: Approval, result: PolicyResult, *, unasked: bool
     ) -> ApprovalRequested | None:
         try:
-            arguments, binding = shown(call), digest(call)
+            arguments, binding = shown(call), digest(call, result.effects.diff)
         except Exception:  # reading an argument may run code of the tool
             logger.exception("can't show the arguments of a call")
             return None
@@ -230,6 +255,8 @@ class Approvals:
             risk=result.risk,
             binding=binding,
             unasked=unasked,
+            origins=_shortened_all(self._loaded().provenance.origins(exchange)),
+            private=result.effects.private,
         )
         self._private.add(body)
         return msgspec.structs.replace(body, arguments={}) if withheld else body
@@ -315,6 +342,11 @@ class Approvals:
         if answer is not None:
             self._answer_here(answered.approval, answer)
 
+    def effects(self, approval: str) -> ToolEffects | None:
+        """Return what an open call would do; None if it is not known here."""
+        request = self._open.get(approval)
+        return request.result.effects if request is not None else None
+
     def schema(self, approval: str) -> dict[str, Any] | None:
         """Return the schema of an open call's arguments; None if it is not known here."""
         request = self._open.get(approval)
@@ -347,6 +379,10 @@ class Approvals:
                 answer.scope,
                 answer.count,
                 request=call,
+                covers=answer.covers,
+                arguments=answer.arguments or shown(call),
+                effects=request.result.effects,
+                asked=exchange.seq,
             )
         elif answer.stop:
             request.execution.cancel(f"stopped by {self._loaded().owner}")
@@ -375,11 +411,25 @@ class Approvals:
                 None if self._private.hides(parked.id) else edited,
                 answer.count,
                 "edit" if edited is not None else "",
+                covers=answer.covers if answer.scope != "once" else "",
             )
         )
         if answer.allow:
             exchange = self._state.exchanges[parked.message]
-            self.grants.add(exchange.author, parked.agent, parked.tool, answer.scope, answer.count)
+            effects = self._apply_policy(
+                exchange, parked.agent, parked.tool, edited or parked.arguments
+            ).effects
+            self.grants.add(
+                exchange.author,
+                parked.agent,
+                parked.tool,
+                answer.scope,
+                answer.count,
+                covers=answer.covers,
+                arguments=edited or parked.arguments,
+                effects=effects,
+                asked=exchange.seq,
+            )
             self.grants.add_once(parked, edited)
             engine.resume(exchange)
         elif answer.stop:
@@ -434,6 +484,16 @@ class Approvals:
     def _loaded(self) -> _Engine:
         assert self._engine is not None, "no engine is loaded"  # noqa: S101 - an invariant
         return self._engine
+
+
+def _tool_call(exchange: MessageThread, call: Approval) -> ToolCall:
+    return ToolCall(exchange.author, call.sender, call.tool_name, shown(call))
+
+
+def _shortened_all(origins: tuple[str, ...]) -> tuple[str, ...]:
+    more = len(origins) - MOST_ORIGINS
+    named = tuple(origin[:ORIGIN_CHARS] for origin in origins[:MOST_ORIGINS])
+    return (*named, f"{more:,} more") if more > 0 else named
 
 
 def _preview(arguments: dict[str, Any]) -> dict[str, Any]:

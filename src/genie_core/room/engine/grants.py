@@ -11,10 +11,15 @@ import msgspec
 from genie_core.agent.approval import Approval
 from genie_core.room.client.model import Answer
 from genie_core.room.engine.arguments import digest, shown
+from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffect, ToolEffects
 from genie_core.room.protocol.events import MOST_OF_SCOPE, Scope
 from genie_core.room.state.thread import ToolApproval
 
 MINUTE: Final = 60.0
+
+SAME_CALL: Final = ""
+ANY_CALL: Final = "*"
+"""What a grant covers, beside patterns; see `Answer.covers`."""
 
 CHANGED: Final = "the tool has changed since this call was allowed; ask again"
 
@@ -23,7 +28,8 @@ CHANGED: Final = "the tool has changed since this call was allowed; ask again"
 class Grant:
     """Lets one agent that works for one person call one tool without asking.
 
-    `left` counts the remaining calls, None for no limit. `given`, `until` and `last_used` are in
+    `covers` is as in `Answer`; a grant that covers the same call has its `arguments` and `effects`.
+    `asked` is the message that led to it. `left` counts the remaining calls, None for no limit. `given`, `until` and `last_used` are in
     seconds since the epoch; `until` is None for a grant that ends with the session, `last_used`
     for one that was never used.
     """
@@ -38,13 +44,17 @@ class Grant:
     until: float | None = None
     used: int = 0
     last_used: float | None = None
+    covers: str = ""
+    arguments: dict[str, Any] | None = None
+    effects: tuple[ToolEffect, ...] = ()
+    asked: int = 0
 
 
 class Grants:
     """Answers requests that a person has granted in advance.
 
     A `Grant` lasts for the session, a number of calls, or a number of minutes. It does not cover a
-    tool whose schema has changed since.
+    tool whose schema or description has changed since.
 
     Allowing a parked call adds a one-time grant, for exactly this call with exactly these
     arguments, in the next run for its message. If the tool has changed since, the call is denied.
@@ -74,10 +84,15 @@ class Grants:
         number: int = 0,
         *,
         request: Approval | None = None,
+        covers: str = ANY_CALL,
+        arguments: dict[str, Any] | None = None,
+        effects: ToolEffects = UNKNOWN_EFFECTS,
+        asked: int = 0,
     ) -> None:
         """Let this agent call this tool for this person, within the scope.
 
-        The grant covers the schema of `request`, or without it the schema of the first call that
+        `arguments` and `effects` are those of the call that is answered, for a grant that covers
+        the same call. The grant covers the schema of `request`, or without it the schema of the first call that
         uses the grant. With scope "times", the call being answered is the first of `number`. Scope
         "once" adds no grant.
         """
@@ -87,7 +102,20 @@ class Grants:
         until = now + number * MINUTE if scope == "minutes" else None
         if scope == "once" or (scope != "session" and number < 1) or left == 0:
             return
-        grant = Grant(next(self._ids), person, agent, tool, scope, now, left, until)
+        grant = Grant(
+            next(self._ids),
+            person,
+            agent,
+            tool,
+            scope,
+            now,
+            left,
+            until,
+            covers=covers,
+            arguments=arguments,
+            effects=effects.known,
+            asked=asked,
+        )
         self._grants[grant.id] = grant
         if request is not None:
             self._schemas[grant.id] = _schema(request)
@@ -121,22 +149,50 @@ class Grants:
         """Revoke all grants for a person who left; another may take the name next."""
         self._grants = {id_: each for id_, each in self._grants.items() if each.person != person}
 
-    def answer(self, person: str, message: int, request: Approval) -> Answer | None:
-        """Answer a request by a grant, which uses up one call; None if no grant covers it."""
+    def answer(
+        self,
+        person: str,
+        message: int,
+        request: Approval,
+        effects: ToolEffects = UNKNOWN_EFFECTS,
+        is_covered: Callable[[str], bool] = lambda pattern: False,
+    ) -> Answer | None:
+        """Answer a request by a grant, which uses up one call; None if no grant covers it.
+
+        `is_covered` returns whether a pattern covers all that the call would do.
+        """
+        return self.answer_once(message, request, effects) or self._answer_granted(
+            person, request, effects, is_covered
+        )
+
+    def answer_once(
+        self, message: int, request: Approval, effects: ToolEffects = UNKNOWN_EFFECTS
+    ) -> Answer | None:
+        """Answer a request by a one-time grant; None if there is none for it."""
         for parked in self._once.get(message, ()):
             if (parked.tool, parked.arguments) == (request.tool_name, shown(request)):
                 self._once[message].remove(parked)
                 edited = self._edited.pop(parked.id, None)
-                if parked.binding and parked.binding != digest(request):
+                if parked.binding and parked.binding != digest(request, effects.diff):
                     return Answer(allow=False, reason=CHANGED)
                 return Answer(allow=True, reason="allowed after the pause", arguments=edited)
+        return None
+
+    def _answer_granted(
+        self,
+        person: str,
+        request: Approval,
+        effects: ToolEffects,
+        is_covered: Callable[[str], bool],
+    ) -> Answer | None:
         self._drop_ended()
+        caller = person, request.sender, request.tool_name
         for grant in self._grants.values():
-            if (grant.person, grant.agent, grant.tool) == (
-                person,
-                request.sender,
-                request.tool_name,
-            ) and self._schemas.setdefault(grant.id, _schema(request)) == _schema(request):
+            if (grant.person, grant.agent, grant.tool) != caller:
+                continue
+            if self._schemas.setdefault(grant.id, _schema(request)) != _schema(request):
+                continue
+            if _covers(grant, request, effects, is_covered):
                 return Answer(allow=True, reason=self._use(grant))
         return None
 
@@ -157,6 +213,14 @@ class Grants:
         for grant in list(self._grants.values()):
             if grant.left == 0 or (grant.until is not None and grant.until <= now):
                 del self._grants[grant.id]
+
+
+def _covers(
+    grant: Grant, request: Approval, effects: ToolEffects, is_covered: Callable[[str], bool]
+) -> bool:
+    if grant.covers == SAME_CALL:
+        return (grant.arguments, grant.effects) == (shown(request), effects.known)
+    return grant.covers == ANY_CALL or is_covered(grant.covers)
 
 
 def _schema(request: Approval) -> bytes:

@@ -34,7 +34,7 @@ class PolicyResult:
     """The effect on a call, and the reason as a clause such as "it writes files".
 
     With `must_ask`, neither a grant nor auto mode answers the request. `effects` are those of the
-    call.
+    call. With `mixed`, a rule allows it although private data, words of others and a way out meet.
     """
 
     effect: Effect
@@ -42,6 +42,7 @@ class PolicyResult:
     risk: Risk = "unknown"
     must_ask: bool = False
     effects: ToolEffects = UNKNOWN_EFFECTS
+    mixed: bool = False
 
 
 class ApprovalPolicy(Protocol):
@@ -50,9 +51,15 @@ class ApprovalPolicy(Protocol):
     def evaluate(self, call: ToolCall) -> PolicyResult:
         """Evaluate a call. Must not block, and must treat arguments as data."""
 
+    def is_covered(self, call: ToolCall, pattern: str) -> bool:
+        """Whether a grant's pattern covers all that a call would do; False in doubt."""
+
 
 class AskAlways:
     """Asks a person about every call."""
 
     def evaluate(self, call: ToolCall) -> PolicyResult:
         return PolicyResult("ask", "")
+
+    def is_covered(self, call: ToolCall, pattern: str) -> bool:
+        return False

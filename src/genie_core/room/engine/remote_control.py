@@ -43,6 +43,7 @@ class RemoteControl:
                 call=request.digest,
                 count=answer.count,
                 stop=answer.stop,
+                covers=answer.covers,
             )
         )
 
@@ -69,6 +70,7 @@ class RemoteControl:
             answered.arguments,
             answered.count,
             answered.stop,
+            answered.covers,
         )
 
     def stop(self, exchange: MessageThread) -> bool:

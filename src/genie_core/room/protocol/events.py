@@ -349,7 +349,8 @@ class ApprovalRequested(Body, tag="asked", frozen=True):
     `withheld`: only the owner sees the arguments. `signature` is the owner's. `because` says why
     the owner is asked, and `risk` what the tool can do at worst. `binding` is a digest of tool,
     schema and arguments: an answer after a pause is valid for nothing else. With `unasked` the
-    resolution follows at once, and no screen shows a question.
+    resolution follows at once, and no screen shows a question. `origins` say whose words the agent
+    has read, beside those of the message's author; `private`: the call reads private data.
     """
 
     message: int
@@ -365,12 +366,14 @@ class ApprovalRequested(Body, tag="asked", frozen=True):
     binding: str = ""
     unasked: bool = False
     previous: bytes = b""
+    origins: tuple[str, ...] = ()
+    private: bool = False
 
 
 class ApprovalResolved(Body, tag="settled", frozen=True):
     """An approval is resolved. A parked one may be resolved once more after a resume.
 
-    `count` belongs to the scopes "times" and "minutes". `arguments` are a person's edited ones,
+    `count` belongs to the scopes "times" and "minutes", `covers` to all but "once". `arguments` are a person's edited ones,
     unless the call was withheld. `how` says what resolved it.
     """
 
@@ -384,6 +387,7 @@ class ApprovalResolved(Body, tag="settled", frozen=True):
     how: How = ""
     previous: bytes = b""
     signature: bytes = b""
+    covers: str = ""
 
 
 class AnswerPosted(Body, tag="answered", frozen=True):

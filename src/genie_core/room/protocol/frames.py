@@ -189,7 +189,7 @@ class AnswerApproval(Frame, tag="rule", frozen=True):
     """Answer an approval that waits at another terminal of the same person.
 
     `call` is a digest of the call that was shown; see `genie_core.room.security.signing`. `count`
-    belongs to the scope, and `stop` ends the run with a denial.
+    and `covers` belong to the scope, and `stop` ends the run with a denial.
     """
 
     approval: str
@@ -201,6 +201,7 @@ class AnswerApproval(Frame, tag="rule", frozen=True):
     call: str = ""
     count: int = 0
     stop: bool = False
+    covers: str = ""
 
 
 class Moderate(Frame, tag="moderate", frozen=True):
@@ -448,6 +449,7 @@ class ApprovalAnswered(Frame, tag="ruled", frozen=True):
     call: str = ""
     count: int = 0
     stop: bool = False
+    covers: str = ""
 
 
 class JoinRequested(Frame, tag="knocking", frozen=True):

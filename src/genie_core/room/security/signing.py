@@ -170,7 +170,8 @@ def _old_speech(room: str, said: MessagePosted) -> bytes:
 
 def _answer_statement(room: str, answer: AnswerApproval | ApprovalAnswered) -> bytes:
     parts = answer.approval, answer.allow, answer.reason, answer.scope, answer.arguments
-    return _statement(ANSWER, room, *parts, answer.call, answer.count, answer.stop)
+    reach = answer.count, answer.stop, *((answer.covers,) if answer.covers else ())
+    return _statement(ANSWER, room, *parts, answer.call, *reach)
 
 
 def _statement(context: bytes, *parts: object) -> bytes:

@@ -482,6 +482,8 @@ class RoomState:
             because=asked.because,
             risk=asked.risk,
             binding=asked.binding,
+            origins=asked.origins,
+            private=asked.private,
             unasked=asked.unasked,
             previous=asked.previous,
         )
@@ -501,7 +503,7 @@ class RoomState:
         proposal.scope, proposal.settled_at = settled.scope, event.at
         proposal.settled_by = event.by
         proposal.edited, proposal.count = settled.arguments, settled.count
-        proposal.how = settled.how
+        proposal.how, proposal.covers = settled.how, settled.covers
         self.open.pop(proposal.id, None)
         if settled.outcome == "parked":
             self.parked[proposal.id] = proposal

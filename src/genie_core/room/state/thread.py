@@ -70,6 +70,9 @@ class ToolApproval:
     unasked: bool = False
     how: How = ""
     previous: bytes = b""
+    origins: tuple[str, ...] = ()
+    private: bool = False
+    covers: str = ""
 
     @property
     def digest(self) -> str:
@@ -94,6 +97,8 @@ class ToolApproval:
             because=self.because,
             risk=self.risk,
             binding=self.binding,
+            origins=self.origins,
+            private=self.private,
             unasked=self.unasked,
             previous=self.previous,
         )

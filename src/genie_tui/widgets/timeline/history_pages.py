@@ -291,6 +291,7 @@ def _approval_events(proposal: ToolApproval) -> Iterator[Event]:
         proposal.edited,
         proposal.count,
         proposal.how,
+        covers=proposal.covers,
     )
     at = proposal.settled_at if proposal.settled_at is not None else proposal.asked_at
     yield Event(proposal.message, at, proposal.settled_by or proposal.owner, settled)

@@ -93,6 +93,9 @@ class Ann(FakeRoom):
             request.how,
         )
 
+    def is_covered(self, call: ToolCall, pattern: str) -> bool:
+        return False
+
     def evaluate(self, call: ToolCall) -> PolicyResult:
         if call.arguments["path"] == "secret":
             return PolicyResult("deny", "secrets stay")
@@ -286,7 +289,7 @@ async def test_nothing_is_left_of_an_engine_that_has_ended() -> None:
     ann = Ann()
     run = ann.run()
     granted, waiting = ann.ask(run), ann.ask(run, "y")
-    assert ann.approvals.answer(granted.id, Answer(allow=True, scope="session"))
+    assert ann.approvals.answer(granted.id, Answer(allow=True, scope="session", covers="*"))
     ann.approvals.auto = True
     assert ann.approvals.grants.active
     ann.approvals.end()

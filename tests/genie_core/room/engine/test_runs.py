@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,9 @@ class Rules:
     def __init__(self, **effects: str) -> None:
         self.effects: dict[str, str] = effects
         self.calls: list[ToolCall] = []
+
+    def is_covered(self, call: ToolCall, pattern: str) -> bool:
+        return fnmatchcase(str(call.arguments.get("path", "")), pattern)
 
     def evaluate(self, call: ToolCall) -> PolicyResult:
         self.calls.append(call)
@@ -197,7 +201,7 @@ async def test_a_call_that_is_answered_at_once_never_waits_for_the_person(tmp_pa
 async def test_a_denial_by_rule_beats_grants_auto_mode_and_edits(tmp_path: Path) -> None:
     rules = Rules()
     async with desk(tmp_path, rules) as (ann, _):
-        await ann.run("edit a", Answer(allow=True, scope="session"))
+        await ann.run("edit a", Answer(allow=True, scope="session", covers="*"))
         assert ann.person.engine.set_auto(on=True)
         await ann.run("edit b;other c")
         rules.effects = {"edit": "deny", "c": "deny"}
@@ -221,7 +225,7 @@ async def test_a_policy_that_breaks_leaves_it_to_the_person_whatever_was_granted
 ) -> None:
     rules = Rules()
     async with desk(tmp_path, rules) as (ann, _):
-        await ann.run("edit a", Answer(allow=True, scope="session"))
+        await ann.run("edit a", Answer(allow=True, scope="session", covers="*"))
         rules.effects = {"edit": "raise"}
         ann.person.engine.set_auto(on=True)
         await ann.run("edit a", Answer(allow=False))
@@ -232,7 +236,7 @@ async def test_a_policy_that_breaks_leaves_it_to_the_person_whatever_was_granted
 async def test_no_rule_and_no_auto_mode_exceeds_the_budget_but_a_grant_does(tmp_path: Path) -> None:
     async with desk(tmp_path, Rules(**{EXCEED_BUDGET: "allow"})) as (ann, _):
         ann.person.engine.set_auto(on=True)
-        await ann.run(f"{EXCEED_BUDGET} a", Answer(allow=True, scope="session"))
+        await ann.run(f"{EXCEED_BUDGET} a", Answer(allow=True, scope="session", covers="*"))
         await ann.run(f"{EXCEED_BUDGET} b")
         assert [s.how for s in ann.settled] == ["", "grant"]
 
@@ -243,7 +247,7 @@ async def test_no_rule_and_no_auto_mode_exceeds_the_budget_but_a_grant_does(tmp_
 async def test_grants_are_counted_listed_and_revoked(tmp_path: Path) -> None:
     async with desk(tmp_path, Rules()) as (ann, _):
         assert grants_of(ann) == []
-        await ann.run("edit a", Answer(allow=True, scope="times", count=3))
+        await ann.run("edit a", Answer(allow=True, scope="times", count=3, covers="*"))
         (grant,) = grants_of(ann)
         assert (grant.person, grant.agent, grant.tool, grant.left) == ("ann", "system", "edit", 2)
         assert grant.last_used is None
@@ -255,7 +259,7 @@ async def test_grants_are_counted_listed_and_revoked(tmp_path: Path) -> None:
             ("", "once", 0),
         ]
         assert grants_of(ann) == []
-        await ann.run("edit e", Answer(allow=True, scope="minutes", count=10))
+        await ann.run("edit e", Answer(allow=True, scope="minutes", count=10, covers="*"))
         await ann.run("edit f")
         (grant,) = grants_of(ann)
         assert grant.until is not None
@@ -320,7 +324,9 @@ async def test_a_run_is_stopped_from_another_terminal(tmp_path: Path) -> None:
         await ear.until(lambda: couch.state.pending_for("ben"))
         (first,) = couch.state.pending_for("ben")
         assert couch.approvals.schema(first.id) is None
-        assert couch.approvals.answer(first.id, Answer(allow=True, scope="times", count=2))
+        assert couch.approvals.answer(
+            first.id, Answer(allow=True, scope="times", count=2, covers="*")
+        )
         await ear.until(lambda: not couch.state.running)
         assert runner.done == [("edit", "a"), ("edit", "b")]
         couch.messages.send("edit c;edit d")

@@ -106,7 +106,7 @@ async def test_a_grant_for_the_session_covers_that_tool_for_that_person_only(
         ann.messages.send("one")
         await ear.until(lambda: ann.state.pending_for("ann"))
         ann.approvals.answer(
-            ann.state.pending_for("ann")[0].id, Answer(allow=True, scope="session")
+            ann.state.pending_for("ann")[0].id, Answer(allow=True, scope="session", covers="*")
         )
         await ear.until(lambda: not ann.state.running)
         ann.messages.send("two")
@@ -443,7 +443,7 @@ async def test_a_grant_ends_when_whoever_it_is_for_leaves(tmp_path: Path) -> Non
         ben.messages.send("one")
         await ear.until(lambda: ann.state.pending_for("ann"))
         ann.approvals.answer(
-            ann.state.pending_for("ann")[0].id, Answer(allow=True, scope="session")
+            ann.state.pending_for("ann")[0].id, Answer(allow=True, scope="session", covers="*")
         )
         await ear.until(lambda: ann.state.exchanges and not ann.state.running)
         await ben.leave()
