@@ -30,6 +30,7 @@ from genie_core.room.client.model import (
 from genie_core.room.engine.approvals import Approvals
 from genie_core.room.engine.backlog import BacklogChoice
 from genie_core.room.engine.controls import EngineControls
+from genie_core.room.engine.effects import ToolEffects
 from genie_core.room.engine.grants import Grant, Grants
 from genie_core.room.engine.host import EngineHost
 from genie_core.room.files.transfer import Direction, Transfer
@@ -239,6 +240,9 @@ class ScriptedApprovals(Approvals):
     def schema(self, approval: str) -> dict[str, Any] | None:
         return self._joined.schemas.get(approval)
 
+    def effects(self, approval: str) -> ToolEffects | None:
+        return self._joined.effects.get(approval)
+
     def answer(self, approval: str, answer: Answer) -> bool:
         if not self._joined.takes_answers:
             return False
@@ -281,6 +285,7 @@ class ScriptedJoinedRoom(JoinedRoom):
     attaching: asyncio.Event = field(default_factory=_set_event)
     answers: list[tuple[str, Answer]] = field(default_factory=list)
     schemas: dict[str, dict[str, Any]] = field(default_factory=dict)
+    effects: dict[str, ToolEffects] = field(default_factory=dict)
     grants: tuple[Grant, ...] = ()
     revoked: list[int] = field(default_factory=list)
     autos: list[bool] = field(default_factory=list)

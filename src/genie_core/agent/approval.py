@@ -45,7 +45,7 @@ class Approval:
     cancelling it withdraws the request, which counts as a denial. Create a request on the loop that
     will wait for it.
 
-    `schema` is the JSON schema of the tool's arguments, if known.
+    `schema` is the JSON schema of the tool's arguments, if known; its `description` is the tool's.
     """
 
     sender: str
@@ -208,6 +208,11 @@ async def ask_about(
         verdict: Verdict | bool = await with_schema(tool_name, tool_args, schema)
         return verdict
     return await callback(tool_name, tool_args)
+
+
+def described(schema: dict[str, Any], description: str | None) -> dict[str, Any]:
+    """Return a tool's schema with the tool's own description, which is part of what is allowed."""
+    return {**schema, "description": description} if description else schema
 
 
 def _verdict_in(ftr: "Future[bool]") -> Verdict:

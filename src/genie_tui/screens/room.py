@@ -165,6 +165,7 @@ class RoomScreen(Screen[None]):
         self._status.show_room(title, "")
         self._banner.show(ConnectionStatus(ConnectionState.CONNECTING))
         self._composer.focus()
+        self.watch(self, "focused", self._show_who_answers, init=False)
         self.set_interval(1.0, self._second_passed)
         self.run_worker(self._open(), group="opening")
 
@@ -213,7 +214,7 @@ class RoomScreen(Screen[None]):
         self.context.panel.bind_state(state, me)
         self._labels.begin(partial(self._service.labels, joined.saved), me)
         self._progress.begin()
-        self._approvals.bind(state, me, joined.approvals.answer)
+        self._approvals.bind(state, me, joined.approvals)
         self.context.show_waiting()
         self._connection.show(joined.connection, joined)
         self._status.show_engine(joined.engine.status)
@@ -404,6 +405,10 @@ class RoomScreen(Screen[None]):
         self.views.look()
         self._approvals.refresh_ages()
         self._progress.second_passed()
+
+    def _show_who_answers(self) -> None:
+        """Give the card the whole width while it has the focus."""
+        self.set_class(self._approvals.has_focus_within, "-answering")
 
     def _refresh_approvals(self) -> None:
         self._approvals.refresh_queue()

@@ -343,9 +343,15 @@ class Approvals:
             self._answer_here(answered.approval, answer)
 
     def effects(self, approval: str) -> ToolEffects | None:
-        """Return what an open call would do; None if it is not known here."""
+        """Return what an open or parked call would do; None if it is not known here."""
         request = self._open.get(approval)
-        return request.result.effects if request is not None else None
+        if request is not None:
+            return request.result.effects
+        parked = self._state.parked.get(approval)
+        if parked is None or self._engine is None or parked.owner != self._engine.owner:
+            return None
+        exchange = self._state.exchanges[parked.message]
+        return self._apply_policy(exchange, parked.agent, parked.tool, parked.arguments).effects
 
     def schema(self, approval: str) -> dict[str, Any] | None:
         """Return the schema of an open call's arguments; None if it is not known here."""

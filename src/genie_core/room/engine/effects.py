@@ -1,5 +1,6 @@
 """What a tool call would do, as far as that is known before it runs."""
 
+import re
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -41,3 +42,24 @@ class ToolEffects:
 
 
 UNKNOWN_EFFECTS: Final = ToolEffects(anything=True, why="the tool is not built in")
+
+
+def wider_pattern(effects: ToolEffects) -> str:
+    """Suggest a pattern that also covers calls like this one; empty if there is none.
+
+    For a command it is the program with its first plain argument, for files their folder, for an
+    address its host.
+    """
+    if effects.anything or not effects.known:
+        return ""
+    first = effects.known[0]
+    match first.kind:
+        case "run":
+            words = first.target.split(" ")
+            named = words[:2] if len(words) > 1 and words[1].isidentifier() else words[:1]
+            return f"{' '.join(named)}*" if len(named) == 2 else f"{named[0]} *"
+        case "connect":
+            return re.sub(r"^[a-z]+://|[:/?#].*$", "", first.target)
+        case _:
+            folder = first.target.rpartition("/")[0]
+            return f"{folder}/*" if folder else first.target

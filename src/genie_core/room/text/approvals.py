@@ -124,6 +124,15 @@ def read_scope(text: str) -> tuple[Scope, int] | None:
     return ("times" if unit == "x" else "minutes"), number
 
 
+def covered(tool: str, scope: Scope, covers: str) -> str:
+    """Describe which calls an answer allows: "any call of rm". Not yet safe to show."""
+    if scope == "once":
+        return f"this call of {tool}"
+    if covers == "*":
+        return f"any call of {tool}"
+    return f"{tool} for {covers}" if covers else f"exactly this call of {tool}"
+
+
 def scope_words(scope: Scope, count: int) -> str:
     """Return the words after "allowed", with a leading space; empty for a single call."""
     match scope:

@@ -14,7 +14,7 @@ from genie_core.room.text.events import message_text, message_title
 from genie_core.text.format import clock_time
 from genie_core.text.safe import visible, visible_line
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
-from genie_tui.widgets.approvals.card import CardView
+from genie_tui.widgets.approvals.call_text import CardView
 
 
 class FullViewScreen(Dialog[None]):

@@ -4,11 +4,10 @@ The card acts on keys only while it has the focus, and only on keys that its gua
 applies to the request that is shown when its key is pressed: showing another request drops the key.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from enum import Enum
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -18,58 +17,31 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from genie_core.room.client.model import Answer
-from genie_core.room.engine.policy import EXCEED_BUDGET
-from genie_core.room.state.thread import ToolApproval
-from genie_core.room.text.agents import agent_path
-from genie_core.room.text.approvals import (
-    RISKS,
-    SCOPE_HINT,
-    WITHHELD,
-    plain_value,
-    read_scope,
-    risk_of,
+from genie_core.room.engine.grants import ANY_CALL
+from genie_core.room.text.approvals import RISKS, SCOPE_HINT, covered, read_scope, scope_words
+from genie_core.text.safe import visible_line
+from genie_tui.commands.keys import Action, Scope, actions, bindings, by_key
+from genie_tui.widgets.approvals.call_text import (
+    CardView,
+    call_lines,
+    effect_content,
+    headline,
+    origins_content,
 )
-from genie_core.text.format import duration
-from genie_core.text.safe import visible, visible_line
-from genie_tui.commands.keys import Scope, actions, bindings, by_key
-from genie_tui.widgets.approvals.key_guard import SOON, KeyGuard
+from genie_tui.widgets.approvals.key_guard import ALONE, SOON, KeyGuard
 from genie_tui.widgets.reading import read_on
-
-QUOTE: Final = 160
-"""Characters of the message that a card quotes."""
-
-BECAUSE: Final = 200
-"""Characters of the reason that a card shows; the full view shows all."""
 
 CELL: Final = 21
 """Columns for one key and what it does."""
 
-SHORT: Final = 4_000
-"""Characters of one value that a card shows; the full view shows all."""
-
-INDENT: Final = "  "
-
 LOOKING: Final = frozenset({"scroll", "next_card", "previous_card"})
 """Actions that only show something; they need no guard."""
 
-WRITING: Final = frozenset({"allow_for", "deny_because"})
+ALLOWING: Final = frozenset({"allow_once", "allow_again", "allow_like", "allow_tool", "allow_for"})
+"""Actions that need the whole call to have been on the screen."""
+
+WRITING: Final = frozenset({"allow_for", "allow_like", "deny_because"})
 """Actions that open a line of text; keys that follow at once belong to the line."""
-
-
-@dataclass(frozen=True, slots=True)
-class CardView:
-    """The request on a card, its message, and its place in the queue."""
-
-    request: ToolApproval
-    author: str
-    message: str
-    position: int
-    total: int
-
-    @property
-    def from_before(self) -> bool:
-        """Whether it was parked by a suspend."""
-        return self.request.outcome == "parked"
 
 
 class Writing(Enum):
@@ -77,6 +49,7 @@ class Writing(Enum):
 
     REASON = "why, in a sentence"
     EXTENT = "how often or how long: 5, or 10m"
+    PATTERN = "a pattern of commands, files or hosts"
 
 
 class ReasonInput(Input):
@@ -84,7 +57,11 @@ class ReasonInput(Input):
 
 
 class ApprovalCard(Vertical, can_focus=True):
-    """Shows one request at a time; never takes the focus by itself."""
+    """Shows one request at a time; never takes the focus by itself.
+
+    Allowing needs the tool and the end of its effects to have been on the screen. What reaches
+    further than one call, or is risky, needs enter as a second key.
+    """
 
     BINDINGS = bindings(Scope.CARD)
 
@@ -129,13 +106,15 @@ class ApprovalCard(Vertical, can_focus=True):
         self._about: str | None = None
         self._writing: Writing | None = None
         self._fault = ""
+        self._read: str | None = None
+        self._unconfirmed: Answer | None = None
         self._keys_shown = Content("")
 
     def compose(self) -> ComposeResult:
         yield Static(id="card-call", markup=False)
-        yield Static(id="card-why", markup=False)
         with VerticalScroll(id="card-scroll", can_focus=False):
-            yield Static(id="card-arguments", markup=False)
+            yield Static(id="card-effect", markup=False)
+            yield Static(id="card-why", markup=False)
         yield ReasonInput(
             id="card-reason",
             compact=True,
@@ -145,6 +124,7 @@ class ApprovalCard(Vertical, can_focus=True):
 
     def on_mount(self) -> None:
         self._waiting = self.set_interval(0.1, self._show_keys, pause=True)
+        self.watch(self.query_one("#card-scroll"), "scroll_y", self._note_read, init=False)
         self._show_keys()
 
     @property
@@ -157,20 +137,20 @@ class ApprovalCard(Vertical, can_focus=True):
         self._view = view
         if another:
             # Keys of a reason being written must not reach the next request.
-            self._about = None
+            self._about = self._read = self._unconfirmed = None
             self.arm()
             self.query_one("#card-scroll", VerticalScroll).scroll_home(animate=False)
         if view is None:
             return
         self.border_title = headline(view, now)
         if another:
-            request = view.request
             self.query_one("#card-call", Static).update(call_lines(view))
+            self.query_one("#card-effect", Static).update(effect_content(view))
             why = self.query_one("#card-why", Static)
-            why.update(why_asked(request))
-            why.set_classes(f"-{request.risk}" if request.risk in RISKS else "")
-            arguments = arguments_content(request.arguments, withheld=request.withheld)
-            self.query_one("#card-arguments", Static).update(arguments)
+            why.update(origins_content(view))
+            risk = view.request.risk
+            why.set_classes(f"-{risk}" if risk in RISKS else "")
+        self.call_after_refresh(self._note_read)
         self._show_keys()
 
     def arm(self) -> None:
@@ -180,12 +160,29 @@ class ApprovalCard(Vertical, can_focus=True):
 
     def on_focus(self) -> None:
         self.arm()
+        self.call_after_refresh(self._note_read)
 
     def on_resize(self) -> None:
+        self.call_after_refresh(self._note_read)
         self._show_keys()
 
     def on_blur(self) -> None:
+        self._unconfirmed = None
         self.arm()
+
+    def _note_read(self) -> None:
+        """Note that the tool and the end of the effects are on the screen."""
+        area = self.query_one("#card-scroll", VerticalScroll)
+        head, effect = self.query_one("#card-call"), self.query_one("#card-effect")
+        is_whole = head.size.height >= head.virtual_size.height and effect.size.height > 0
+        bottom = area.scroll_offset.y + area.size.height
+        if self.has_focus and is_whole and area.size.height > 0 and bottom >= effect.size.height:
+            self._read = _id(self._view)
+            self._show_keys()
+
+    @property
+    def _is_read(self) -> bool:
+        return self._view is not None and self._read == _id(self._view)
 
     def on_key(self, event: events.Key) -> None:
         """Do what a key says if the guard admits it; swallow it otherwise.
@@ -203,6 +200,9 @@ class ApprovalCard(Vertical, can_focus=True):
         if self._writing:
             self._type_ahead(event)
             return
+        if self._unconfirmed is not None:
+            self._confirm(event, self._unconfirmed)
+            return
         admitted = self._guard.admit_key(event)
         action = self._KEYS.get(event.key)
         if event.key == "escape":
@@ -211,10 +211,22 @@ class ApprovalCard(Vertical, can_focus=True):
             pass
         elif action.run in LOOKING:
             self._look(action.run, event.key)
-        elif admitted and action.run in WRITING:
+        elif not admitted or (action.run in ALLOWING and not self._is_read):
+            pass
+        elif action.run in WRITING:
             self._act(action.run, self._view)
-        elif admitted:
-            self._guard.act_alone(self, partial(self._act, action.run, self._view))
+        else:
+            self._guard.act_alone(self, partial(self._act, action.run, self._view), ALONE)
+        self._show_keys()
+
+    def _confirm(self, event: events.Key, answer: Answer) -> None:
+        """Take the second key of an answer."""
+        admitted = self._guard.admit_key(event)
+        if event.key == "escape":
+            self._unconfirmed = None
+            self.arm()
+        elif event.key == "enter" and admitted and self._view is not None:
+            self._guard.act_alone(self, partial(self._send, self._view, answer), ALONE)
         self._show_keys()
 
     def action_through_on_key(self, _run: str) -> None:
@@ -234,8 +246,12 @@ class ApprovalCard(Vertical, can_focus=True):
         match action:
             case "allow_once":
                 self._answer(view, Answer(allow=True))
-            case "allow_session":
+            case "allow_again":
                 self._answer(view, Answer(allow=True, scope="session"))
+            case "allow_tool":
+                self._answer(view, Answer(allow=True, scope="session", covers=ANY_CALL))
+            case "allow_like" if view.pattern:
+                self._write(view, Writing.PATTERN, view.pattern)
             case "allow_for":
                 self._write(view, Writing.EXTENT)
             case "edit":
@@ -251,14 +267,24 @@ class ApprovalCard(Vertical, can_focus=True):
                 self.post_message(self.FullView(view))
 
     def _answer(self, view: CardView, answer: Answer) -> None:
+        """Give an answer, or ask for the second key."""
+        if answer.allow and (view.is_risky or answer.covers):
+            self._unconfirmed = answer
+            self.arm()
+        else:
+            self._send(view, answer)
+
+    def _send(self, view: CardView, answer: Answer) -> None:
+        self._unconfirmed = None
         self.arm()
         self.post_message(self.Answered(view.request.id, answer))
 
-    def _write(self, view: CardView, what: Writing) -> None:
+    def _write(self, view: CardView, what: Writing, text: str = "") -> None:
         self._about, self._writing, self._fault = view.request.id, what, ""
         self.add_class("-writing")
         line = self.query_one(ReasonInput)
-        line.placeholder = what.value
+        line.placeholder, line.value = what.value, text
+        line.cursor_position = len(text)
         line.focus()
         self._show_keys()
 
@@ -295,9 +321,17 @@ class ApprovalCard(Vertical, can_focus=True):
                 self._show_keys()
                 return
             answer = Answer(allow=True, scope=extent[0], count=extent[1])
+        elif what is Writing.PATTERN:
+            answer = Answer(allow=True, scope="session", covers=text)
+        view = self._view
         self._end_writing()
-        if approval is not None:
-            self.post_message(self.Answered(approval, answer))
+        if approval is None or view is None or approval != _id(view):
+            return
+        if answer.allow:
+            self._unconfirmed = answer  # its keys may have been meant for a message
+            self.arm()
+        else:
+            self._send(view, answer)
 
     def _show_keys(self) -> None:
         guarded = self.has_focus and self._guard.remaining() > 0
@@ -315,106 +349,63 @@ class ApprovalCard(Vertical, can_focus=True):
     def _keys_line(self, *, guarded: bool) -> Content:
         if self._writing and self._about is None:
             return Content("that call is gone, this is another one · esc goes on to it")
-        if self._writing is Writing.EXTENT:
-            return Content(
-                self._fault or "enter allows this tool that often or long · esc goes back"
-            )
+        if self._writing in (Writing.EXTENT, Writing.PATTERN):
+            return Content(self._fault or "enter goes on · esc goes back")
         if self._writing:
             return Content("enter denies and tells the agent · esc goes back")
-        if not self.has_focus:
+        if not self.has_focus or self._view is None:
             return Content("ctrl+g to answer")
-        return Content(SOON) if guarded else key_table(self.content_size.width)
+        if self._unconfirmed is not None:
+            asked = confirmation(self._view, self._unconfirmed)
+            return Content("\n").join(
+                [asked, Content(SOON if guarded else "enter allows it · esc goes back")]
+            )
+        if guarded:
+            return Content(SOON)
+        return key_table(self._view, self.content_size.width, may_allow=self._is_read)
 
 
 def _id(view: CardView | None) -> str | None:
     return view.request.id if view is not None else None
 
 
-def headline(view: CardView, now: float) -> str:
-    """The card's place in the queue, and how long it has waited."""
-    before = "from before · " if view.from_before else ""
-    waiting = duration(now - view.request.asked_at)
-    return f"{before}{view.position} of {view.total} · waiting {waiting}"
-
-
-def call_lines(view: CardView) -> Content:
-    """The message, the agent and its call, and where it would run."""
+def confirmation(view: CardView, answer: Answer) -> Content:
+    """What an answer allows, and how far it reaches."""
     request = view.request
-    quote = visible(view.message)
-    quote = quote if len(quote) <= QUOTE else f"{quote[:QUOTE]}…"
-    where = visible(request.where) or "this machine"
-    return Content.assemble(
-        (visible(view.author), "bold"),
-        (" wrote ", "$foreground-muted"),
-        (f"“{quote}”", "italic"),
-        ("\n", ""),
-        (visible(f"{request.owner}'s {agent_path(request.agent)}"), "$text-secondary"),
-        (" wants to ", "$foreground-muted"),
-        *_action(request),
-        ("\nruns on ", "$foreground-muted"),
-        (where, ""),
+    reach = covered(request.tool, answer.scope, answer.covers)
+    whose = f"for {view.author}" if view.author != request.owner else "for you"
+    until = scope_words(answer.scope, answer.count) or " once"
+    return Content.styled(
+        f"allow {visible_line(reach)} {visible_line(whose)}{until}?", "bold $text-warning"
     )
 
 
-def _action(request: ToolApproval) -> tuple[tuple[str, str], ...]:
-    if request.tool == EXCEED_BUDGET:
-        return (("go over the budget of this session", "bold $text-warning"),)
-    return ("call ", "$foreground-muted"), (visible(request.tool), "bold $text-warning")
+def key_table(view: CardView, width: int, *, may_allow: bool) -> Content:
+    """The card's keys in columns, those that allow apart from those that deny."""
+    listed = list(actions(Scope.CARD))
+    allowing = [each for each in listed if each.run in ALLOWING]
+    others = [each for each in listed if each.run not in ALLOWING]
+    if not view.pattern:
+        allowing = [each for each in allowing if each.run != "allow_like"]
+    if not may_allow:
+        read_first = Content.styled(
+            "allowing waits until the end was on the screen: pgdn", "$text-warning"
+        )
+        return Content("\n").join([read_first, *_rows(others, width)])
+    return Content("\n").join([*_rows(allowing, width), *_rows(others, width)])
 
 
-def why_asked(request: ToolApproval) -> Content:
-    """The tool's risk, and the reason for asking; empty if neither is known."""
-    risk = risk_of(request)
-    because = visible_line(request.because[:BECAUSE])
-    asked = f"asked because {because}" if because else ""
-    return Content.assemble(
-        (risk, "bold"), " · " if risk and asked else "", (asked, "$foreground-muted")
-    )
-
-
-def arguments_content(arguments: Mapping[str, Any], *, withheld: bool = False) -> Content:
-    """The arguments for a card: short values beside their names, long ones below.
-
-    A value beyond `SHORT` is cut with a line that says how much is missing.
-    """
-    if withheld and not arguments:
-        return Content.styled(WITHHELD, "$text-warning")
-    if not arguments:
-        return Content.styled("no arguments", "$foreground-muted")
-    width = max(len(visible(name)) for name in arguments)
-    parts = [_argument(name, value, min(width, 16)) for name, value in arguments.items()]
-    return Content("\n").join(parts)
-
-
-def _argument(name: str, value: Any, width: int) -> Content:
-    text = plain_value(value)
-    label = Content.styled(visible(name).ljust(width), "$text-primary")
-    if not text:
-        return Content.assemble(label, INDENT, ("empty text", "$foreground-muted"))
-    if "\n" not in text:
-        return Content.assemble(label, INDENT, *_cut(text))
-    block = "\n".join(INDENT + line for line in text[:SHORT].split("\n"))
-    return Content.assemble(label, "\n", block, *_missing(text))
-
-
-def _cut(text: str) -> Iterator[Content | str]:
-    yield text[:SHORT]
-    yield from _missing(text)
-
-
-def _missing(text: str) -> Iterator[Content]:
-    rest = len(text) - SHORT
-    if rest > 0:
-        yield Content.styled(f"\n… {rest:,} more characters: v shows all", "$text-warning")
-
-
-def key_table(width: int) -> Content:
-    """The card's keys in columns, so that they can be found without reading."""
+def _rows(listed: list[Action], width: int) -> list[Content]:
     columns = max(width // CELL, 1)
     cells = [
-        Content.assemble((action.short_keys, "$primary bold"), f" {action.label}")
-        for action in actions(Scope.CARD)
+        Content.assemble((action.short_keys, _key_style(action)), f" {action.label}")
+        for action in listed
     ]
     padded = [cell.pad_right(CELL - cell.cell_length) for cell in cells]
-    rows = [Content("").join(padded[at : at + columns]) for at in range(0, len(padded), columns)]
-    return Content("\n").join(rows)
+    return [Content("").join(padded[at : at + columns]) for at in range(0, len(padded), columns)]
+
+
+def _key_style(action: Action) -> str:
+    if action.run in ALLOWING:
+        return "$text-success bold"
+    return "$text-error bold" if action.run.startswith("deny") else "$primary bold"

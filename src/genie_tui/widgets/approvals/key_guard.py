@@ -17,6 +17,9 @@ QUIET: Final = 1.0
 BURST: Final = 0.05
 """Seconds that no other key may follow within: faster than a person types, slower than a paste."""
 
+ALONE: Final = 0.4
+"""Seconds that no other key may follow an answer within: slower than a person types."""
+
 SOON: Final = "ready in a moment… keys don't count yet"
 """Text in place of the keys while none counts."""
 
@@ -32,6 +35,7 @@ class KeyGuard:
         self._clock = clock
         self._quiet_since = clock()
         self._held: Callable[[], None] | None = None
+        self._alone = BURST
 
     def arm(self) -> None:
         """Let no key count until the keyboard has rested from now on."""
@@ -49,20 +53,20 @@ class KeyGuard:
         first, so a busy app does not lose an answer.
         """
         pressed_at = max(self._clock() - age, self._quiet_since)
-        if pressed_at - self._quiet_since >= BURST:
+        if pressed_at - self._quiet_since >= self._alone:
             self.release()
         rested = pressed_at - self._quiet_since >= QUIET
         self._quiet_since, self._held = pressed_at, None
         return rested
 
-    def act_alone(self, widget: Widget, act: Callable[[], None]) -> None:
-        """Run the action of an admitted key, unless another key follows in the same burst.
+    def act_alone(self, widget: Widget, act: Callable[[], None], alone: float = BURST) -> None:
+        """Run the action of an admitted key, unless another key follows within `alone` seconds.
 
         The call passes through the queues of the app and of `widget`, which must receive the keys,
         so all keys that the terminal has sent by then come first.
         """
-        self._held = act
-        widget.set_timer(BURST, partial(widget.app.call_later, widget.call_later, self.release))
+        self._held, self._alone = act, alone
+        widget.set_timer(alone, partial(widget.app.call_later, widget.call_later, self.release))
 
     def release(self) -> None:
         """Run the action that is held back, if there is one."""

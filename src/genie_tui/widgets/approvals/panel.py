@@ -1,8 +1,8 @@
 """Panels of waiting requests: one to answer them, one to read past ones."""
 
 import time
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from textual import on
 from textual.app import ComposeResult
@@ -15,14 +15,18 @@ from genie_core.room.client.model import Answer
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import ToolApproval
 from genie_core.text.format import clock_time
-from genie_tui.widgets.approvals.card import (
-    ApprovalCard,
+from genie_tui.widgets.approvals.call_text import (
     CardView,
     arguments_content,
     call_lines,
-    why_asked,
+    origins_content,
 )
+from genie_tui.widgets.approvals.card import ApprovalCard
 from genie_tui.widgets.approvals.queue import CardQueue
+
+if TYPE_CHECKING:
+    from genie_core.room.engine.approvals import Approvals
+    from genie_core.room.engine.effects import ToolEffects
 
 CLOSED = "The room is closed.\n\nWhat still waited here can be answered when it is open again and you are back."
 NOTHING = (
@@ -48,7 +52,10 @@ class ApprovalPanel(Vertical):
 
     def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__()
-        self._answer: Callable[[str, Answer], bool] = lambda _approval, _answer: False
+        self._approvals: Approvals | None = None
+        self._known = ""
+        self._effects: ToolEffects | None = None
+        self._schema: Mapping[str, Any] | None = None
         self._clock = clock
         self._queue = CardQueue()
         self._state = RoomState()
@@ -70,9 +77,9 @@ class ApprovalPanel(Vertical):
     def waiting(self) -> int:
         return len(self._queue)
 
-    def bind(self, state: RoomState, me: str, answer: Callable[[str, Answer], bool]) -> None:
-        """Show the requests for `me` in this room; `answer` returns whether it was accepted."""
-        self._state, self._me, self._answer = state, me, answer
+    def bind(self, state: RoomState, me: str, approvals: "Approvals") -> None:
+        """Show the requests for `me` in this room, and answer them."""
+        self._state, self._me, self._approvals, self._known = state, me, approvals, ""
         self.refresh_queue()
 
     def close_room(self) -> None:
@@ -110,7 +117,7 @@ class ApprovalPanel(Vertical):
 
     def answer(self, approval: str, answer: Answer) -> bool:
         """Answer a request and show the next one; False if the answer did not count."""
-        if not self._answer(approval, answer):
+        if self._approvals is None or not self._approvals.answer(approval, answer):
             return False
         self._queue.answered(approval)
         self._show()
@@ -142,9 +149,19 @@ class ApprovalPanel(Vertical):
         request = self._queue.current
         if request is None:
             return None
-        exchange = self._state.exchanges[request.message]
+        exchange, approvals = self._state.exchanges[request.message], self._approvals
+        if approvals is not None and self._known != request.id:
+            self._known = request.id
+            self._effects = approvals.effects(request.id)
+            self._schema = approvals.schema(request.id)
         return CardView(
-            request, exchange.author, exchange.said.text, self._queue.position, len(self._queue)
+            request,
+            exchange.author,
+            exchange.said.text,
+            self._queue.position,
+            len(self._queue),
+            self._effects,
+            self._schema,
         )
 
 
@@ -175,4 +192,4 @@ def _call(state: RoomState, request: ToolApproval) -> Content:
     kept = " · kept from before" if view.from_before else ""
     head = Content.styled(f"▲ since {clock_time(request.asked_at)}{kept}", "$text-warning")
     arguments = arguments_content(request.arguments, withheld=request.withheld)
-    return Content("\n").join([head, call_lines(view), why_asked(request), arguments])
+    return Content("\n").join([head, call_lines(view), arguments, origins_content(view)])

@@ -1,7 +1,7 @@
 import pytest
 
 from genie_core.room.text.approvals import WITHHELD, arguments_line, plain_arguments
-from genie_tui.widgets.approvals.card import SHORT, arguments_content
+from genie_tui.widgets.approvals.call_text import arguments_content
 
 
 def test_no_arguments_are_named() -> None:
@@ -36,14 +36,19 @@ def test_markup_stays_text() -> None:
     assert "[/red]" in arguments_content({"a": "[/red][bold]"}).plain
 
 
-def test_a_cut_is_announced_and_the_full_text_is_whole() -> None:
-    long = "x" * (SHORT + 1234)
-    assert "1,234 more characters" in arguments_content({"a": long}).plain
+def test_a_long_value_is_shown_in_full() -> None:
+    long = "x" * 20_000
+    assert long in arguments_content({"a": long}).plain
     assert long in plain_arguments({"a": long})
+    assert arguments_content({"a": "line\n" * 5_000}).plain.count("line") == 5_000
 
 
-def test_a_cut_of_many_lines_is_announced_too() -> None:
-    assert "more characters" in arguments_content({"a": "line\n" * SHORT}).plain
+def test_many_blanks_and_empty_lines_are_counted() -> None:
+    assert "… 4,000 blanks …" in arguments_content({"a": f"ls{' ' * 4000}; id"}).plain
+    shown = arguments_content({"a": "echo hi" + "\n" * 70 + "id"}).plain
+    assert "69 empty lines" in shown
+    assert shown.endswith("  id")
+    assert shown.count("\n") < 5
 
 
 def test_what_is_withheld_is_said_to_be() -> None:

@@ -49,7 +49,7 @@ from genie_core.room.text.events import (
 from genie_core.sessions.export.story import story
 from genie_tui.screens.dialogs.full_view import call_text
 from genie_tui.widgets.activity.rows import ActivityRows, RowFilter, RowKind, headline
-from genie_tui.widgets.approvals.card import CardView, call_lines, why_asked
+from genie_tui.widgets.approvals.call_text import CardView, call_lines, origins_content
 from genie_tui.widgets.timeline.history_pages import known_events
 from genie_tui.widgets.timeline.transcript import LogEntries, NoteEntry
 
@@ -326,8 +326,8 @@ def test_going_over_the_budget_is_no_tool_that_may_do_anything() -> None:
     proposal = ToolApproval("p", 1, "ann", "genie", EXCEED_BUDGET, {"limit": "1 token"}, "", 2, 0.0)
     proposal.risk, proposal.because = "unknown", "the budget of this session is used up"
     view = CardView(proposal, "bob", "tidy up", 1, 1)
-    shown = f"{call_lines(view).plain}\n{why_asked(proposal).plain}"
-    assert "wants to go over the budget of this session" in shown
+    shown = f"{call_lines(view).plain}\n{origins_content(view).plain}"
+    assert "→ go over the budget of this session →" in shown
     assert "may do anything" not in shown
     assert "unknown" not in call_text(view)
 

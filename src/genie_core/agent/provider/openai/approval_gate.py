@@ -25,7 +25,7 @@ from agents import (
 )
 from agents.tool_context import ToolContext
 
-from genie_core.agent.approval import ApprovalCallback, Verdict, ask_about
+from genie_core.agent.approval import ApprovalCallback, Verdict, ask_about, described
 from genie_core.agent.provider.approval_answer import InvalidArgumentsError, as_verdict, denial
 from genie_core.agent.provider.masking import masked
 from genie_core.agent.provider.openai.arguments import UnfitArguments, objections, parsed
@@ -132,7 +132,7 @@ class OpenAIApprovalGate:
         except UnfitArguments as error:
             return f"Error: {error}"
         allowed = json.dumps(arguments)
-        schema = tool.params_json_schema
+        schema = described(tool.params_json_schema, tool.description)
         verdict = await self._verdict(tool.qualified_name, arguments, schema)
         if not verdict:
             return denial(verdict)

@@ -20,7 +20,7 @@ from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, RunCont
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 from pydantic_core import to_jsonable_python
 
-from genie_core.agent.approval import ApprovalCallback, ask_about
+from genie_core.agent.approval import ApprovalCallback, ask_about, described
 from genie_core.agent.provider.approval_answer import (
     InvalidArgumentsError,
     as_verdict,
@@ -76,7 +76,8 @@ class _GatedToolset(WrapperToolset[Any]):
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
         shown = to_jsonable_python(tool_args, fallback=repr)
-        schema = tool.tool_def.parameters_json_schema
+        definition = tool.tool_def
+        schema = described(definition.parameters_json_schema, definition.description)
         verdict = as_verdict(await ask_about(self.ask, name, shown, schema))
         if not verdict:
             return ToolDenied(denial(verdict))

@@ -1,0 +1,236 @@
+"""The texts of a card: who asks for what, what it would do, and whose words led to it."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from textual.content import Content
+
+from genie_core.room.engine.effects import ToolEffect, ToolEffects, wider_pattern
+from genie_core.room.engine.policy import EXCEED_BUDGET
+from genie_core.room.state.thread import ToolApproval
+from genie_core.room.text.agents import agent_path
+from genie_core.room.text.approvals import WITHHELD, plain_value, risk_of
+from genie_core.text.format import duration
+from genie_core.text.safe import visible, visible_line
+
+QUOTE: Final = 160
+"""Characters of the message that a card quotes."""
+
+BECAUSE: Final = 400
+"""Characters of the reason that a card shows; the full view shows all."""
+
+AGENT: Final = 48
+"""Characters of an agent's path; the middle of a longer one is left out, visibly."""
+
+BLANKS: Final = 8
+"""Blanks in a row that are shown one by one; more are counted."""
+
+INDENT: Final = "  "
+
+_SHOWN_BY_EFFECTS: Final = frozenset(
+    {"command", "url", "path", "folder", "content", "old", "new", "overwrite", "everywhere"}
+)
+"""Arguments of built-in tools that the effects of a call show."""
+
+_DOES: Final = {"read": "reads", "write": "writes", "run": "runs", "connect": "connects to"}
+
+
+@dataclass(frozen=True, slots=True)
+class CardView:
+    """The request on a card, its message, and its place in the queue.
+
+    `effects` and `schema` are None where the call does not run.
+    """
+
+    request: ToolApproval
+    author: str
+    message: str
+    position: int
+    total: int
+    effects: ToolEffects | None = None
+    schema: Mapping[str, Any] | None = field(default=None, compare=False)
+
+    @property
+    def from_before(self) -> bool:
+        """Whether it was parked by a suspend."""
+        return self.request.outcome == "parked"
+
+    @property
+    def is_risky(self) -> bool:
+        """Whether allowing it needs a second key."""
+        request = self.request
+        is_wide = self.effects is not None and self.effects.anything
+        is_for_guest = self.author != request.owner
+        return is_wide or is_for_guest or request.risk in ("execute", "unknown")
+
+    @property
+    def pattern(self) -> str:
+        """A pattern that covers calls like this one; empty if there is none."""
+        return wider_pattern(self.effects) if self.effects is not None else ""
+
+
+def headline(view: CardView, now: float) -> str:
+    """The card's place in the queue, and how long it has waited."""
+    before = "from before · " if view.from_before else ""
+    waiting = duration(now - view.request.asked_at)
+    return f"{before}{view.position} of {view.total} · waiting {waiting}"
+
+
+def call_lines(view: CardView) -> Content:
+    """Who asked, which agent, which tool, on which machine."""
+    request = view.request
+    arrow = (" → ", "$foreground-muted")
+    tool = "go over the budget of this session" if request.tool == EXCEED_BUDGET else request.tool
+    return Content.assemble(
+        (visible_line(view.author), "bold"),
+        arrow,
+        (_shortened(visible_line(f"{request.owner}'s {agent_path(request.agent)}")), ""),
+        arrow,
+        (visible_line(tool), "bold $text-warning"),
+        arrow,
+        ("on ", "$foreground-muted"),
+        (visible_line(request.where) or "this machine", ""),
+    )
+
+
+def _shortened(path: str) -> str:
+    if len(path) <= AGENT:
+        return path
+    return f"{path[: AGENT // 2]} … {path[-AGENT // 2 :]}"
+
+
+def effect_content(view: CardView) -> Content:
+    """What the call would do, and the arguments that this does not show."""
+    request, effects = view.request, view.effects
+    if request.withheld and not request.arguments:
+        return Content.styled(WITHHELD, "$text-warning")
+    if effects is None or not effects.known:
+        unknown = effects is not None and effects.anything
+        known = (
+            [Content.styled("what it does is not known here", "$text-warning")] if unknown else []
+        )
+        refused = [_refusal(effects)] if effects is not None and effects.refusal else []
+        return Content("\n").join([*refused, *known, arguments_content(request.arguments)])
+    parts = [_refusal(effects)] if effects.refusal else []
+    parts += [_effect(each) for each in effects.known]
+    if effects.anything:
+        parts.append(
+            Content.styled(f"may run anything: {visible_line(effects.why)}", "$text-error")
+        )
+    elif effects.why:
+        parts.append(Content.styled(visible_line(effects.why), "$text-warning"))
+    if effects.diff:
+        parts.append(diff_content(effects.diff))
+    shown = _SHOWN_BY_EFFECTS if not effects.refusal or effects.diff else frozenset[str]()
+    if rest := _unusual(request.arguments, view.schema, shown):
+        parts.append(arguments_content(rest))
+    return Content("\n").join(parts)
+
+
+def _refusal(effects: ToolEffects) -> Content:
+    return Content.styled(
+        f"the tool will refuse it: {visible_line(effects.refusal)}", "$text-error"
+    )
+
+
+def _effect(effect: ToolEffect) -> Content:
+    does = Content.styled(f"{_DOES[effect.kind]} ", "$foreground-muted")
+    target = effect.target or "the workspace"
+    return Content.assemble(does, exact(target) if effect.kind == "run" else visible_line(target))
+
+
+def _unusual(
+    arguments: Mapping[str, Any], schema: Mapping[str, Any] | None, shown: frozenset[str]
+) -> dict[str, Any]:
+    """The arguments that effects do not show and that differ from their defaults."""
+    properties = (schema or {}).get("properties", {})
+    return {
+        name: value
+        for name, value in arguments.items()
+        if name not in shown and value != properties.get(name, {}).get("default", _MISSING)
+    }
+
+
+_MISSING: Final = object()
+
+
+def exact(text: str) -> Content:
+    """A text with its blanks and line breaks made visible."""
+    parts: list[tuple[str, str]] = []
+    for part in re.split(r"( {2,}|^ | $|\n+)", visible(text)):
+        if part.startswith("\n"):
+            count = f" {len(part):,} line breaks" if len(part) > 2 else ""
+            parts.append((f"{'⏎' * min(len(part), 2)}{count}", "$text-warning"))
+            parts.append(("\n", ""))
+        elif part and not part.strip(" "):
+            dots = "·" * min(len(part), BLANKS)
+            count = f"… {len(part):,} blanks …" if len(part) > BLANKS else ""
+            parts.append((dots + count, "$text-warning"))
+        else:
+            parts.append((part, ""))
+    return Content.assemble(*parts)
+
+
+def diff_content(diff: str) -> Content:
+    """A diff with added and removed lines in colours; lines that are all blanks show them."""
+    styles = {"+": "$text-success", "-": "$text-error", "@": "$text-accent"}
+    lines = [
+        Content.styled(visible(line), styles.get(line[:1], "$foreground-muted"))
+        for line in diff.split("\n")[2:]
+    ]
+    return Content("\n").join(lines)
+
+
+def origins_content(view: CardView) -> Content:
+    """Why it is asked, and whose words led to it."""
+    request = view.request
+    risk = risk_of(request)
+    because = visible_line(request.because[:BECAUSE])
+    asked = f"asked because {because}" if because else ""
+    quote = visible_line(view.message)
+    quote = quote if len(quote) <= QUOTE else f"{quote[:QUOTE]}…"
+    why = Content.assemble(
+        (risk, "bold"), " · " if risk and asked else "", (asked, "$foreground-muted")
+    )
+    message = Content.assemble(
+        (visible_line(view.author), "bold"),
+        (" wrote ", "$foreground-muted"),
+        (f"“{quote}”", "italic"),
+    )
+    lines = [why, message] if why else [message]
+    if request.origins:
+        named = ", ".join(visible_line(each) for each in request.origins)
+        lines.append(Content.styled(f"the agent has also read: {named}", "$text-warning"))
+    return Content("\n").join(lines)
+
+
+def arguments_content(arguments: Mapping[str, Any], *, withheld: bool = False) -> Content:
+    """All arguments in full: short values beside their names, long ones below."""
+    if withheld and not arguments:
+        return Content.styled(WITHHELD, "$text-warning")
+    if not arguments:
+        return Content.styled("no arguments", "$foreground-muted")
+    width = min(max(len(visible(name)) for name in arguments), 16)
+    return Content("\n").join(_argument(name, value, width) for name, value in arguments.items())
+
+
+def _argument(name: str, value: Any, width: int) -> Content:
+    text = plain_value(value)
+    label = Content.styled(visible_line(name).ljust(width), "$text-primary")
+    if not text:
+        return Content.assemble(label, INDENT, ("empty text", "$foreground-muted"))
+    if "\n" not in text:
+        return Content.assemble(label, INDENT, exact(text))
+    block = Content("\n").join(_indented(text))
+    return Content.assemble(label, "\n", block)
+
+
+def _indented(text: str) -> Iterator[Content]:
+    """The lines of a text; many empty ones in a row are counted."""
+    for part in re.split(r"(\n{3,})", text):
+        if part.startswith("\n\n\n"):
+            yield Content.styled(f"{INDENT}⏎ {len(part) - 1:,} empty lines", "$text-warning")
+        else:
+            yield from (Content(INDENT + line) for line in part.split("\n"))
