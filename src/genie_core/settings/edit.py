@@ -74,7 +74,8 @@ def ask_about_reads(text: str, *, ask: bool) -> str:
 
 def asks_about_reads(rule: Any) -> bool:
     """Return whether a rule asks about everything that reads."""
-    rest = {name: value for name, value in rule.items() if value != "*" and value != {}}
+    rest = {name: value for name, value in rule.items() if value not in ("*", {}, False)}
+    rest = {name: value for name, value in rest.items() if value != "" or name == "risk"}
     return rest in (
         {"effect": "ask"},
         {"effect": "ask", "risk": ""},

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 from genie_core.room.protocol.events import FileRef, Quote, RunBody, Scope
 
@@ -85,6 +85,11 @@ class PendingReport:
     id: str
     body: RunBody
     since: int = 0
+
+
+SAME_CALL: Final = ""
+ANY_CALL: Final = "*"
+"""What an answer with a scope covers, beside patterns."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,17 +9,13 @@ from typing import Any, Final
 import msgspec
 
 from genie_core.agent.approval import Approval
-from genie_core.room.client.model import Answer
+from genie_core.room.client.model import ANY_CALL, SAME_CALL, Answer
 from genie_core.room.engine.arguments import digest, shown
 from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffect, ToolEffects
 from genie_core.room.protocol.events import MOST_OF_SCOPE, Scope
 from genie_core.room.state.thread import ToolApproval
 
 MINUTE: Final = 60.0
-
-SAME_CALL: Final = ""
-ANY_CALL: Final = "*"
-"""What a grant covers, beside patterns; see `Answer.covers`."""
 
 CHANGED: Final = "the tool has changed since this call was allowed; ask again"
 

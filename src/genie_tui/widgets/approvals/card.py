@@ -16,8 +16,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from genie_core.room.client.model import Answer
-from genie_core.room.engine.grants import ANY_CALL
+from genie_core.room.client.model import ANY_CALL, Answer
 from genie_core.room.text.approvals import RISKS, SCOPE_HINT, covered, read_scope, scope_words
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Action, Scope, actions, bindings, by_key
@@ -48,7 +47,7 @@ class Writing(Enum):
     """The purpose of the card's input line; the value is its placeholder."""
 
     REASON = "why, in a sentence"
-    EXTENT = "how often or how long: 5, or 10m"
+    EXTENT = "how often or how long: 5, or 10m; a pattern may follow"
     PATTERN = "a pattern of commands, files or hosts"
 
 
@@ -315,12 +314,13 @@ class ApprovalCard(Vertical, can_focus=True):
         approval, what, text = self._about, self._writing, event.value.strip()
         answer = Answer(allow=False, reason=text or None)
         if what is Writing.EXTENT and approval is not None:
-            extent = read_scope(text)
+            written, _, pattern = text.partition(" ")
+            extent = read_scope(written)
             if extent is None:
                 self._fault = SCOPE_HINT
                 self._show_keys()
                 return
-            answer = Answer(allow=True, scope=extent[0], count=extent[1])
+            answer = Answer(allow=True, scope=extent[0], count=extent[1], covers=pattern.strip())
         elif what is Writing.PATTERN:
             answer = Answer(allow=True, scope="session", covers=text)
         view = self._view

@@ -164,6 +164,12 @@ async def test_a_tool_is_allowed_so_often_or_so_long(joined: ScriptedJoinedRoom)
         await until(pilot, lambda: card.has_focus and not line.value)
         clock.rest()
         await pilot.press("t", *"5", "enter")
+        await until(pilot, lambda: "5 times?" in str(keys.render()))
+        await pilot.press("enter")
+        await pilot.pause()
+        assert joined.answers == []  # the keyboard has not rested
+        clock.rest()
+        await pilot.press("enter")
         await until(pilot, lambda: joined.answers)
         assert joined.answers == [(first, Answer(allow=True, scope="times", count=5))]
         await until(pilot, lambda: card.view is not None and card.view.request.id == second)
