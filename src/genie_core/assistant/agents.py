@@ -199,7 +199,12 @@ class AssistantBuilder:
         """Build an agent's built-in tools; `fetch` returns the chat."""
         config = self.config
         return build_tools(
-            fetch, self.workspace, limits=config.limits, rooms=config.rooms, names=role.tools
+            fetch,
+            self.workspace,
+            limits=config.limits,
+            sandbox=config.sandbox,
+            rooms=config.rooms,
+            names=role.tools,
         )
 
     def _agent_fn(
