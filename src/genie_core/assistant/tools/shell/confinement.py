@@ -33,8 +33,8 @@ _HIDDEN: Final = (
     "/home", "/root", "/Users", "/run", "/var/run", "/tmp", "/var/tmp", "/var/folders",  # noqa: S108 — not used but hidden
 )  # fmt: skip
 _TOOLCHAINS: Final = (
-    ".pyenv/versions", ".local/share/uv/python", ".local/share/uv/tools", ".nvm/versions",
-    ".rustup/toolchains",
+    ".pyenv", ".nvm", ".rustup", ".local/share/uv/python", ".local/share/uv/tools",
+    ".local/share/pipx/venvs",
 )  # fmt: skip
 """Folders in the home to which programs on PATH and in the workspace refer."""
 
@@ -156,16 +156,16 @@ def _places(settings: Sandbox, workspace: Path | None, shown: Sequence[Path]) ->
     """
     written = [] if workspace is None else [workspace]
     for path in sorted(settings.writable, key=_depth):
-        if path.exists() and not _is_within(path, written):
+        if _exists(path) and not _is_within(path, written):
             written.append(_real(path))
-    read = [path for path in settings.readable if path.exists() and not _is_within(path, written)]
+    read = [path for path in settings.readable if _exists(path) and not _is_within(path, written)]
     hidden = set(_hidden(settings))
     places = {path: _Place("hidden", path) for path in hidden}
     places |= {_real(path): _Place("read", _real(path)) for path in read}
     places |= {path: _Place("write", path) for path in written}
     places.setdefault(Path("/"), _Place("read", Path("/")))
     for path in sorted((*read, *shown, *_programs()), key=_depth):
-        if not path.exists() or _is_within(path, written):
+        if not _exists(path) or _is_within(path, written):
             continue
         for name in (path, _real(path)):
             if name not in hidden and _view(places, name) == "hidden":
@@ -183,7 +183,7 @@ def _hidden(settings: Sandbox) -> Iterator[Path]:
         folders.append(Path(pwd.getpwuid(os.getuid()).pw_dir))
     for folder in folders:
         real = _real(folder)
-        if real.is_dir() and real != Path("/"):
+        if os.access(f"{real}/", os.F_OK) and real != Path("/"):
             yield real
 
 
@@ -206,6 +206,11 @@ def _is_within(path: Path, folders: Iterable[Path]) -> bool:
     """Whether a path leads through one of these real folders, wherever it leads to."""
     above = [_real(each) for each in path.parents]
     return any(each.is_relative_to(folder) for each in above for folder in folders)
+
+
+def _exists(path: Path) -> bool:
+    """Whether this person can find it. `Path.exists` raises if a folder above is closed to them."""
+    return os.access(path, os.F_OK)
 
 
 def _real(path: Path) -> Path:

@@ -89,7 +89,7 @@ async def run_to_end(
     except asyncio.CancelledError:
         run.stop()
         with suppress(TimeoutError, OSError):
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(2 * PATIENCE):
                 await asyncio.shield(work)
         run.give_up()
         with suppress(TimeoutError, OSError):
