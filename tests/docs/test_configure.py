@@ -23,6 +23,7 @@ from genie_core.settings.model import (
     BudgetTable,
     RetentionTable,
     RuleTable,
+    SandboxTable,
     Settings,
     ToolLimitsTable,
     assistant_config,
@@ -39,6 +40,7 @@ EXAMPLE = DOCS / "settings.example.toml"
 TABLES: dict[str, msgspec.Struct] = {
     "setting": Settings(),
     "tool limit": ToolLimitsTable(),
+    "sandbox": SandboxTable(),
     "rule": RuleTable("ask"),
     "agent": AgentTable("x"),
     "budget": BudgetTable(),
@@ -120,6 +122,7 @@ def test_the_example_loads_and_has_every_setting(tmp_path: Path) -> None:
     assert set(values["budget"]) == set(BudgetTable.__struct_fields__)
     assert set(values["retention"]) == set(RetentionTable.__struct_fields__)
     assert set(values["tool_limits"]) == set(ToolLimitsTable.__struct_fields__)
+    assert set(values["sandbox"]) == set(SandboxTable.__struct_fields__)
     used = {key for rule in values["rules"] for key in rule}
     assert used == set(RuleTable.__struct_fields__)
     used = {key for agent in values["agents"].values() for key in agent}

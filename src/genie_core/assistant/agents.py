@@ -211,6 +211,7 @@ class AssistantBuilder:
             fetch,
             self.workspace_of(role.name),
             limits=config.limits,
+            sandbox=config.sandbox,
             rooms=config.rooms,
             names=role.tools,
             denied_addresses=denied_addresses(config.rules, role.name),

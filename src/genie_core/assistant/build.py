@@ -6,7 +6,7 @@ seconds: call it in a background thread.
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +14,7 @@ from genie_core.agent import AgentFactory
 from genie_core.assistant.agents import MENTION_ONLY, AssistantBuilder, roles_of
 from genie_core.assistant.budget import BudgetMeter
 from genie_core.assistant.check import check_choice, check_config
-from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
+from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig, Sandbox
 from genie_core.assistant.controls import AssistantControls, risk_in
 from genie_core.assistant.models.registry import ModelRegistry, label_of
 from genie_core.assistant.policy.effects import effects_of
@@ -25,6 +25,7 @@ from genie_core.assistant.servers.config_file import load_servers
 from genie_core.assistant.servers.registry import ServerRegistry
 from genie_core.assistant.tools.catalog import available
 from genie_core.assistant.tools.files.workspace import Workspace
+from genie_core.assistant.tools.shell.confinement import holds
 from genie_core.reasoner import GroupReasonerFactory
 from genie_core.room.engine.controls import EngineControls
 from genie_core.room.engine.policy import ApprovalPolicy
@@ -66,7 +67,7 @@ def build_assistant(
     keys: Mapping[str, str] = os.environ if secrets is None else secrets_of(owner, secrets)
     check_config(config, keys)
     prompt = load_prompt("reasoner", config.template, config.prompts_dir)
-    servers = load_servers(config.servers_file)
+    servers = load_servers(config.servers_file, _servers_sandbox(config))
     roles = roles_of(config, servers, owner)
     builder = AssistantBuilder(
         config=config,
@@ -122,6 +123,14 @@ def build_reasoner(
     if needs_model:
         builder.make_ready()
     return builder.reasoner_factory(prompt), label_of(choice) if needs_model else NO_MODEL
+
+
+def _servers_sandbox(config: AssistantConfig) -> Sandbox:
+    """Return the sandbox of tool servers: that of commands. Finds out what the system has."""
+    holds(config.sandbox)
+    if config.workspace is None:
+        return config.sandbox
+    return replace(config.sandbox, writable=(*config.sandbox.writable, config.workspace))
 
 
 def _offline_model(config: AssistantConfig) -> "Model":

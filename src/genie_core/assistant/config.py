@@ -96,6 +96,24 @@ class ToolLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class Sandbox:
+    """The sandbox of commands, and of the tool servers that ask for one.
+
+    `mode` "auto" uses what the system has, "required" refuses to run without. `writable` and
+    `readable` are visible beside the workspace; `hidden` are folders of the program itself. `env`
+    names the variables passed to a command, also without a sandbox. With `network`, services of
+    this machine can be reached, too.
+    """
+
+    mode: Literal["auto", "off", "required"] = "auto"
+    network: bool = False
+    writable: tuple[Path, ...] = ()
+    readable: tuple[Path, ...] = ()
+    env: tuple[str, ...] = ("PATH", "HOME", "LANG")
+    hidden: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Budget:
     """The amounts that a session may spend before its owner is asked; 0 means no limit.
 
@@ -132,6 +150,7 @@ class AssistantConfig:
     servers_file: Path | None = None
     rules: tuple[Rule, ...] = ()
     limits: ToolLimits = ToolLimits()
+    sandbox: Sandbox = Sandbox()
     budget: Budget = Budget()
     rooms: Path | None = None
     key_name: str = ""

@@ -51,6 +51,12 @@ class Locations:
     cache: Path | None = None
 
     @property
+    def folders(self) -> tuple[Path, ...]:
+        """All folders, which have no place in a sandbox."""
+        folders = (self.config, self.data, self.log)
+        return folders if self.cache is None else (*folders, self.cache)
+
+    @property
     def settings_file(self) -> Path:
         return self.config / "settings.toml"
 

@@ -14,6 +14,7 @@ from genie_core.assistant.config import (
     ModelChoice,
     Rule,
     Runtime,
+    Sandbox,
     ToolLimits,
 )
 from genie_core.room.engine.policy import Effect
@@ -65,6 +66,27 @@ class ToolLimitsTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def tool_limits(self) -> ToolLimits:
         return ToolLimits(**msgspec.structs.asdict(self))
+
+
+class SandboxTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[sandbox]`; as `Sandbox`."""
+
+    mode: Literal["auto", "off", "required"] = "auto"
+    network: bool = False
+    writable: tuple[str, ...] = ()
+    readable: tuple[str, ...] = ()
+    env: tuple[str, ...] = ("PATH", "HOME", "LANG")
+
+    def sandbox(self, locations: Locations) -> Sandbox:
+        """Raises `NoSuchPlace` if a text names no folder."""
+        return Sandbox(
+            self.mode,
+            self.network,
+            tuple(map(folder_at, self.writable)),
+            tuple(map(folder_at, self.readable)),
+            self.env,
+            locations.folders,
+        )
 
 
 class RuleTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -144,6 +166,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     grace: Annotated[float, msgspec.Meta(ge=0, le=3_600)] = 10.0
     budget: BudgetTable = BudgetTable()
     tool_limits: ToolLimitsTable = ToolLimitsTable()
+    sandbox: SandboxTable = SandboxTable()
     retention: RetentionTable = RetentionTable()
     limits: Limits = Limits()
     rules: tuple[RuleTable, ...] = ()
@@ -155,7 +178,7 @@ def assistant_config(settings: Settings, locations: Locations) -> AssistantConfi
     """Return the assistant's part of the settings.
 
     Raises:
-        NoSuchPlace: the workspace or the tool servers' file names no place.
+        NoSuchPlace: the workspace, a folder of the sandbox or the servers' file names no place.
     """
     return AssistantConfig(
         model=settings.model or None,
@@ -175,6 +198,7 @@ def assistant_config(settings: Settings, locations: Locations) -> AssistantConfi
         rules=tuple(table.rule() for table in settings.rules),
         private_files=settings.private_files,
         limits=settings.tool_limits.tool_limits(),
+        sandbox=settings.sandbox.sandbox(locations),
         budget=settings.budget.budget(),
         rooms=locations.sessions,
     )

@@ -57,6 +57,7 @@ def check_system(
         _certificate(locations),
         _network(),
         _assistant(settings, locations, env),
+        _commands(settings, locations),
         _port(settings),
     ]
     out.writelines(
@@ -168,6 +169,21 @@ def _assistant(settings: Settings, locations: Locations, env: Mapping[str, str])
         model = f"{config.model}, what it needs is set"
     workspace = f", workspace {config.workspace}" if config.workspace else ", no workspace"
     return CheckResult("assistant", f"{model}, template {config.template}{workspace}")
+
+
+def _commands(settings: Settings, locations: Locations) -> CheckResult:
+    from genie_core.assistant.tools.shell.confinement import find_means, holds
+
+    try:
+        sandbox = settings.sandbox.sandbox(locations)
+    except GenieError as error:
+        return CheckResult("commands", str(error), ok=False)
+    name = find_means().name if sandbox.mode != "off" else ""
+    return CheckResult(
+        "commands",
+        f"run {holds(sandbox)}{f' ({name})' if name else ''}",
+        ok=bool(name) or sandbox.mode != "required",
+    )
 
 
 def _port(settings: Settings) -> CheckResult:

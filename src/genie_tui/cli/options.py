@@ -72,7 +72,7 @@ _ENGINE: Final = frozenset(
     {
         "model", "base_url", "api_key_env", "runtime", "reasoner_model", "reasoner_base_url",
         "reasoner_api_key_env", "template", "workspace", "tools", "mcp", "servers", "rules",
-        "agents", "budget", "tool_limits",
+        "agents", "budget", "tool_limits", "sandbox",
     }
 )  # fmt: skip
 """Settings of an engine, which a guest does not bring."""

@@ -8,6 +8,7 @@ from genie_core.assistant.config import (
     Budget,
     ModelChoice,
     Rule,
+    Sandbox,
     ToolLimits,
 )
 from genie_core.settings.load import SettingsError, load_settings, problems, read_settings
@@ -56,6 +57,7 @@ def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_p
         ("notify = 'mien'\n", ["line 1", "notify can't be 'mien'", "'mine', 'all' or 'none'"]),
         ("runtime = 'openai'\n", ["'pydantic-ai' or 'openai-agents'"]),
         ("[tool_limits]\nshell = 'yes'\n", ["line 2", "tool_limits.shell", "true or false"]),
+        ("[sandbox]\nmode = 'on'\n", ["line 2", "sandbox.mode", "'auto', 'off' or 'required'"]),
         ('tools = [\n "a", 3 ]\n', ["line 1", "tools can't be ['a', 3]", "a list of texts"]),
         (
             '[[rules]]\neffect = "deny"\n[[rules]]\ntool = "a"\n',
@@ -96,6 +98,15 @@ def test_a_workspace_that_can_be_no_folder_is_a_clear_error(tmp_path: Path, work
         assistant_config(Settings(workspace=workspace), below(tmp_path))
 
 
+def test_a_sandbox_with_a_folder_that_can_be_none_is_a_clear_error(tmp_path: Path) -> None:
+    settings = load_settings(
+        write(tmp_path, "[sandbox]\nreadable = ['~nosuchuser/x']\n"), {"GENIE_SANDBOX_MODE": "off"}
+    )
+    assert settings.sandbox.mode == "off"
+    with pytest.raises(NoSuchPlace, match="names no folder"):
+        assistant_config(settings, below(tmp_path))
+
+
 def test_a_workspace_may_begin_with_the_home(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,6 +136,12 @@ budget.money = 2
 [tool_limits]
 private_addresses = true
 fetch_bytes = 10
+[sandbox]
+mode = "required"
+network = true
+writable = ["~/cache"]
+readable = ["/data", "~/.gitconfig"]
+env = ["PATH"]
 [[rules]]
 effect = "deny"
 tool = "write_*"
@@ -182,6 +199,14 @@ def test_the_whole_of_it_reaches_the_assistant(tmp_path: Path) -> None:
             Rule("allow", agent="coder", risk="execute"),
         ),
         limits=ToolLimits(private_addresses=True, fetch_bytes=10),
+        sandbox=Sandbox(
+            "required",
+            network=True,
+            writable=(Path.home() / "cache",),
+            readable=(Path("/data"), Path.home() / ".gitconfig"),
+            env=("PATH",),
+            hidden=(places.config, places.data, places.log),
+        ),
         budget=Budget(2.0, 9),
         rooms=places.sessions,
     )
@@ -190,7 +215,9 @@ def test_the_whole_of_it_reaches_the_assistant(tmp_path: Path) -> None:
 def test_the_defaults_are_those_of_the_assistant(tmp_path: Path) -> None:
     places = below(tmp_path)
     assert assistant_config(Settings(), places) == AssistantConfig(
-        prompts_dir=places.prompts, rooms=places.sessions
+        prompts_dir=places.prompts,
+        rooms=places.sessions,
+        sandbox=Sandbox(hidden=(places.config, places.data, places.log)),
     )
 
 

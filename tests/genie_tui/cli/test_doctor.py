@@ -3,12 +3,15 @@ import resource
 import socket
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from genie_core.assistant.secrets import OwnSecrets
+from genie_core.assistant.tools.shell import confinement
+from genie_core.assistant.tools.shell.confinement import Means
 from genie_core.settings.locations import find_locations
-from genie_core.settings.model import Settings
+from genie_core.settings.model import SandboxTable, Settings
 from genie_tui.cli.doctor import check_system, terminal_problem
 
 
@@ -102,3 +105,20 @@ def test_a_stored_key_is_as_good_as_one_in_the_environment(tmp_path: Path) -> No
     folder = find_locations({"GENIE_HOME": str(tmp_path)}).secrets
     OwnSecrets("ann", folder, keyring=lambda: None).set("OPENAI_API_KEY", "sk-stored")
     assert report(tmp_path, settings)["assistant"].startswith("ok")
+
+
+def test_it_says_whether_commands_run_in_a_sandbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def said(**table: Any) -> str:
+        return report(tmp_path, Settings(name="ann", sandbox=SandboxTable(**table)))["commands"]
+
+    monkeypatch.setattr(confinement, "find_means", lambda: Means("bubblewrap"))
+    assert said() == (
+        "ok   commands   run in a sandbox: writes only the workspace, no network (bubblewrap)"
+    )
+    assert "without a sandbox: it is off" in said(mode="off")
+    assert said(readable=("~nosuchuser/x",)).startswith("BAD")
+    monkeypatch.setattr(confinement, "find_means", lambda: Means(reason="bwrap is missing"))
+    assert said() == "ok   commands   run without a sandbox: bwrap is missing"
+    assert said(mode="required").startswith("BAD")

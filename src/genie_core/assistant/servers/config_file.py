@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from genie_core.assistant.config import Sandbox
 from genie_core.assistant.servers.errors import ServersFileError
 
 LONGEST_NAME: Final = 32
@@ -20,7 +21,7 @@ _LARGEST: Final = 1_000_000
 _BLANK: Final = re.compile(r"[\s:,]*")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _TABLES: Final = ("mcpServers", "servers")
-_STDIO: Final = ("command", "args", "env", "cwd")
+_STDIO: Final = ("command", "args", "env", "cwd", "sandbox")
 _HTTP: Final = ("url", "headers")
 _KNOWN: Final = ("type", *_STDIO, *_HTTP, "disabled")
 _OTHERS: Final = frozenset(
@@ -41,7 +42,7 @@ class ServerSpec:
     """A tool server: a program to start, or the address of a running one.
 
     `args`, `env`, `url` and `headers` may contain `${NAME}` placeholders and secrets, so `repr`
-    omits them. `line` is its first line in the file, from 1.
+    omits them. `line` is its first line in the file, from 1. With a `sandbox`, it starts only in one.
     """
 
     name: str
@@ -51,12 +52,14 @@ class ServerSpec:
     cwd: str = ""
     url: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    sandbox: Sandbox | None = None
     line: int = field(default=0, compare=False, repr=False)
 
 
-def load_servers(file: Path | None) -> dict[str, ServerSpec]:
+def load_servers(file: Path | None, sandbox: Sandbox | None = None) -> dict[str, ServerSpec]:
     """Read the enabled servers by name; none if there is no file.
 
+    `sandbox` is for those that ask for one; the default hides no folders of genie-tui.
     Raises `ServersFileError` if the file can't be read or understood.
     """
     if file is None or not file.exists():
@@ -66,7 +69,7 @@ def load_servers(file: Path | None) -> dict[str, ServerSpec]:
     lines = _lines_of(text)
     specs = {}
     for name, entry in table.items():
-        reader = _Reader(file, name)
+        reader = _Reader(file, name, sandbox or Sandbox())
         reader.check_name()
         if (spec := reader.read(entry)) is not None:
             specs[name] = replace(spec, line=lines[name])
@@ -155,6 +158,7 @@ class _Reader:
 
     file: Path
     name: str
+    sandbox: Sandbox
 
     def check_name(self) -> None:
         if not _NAME.fullmatch(self.name) or len(self.name) > LONGEST_NAME:
@@ -183,6 +187,7 @@ class _Reader:
             self._list(entry, "args"),
             self._words(entry, "env"),
             self._folder(entry),
+            sandbox=self.sandbox if self._flag(entry, "sandbox") else None,
         )
 
     def _check_key(self, key: str) -> None:

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 from genie_core.assistant.errors import AssistantError
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.errors import MissingValue, ServerError
+from genie_core.assistant.tools.shell.confinement import NoSandbox, confined
 from genie_core.privacy.redaction import know
 
 CALL_TIMEOUT: Final = 300.0
@@ -27,7 +28,7 @@ def ready_to_start(spec: ServerSpec, keys: Mapping[str, str]) -> ServerSpec:
 
     Raises:
         MissingValue: a value is neither in `keys` nor in the environment.
-        ServerError: the folder does not exist, or the address is invalid.
+        ServerError: the folder does not exist, the address is invalid, or there is no sandbox.
     """
 
     def find(name: str) -> str | None:
@@ -39,7 +40,22 @@ def ready_to_start(spec: ServerSpec, keys: Mapping[str, str]) -> ServerSpec:
         raise ServerError(spec.name, "has a url that does not begin with http:// or https://")
     if filled.cwd and not Path(filled.cwd).is_dir():
         raise ServerError(spec.name, f"has a cwd that is not a folder: {filled.cwd}")
-    return replace(filled, command=os.path.expanduser(filled.command))  # noqa: PTH111 - "~" alone, the rest stays as it is
+    return _in_sandbox(replace(filled, command=os.path.expanduser(filled.command)))  # noqa: PTH111 - "~" alone, the rest stays as it is
+
+
+def _in_sandbox(spec: ServerSpec) -> ServerSpec:
+    """Return a server that starts in its sandbox, if it has one. Raises `ServerError`."""
+    if spec.sandbox is None:
+        return spec
+    folder = Path(spec.cwd) if spec.cwd else None
+    shown = [folder] if folder else []
+    if os.sep in spec.command:
+        shown.append((folder or Path.cwd()) / spec.command)
+    try:
+        start, *words = confined(replace(spec.sandbox, mode="required"), folder, shown=shown)
+    except NoSandbox as error:
+        raise ServerError(spec.name, f"can't be started in a sandbox: {error}") from error
+    return replace(spec, command=start, args=(*words, spec.command, *spec.args))
 
 
 def lacks(

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from genie_core.agent.base import AsyncTool
-from genie_core.assistant.config import ToolLimits
+from genie_core.assistant.config import Sandbox, ToolLimits
 from genie_core.assistant.tools.calculate import calculate
 from genie_core.assistant.tools.chat.chat import Chat, FetchMessages
 from genie_core.assistant.tools.chat.rooms import Rooms
@@ -63,6 +63,7 @@ def build_tools(
     workspace: Workspace | None,
     *,
     limits: ToolLimits | None = None,
+    sandbox: Sandbox | None = None,
     rooms: Path | None = None,
     names: Collection[str] | None = None,
     denied_addresses: Collection[str] = (),
@@ -87,7 +88,7 @@ def build_tools(
         files, edits = Files(workspace), Edits(workspace)
         tools += [files.list_files, files.read_file, files.search_files]
         tools += [Grep(workspace).grep_files, edits.write_file, edits.edit_file]
-        tools.append(Commands(workspace, limits).run_command)
+        tools.append(Commands(workspace, limits, sandbox or Sandbox()).run_command)
     by_name = {tool.__name__: tool for tool in tools}
     wanted = TOOL_NAMES if names is None else [name for name in TOOL_NAMES if name in names]
     return [by_name[name] for name in wanted if name in by_name]

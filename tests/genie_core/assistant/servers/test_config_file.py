@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from genie_core.assistant.config import Sandbox
 from genie_core.assistant.servers.config_file import ServerSpec, load_servers
 from genie_core.assistant.servers.errors import ServersFileError
 
@@ -132,6 +133,8 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
         ({"command": "x", "env": []}, "'env': it must be an object"),
         ({"command": "x", "disabled": "no"}, "'disabled': it must be true or false"),
         ({"command": "x", "cwd": "~nobody-here/x"}, "names no home folder"),
+        ({"command": "x", "sandbox": "yes"}, "'sandbox': it must be true or false"),
+        ({"url": "http://x", "sandbox": True}, "only valid with a command"),
     ],
 )
 def test_what_is_wrong_with_a_server_is_told_by_server_and_key(
@@ -170,3 +173,11 @@ def test_the_line_of_each_server_is_known(tmp_path: Path) -> None:
         "git": 10,
         "same": 10,
     }
+
+
+def test_a_server_asks_for_a_sandbox_by_itself(tmp_path: Path) -> None:
+    table = {"a": {"command": "x", "sandbox": True}, "b": {"command": "x", "sandbox": False}}
+    text = json.dumps({"mcpServers": {**table, "c": {"command": "x"}}})
+    settings = Sandbox(network=True)
+    found = load_servers(written(tmp_path, text), settings)
+    assert [found[name].sandbox for name in "abc"] == [settings, None, None]

@@ -23,12 +23,14 @@ import genie_core.agent.provider.openai.servers as on_openai
 import genie_core.agent.provider.pydantic_ai.servers as on_pydantic_ai
 from genie_core.agent import Agent, AgentInput, Verdict
 from genie_core.agent.provider.pydantic_ai import DefaultAgent
+from genie_core.assistant.config import Sandbox
 from genie_core.assistant.servers import launch as starting
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.offered_tools import LONGEST_TEXT, MOST_TOOLS
 from genie_core.assistant.servers.openai import ConfiguredServer
 from genie_core.assistant.servers.pydantic_ai import server_toolset
 from genie_core.assistant.servers.registry import ServerRegistry
+from genie_core.assistant.tools.shell.confinement import find_means
 from genie_core.runtime.progress import Usage, What, reporting_to
 from genie_core.testing.openai import FakeOpenAI, ModelRequest
 from genie_core.testing.turns import Call, Say, Turn
@@ -184,6 +186,24 @@ async def test_its_tools_carry_its_name_are_asked_for_and_report(
     assert "hello from the server" not in captured.out + captured.err
     assert "tool server 'toy': hello from the server [hidden]" in caplog.text
     assert "v3ry-private-value" not in caplog.text + repr(made.board.servers)
+
+
+@pytest.mark.skipif(not find_means().name, reason=find_means().reason)
+async def test_one_in_a_sandbox_sees_what_the_settings_show(
+    runtime: str, program: Program, tmp_path: Path
+) -> None:
+    program.does("serve")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    hidden = program.spec("hidden", cwd=str(folder), sandbox=Sandbox())
+    settings = Sandbox(readable=(Path(TOY), program.file))
+    spec = program.spec(cwd=str(folder), sandbox=settings)
+    async with bench(runtime, spec, hidden) as made:
+        about = json.loads(await made.result(Call("toy_tell", {})))
+        assert about["cwd"] == str(folder)
+        assert about["process"] < 10, "it counts only its own processes"
+        assert [each.state for each in made.board.servers] == ["ready", "down"]
+        assert "No such file" in made.board.servers[1].detail
 
 
 async def test_what_goes_wrong_in_a_tool_is_a_result(runtime: str, program: Program) -> None:

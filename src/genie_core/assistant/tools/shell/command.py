@@ -4,13 +4,17 @@ import os
 import re
 import shlex
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Final
 
-from genie_core.assistant.config import ToolLimits
+from genie_core.assistant.config import Sandbox, ToolLimits
 from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace
 from genie_core.assistant.tools.output import cannot
-from genie_core.assistant.tools.shell.run import Outcome, run_to_end
+from genie_core.assistant.tools.shell.confinement import NoSandbox, confined
+from genie_core.assistant.tools.shell.run import SUPERVISOR, Outcome, environment, run_to_end
 from genie_core.runtime.progress import doing
+from genie_core.runtime.threads import off_loop
 from genie_core.storage.atomic import reason
 
 SHELL: Final = "/bin/sh"
@@ -21,10 +25,14 @@ _OPERATORS: Final = "|&;<>"
 
 @dataclass(frozen=True)
 class Commands:
-    """The command tool. Programs start in the workspace, with all of the owner's access rights."""
+    """The command tool. Programs start in the workspace, in a sandbox where the system has one.
+
+    Without a sandbox, they have all of the owner's access rights.
+    """
 
     workspace: Workspace
     limits: ToolLimits = field(default_factory=ToolLimits)
+    sandbox: Sandbox = field(default_factory=Sandbox)
 
     async def run_command(
         self,
@@ -51,14 +59,30 @@ class Commands:
             words = self._words(command, shell=shell)
             place = self.workspace.resolve(folder)
             with self.workspace.folder(place) as opened:
-                outcome = await run_to_end(words, opened, allowed, self.limits.command_bytes)
+                wrapper = await off_loop(partial(self._wrapper, place), "genie-sandbox")
+                outcome = await run_to_end(
+                    words,
+                    place if wrapper else opened,
+                    allowed,
+                    self.limits.command_bytes,
+                    environment(self.sandbox.env),
+                    wrapper,
+                )
         except AccessRefused as refusal:
             return cannot(str(refusal))
+        except NoSandbox as error:
+            return cannot(
+                f"commands run only in a sandbox here (setting: mode in [sandbox]), but {error}"
+            )
         except NotADirectoryError:
             return cannot(f"{folder!r} is not a folder")
         except OSError as error:
             return cannot(f"the system cannot start the command: {reason(error)}")
-        return _report(words[0], outcome, allowed)
+        offline = bool(wrapper) and not self.sandbox.network
+        return _report(words[0], outcome, allowed, offline=offline)
+
+    def _wrapper(self, place: Path) -> list[str]:
+        return confined(self.sandbox, place, self.workspace.root, [SUPERVISOR])
 
     def _words(self, command: str, *, shell: bool) -> list[str]:
         """Split a command into program and arguments. Raises `AccessRefused`."""
@@ -98,7 +122,7 @@ def _operator(command: str) -> str:
         return ""
 
 
-def _report(program: str, outcome: Outcome, allowed: float) -> str:
+def _report(program: str, outcome: Outcome, allowed: float, *, offline: bool) -> str:
     if outcome.error:
         return cannot(f"{program!r} cannot be started: {outcome.error}")
     took = f"{outcome.seconds:.1f} seconds"
@@ -113,6 +137,8 @@ def _report(program: str, outcome: Outcome, allowed: float) -> str:
         text = f"The command ended with exit code {outcome.code} after {took}."
     if outcome.left:
         text += f" Processes left in the background and ended: {outcome.left}."
+    if offline and outcome.code != 0:
+        text += " It ran in a sandbox without network."
     if problem := outcome.output.problem:
         doing("note", f"{program} printed {problem}")
     return f"{text}\n{outcome.output.text()}"

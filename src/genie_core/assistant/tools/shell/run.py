@@ -1,19 +1,20 @@
 """Running a command to its end, with bounded time and output."""
 
 import asyncio
-import json
 import os
 import selectors
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import Any, Final
+from typing import Final
+
+import msgspec
 
 import genie_core.assistant.tools.shell.supervisor as supervisor_script
 from genie_core.assistant.tools.output import Clip
@@ -27,7 +28,18 @@ _CHUNK: Final = 65_536
 _LAST_CHUNKS: Final = 16
 """Chunks that a pipe may still hold after its last writer has ended."""
 
-_SUPERVISOR: Final = Path(supervisor_script.__file__)
+_LONGEST_REPORT: Final = 65_536
+
+SUPERVISOR: Final = Path(supervisor_script.__file__)
+"""The script that runs a command, also in a sandbox."""
+
+
+class _Status(msgspec.Struct, frozen=True):
+    """The supervisor's report. In a sandbox, a command may have written it instead."""
+
+    code: int | None = None
+    error: str = ""
+    left: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +67,22 @@ class Outcome:
         return f"signal {-self.code}"
 
 
-async def run_to_end(command: Sequence[str], folder: int, seconds: float, limit: int) -> Outcome:
-    """Run a command in an open folder, without input and with a minimal environment.
+async def run_to_end(
+    command: Sequence[str],
+    folder: int | Path,
+    seconds: float,
+    limit: int,
+    env: Mapping[str, str],
+    wrapper: Sequence[str] = (),
+) -> Outcome:
+    """Run a command without input, in an open folder or, in a sandbox, in one that it sees.
 
-    When this returns or raises, also on cancellation, no process of the command is left. Raises
-    `OSError` if the system can't start one.
+    `wrapper` are the words that start a sandbox. The supervisor runs in it, too: it sees the
+    command's processes and their signals, and all that is outside stays invisible; an open folder
+    would lead out. When this returns or raises, also on cancellation, no process of the command is
+    left. Raises `OSError` if the system can't start one.
     """
-    run = _Run(command, folder, seconds, Clip(limit))
+    run = _Run(command, folder, seconds, Clip(limit), env, wrapper)
     work = start_task(off_loop(run.run, "genie-command"))
     try:
         return await asyncio.shield(work)
@@ -70,21 +91,36 @@ async def run_to_end(command: Sequence[str], folder: int, seconds: float, limit:
         with suppress(TimeoutError, OSError):
             async with asyncio.timeout(2 * PATIENCE):
                 await asyncio.shield(work)
+        run.give_up()
+        with suppress(TimeoutError, OSError):
+            async with asyncio.timeout(PATIENCE):
+                await asyncio.shield(work)
         raise
 
 
-def environment() -> dict[str, str]:
-    """Return the variables passed to a command: PATH, HOME, LANG and TERM."""
-    found = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+def environment(names: Sequence[str]) -> dict[str, str]:
+    """Return the variables passed to a command: these, and always PATH, LANG and TERM."""
+    found = {name: os.environ[name] for name in names if name in os.environ}
     return {"PATH": os.defpath, "LANG": "C.UTF-8", **found, "TERM": "dumb"}
 
 
 class _Run:
     """One command, run in a thread under its supervisor; another thread may stop it."""
 
-    def __init__(self, command: Sequence[str], folder: int, seconds: float, output: Clip) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        folder: int | Path,
+        seconds: float,
+        output: Clip,
+        env: Mapping[str, str],
+        wrapper: Sequence[str],
+    ) -> None:
         self._command = command
-        self._folder = os.dup(folder)  # the caller may be cancelled and close its own
+        # the caller may be cancelled and close its own
+        self._folder = os.dup(folder) if isinstance(folder, int) else folder
+        self._env = env
+        self._wrapper = wrapper
         self._seconds = seconds
         self._output = output
         self._socket, self._child_end = socket.socketpair()
@@ -93,6 +129,11 @@ class _Run:
         """Tell the supervisor to end the command; it may not have started yet."""
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
+
+    def give_up(self) -> None:
+        """Stop waiting for the supervisor, which may be stopped itself, and kill it."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     def run(self) -> Outcome:
         started = monotonic()
@@ -104,30 +145,32 @@ class _Run:
                 supervisor.kill()  # finished, or stuck
         finally:
             self._socket.close()
-            os.close(self._folder)
+            if isinstance(self._folder, int):
+                os.close(self._folder)
         return Outcome(
             self._output,
             monotonic() - started,
-            status.get("code"),
-            status.get("error", ""),
-            status.get("left", 0),
+            status.code,
+            status.error,
+            status.left,
             out_of_time,
         )
 
     def _start(self) -> "subprocess.Popen[bytes]":
+        start = [sys.executable, "-I", "-S", os.fspath(SUPERVISOR)]
         return subprocess.Popen(
-            [sys.executable, "-I", "-S", os.fspath(_SUPERVISOR), str(self._folder), *self._command],
+            [*self._wrapper, *start, str(self._folder), *self._command],
             stdin=self._child_end.fileno(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env=environment(),
-            pass_fds=[self._folder],
+            env=self._env,
+            pass_fds=[self._folder] if isinstance(self._folder, int) else [],
             start_new_session=True,
         )
 
     def _collect(
         self, supervisor: "subprocess.Popen[bytes]", deadline: float
-    ) -> tuple[dict[str, Any], bool]:
+    ) -> tuple[_Status, bool]:
         """Read output until the supervisor reports; have it end the command at the deadline."""
         assert supervisor.stdout is not None  # noqa: S101 — it is a pipe
         output, out_of_time = supervisor.stdout.fileno(), False
@@ -152,9 +195,14 @@ class _Run:
                     if not more:
                         break
                     report += more
+                    if len(report) > _LONGEST_REPORT:
+                        break
         for _ in range(_LAST_CHUNKS):
             self._read(output)
-        return (json.loads(report) if report else {}), out_of_time
+        try:
+            return msgspec.json.decode(report or b"{}", type=_Status), out_of_time
+        except msgspec.DecodeError:
+            return _Status(), out_of_time
 
     def _read(self, output: int) -> bool:
         """Read available output; False at the end or if there is none yet."""

@@ -1,7 +1,7 @@
 """A program that runs one command and leaves none of its processes behind.
 
-`genie_core.assistant.tools.shell.run` starts it as a script. The arguments are an open folder to
-run in and the command; standard input is a socket. When the command ends or the socket closes (also
+`genie_core.assistant.tools.shell.run` starts it as a script. The arguments are the folder to
+run in, open or by its path, and the command; standard input is a socket. When the command ends or the socket closes (also
 because the parent process died), the program ends the command and all processes that it started,
 including those in the background and those that ignore signals. It then writes the outcome to the
 socket as JSON. On systems other than Linux, which can't adopt orphans, processes that left the
@@ -31,8 +31,11 @@ _PR_SET_CHILD_SUBREAPER: Final = 36
 
 def main(arguments: list[str]) -> None:
     folder, *command = arguments
-    os.fchdir(int(folder))
-    os.close(int(folder))
+    if folder.isdigit():
+        os.fchdir(int(folder))
+        os.close(int(folder))
+    else:
+        os.chdir(folder)
     _adopt_orphans()
     line = socket.socket(fileno=0)
     awake, waker = os.pipe()

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.assistant.config import ToolLimits
+from genie_core.assistant.config import Sandbox, ToolLimits
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.assistant.tools.shell.command import Commands
+from genie_core.assistant.tools.shell.confinement import find_means
 
 PYTHON = sys.executable
 
@@ -21,35 +22,53 @@ def root(tmp_path: Path) -> Path:
     return Workspace.at(root).root
 
 
-def commands(root: Path, *, seconds: float = 60.0, size: int = 2_000) -> Commands:
+MEANS = find_means()
+both = pytest.mark.parametrize(
+    "sandbox",
+    [
+        Sandbox("off"),
+        pytest.param(
+            Sandbox("required"), marks=pytest.mark.skipif(not MEANS.name, reason=MEANS.reason)
+        ),
+    ],
+    ids=lambda sandbox: sandbox.mode,
+)
+"""Without and in a sandbox."""
+
+
+def commands(
+    root: Path, *, seconds: float = 60.0, size: int = 2_000, sandbox: Sandbox | None = None
+) -> Commands:
     limits = ToolLimits(command_seconds=seconds, command_bytes=size, shell=True)  # noqa: S604 — a setting
-    return Commands(Workspace(root), limits)
+    return Commands(Workspace(root), limits, sandbox or Sandbox())
 
 
-async def in_shell(root: Path, line: str) -> str:
-    return await commands(root, seconds=600).run_command(line, "", True)
+async def in_shell(root: Path, line: str, sandbox: Sandbox | None = None) -> str:
+    return await commands(root, seconds=600, sandbox=sandbox).run_command(line, "", True)
 
 
 def python(code: str) -> str:
     return f'{PYTHON} -I -S -c "{code}"'
 
 
-async def test_a_program_is_run_in_the_workspace(root: Path) -> None:
-    run = commands(root).run_command
+@both
+async def test_a_program_is_run_in_the_workspace(root: Path, sandbox: Sandbox) -> None:
+    run = commands(root, sandbox=sandbox).run_command
     said = await run("sh -c 'pwd; echo oops >&2; exit 3'")
     assert said.startswith("The command ended with exit code 3 after ")
     assert said.endswith(f"\nOutput:\n```\n{root}\noops\n```")
     assert f"\n{root / 'docs'}\n" in await run("pwd", "docs")
     assert "`echo" not in await run("echo 'a | b' \"c > d\" e\\;f")
     assert "\na | b c > d e;f\n" in await run("echo 'a | b' \"c > d\" e\\;f")
-    assert "ended by SIGSEGV" in await in_shell(root, "kill -SEGV $$")
+    assert "ended by SIGSEGV" in await in_shell(root, "kill -SEGV $$", sandbox)
 
 
+@both
 async def test_it_learns_nothing_and_is_given_nothing(
-    root: Path, monkeypatch: pytest.MonkeyPatch
+    root: Path, monkeypatch: pytest.MonkeyPatch, sandbox: Sandbox
 ) -> None:
     monkeypatch.setenv("SOME_API_KEY", "sk-secret")
-    said = await in_shell(root, "env; cat; ls -l /proc/self/fd")
+    said = await in_shell(root, "env; cat; ls -l /proc/self/fd", sandbox)
     names = {line.partition("=")[0] for line in said.splitlines() if "=" in line}
     assert {"PATH", "HOME", "TERM"} <= names <= {"PATH", "HOME", "LANG", "TERM", "PWD", "_", "OLDPWD", "SHLVL"}  # fmt: skip
     assert "TERM=dumb" in said
@@ -127,14 +146,18 @@ touch ready
 
 def alive(root: Path) -> list[int]:
     """Those of the started processes that still run."""
+    started = (root / "pids").read_text(encoding="utf-8").split()
     found = []
-    for pid in map(int, (root / "pids").read_text(encoding="utf-8").split()):
+    for process in Path("/proc").glob("[0-9]*"):
         try:
-            state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2]
-        except (FileNotFoundError, ProcessLookupError):
+            status = (process / "status").read_text(encoding="utf-8")
+            here = (process / "cwd").samefile(root)
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue
-        if state.split()[0] != "Z":
-            found.append(pid)
+        values = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+        # the last number is the one in its own namespace
+        if here and values["NSpid"].split()[-1] in started and "Z" not in values["State"]:
+            found.append(int(process.name))
     return found
 
 
@@ -144,15 +167,17 @@ async def until_ready(root: Path) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_what_a_command_leaves_running_is_ended(root: Path) -> None:
-    said = await in_shell(root, STUBBORN)
+@both
+async def test_what_a_command_leaves_running_is_ended(root: Path, sandbox: Sandbox) -> None:
+    said = await in_shell(root, STUBBORN, sandbox)
     assert "exit code 0" in said
     assert "Processes left in the background and ended: " in said
     assert alive(root) == []
 
 
-async def test_cancelling_ends_everything_whatever_it_ignores(root: Path) -> None:
-    task = asyncio.create_task(in_shell(root, f"{STUBBORN}\nsleep 600"))
+@both
+async def test_cancelling_ends_everything_whatever_it_ignores(root: Path, sandbox: Sandbox) -> None:
+    task = asyncio.create_task(in_shell(root, f"{STUBBORN}\nsleep 600", sandbox))
     await until_ready(root)
     assert len(alive(root)) == 3
     task.cancel()
@@ -161,15 +186,20 @@ async def test_cancelling_ends_everything_whatever_it_ignores(root: Path) -> Non
     assert alive(root) == []
 
 
-async def test_nothing_is_left_when_the_program_itself_is_killed(root: Path) -> None:
+@both
+async def test_nothing_is_left_when_the_program_itself_is_killed(
+    root: Path, sandbox: Sandbox
+) -> None:
     code = (
         "import asyncio, sys; from pathlib import Path;"
         "from genie_core.assistant.tools.shell.command import *;"
-        "tool = Commands(Workspace(Path(sys.argv[1])), ToolLimits(command_seconds=600, shell=True));"
+        "from genie_core.assistant.config import Sandbox;"
+        "limits = ToolLimits(command_seconds=600, shell=True);"
+        "tool = Commands(Workspace(Path(sys.argv[1])), limits, Sandbox(sys.argv[3]));"
         "asyncio.run(tool.run_command(sys.argv[2], shell=True))"
     )
     program = await asyncio.create_subprocess_exec(
-        PYTHON, "-c", code, str(root), f"{STUBBORN}\nsleep 600",
+        PYTHON, "-c", code, str(root), f"{STUBBORN}\nsleep 600", sandbox.mode,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )  # fmt: skip
     try:

@@ -1,0 +1,310 @@
+"""Confining a program to the workspace: with bubblewrap on Linux, with seatbelt on macOS.
+
+A confined program writes only the workspace and the folders that the settings name. It reads the
+rest of the file system, but not homes, temporary files, sockets of services and genie-tui's own
+folders, of which it sees empty ones. Below these, programs stay visible: the folders of PATH, the
+running Python, and toolchains. Without `network` it reaches no address, also not on this machine.
+On Linux it sees no other processes.
+
+On macOS the same is asked of `sandbox-exec`, with a temporary folder instead of an empty `/tmp`.
+Only the text of that profile is tested.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from genie_core.assistant.config import Sandbox
+from genie_core.storage.atomic import reason
+from genie_core.text.safe import visible_line
+
+PROBE_SECONDS: Final = 10.0
+
+View: TypeAlias = Literal["hidden", "read", "write"]
+
+_HIDDEN: Final = (
+    "/home", "/root", "/Users", "/run", "/var/run", "/tmp", "/var/tmp", "/var/folders",  # noqa: S108 — not used but hidden
+)  # fmt: skip
+_TOOLCHAINS: Final = (
+    ".pyenv", ".nvm", ".rustup", ".local/share/uv/python", ".local/share/uv/tools",
+    ".local/share/pipx/venvs",
+)  # fmt: skip
+"""Folders in the home to which programs on PATH and in the workspace refer."""
+
+_PLACES: Final = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin"
+"""Where the sandbox's own program may be. PATH may lead into a workspace."""
+
+_SEATBELT: Final = "/usr/bin/sandbox-exec"
+
+
+class NoSandbox(Exception):
+    """A sandbox is required and there is none; the text is the reason."""
+
+
+class Means(NamedTuple):
+    """What confines programs here: "bubblewrap", "seatbelt", or nothing and the reason."""
+
+    name: str = ""
+    reason: str = ""
+    program: str = ""
+
+
+class _Place(NamedTuple):
+    view: View
+    source: Path
+
+
+def holds(settings: Sandbox) -> str:
+    """Say in one line what confines commands with these settings.
+
+    Quick after the first call of the process, which `build_assistant` makes; that one starts a
+    program and waits for it.
+    """
+    means, network = _means(settings), "with network" if settings.network else "no network"
+    if means.name:
+        folders = " and ".join(["the workspace", *map(str, settings.writable)])
+        return visible_line(f"in a sandbox: writes only {folders}, {network}")
+    if settings.mode == "required":
+        return f"nowhere: a sandbox is required, but {means.reason}"
+    return f"without a sandbox: {means.reason}"
+
+
+def confined(
+    settings: Sandbox,
+    folder: Path | None,
+    workspace: Path | None = None,
+    shown: Sequence[Path] = (),
+) -> list[str]:
+    """Return the words to put before a command; none without a sandbox.
+
+    The program starts in `folder` and may write `workspace`, which is free of links. `shown` stays
+    visible. Blocks; the first call starts a program. Raises `NoSandbox`.
+    """
+    means = _means(settings)
+    if not means.name:
+        if settings.mode == "required":
+            raise NoSandbox(means.reason)
+        return []
+    places = _places(settings, workspace, shown)
+    if means.name == "seatbelt":
+        return _seatbelt(means.program, places, network=settings.network)
+    return _bubblewrap(means.program, places, folder, network=settings.network)
+
+
+def _means(settings: Sandbox) -> Means:
+    if settings.mode == "off":
+        return Means(reason="it is off (setting: mode in [sandbox])")
+    return find_means()
+
+
+@cache
+def find_means() -> Means:
+    """Find what confines programs on this machine, by trying it. Blocks at the first call."""
+    if sys.platform == "darwin":
+        means = Means("seatbelt", program=_SEATBELT)
+        if not os.access(_SEATBELT, os.X_OK):
+            return Means(reason=f"{_SEATBELT} is missing")
+        command = _seatbelt(means.program, _places(Sandbox(), None, ()), network=False)
+    elif sys.platform == "linux":
+        program = shutil.which("bwrap", path=_PLACES)
+        if program is None:
+            return Means(reason="bubblewrap is not installed; install the package bubblewrap")
+        means = Means("bubblewrap", program=program)
+        command = _bubblewrap(program, _places(Sandbox(), None, ()), None, network=False)
+    else:
+        return Means(reason="this system has none that genie-tui can use")
+    problem = _problem([*command, sys.executable, "-I", "-S", "-c", ""])
+    return Means(reason=f"{means.name} does not work here: {problem}") if problem else means
+
+
+def _problem(command: Sequence[str]) -> str:
+    try:
+        tried = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PROBE_SECONDS,
+            check=False,
+            text=True,
+            errors="replace",
+        )
+    except subprocess.TimeoutExpired:
+        return f"it took more than {PROBE_SECONDS:g} seconds"
+    except OSError as error:
+        return reason(error)
+    if not tried.returncode:
+        return ""
+    *_, last = ["", *tried.stderr.strip().splitlines()]
+    return visible_line(last[:200]) or f"it ended with {tried.returncode}"
+
+
+# What is seen
+
+
+def _places(settings: Sandbox, workspace: Path | None, shown: Sequence[Path]) -> dict[Path, _Place]:
+    """Return what is seen of each place; a deeper place counts before those around it.
+
+    A path that a confined program could replace by a link is not followed: what lies in a writable
+    folder is visible with it.
+    """
+    written = [] if workspace is None else [workspace]
+    for path in sorted(settings.writable, key=_depth):
+        if _exists(path) and not _is_within(path, written):
+            written.append(_real(path))
+    read = [path for path in settings.readable if _exists(path) and not _is_within(path, written)]
+    hidden = set(_hidden(settings))
+    places = {path: _Place("hidden", path) for path in hidden}
+    places |= {_real(path): _Place("read", _real(path)) for path in read}
+    places |= {path: _Place("write", path) for path in written}
+    places.setdefault(Path("/"), _Place("read", Path("/")))
+    for path in sorted((*read, *shown, *_programs()), key=_depth):
+        if not _exists(path) or _is_within(path, written):
+            continue
+        for name in (path, _real(path)):
+            if name not in hidden and _view(places, name) == "hidden":
+                places[name] = _Place("read", _real(path))
+    return {path: places[path] for path in sorted(places, key=_depth)}
+
+
+def _hidden(settings: Sandbox) -> Iterator[Path]:
+    folders = [*map(Path, _HIDDEN), *settings.hidden]
+    with suppress(RuntimeError):
+        folders.append(Path.home())
+    with suppress(ImportError, KeyError):  # HOME may name another folder
+        import pwd
+
+        folders.append(Path(pwd.getpwuid(os.getuid()).pw_dir))
+    for folder in folders:
+        real = _real(folder)
+        if os.access(f"{real}/", os.F_OK) and real != Path("/"):
+            yield real
+
+
+def _programs() -> Iterator[Path]:
+    """Yield what programs consist of, existing or not."""
+    yield from (Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).parent)
+    yield Path("/etc/resolv.conf")
+    for entry in os.get_exec_path():
+        if os.path.isabs(entry):  # noqa: PTH117 — PATH is text
+            yield Path(os.path.normpath(entry))
+    with suppress(RuntimeError):
+        yield from (Path.home() / each for each in _TOOLCHAINS)
+
+
+def _view(places: dict[Path, _Place], path: Path) -> View:
+    return next(places[each].view for each in (path, *path.parents) if each in places)
+
+
+def _is_within(path: Path, folders: Iterable[Path]) -> bool:
+    """Whether a path leads through one of these real folders, wherever it leads to."""
+    above = [_real(each) for each in path.parents]
+    return any(each.is_relative_to(folder) for each in above for folder in folders)
+
+
+def _exists(path: Path) -> bool:
+    """Whether this person can find it. `Path.exists` raises if a folder above is closed to them."""
+    return os.access(path, os.F_OK)
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _depth(path: Path) -> int:
+    return len(path.parts)
+
+
+# The programs that confine
+
+
+def _bubblewrap(
+    program: str, places: dict[Path, _Place], folder: Path | None, *, network: bool
+) -> list[str]:
+    command = [
+        program, "--die-with-parent", "--new-session", "--unshare-user-try", "--unshare-pid",
+        "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+    ]  # fmt: skip
+    if not network:
+        command.append("--unshare-net")
+    if os.geteuid() == 0:  # else it has none, and an installation with setuid refuses the option
+        command += ["--cap-drop", "ALL"]
+    for path, (view, source) in places.items():
+        if view == "hidden":
+            command += ["--tmpfs", str(path)]
+        else:
+            option = "--bind" if view == "write" else "--ro-bind"
+            command += [option, str(source), str(path)]
+        if path == Path("/"):
+            command += ["--dev", "/dev", "--proc", "/proc"]
+    if folder is not None:
+        command += ["--chdir", str(folder)]
+    return [*command, "--"]
+
+
+_PROFILE: Final = """\
+(version 1)
+(deny default)
+(allow process-exec)
+(allow process-fork)
+(allow signal (target same-sandbox))
+(allow process-info* (target same-sandbox))
+(allow sysctl-read)
+(allow ipc-posix-sem)
+(allow ipc-posix-shm)
+(allow pseudo-tty)
+(allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo"))
+"""
+_WITH_NETWORK: Final = """\
+(allow network*)
+(allow system-socket)
+(allow mach-lookup (global-name "com.apple.SystemConfiguration.configd"))
+(allow mach-lookup (global-name "com.apple.trustd.agent"))
+"""
+_DEVICES: Final = '(allow file-read* file-write* file-ioctl (subpath "/dev"))\n'
+
+
+def seatbelt_profile(places: dict[Path, _Place], *, network: bool) -> str:
+    """Write a profile; among its rules, the last one that matches a file counts."""
+    lines = [_PROFILE]
+    if network:
+        lines.append(_WITH_NETWORK)
+    for path, (view, _source) in places.items():
+        where = f"(subpath {_quoted(path)})"
+        match view:
+            case "hidden":
+                lines.append(f"(deny file-read* file-write* {where})\n")
+            case "read":
+                lines.append(f"(allow file-read* {where})\n(deny file-write* {where})\n")
+            case "write":
+                lines.append(f"(allow file-read* file-write* {where})\n")
+    visible = [path for path, place in places.items() if place.view != "hidden"]
+    above = {each for path in visible for each in path.parents}
+    lines += [
+        f"(allow file-read-metadata (literal {_quoted(each)}))\n"
+        for each in sorted(above, key=_depth)
+    ]
+    return "".join([*lines, _DEVICES])
+
+
+def _seatbelt(program: str, places: dict[Path, _Place], *, network: bool) -> list[str]:
+    temporary = _real(Path(_temporary_folder().name))
+    profile = seatbelt_profile({**places, temporary: _Place("write", temporary)}, network=network)
+    return [program, "-p", profile, "/usr/bin/env", f"TMPDIR={temporary}"]
+
+
+@cache
+def _temporary_folder() -> "tempfile.TemporaryDirectory[str]":
+    """The folder for temporary files of confined programs, removed when this process ends."""
+    return tempfile.TemporaryDirectory(prefix="genie-commands-")
+
+
+def _quoted(path: Path) -> str:
+    text = str(path).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'
