@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from genie_core.assistant.reasoners.addressed import AddressedReasoner
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.registry import ServerRegistry
 from genie_core.assistant.tools.catalog import TOOL_NAMES, available, build_tools
+from genie_core.assistant.tools.files.changes import FileChanges
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.message import SYSTEM
 from genie_core.reasoner import GroupReasoner, GroupReasonerFactory
@@ -160,6 +161,7 @@ class AssistantBuilder:
     servers: ServerRegistry
     meter: BudgetMeter
     secrets: SecretsProvider | None
+    changes: FileChanges = field(default_factory=FileChanges)
 
     def agent_factory(self) -> AgentFactory:
         """Return a factory for the answering agent and the agents that it directs."""
@@ -199,7 +201,12 @@ class AssistantBuilder:
         """Build an agent's built-in tools; `fetch` returns the chat."""
         config = self.config
         return build_tools(
-            fetch, self.workspace, limits=config.limits, rooms=config.rooms, names=role.tools
+            fetch,
+            self.workspace,
+            limits=config.limits,
+            rooms=config.rooms,
+            names=role.tools,
+            changes=self.changes,
         )
 
     def _agent_fn(
