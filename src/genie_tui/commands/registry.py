@@ -551,15 +551,15 @@ COMMANDS: Final = (
     ),
     Command(
         "undo",
-        "Undo the latest change of a file by your agents' tools, after a look at it",
+        "Look at the latest change of a file by your agents' tools, and undo it",
         engine.undo,
         Slash.taking(
             "/undo [FILE]",
             Group.TOOLS,
             parse.read_phrase,
             engine.undo,
-            help="Undo the latest change of a file by your agents' tools, after a look at it; with "
-            "a name, that of this file",
+            help="Look at the latest change of a file by your agents' tools, and undo it; with a "
+            "name, that of this file",
         ),
     ),
     Command(
