@@ -25,7 +25,7 @@ from agents import (
 )
 from agents.tool_context import ToolContext
 
-from genie_core.agent.approval import ApprovalCallback, Verdict, approval_id, ask_about
+from genie_core.agent.approval import ApprovalCallback, Verdict, ask_about
 from genie_core.agent.provider.approval_answer import InvalidArgumentsError, as_verdict, denial
 from genie_core.agent.provider.masking import masked
 from genie_core.agent.provider.openai.arguments import UnfitArguments, objections, parsed
@@ -53,7 +53,7 @@ class OpenAIApprovalGate:
 
     ask: ApprovalCallback
     recorder: RunRecorder
-    _allowed: dict[ToolContext[Any], tuple[str, str]] = field(default_factory=dict, init=False)
+    _allowed: dict[ToolContext[Any], str] = field(default_factory=dict, init=False)
     _tools: dict[str, FunctionTool] = field(default_factory=dict, init=False)
     _under_way: set[Task[Any]] = field(default_factory=set, init=False)
 
@@ -107,9 +107,7 @@ class OpenAIApprovalGate:
             return ToolGuardrailFunctionOutput.reject_content(refusal)
 
         async def invoke(context: ToolContext[Any], _arguments: str) -> Any:
-            allowed, approval = self._allowed.pop(context)
-            context.tool_arguments = allowed
-            approval_id.set(approval)  # the SDK may check in another task
+            context.tool_arguments = allowed = self._allowed.pop(context)
             doing("calling", tool.qualified_name)
             with self._counted():
                 return masked(await inner(context, allowed))
@@ -144,7 +142,7 @@ class OpenAIApprovalGate:
                 doing("note", f"{tool.qualified_name}: {unfit}")
                 return f"Error: {unfit}"
             allowed = json.dumps(verdict.arguments)
-        self._allowed[context] = allowed, approval_id.get()
+        self._allowed[context] = allowed
         return None
 
     @contextmanager
