@@ -65,6 +65,7 @@ def loader(settings: AssistantConfig, owner: str, folder: Path) -> EngineLoader:
     The libraries are imported here, before anybody waits.
     """
     assistant = build_assistant(settings, Keys(), owner)
+    assistant.changes.folder = folder / "changes"
 
     async def load() -> Engine:
         store = DataStore(folder)

@@ -15,6 +15,7 @@ from tests.contract.assisted import (
 
 from genie_core.assistant.config import AgentSpec, Budget, Rule, Runtime
 from genie_core.assistant.errors import MissingVariable
+from genie_core.assistant.tools.files.changes import UndoRefused
 from genie_core.room.client.model import Answer
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -212,6 +213,39 @@ async def test_nothing_goes_over_the_budget_unasked(runtime: Runtime, tmp_path: 
             assert raised.answer is not None
             assert raised.answer.text == "four"
             assert len(bob.bodies(ApprovalRequested)) == 2
+
+
+async def test_a_change_of_a_file_is_undone_by_the_call_that_made_it(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    notes = work / "notes.md"
+    notes.write_text("one", encoding="utf-8")
+    calls = Calls(
+        Call("edit_file", {"path": "notes.md", "old": "one", "new": "two"}),
+        Call("write_file", {"path": "new.md", "content": "mine"}),
+    )
+    helped = Call("run_subagent", {"query": "write it", "subagent_name": "helper"})
+    async with FakeOpenAI(helped, calls, Say("done"), Say("done"), api_key=KEY) as server:
+        agents = (AgentSpec("helper", "Writes files.", prompt="general"),)
+        rules = (Rule("allow"),)
+        settings = config(server, runtime=runtime, workspace=work, agents=agents, rules=rules)
+        async with room_of_two(tmp_path, settings) as two:
+            two.ann.joined.messages.send("@genie write it")
+            exchange = await two.ann.ended("@genie write it")
+            assert exchange.answer is not None, exchange.error
+            asked = {each.tool: each.approval for each in two.ann.bodies(ApprovalRequested)}
+            controls = two.ann.joined.engine.controls
+            assert controls is not None
+            for call, name in (("edit_file", "notes.md"), ("write_file", "new.md")):
+                plan = await controls.plan_undo(approval=asked[call])
+                assert plan.name == name
+                await controls.undo(plan.number)
+            assert [each.name for each in work.iterdir()] == ["notes.md"]
+            assert notes.read_text(encoding="utf-8") == "one"
+            with pytest.raises(UndoRefused, match="this call"):
+                await controls.plan_undo(approval=asked["run_subagent"])
 
 
 async def test_a_busy_model_and_a_cut_answer_do_not_end_the_conversation(

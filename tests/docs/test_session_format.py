@@ -22,7 +22,13 @@ from genie_core.sessions.lock import LOCK_NAME
 from genie_core.sessions.log.format import encode_line, read_lines
 from genie_core.sessions.log.index import INDEX_NAME
 from genie_core.sessions.metadata import FORMAT, OLDEST, PREVIEW_CHARS, SessionMetadata
-from genie_core.sessions.session import ENGINE_NAME, LOG_NAME, METADATA_NAME, WITHHELD_NAME
+from genie_core.sessions.session import (
+    CHANGES_NAME,
+    ENGINE_NAME,
+    LOG_NAME,
+    METADATA_NAME,
+    WITHHELD_NAME,
+)
 from genie_core.sessions.view_state import VIEW_NAME, View
 from genie_core.storage.blobs import BLOBS_NAME
 from genie_tui.cli.options import parser
@@ -131,6 +137,7 @@ def test_the_files_are_called_so() -> None:
             WITHHELD_NAME,
             PASSES_NAME,
             ENGINE_NAME,
+            CHANGES_NAME,
             LOCK_NAME,
         ]
     )

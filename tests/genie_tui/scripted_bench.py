@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from genie_core.room.engine.controls import AgentSummary, Allowance, ServerInfo, ToolInfo
+from genie_core.room.engine.controls import AgentSummary, Allowance, ServerInfo, ToolInfo, UndoPlan
 from genie_core.runtime.progress import Usage
 
 AGENTS = (
@@ -40,6 +40,12 @@ class ScriptedBench:
 
     def raise_budget(self, *, money: float = 0.0, tokens: int = 0) -> Allowance:
         return self.allowance
+
+    async def plan_undo(self, file: str = "", approval: str = "") -> UndoPlan:
+        raise NotImplementedError
+
+    async def undo(self, number: int) -> None:
+        raise NotImplementedError
 
     def begin(self, spent: Usage) -> None:
         raise AssertionError(spent)

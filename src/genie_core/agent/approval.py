@@ -4,6 +4,7 @@ import asyncio
 from asyncio import Future
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Lock
@@ -13,6 +14,9 @@ from uuid import uuid4
 from genie_core.errors import summary
 
 _WITHDRAWN: Final = "the request was withdrawn"
+
+approval_id: Final[ContextVar[str]] = ContextVar("approval_id", default="")
+"""In a tool call: the id of the request that allowed it; empty if there was none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +164,15 @@ class ApprovalContext:
         tool_args: dict[str, Any],
         schema: dict[str, Any] | None = None,
     ) -> Verdict:
-        """Put a request on the queue and wait for its answer.
+        """Put a request on the queue and wait for its answer; sets `approval_id` for the call.
 
         Cancelling the wait withdraws the request.
         """
         if self.auto_approve:
+            approval_id.set("")
             return Verdict(approved=True)
         request = Approval(sender, tool_name, tool_args=(), tool_kwargs=tool_args, schema=schema)
+        approval_id.set(request.id)
         try:
             await self.queue.put(request)
             return await request.approved()

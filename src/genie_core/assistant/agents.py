@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from genie_core.assistant.reasoners.addressed import AddressedReasoner
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.registry import ServerRegistry
 from genie_core.assistant.tools.catalog import FILE_TOOLS, RISKS, TOOL_NAMES, available, build_tools
+from genie_core.assistant.tools.files.changes import FileChanges
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.message import SYSTEM
 from genie_core.reasoner import GroupReasoner, GroupReasonerFactory
@@ -161,6 +162,7 @@ class AssistantBuilder:
     servers: ServerRegistry
     meter: BudgetMeter
     secrets: SecretsProvider | None
+    changes: FileChanges = field(default_factory=FileChanges)
 
     def agent_factory(self) -> AgentFactory:
         """Return a factory for the answering agent and the agents that it directs."""
@@ -215,6 +217,7 @@ class AssistantBuilder:
             rooms=config.rooms,
             names=role.tools,
             denied_addresses=denied_addresses(config.rules, role.name),
+            changes=self.changes,
         )
 
     def _agent_fn(

@@ -24,6 +24,7 @@ from genie_core.assistant.prompts import load_prompt
 from genie_core.assistant.servers.config_file import load_servers
 from genie_core.assistant.servers.registry import ServerRegistry
 from genie_core.assistant.tools.catalog import available
+from genie_core.assistant.tools.files.changes import FileChanges
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.assistant.tools.shell.confinement import holds
 from genie_core.reasoner import GroupReasonerFactory
@@ -45,7 +46,7 @@ class Assistant:
 
     `label` names the model for a status bar. `notices` are lines about settings without effect.
     `policy` decides about tool calls by the configured rules; `controls` inspects and changes what
-    was built.
+    was built. `changes` keeps what its tools change in files once it has a folder.
     """
 
     reasoner_factory: GroupReasonerFactory
@@ -55,6 +56,7 @@ class Assistant:
     notices: tuple[str, ...]
     policy: ApprovalPolicy
     controls: EngineControls
+    changes: FileChanges
 
 
 def build_assistant(
@@ -94,6 +96,7 @@ def build_assistant(
         notices=tuple(_notices(config)),
         policy=policy,
         controls=AssistantControls(builder, policy, owner),
+        changes=builder.changes,
     )
 
 

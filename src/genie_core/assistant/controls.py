@@ -13,6 +13,7 @@ from genie_core.room.engine.controls import (
     EngineControls,
     ServerInfo,
     ToolInfo,
+    UndoPlan,
 )
 from genie_core.room.engine.policy import ApprovalPolicy, Risk, ToolCall
 from genie_core.runtime.progress import REASONER, Usage
@@ -84,6 +85,14 @@ class AssistantControls(EngineControls):
     def raise_budget(self, *, money: float = 0.0, tokens: int = 0) -> Allowance:
         """Raise this session's limits by these amounts."""
         return self._builder.meter.raise_limits(money=money, tokens=tokens)
+
+    async def plan_undo(self, file: str = "", approval: str = "") -> UndoPlan:
+        builder = self._builder
+        return await asyncio.to_thread(builder.changes.plan, builder.workspace, file, approval)
+
+    async def undo(self, number: int) -> None:
+        builder = self._builder
+        await asyncio.to_thread(builder.changes.undo, builder.workspace, number)
 
     def begin(self, spent: Usage) -> None:
         """Count what was spent in this room before the engine was loaded."""

@@ -4,7 +4,6 @@
 and is never sent.
 """
 
-import os
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -12,7 +11,7 @@ import msgspec
 
 from genie_core.room.protocol.events import is_moment
 from genie_core.sessions.errors import check_ordinary
-from genie_core.storage.atomic import sync_data, write_whole
+from genie_core.storage.atomic import append_line
 from genie_core.storage.errors import disk_access
 
 LABELS_NAME: Final = "labels.jsonl"
@@ -71,7 +70,7 @@ class Labels:
             DiskFailure: it can't be written; nothing has changed.
         """
         with disk_access("write", self._path):
-            _append(self._path, msgspec.json.encode(label) + b"\n")
+            append_line(self._path, msgspec.json.encode(label) + b"\n")
         self._take(label)
 
     def _take_all(self, data: bytes) -> None:
@@ -94,20 +93,3 @@ class Labels:
         self._wrong.pop(label.seq, None)
         if label.label:
             self._wrong[label.seq] = label
-
-
-def _append(path: Path, line: bytes) -> None:
-    """Append a line; an unfinished line before it stays separate."""
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(path, flags, 0o600)
-    try:
-        size = os.fstat(descriptor).st_size
-        unfinished = size and os.pread(descriptor, 1, size - 1) != b"\n"
-        try:
-            write_whole(descriptor, b"\n" + line if unfinished else line)
-            sync_data(descriptor)
-        except OSError:
-            os.ftruncate(descriptor, size)
-            raise
-    finally:
-        os.close(descriptor)

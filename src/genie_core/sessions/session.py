@@ -31,6 +31,7 @@ from genie_core.storage.errors import StorageError, disk_access
 METADATA_NAME: Final = "room.json"
 LOG_NAME: Final = "events.jsonl"
 ENGINE_NAME: Final = "engine"
+CHANGES_NAME: Final = "changes"
 WITHHELD_NAME: Final = "withheld.jsonl"
 
 
@@ -81,6 +82,11 @@ class SavedSession:
     def engine_path(self) -> Path:
         """The folder of the engine's state; it need not exist yet."""
         return self.folder / ENGINE_NAME
+
+    @property
+    def changes_path(self) -> Path:
+        """The folder of what tools changed in files; it need not exist yet."""
+        return self.folder / CHANGES_NAME
 
     def open_log(self) -> OpenedLog:
         """Read the log and keep it open for appending. The caller holds the lock.

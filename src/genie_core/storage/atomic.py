@@ -43,6 +43,28 @@ def make_private_folder(folder: Path) -> None:
         sync_folder(each.parent)
 
 
+def append_line(path: Path, line: bytes) -> None:
+    """Append a line, durably and completely or not at all; create a private file if it is missing.
+
+    An unfinished line before it stays separate.
+    """
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        size = os.fstat(descriptor).st_size
+        unfinished = size and os.pread(descriptor, 1, size - 1) != b"\n"
+        try:
+            write_whole(descriptor, b"\n" + line if unfinished else line)
+            sync_data(descriptor)
+            if not size:
+                sync_folder(path.parent)
+        except OSError:
+            os.ftruncate(descriptor, size)
+            raise
+    finally:
+        os.close(descriptor)
+
+
 def sync_folder(folder: Path) -> None:
     """Make new names in a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY)

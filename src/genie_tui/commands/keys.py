@@ -232,6 +232,7 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "mark_wrong",
             display="!",
         ),
+        Action(("u",), "undo", "Undo the change of a file that the row's call made", "undo"),
     ),
     Scope.ACTIVITY: (
         Action(

@@ -550,6 +550,19 @@ COMMANDS: Final = (
         slash=Slash.taking("/auto on|off", Group.TOOLS, parse.read_switch, engine.auto),
     ),
     Command(
+        "undo",
+        "Look at the latest change of a file by your agents' tools, and undo it",
+        engine.undo,
+        Slash.taking(
+            "/undo [FILE]",
+            Group.TOOLS,
+            parse.read_phrase,
+            engine.undo,
+            help="Look at the latest change of a file by your agents' tools, and undo it; with a "
+            "name, that of this file",
+        ),
+    ),
+    Command(
         "backlog",
         "Host: answer messages from before the room was resumed, or only each person's latest",
         slash=Slash.taking(

@@ -381,6 +381,11 @@ class RoomScreen(Screen[None]):
     def _message_wanted(self, message: ActivityList.MessageWanted) -> None:
         room_focus.to_message(self.context, message.seq)
 
+    @on(ActivityList.UndoRequested)
+    def _undo_requested(self, message: ActivityList.UndoRequested) -> None:
+        if self._joined is not None:
+            engine.undo_call(self.context, message.approval)
+
     @on(DecisionMarkRequested)
     def _mark_wanted(self, message: DecisionMarkRequested) -> None:
         self._labels.mark(message)

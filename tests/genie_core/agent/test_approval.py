@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from genie_core.agent import Approval, ApprovalContext, Verdict
+from genie_core.agent.approval import approval_id
 
 
 def request() -> Approval:
@@ -209,6 +210,22 @@ async def test_an_auto_approving_context_asks_nobody() -> None:
     queue: asyncio.Queue[Approval] = asyncio.Queue()
     assert await ApprovalContext(queue, auto_approve=True).approval("system", "f", {})
     assert queue.empty()
+
+
+async def test_a_call_knows_the_request_that_allowed_it() -> None:
+    queue: asyncio.Queue[Approval] = asyncio.Queue()
+
+    async def call(context: ApprovalContext) -> str:
+        await context.approval("system", "f", {})
+        return approval_id.get()
+
+    calls = [asyncio.create_task(call(ApprovalContext(queue))) for _ in range(2)]
+    approvals = [await queue.get() for _ in calls]
+    for approval in approvals:
+        approval.approve()
+    assert [await each for each in calls] == [each.id for each in approvals]
+    approval_id.set("another")
+    assert not await call(ApprovalContext(queue, auto_approve=True))
 
 
 async def test_a_request_whose_asker_is_cancelled_is_withdrawn() -> None:

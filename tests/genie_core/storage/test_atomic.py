@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.genie_core.faulty_files import FaultyFiles, failing
 
-from genie_core.storage.atomic import make_private_folder, read_file, replace_file
+from genie_core.storage.atomic import append_line, make_private_folder, read_file, replace_file
 
 
 def test_a_file_is_synced_before_it_takes_the_name_and_its_name_after(
@@ -102,3 +102,30 @@ def test_a_link_or_a_pipe_in_the_way_of_a_new_file_leads_nowhere(tmp_path: Path)
     replace_file(path, b"two")
     assert (path.read_bytes(), other.read_bytes()) == (b"two", b"of somebody")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.json", "other"]
+
+
+def test_a_line_is_appended_durably_to_a_private_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "lines"
+    files = FaultyFiles(monkeypatch, tmp_path)
+    append_line(path, b"one\n")
+    assert files.calls[-1] == ("fsync", "")  # the new name
+    append_line(path, b"two\n")
+    assert files.calls[-1] == ("fdatasync", "lines")
+    assert path.read_bytes() == b"one\ntwo\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_line_that_does_not_fit_is_cut_off_and_an_unfinished_one_stays_separate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "lines"
+    path.write_bytes(b"one\ntw")
+    with monkeypatch.context() as patch:
+        FaultyFiles(patch, tmp_path).room = 3
+        with pytest.raises(OSError, match="No space"):
+            append_line(path, b"three\n")
+    assert path.read_bytes() == b"one\ntw"
+    append_line(path, b"three\n")
+    assert path.read_bytes() == b"one\ntw\nthree\n"

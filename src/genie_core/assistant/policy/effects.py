@@ -56,7 +56,7 @@ def _of_change(workspace: Workspace, tool: str, name: str, arguments: "_Argument
     try:
         change, shown = _planned(workspace, tool, arguments)
         _ = change.content
-        workspace.remember_shown(shown, change.before)
+        workspace.remember_shown(shown, change.original)
     except AccessRefused as refusal:
         return ToolEffects(writes, refusal=str(refusal))
     return ToolEffects(writes, diff=change.diff(name, whole=True))

@@ -9,6 +9,7 @@ from genie_core.assistant.config import Sandbox, ToolLimits
 from genie_core.assistant.tools.calculate import calculate
 from genie_core.assistant.tools.chat.chat import Chat, FetchMessages
 from genie_core.assistant.tools.chat.rooms import Rooms
+from genie_core.assistant.tools.files.changes import FileChanges
 from genie_core.assistant.tools.files.edit import EDIT_TOOLS, Edits
 from genie_core.assistant.tools.files.files import Files
 from genie_core.assistant.tools.files.grep import Grep
@@ -67,12 +68,13 @@ def build_tools(
     rooms: Path | None = None,
     names: Collection[str] | None = None,
     denied_addresses: Collection[str] = (),
+    changes: FileChanges | None = None,
 ) -> list[AsyncTool]:
     """Build the requested tools that can work, in the order of `TOOL_NAMES`.
 
     Chat tools need `fetch`, file and command tools a workspace, `search_rooms` the folder of saved
     rooms. `names` None means all. `denied_addresses` are patterns of addresses and hosts that
-    redirects must not lead to.
+    redirects must not lead to; `changes` keeps what files had before they were changed.
     """
     limits = limits or ToolLimits()
     dates = Dates()
@@ -85,7 +87,7 @@ def build_tools(
     if rooms is not None:
         tools.append(Rooms(rooms).search_rooms)
     if workspace is not None:
-        files, edits = Files(workspace), Edits(workspace)
+        files, edits = Files(workspace), Edits(workspace, changes or FileChanges())
         tools += [files.list_files, files.read_file, files.search_files]
         tools += [Grep(workspace).grep_files, edits.write_file, edits.edit_file]
         tools.append(Commands(workspace, limits, sandbox or Sandbox()).run_command)

@@ -58,6 +58,21 @@ class Allowance:
     token_limit: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class UndoPlan:
+    """A tool's change of a file that can be undone; `number` identifies it, `at` is its time.
+
+    `diff` leads from the present content to the earlier one, and is not safe to show as it is.
+    `deletes`: the file did not exist before.
+    """
+
+    number: int
+    name: str
+    at: float
+    diff: str
+    deletes: bool
+
+
 class EngineControls(Protocol):
     """Inspects and changes one person's loaded engine. Use it on the room's event loop."""
 
@@ -88,6 +103,16 @@ class EngineControls(Protocol):
 
     def raise_budget(self, *, money: float = 0.0, tokens: int = 0) -> Allowance:
         """Raise the limits of this session by these amounts."""
+
+    async def plan_undo(self, file: str = "", approval: str = "") -> UndoPlan:
+        """Return the latest change of a file by a tool that is not undone.
+
+        `file` limits it to a file of the workspace, `approval` to a tool call. Raises a
+        `GenieError` if there is none, or it can't be undone.
+        """
+
+    async def undo(self, number: int) -> None:
+        """Undo a planned change. Raises a `GenieError`, and changes nothing, if it can't be undone."""
 
     def begin(self, spent: Usage) -> None:
         """Add earlier spending in this room to the budget."""

@@ -37,6 +37,7 @@ def engine_loader(
     async def load() -> Engine:
         assistant = await asyncio.to_thread(_build, config, secrets, owner)
         saved = await place
+        assistant.changes.folder = saved.changes_path
         store = DataStore(saved.engine_path)
         session = GroupSession(
             saved.metadata.id,

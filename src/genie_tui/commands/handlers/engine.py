@@ -9,12 +9,12 @@ from genie_core.room.engine.backlog import BacklogChoice
 from genie_core.room.engine.controls import AgentSummary, EngineControls
 from genie_core.room.state.thread import ToolApproval
 from genie_core.room.text.costs import budget_line
-from genie_core.text.format import counted
-from genie_core.text.safe import visible_line
+from genie_core.text.format import clock_time, counted
+from genie_core.text.safe import visible, visible_line
 from genie_tui.commands.context import RoomContext
 from genie_tui.commands.parse import BudgetRaise
 from genie_tui.screens.dialogs.costs import CostScreen
-from genie_tui.screens.dialogs.edit_call import EditCallScreen
+from genie_tui.screens.dialogs.edit_call import EditCallScreen, diff_content
 from genie_tui.screens.dialogs.grants import GrantsScreen
 from genie_tui.screens.dialogs.tools import ToolsScreen
 
@@ -114,6 +114,16 @@ def backlog(context: RoomContext, choice: BacklogChoice) -> None:
         context.screen.notify("The messages from before stay unanswered, and the log says so.")
 
 
+def undo(context: RoomContext, file: str = "") -> None:
+    """Undo the latest change of a file by a tool if the person confirms it."""
+    _start_undo(context, file=file)
+
+
+def undo_call(context: RoomContext, approval: str) -> None:
+    """Undo what one tool call changed in a file if the person confirms it."""
+    _start_undo(context, approval=approval)
+
+
 def stop(context: RoomContext, message: int | None = None) -> None:
     """Stop the agent that works on a message, or all that run for this person."""
     joined = context.open_room
@@ -194,3 +204,27 @@ async def _turn_auto_on(context: RoomContext, joined: "JoinedRoom") -> None:
     agreed = await context.confirm("Allow all calls without asking you?", ASK_AUTO, "turn it on")
     if agreed and not joined.engine.set_auto(on=True):
         context.warn(NO_ENGINE)
+
+
+def _start_undo(context: RoomContext, *, file: str = "", approval: str = "") -> None:
+    joined = context.joined
+    if (controls := joined.engine.controls) is None:
+        context.warn(_no_workbench(joined))
+    else:
+        context.start(_undo(context, controls, file, approval), "undo")
+
+
+async def _undo(context: RoomContext, controls: EngineControls, file: str, approval: str) -> None:
+    try:
+        plan = await controls.plan_undo(file, approval)
+        name, time = visible_line(plan.name), clock_time(plan.at)
+        if plan.deletes:
+            title, yes, done = f"Delete {name}, new at {time}?", "delete it", f"{name} is deleted."
+        else:
+            title, yes = f"Undo the change of {name} at {time}?", "undo it"
+            done = f"{name} is as before {time}."
+        if await context.confirm(title, diff_content(visible(plan.diff).split("\n")), yes):
+            await controls.undo(plan.number)
+            context.screen.notify(done)
+    except GenieError as error:
+        context.screen.notify(visible_line(str(error)), severity="warning", timeout=12)

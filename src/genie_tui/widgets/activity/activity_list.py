@@ -17,7 +17,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
-from genie_core.room.protocol.events import DecisionMade, Event
+from genie_core.room.protocol.events import ApprovalRequested, DecisionMade, Event
 from genie_core.room.state.room_state import RoomState
 from genie_core.text.format import clock_time
 from genie_core.text.safe import visible_line
@@ -83,6 +83,13 @@ class ActivityList(ScrollView, can_focus=True):
         def __init__(self, seq: int) -> None:
             super().__init__()
             self.seq = seq
+
+    class UndoRequested(Message):
+        """The person wants to undo what an approved tool call changed in a file."""
+
+        def __init__(self, approval: str) -> None:
+            super().__init__()
+            self.approval = approval
 
     class Chosen(Message):
         """The person wants the details of a row."""
@@ -269,6 +276,10 @@ class ActivityList(ScrollView, can_focus=True):
     def action_show_message(self) -> None:
         if (row := self.selected) is not None:
             self.post_message(self.MessageWanted(row.said.seq))
+
+    def action_undo(self) -> None:
+        if (row := self.selected) is not None and isinstance(row.opened.body, ApprovalRequested):
+            self.post_message(self.UndoRequested(row.opened.body.approval))
 
     def action_mark_wrong(self) -> None:
         if (row := self.selected) is not None:

@@ -164,7 +164,7 @@ def test_a_change_that_the_tool_will_refuse_says_why(root: Path) -> None:
 
 async def test_a_change_is_not_made_to_another_file_than_was_shown(root: Path) -> None:
     workspace = Workspace.at(root)
-    workspace.remember_shown(("edit_file", "notes.md", "two", "2", False), "one\ntwo\n")
+    workspace.remember_shown(("edit_file", "notes.md", "two", "2", False), b"one\ntwo\n")
     (root / "notes.md").write_text("one\ntwo\nthree\n")
     assert "has changed since" in await Edits(workspace).edit_file("notes.md", "two", "2")
     assert (root / "notes.md").read_text() == "one\ntwo\nthree\n"

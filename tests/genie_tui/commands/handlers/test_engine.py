@@ -5,7 +5,7 @@ from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room, until
 
 from genie_core.errors import GenieError
 from genie_core.room.client.model import EngineState, EngineStatus
-from genie_core.room.engine.controls import AgentSummary, Allowance, ServerInfo, ToolInfo
+from genie_core.room.engine.controls import AgentSummary, Allowance, ServerInfo, ToolInfo, UndoPlan
 from genie_core.runtime.progress import Usage
 from genie_tui.commands.handlers.engine import LOADING, models_in_use
 from genie_tui.screens.room import RoomScreen
@@ -29,6 +29,12 @@ class Bench:
 
     def raise_budget(self, *, money: float = 0.0, tokens: int = 0) -> Allowance:
         return self.allowance
+
+    async def plan_undo(self, file: str = "", approval: str = "") -> UndoPlan:
+        raise NotImplementedError
+
+    async def undo(self, number: int) -> None:
+        raise NotImplementedError
 
     def begin(self, spent: Usage) -> None:
         """Nothing."""

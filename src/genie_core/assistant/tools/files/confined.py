@@ -95,6 +95,13 @@ def put_file(folder: int, name: str, content: bytes, *, replace: bool) -> None:
         raise
 
 
+def drop_file(folder: int, name: str) -> None:
+    """Remove a file. Raises `OSError` unless it is a regular file that may be replaced."""
+    if _mode(folder, name) is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    os.unlink(name, dir_fd=folder)
+
+
 def _entry(found: "os.DirEntry[str]") -> FolderEntry:
     if found.is_symlink():
         return FolderEntry(found.name, "link", None)

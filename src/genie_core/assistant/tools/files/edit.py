@@ -1,29 +1,33 @@
 """Writing and editing text files, planned before anything is written."""
 
-import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from genie_core.assistant.tools.files.changes import FileChanges, turn
 from genie_core.assistant.tools.files.diff import unified_diff
 from genie_core.assistant.tools.files.workspace import (
+    BYTE_ORDER_MARK,
     MAX_FILE_BYTES,
     AccessRefused,
     Workspace,
     as_text,
+    whole_text,
 )
 from genie_core.assistant.tools.output import counted, fenced, refusing, size
 
 MAX_WRITTEN_BYTES: Final = 1_000_000
-_MARK: Final = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The text of a file before (None for a new file) and after. `mark` is its byte order mark."""
+    """The content of a file before (None for a new file), and its text after.
+
+    `mark` is its byte order mark.
+    """
 
     file: Path
-    before: str | None
+    original: bytes | None
     after: str
     mark: bytes = b""
 
@@ -41,7 +45,7 @@ class Change:
         return content
 
     def diff(self, name: str, *, whole: bool = False) -> str:
-        return unified_diff(self.before or "", self.after, name, whole=whole)
+        return unified_diff(as_text(self.original or b"") or "", self.after, name, whole=whole)
 
 
 def planned_write(workspace: Workspace, path: str, content: str, *, overwrite: bool) -> Change:
@@ -55,7 +59,7 @@ def planned_write(workspace: Workspace, path: str, content: str, *, overwrite: b
         raise AccessRefused(
             f"{workspace.name(file)!r} already exists; edit it, or set overwrite to replace it"
         )
-    return Change(file, as_text(workspace.read_bytes(file)) or "", content)
+    return Change(file, _whole_file(workspace, file), content)
 
 
 def planned_edit(
@@ -68,10 +72,8 @@ def planned_edit(
         raise AccessRefused("old is empty; use write_file to create a file")
     if old == new:
         raise AccessRefused("old and new are the same")
-    content = workspace.read_bytes(file, MAX_FILE_BYTES + 1)
-    if len(content) > MAX_FILE_BYTES:
-        raise AccessRefused(f"{name!r} has more than {MAX_FILE_BYTES:,} bytes")
-    text = _whole_text(content)
+    content = _whole_file(workspace, file)
+    text = whole_text(content)
     if text is None:
         raise AccessRefused(f"{name!r} is not a text file")
     if "\r\n" in text and old not in text:  # models don't see line endings
@@ -87,15 +89,15 @@ def planned_edit(
             f"{name!r} contains the old text {found:,} times; include more of the surrounding lines "
             "or set everywhere to replace all"
         )
-    mark = _MARK if content.startswith(_MARK) else b""
-    return Change(file, text, text.replace(old, new), mark)
+    mark = BYTE_ORDER_MARK if content.startswith(BYTE_ORDER_MARK) else b""
+    return Change(file, content, text.replace(old, new), mark)
 
 
-def _whole_text(content: bytes) -> str | None:
-    """Decode text if encoding it again gives back all bytes, else return None."""
-    text = as_text(content)
-    whole = text is not None and len(text.encode()) == len(content.removeprefix(_MARK))
-    return text if whole else None
+def _whole_file(workspace: Workspace, file: Path) -> bytes:
+    content = workspace.read_bytes(file, MAX_FILE_BYTES + 1)
+    if len(content) > MAX_FILE_BYTES:
+        raise AccessRefused(f"{workspace.name(file)!r} has more than {MAX_FILE_BYTES:,} bytes")
+    return content
 
 
 def _with_returns(text: str) -> str:
@@ -104,18 +106,17 @@ def _with_returns(text: str) -> str:
 
 EDIT_TOOLS: Final = ("write_file", "edit_file")
 
-_turn: Final = threading.Lock()
-"""Held from reading a file to writing it, so that concurrent edits don't overwrite each other."""
-
 
 @dataclass(frozen=True)
 class Edits:
     """The tools that change files of one workspace. They answer refusals with a sentence.
 
-    A cancelled call may still complete, but never partially.
+    A cancelled call may still complete, but never partially. `changes` keeps what a file had
+    before; a change that can't be kept is refused.
     """
 
     workspace: Workspace
+    changes: FileChanges = field(default_factory=FileChanges)
 
     async def write_file(
         self,
@@ -151,26 +152,27 @@ class Edits:
         return await refusing(self._edit, path, old, new, everywhere=everywhere)
 
     def _write(self, path: str, content: str, *, overwrite: bool) -> str:
-        with _turn:
+        with turn:
             change = planned_write(self.workspace, path, content, overwrite=overwrite)
             return self._apply(change, ("write_file", path, content), replace=overwrite)
 
     def _edit(self, path: str, old: str, new: str, *, everywhere: bool) -> str:
-        with _turn:
+        with turn:
             change = planned_edit(self.workspace, path, old, new, everywhere=everywhere)
             return self._apply(change, ("edit_file", path, old, new, everywhere), replace=True)
 
     def _apply(self, change: Change, call: tuple[object, ...], *, replace: bool) -> str:
         content = change.content
-        if not self.workspace.is_as_shown(call, change.before):
+        if not self.workspace.is_as_shown(call, change.original):
             raise AccessRefused(
                 f"{self.workspace.name(change.file)!r} has changed since this call was shown to its "
                 "owner; read it again and repeat the call"
             )
-        self.workspace.write_bytes(change.file, content, replace=replace)
+        with self.changes.kept(self.workspace, change.file, change.original, content):
+            self.workspace.write_bytes(change.file, content, replace=replace)
         name = self.workspace.name(change.file)
         lines = counted(len(change.after.splitlines()), "line")
-        if change.before is None:
+        if change.original is None:
             return f"Wrote the new file {name} ({lines}, {size(len(content))})."
         difference = change.diff(name)
         if not difference:

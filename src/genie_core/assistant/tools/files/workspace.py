@@ -16,6 +16,7 @@ from typing import Any, Final
 from genie_core.assistant.errors import WorkspaceError
 from genie_core.assistant.tools.files.confined import (
     FolderEntry,
+    drop_file,
     entries_of,
     folder_at,
     put_file,
@@ -24,6 +25,8 @@ from genie_core.assistant.tools.files.confined import (
 
 MAX_FILE_BYTES: Final = 2_000_000
 _SNIFFED_BYTES: Final = 8_192
+
+BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
 PRIVATE_FILES: Final = (
@@ -128,6 +131,14 @@ class Workspace:
         except OSError as error:
             raise self._refusal(file, "written", error) from None
 
+    def remove(self, file: Path) -> None:
+        """Remove a regular file that `resolve` returned."""
+        try:
+            with self.folder(file.parent) as folder:
+                drop_file(folder, file.name)
+        except OSError as error:
+            raise self._refusal(file, "removed", error) from None
+
     def folder(self, folder: Path, *, create: bool = False) -> AbstractContextManager[int]:
         """Open a folder that `resolve` returned, as a descriptor. Raises `OSError`."""
         return folder_at(self.root, folder.relative_to(self.root).parts, create=create)
@@ -149,14 +160,14 @@ class Workspace:
         """Whether a file is private by its name."""
         return matches_path(key, self.rules.private)
 
-    def remember_shown(self, call: Iterable[object], before: str | None) -> None:
+    def remember_shown(self, call: Iterable[object], before: bytes | None) -> None:
         """Remember the content of a file from which a change was shown to a person."""
         self._shown.pop(key := _digest(call), None)
         self._shown[key] = _digest([before])
         if len(self._shown) > MOST_SHOWN:
             del self._shown[next(iter(self._shown))]
 
-    def is_as_shown(self, call: Iterable[object], before: str | None) -> bool:
+    def is_as_shown(self, call: Iterable[object], before: bytes | None) -> bool:
         """Whether a file is as it was when the change was shown, if it was."""
         return self._shown.get(_digest(call)) in (None, _digest([before]))
 
@@ -204,3 +215,10 @@ def as_text(content: bytes) -> str | None:
     except UnicodeDecodeError as error:
         cut_off = error.start >= len(content) - 3 and error.reason == "unexpected end of data"
         return content[: error.start].decode("utf-8-sig") if cut_off else None
+
+
+def whole_text(content: bytes) -> str | None:
+    """Decode text if encoding it again gives back all bytes but a byte order mark, else None."""
+    text = as_text(content)
+    whole = text is not None and len(text.encode()) == len(content.removeprefix(BYTE_ORDER_MARK))
+    return text if whole else None

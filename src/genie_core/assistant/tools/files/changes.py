@@ -1,0 +1,307 @@
+"""What tools change in files, kept so that a person can undo it.
+
+The folder has `changes.jsonl`, which is only appended to, and the earlier contents of files, each
+under its SHA-256. The last line about a change counts. All is private to the owner.
+"""
+
+import hashlib
+import logging
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePath
+from typing import Final
+
+import msgspec
+
+from genie_core.agent.approval import approval_id
+from genie_core.assistant.tools.files.diff import unified_diff
+from genie_core.assistant.tools.files.workspace import (
+    MAX_FILE_BYTES,
+    AccessRefused,
+    Workspace,
+    whole_text,
+)
+from genie_core.errors import GenieError
+from genie_core.room.engine.controls import UndoPlan
+from genie_core.storage.atomic import (
+    append_line,
+    make_private_folder,
+    read_file,
+    reason,
+    replace_file,
+)
+from genie_core.storage.blobs import check_digest, on_disk
+
+MAX_KEPT_BYTES: Final = 200_000_000
+"""The most that earlier contents take on disk; the oldest are dropped first."""
+
+RECORDS_NAME: Final = "changes.jsonl"
+
+NOT_KEPT: Final = "what tools change in files is not kept here, so it can't be undone"
+NO_CHANGE: Final = "no change of {} is left that could be undone"
+
+turn: Final = threading.Lock()
+"""Held from reading a file to writing it, so that concurrent edits don't overwrite each other."""
+
+logger = logging.getLogger(__name__)
+
+
+class UndoRefused(GenieError):
+    """A change can't be undone; the text gives the reason."""
+
+
+class FileChange(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A change of a file by a tool.
+
+    `path` is relative to the workspace at `folder`. `before` and `after` are SHA-256 digests of the
+    contents, empty if there was no file. `at` is in seconds since the epoch. `approval` is the id
+    of the request that allowed the tool call.
+    """
+
+    number: int
+    at: float
+    folder: str
+    path: str
+    before: str
+    after: str
+    approval: str = ""
+    undone: bool = False
+
+
+class FileChanges:
+    """The changes of one session. Without a `folder` nothing is kept.
+
+    Methods block. The caller of `kept` holds `turn`; the others take it.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder
+        self._changes: dict[int, FileChange] | None = None
+        self._sizes: dict[str, int] = {}  # of the kept contents, the oldest first
+
+    @contextmanager
+    def kept(
+        self, workspace: Workspace, file: Path, before: bytes | None, after: bytes
+    ) -> Iterator[None]:
+        """Keep what a file has, while the block changes it. If the block fails, nothing changed.
+
+        Raises:
+            AccessRefused: it can't be kept; the block does not run.
+        """
+        if self.folder is None or before == after:
+            yield
+            return
+        try:
+            change = self._keep(self.folder, workspace, file, before, after)
+        except (OSError, ValueError) as error:  # a ValueError for a name that is no valid text
+            name, why = workspace.name(file), reason(error)
+            raise AccessRefused(
+                f"what {name!r} has now can't be kept for undo ({why}), so it was not changed"
+            ) from error
+        try:
+            yield
+        except BaseException:
+            self._mark_undone(change)
+            raise
+
+    def plan(self, workspace: Workspace | None, file: str = "", approval: str = "") -> UndoPlan:
+        """Return the latest change that is not undone; of one file or approved tool call if given.
+
+        Changes whose file has its earlier content anyway are left out. Raises `UndoRefused`.
+        """
+        with turn, _refusals():
+            workspace, change = self._latest(workspace, file, approval)
+            now, then = self._contents(workspace, change)
+            name = workspace.name(workspace.root / change.path)
+            return UndoPlan(
+                change.number, name, change.at, _difference(now, then, name), then is None
+            )
+
+    def undo(self, workspace: Workspace | None, number: int) -> None:
+        """Bring back what a file had before a change, or remove it if there was none.
+
+        Raises:
+            UndoRefused: nothing has changed.
+        """
+        with turn, _refusals():
+            change = self._loaded().get(number)
+            if change is None or change.undone or workspace is None:
+                raise UndoRefused("that change is undone already")
+            _, then = self._contents(workspace, change)
+            file = workspace.root / change.path
+            if then is None:
+                workspace.remove(file)
+            else:
+                workspace.write_bytes(file, then, replace=True)
+            self._mark_undone(change)
+
+    def _latest(
+        self, workspace: Workspace | None, file: str, approval: str
+    ) -> tuple[Workspace, FileChange]:
+        changes = self._loaded()
+        if workspace is None:
+            raise UndoRefused(NO_CHANGE.format("a file"))
+        path = PurePath(file).as_posix() if file else ""
+        for change in reversed(changes.values()):
+            if (
+                not change.undone
+                and change.folder == str(workspace.root)
+                and path in ("", change.path)
+                and approval in ("", change.approval)
+                and _digest(_current(workspace, change)) != change.before
+            ):
+                return workspace, change
+        raise UndoRefused(NO_CHANGE.format(file or ("this call" if approval else "a file")))
+
+    def _contents(self, workspace: Workspace, change: FileChange) -> tuple[bytes, bytes | None]:
+        """Return the content now and before; raise `UndoRefused` unless it is as the tool left it."""
+        name = workspace.name(workspace.root / change.path)
+        now = _current(workspace, change)
+        if now is None:
+            raise UndoRefused(f"{name} is gone; {self._where(change)}")
+        if _digest(now) != change.after:
+            raise UndoRefused(f"{name} has changed since; {self._where(change)}")
+        if not change.before:
+            return now, None
+        if change.before == _digest(b""):
+            return now, b""
+        try:
+            then = read_file(self._path(change.before))
+        except FileNotFoundError:
+            raise UndoRefused(f"{name} can't be brought back: {self._where(change)}") from None
+        if _digest(then) != change.before:
+            raise UndoRefused(
+                f"{name} can't be brought back: its kept copy {self._path(change.before)} is damaged"
+            )
+        return now, then
+
+    def _where(self, change: FileChange) -> str:
+        if not change.before:
+            return "it did not exist before"
+        if change.before == _digest(b""):
+            return "it was empty before"
+        path = self._path(change.before)
+        if not path.exists():
+            return "its earlier content is no longer kept"
+        return f"its earlier content is kept in {path}"
+
+    def _path(self, digest: str) -> Path:
+        assert self.folder is not None, "changes are loaded from a folder"  # noqa: S101 - an invariant
+        return self.folder / digest
+
+    def _keep(
+        self, folder: Path, workspace: Workspace, file: Path, before: bytes | None, after: bytes
+    ) -> FileChange:
+        changes = self._loaded()
+        make_private_folder(folder)
+        if before:
+            self._keep_content(before)
+        change = FileChange(
+            max(changes, default=0) + 1,
+            time.time(),
+            str(workspace.root),
+            file.relative_to(workspace.root).as_posix(),
+            _digest(before),
+            _digest(after),
+            approval_id.get(),
+        )
+        append_line(folder / RECORDS_NAME, msgspec.json.encode(change) + b"\n")
+        changes[change.number] = change
+        return change
+
+    def _keep_content(self, content: bytes) -> None:
+        digest = _digest(content)
+        path = self._path(digest)
+        if not path.is_file() or path.stat().st_size != len(content):
+            replace_file(path, content)
+        self._sizes.pop(digest, None)
+        self._sizes[digest] = on_disk(len(content))
+        while len(self._sizes) > 1 and sum(self._sizes.values()) > MAX_KEPT_BYTES:
+            oldest = next(iter(self._sizes))
+            self._path(oldest).unlink(missing_ok=True)
+            del self._sizes[oldest]
+
+    def _mark_undone(self, change: FileChange) -> None:
+        """Mark a change. If that can't be written, its file's content still shows it."""
+        undone = msgspec.structs.replace(change, undone=True)
+        self._loaded()[change.number] = undone
+        try:
+            append_line(self._path(RECORDS_NAME), msgspec.json.encode(undone) + b"\n")
+        except OSError:
+            logger.warning("can't record that a change is undone", exc_info=True)
+
+    def _loaded(self) -> dict[int, FileChange]:
+        """Return the changes by number, the oldest first; read them first if necessary."""
+        if self.folder is None:
+            raise UndoRefused(NOT_KEPT)
+        if self._changes is None:
+            changes = _read(self.folder / RECORDS_NAME)
+            found = _sizes_in(self.folder)
+            for change in changes.values():
+                if change.before in found:
+                    found[change.before] = found.pop(change.before)  # which moves it to the end
+            self._changes, self._sizes = changes, found
+        return self._changes
+
+
+def _current(workspace: Workspace, change: FileChange) -> bytes | None:
+    file = workspace.place(change.path)
+    if file != workspace.root / change.path:
+        raise AccessRefused(f"{change.path!r} leads to another place now")
+    if not os.path.lexists(file):
+        return None
+    return workspace.read_bytes(file, MAX_FILE_BYTES + 1)
+
+
+def _difference(now: bytes, then: bytes | None, name: str) -> str:
+    old, new = whole_text(now), whole_text(then or b"")
+    sizes = f"{len(now):,} bytes → {len(then or b''):,} bytes"
+    if old is None or new is None:
+        return f"binary, {sizes}"
+    return unified_diff(old, new, name) or sizes
+
+
+def _digest(content: bytes | None) -> str:
+    return "" if content is None else hashlib.sha256(content).hexdigest()
+
+
+def _read(path: Path) -> dict[int, FileChange]:
+    changes: dict[int, FileChange] = {}
+    try:
+        lines = read_file(path).splitlines()
+    except FileNotFoundError:
+        return changes
+    for line in filter(None, lines):
+        try:
+            change = msgspec.json.decode(line, type=FileChange)
+            for digest in filter(None, (change.before, change.after)):
+                check_digest(digest)
+        except (ValueError, RecursionError, GenieError):
+            logger.warning("skipping a damaged line of %s", path)
+        else:
+            changes[change.number] = change
+    return changes
+
+
+def _sizes_in(folder: Path) -> dict[str, int]:
+    """Return the sizes of the kept contents."""
+    sizes: dict[str, int] = {}
+    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(GenieError):
+                sizes[check_digest(entry.name)] = on_disk(entry.stat().st_size)
+    return sizes
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Raise `UndoRefused` for the errors of workspaces and of the system."""
+    try:
+        yield
+    except AccessRefused as error:
+        raise UndoRefused(str(error)) from error
+    except OSError as error:
+        raise UndoRefused(f"the change can't be undone: {reason(error)}") from error
