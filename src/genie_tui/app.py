@@ -31,6 +31,8 @@ from genie_core.room.open.requests import (
 from genie_core.room.open.service import RoomService
 from genie_core.runtime.grace import QUICK_GRACE
 from genie_core.sessions.service import SessionService
+from genie_core.settings.edit import add_rule
+from genie_core.settings.load import SettingsError
 from genie_core.settings.model import Notify, Settings
 from genie_core.text.safe import visible
 from genie_tui.commands.keys import Scope, bindings_of
@@ -41,6 +43,7 @@ from genie_tui.onboarding import Onboarding
 from genie_tui.quit import OpenRoom, QuitFlow
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.dialog import GuardedApp
+from genie_tui.screens.dialogs.grants import GrantsScreen
 from genie_tui.screens.dialogs.leaving import LeavingScreen
 from genie_tui.screens.help import HelpScreen, scopes_at
 from genie_tui.screens.lobby import LobbyScreen
@@ -357,6 +360,25 @@ class GenieApp(GuardedApp[ExitReport]):
             self.notify("There is no settings file to change.", severity="warning")
         elif not isinstance(self.screen, SettingsScreen | LeavingScreen | ReceiptScreen):
             await self.push_screen(SettingsScreen(self._form), self._use)
+
+    @on(GrantsScreen.RuleWanted)
+    def _make_rule(self, event: GrantsScreen.RuleWanted) -> None:
+        if self._form is None:
+            self.notify("There is no settings file to change.", severity="warning")
+        else:
+            self.run_worker(self._confirm_rule(self._form, event.rule))
+
+    async def _confirm_rule(self, form: SettingsForm, rule: dict[str, str]) -> None:
+        """Show a rule as it will stand in the settings, and write it if the person agrees."""
+        text = Content(visible(add_rule("", rule=rule)))
+        question = ConfirmScreen("Add this rule to the settings?", text, "add it", self.clock)
+        if await self.push_screen_wait(question):
+            try:
+                form.add_rule(rule)
+            except SettingsError as error:
+                self.notify(str(error), severity="error")
+            else:
+                self.notify("The rule is saved. It holds in rooms that you open from now on.")
 
     def _use(self, settings: Settings | None) -> None:
         if settings is None or self._form is None:

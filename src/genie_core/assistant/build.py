@@ -85,7 +85,9 @@ def build_assistant(
         partial(risk_in, builder),
         owner,
         partial(normalized, builder.workspace),
-        lambda call, risk: effects_of(builder.workspace_of(kind_of(call.agent)), call, risk),
+        lambda call, risk: effects_of(
+            builder.workspace_of(kind_of(call.agent)), call, risk, holds(config.sandbox)
+        ),
     )
     builder.make_ready()
     return Assistant(

@@ -1,5 +1,6 @@
 """Changing one setting in a file's text while keeping its comments and layout."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from genie_core.settings.load import statements
@@ -53,17 +54,26 @@ def _remove(table: Any, parts: list[str]) -> None:
     del table[part]
 
 
+def add_rule(text: str, *, rule: Mapping[str, str]) -> str:
+    """Return the text with another rule at the end of the rules."""
+    import tomlkit
+
+    doc = tomlkit.parse(text)
+    if "rules" not in doc:
+        doc = tomlkit.parse(_with_gap(text))
+        doc["rules"] = tomlkit.aot()
+    _rules(doc).append(dict(rule))
+    return tomlkit.dumps(doc)
+
+
 def ask_about_reads(text: str, *, ask: bool) -> str:
     """Return the text with or without a rule that asks about reading."""
     import tomlkit
 
-    doc = tomlkit.parse(text)
     if ask:
-        if "rules" not in doc:
-            doc = tomlkit.parse(_with_gap(text))
-            doc["rules"] = tomlkit.aot()
-        _rules(doc).append({"effect": "ask", "risk": "read"})
-    elif "rules" in doc:
+        return add_rule(text, rule={"effect": "ask", "risk": "read"})
+    doc = tomlkit.parse(text)
+    if "rules" in doc:
         for place in reversed(range(len(_rules(doc)))):
             if asks_about_reads(_rules(doc)[place]):
                 del _rules(doc)[place]

@@ -283,7 +283,8 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
     Scope.GRANTS: (
         Action(("up", "k"), "up", "Select the one before", "cursor_up"),
         Action(("down", "j"), "down", "Select the one after", "cursor_down"),
-        Action(("d", "delete"), "take back", "Ask again from now on", "revoke"),
+        Action(("d", "delete"), "revoke", "Ask again from now on", "revoke"),
+        Action(("r",), "make a rule", "Write it into the settings, after showing it", "make_rule"),
         Action(("escape", "q"), "back", "Back to the room", "close"),
     ),
     Scope.INVITE: (

@@ -409,6 +409,8 @@ class RoomScreen(Screen[None]):
         self._connection.second_passed(self._joined)
         self.views.look()
         self._approvals.refresh_ages()
+        if self.joined is not None:
+            self._status.show_grants(len(self.joined.approvals.grants.active))
         self._progress.second_passed()
 
     def _show_who_answers(self) -> None:

@@ -19,7 +19,7 @@ from genie_core.assistant.errors import MissingVariable
 from genie_core.assistant.prompts import prompt_names
 from genie_core.errors import GenieError
 from genie_core.settings.credentials import names_at_hand
-from genie_core.settings.edit import ask_about_reads, asks_about_reads, put, remove
+from genie_core.settings.edit import add_rule, ask_about_reads, asks_about_reads, put, remove
 from genie_core.settings.load import Change, LoadedSettings, Origin, SettingsSource
 from genie_core.settings.locations import Locations, short_path
 from genie_core.settings.model import Settings, assistant_config
@@ -154,6 +154,10 @@ class SettingsForm:
             change_to(name, value, there=written.has((name,))) for name, value in values.items()
         ]
         return self.source.change([each for each in changes if each is not None])
+
+    def add_rule(self, rule: Mapping[str, str]) -> LoadedSettings:
+        """Add a rule to the file. Raises `SettingsError` and then changes nothing."""
+        return self.source.change([partial(add_rule, rule=rule)])
 
 
 def value_of(name: str, settings: Settings) -> str:

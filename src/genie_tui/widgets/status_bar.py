@@ -35,6 +35,7 @@ class StatusBar(Widget):
         self._link = ConnectionStatus(ConnectionState.CONNECTING)
         self._engine = EngineStatus(EngineState.ABSENT)
         self._waiting = 0
+        self._grants = 0
         self._replay = ""
 
     def show_replay(self, word: str) -> None:
@@ -62,6 +63,12 @@ class StatusBar(Widget):
         self.set_class(count > 0, "-waiting")
         self.refresh()
 
+    def show_grants(self, count: int) -> None:
+        """Show how many permissions reach beyond single calls; nothing for none."""
+        if count != self._grants:
+            self._grants = count
+            self.refresh()
+
     def render(self) -> Content:
         width = self.content_size.width
         right = self._states(width - TITLE - 2)
@@ -80,11 +87,14 @@ class StatusBar(Widget):
         parts = [
             self._approvals(),
             auto if self._engine.auto else Content(""),
+            Content.styled(f"{self._grants} allowed", "$text-warning")
+            if self._grants
+            else Content(""),
             _engine(self._engine),
             address,
             Content.styled(word, style),
         ]
-        for dispensable in (3, 2):
+        for dispensable in (4, 3):
             line = Content("  ").join([part for part in parts if part])
             if line.cell_length <= width:
                 break

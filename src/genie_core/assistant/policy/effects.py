@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from genie_core.assistant.policy.commands import analyse
@@ -20,8 +21,12 @@ from genie_core.room.engine.policy import Risk, ToolCall
 _OTHER_ROOMS: Final = ToolEffects(private=True)
 
 
-def effects_of(workspace: Workspace | None, call: ToolCall, risk: Risk) -> ToolEffects:
+def effects_of(
+    workspace: Workspace | None, call: ToolCall, risk: Risk, held: str = ""
+) -> ToolEffects:
     """Resolve a call; `risk` is "unknown" if the tool is not built in.
+
+    `held` says what confines the programs that are run.
 
     Reads the file that the call would change. Arguments of a wrong type count as missing: the tool
     will not run with them.
@@ -38,7 +43,7 @@ def effects_of(workspace: Workspace | None, call: ToolCall, risk: Risk) -> ToolE
     if workspace is None:
         return ToolEffects()
     if call.tool in COMMAND_TOOLS:
-        return _of_command(workspace, arguments)
+        return replace(_of_command(workspace, arguments), held=held)
     if call.tool not in (*READING_TOOLS, *EDIT_TOOLS):
         return ToolEffects()
     named = arguments.text("path") or arguments.text("folder")

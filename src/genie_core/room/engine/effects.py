@@ -27,7 +27,7 @@ class ToolEffects:
     `anything`: the call may do more than `known`, because of what `why` says; no pattern of a rule
     or grant covers that. `private`: it reads files that are sensitive by their names, or other
     rooms. `diff` is the change to a file, in the format of `diff -u` and in full. `refusal` says
-    why the tool will refuse the call as things stand.
+    why the tool will refuse the call as things stand, and `held` what confines a program.
     """
 
     known: tuple[ToolEffect, ...] = ()
@@ -36,6 +36,7 @@ class ToolEffects:
     private: bool = False
     diff: str = ""
     refusal: str = ""
+    held: str = ""
 
     def targets(self, *kinds: EffectKind) -> tuple[str, ...]:
         return tuple(each.target for each in self.known if each.kind in kinds)

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Final
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from genie_core.room.client.model import ANY_CALL
+from genie_core.room.engine.rules import rule_of
 from genie_core.room.text.agents import agent_path
+from genie_core.room.text.approvals import arguments_line
 from genie_core.text.format import clock_time, duration
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Scope, actions, bindings
@@ -22,14 +26,25 @@ if TYPE_CHECKING:
 
 NOTHING: Final = (
     "You have allowed nothing beyond single calls in this session.\n\n"
-    "s on a tool call allows it for the session, t for some times or minutes. What shall always be "
-    "allowed, asked about or denied is a rule in the settings."
+    "On a tool call, s allows exactly this call again, l calls like it, w the whole tool, and t for "
+    "some times or minutes. What shall always be allowed, asked about or denied is a rule in the "
+    "settings."
 )
+CALL: Final = 80
+"""Characters of a call that a line shows."""
+
 AUTO: Final = "Auto mode is on: calls for your own messages are not asked about. /auto off ends it."
 
 
 class GrantsScreen(Dialog[None]):
     """Lists the grants of a joined room, and revokes the selected one. All end with the session."""
+
+    class RuleWanted(Message):
+        """The person wants a grant to become a rule, as a table of the settings."""
+
+        def __init__(self, rule: dict[str, str]) -> None:
+            super().__init__()
+            self.rule = rule
 
     CSS_PATH = "grants.tcss"
     BINDINGS = bindings(Scope.GRANTS)
@@ -63,6 +78,18 @@ class GrantsScreen(Dialog[None]):
         if not self._joined.approvals.grants.revoke(self._shown[place]):
             self.notify("That one had ended already.")
         self._show()
+
+    def action_make_rule(self) -> None:
+        """Ask the app to write a rule that allows the same from now on."""
+        grants = {grant.id: grant for grant in self._joined.approvals.grants.active}
+        place = self._list.highlighted
+        if place is None or not 0 <= place < len(self._shown):
+            return
+        rule = rule_of(grants[self._shown[place]]) if self._shown[place] in grants else None
+        if rule is None:
+            self.notify("Only patterns and whole tools can become rules.", severity="warning")
+        else:
+            self.post_message(self.RuleWanted(rule))
 
     def action_close(self) -> None:
         _ = self.dismiss()
@@ -99,13 +126,22 @@ def grant_lines(grant: "Grant", now: float) -> Content:
     """Describe a grant: tool, agent, person, scope and last use."""
     return Content.assemble(
         (visible_line(grant.tool), "bold $text-warning"),
-        (" with any arguments by ", "$foreground-muted"),
+        (f" {_reach(grant)} by ", "$foreground-muted"),
         visible_line(agent_path(grant.agent)),
         (" for ", "$foreground-muted"),
         visible_line(grant.person),
         "\n  ",
-        (f"{_left(grant, now)} · {_use(grant)}", "$foreground-muted"),
+        (f"{_left(grant, now)} · {_use(grant)}{_origin(grant)}", "$foreground-muted"),
     )
+
+
+def _reach(grant: "Grant") -> str:
+    if grant.covers == ANY_CALL:
+        return "with any arguments"
+    if grant.covers:
+        return f"for {visible_line(grant.covers)}"
+    called = visible_line(arguments_line(grant.arguments or {}))
+    return f"with exactly {called[:CALL]}{'…' * (len(called) > CALL)}"
 
 
 def _left(grant: "Grant", now: float) -> str:
@@ -122,6 +158,10 @@ def _use(grant: "Grant") -> str:
         return f"given {clock_time(grant.given)}, not used since"
     times = "once" if grant.used == 1 else f"{grant.used} times"
     return f"used {times}, last {clock_time(grant.last_used)}"
+
+
+def _origin(grant: "Grant") -> str:
+    return f" · asked for message {grant.asked}" if grant.asked else ""
 
 
 def _keys() -> Content:

@@ -121,6 +121,8 @@ def effect_content(view: CardView) -> Content:
         )
     elif effects.why:
         parts.append(Content.styled(visible_line(effects.why), "$text-warning"))
+    if effects.held:
+        parts.append(Content.styled(visible_line(effects.held), "$foreground-muted"))
     if effects.diff:
         parts.append(diff_content(effects.diff))
     shown = _SHOWN_BY_EFFECTS if not effects.refusal or effects.diff else frozenset[str]()

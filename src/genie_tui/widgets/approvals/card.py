@@ -17,6 +17,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from genie_core.room.client.model import ANY_CALL, Answer
+from genie_core.room.text.agents import agent_path
 from genie_core.room.text.approvals import RISKS, SCOPE_HINT, covered, read_scope, scope_words
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Action, Scope, actions, bindings, by_key
@@ -233,7 +234,7 @@ class ApprovalCard(Vertical, can_focus=True):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
         """Let the footer offer none of the card's keys while they are typed into its line."""
-        return not self._writing
+        return not self._writing and self._unconfirmed is None
 
     def _look(self, action: str, key: str) -> None:
         if action == "scroll":
@@ -362,7 +363,9 @@ class ApprovalCard(Vertical, can_focus=True):
             )
         if guarded:
             return Content(SOON)
-        return key_table(self._view, self.content_size.width, may_allow=self._is_read)
+        is_low = self.screen.has_class("-low")
+        width = 0 if is_low else self.content_size.width
+        return key_table(self._view, width, may_allow=self._is_read)
 
 
 def _id(view: CardView | None) -> str | None:
@@ -372,16 +375,20 @@ def _id(view: CardView | None) -> str | None:
 def confirmation(view: CardView, answer: Answer) -> Content:
     """What an answer allows, and how far it reaches."""
     request = view.request
-    reach = covered(request.tool, answer.scope, answer.covers)
-    whose = f"for {view.author}" if view.author != request.owner else "for you"
-    until = scope_words(answer.scope, answer.count) or " once"
-    return Content.styled(
-        f"allow {visible_line(reach)} {visible_line(whose)}{until}?", "bold $text-warning"
-    )
+    allowed = f"allow {covered(request.tool, answer.scope, answer.covers)}"
+    if answer.scope != "once":
+        whose = view.author if view.author != request.owner else "you"
+        allowed += (
+            f" by {agent_path(request.agent)} for {whose},{scope_words(answer.scope, answer.count)}"
+        )
+    return Content.styled(f"{visible_line(allowed)}?", "bold $text-warning")
 
 
 def key_table(view: CardView, width: int, *, may_allow: bool) -> Content:
-    """The card's keys in columns, those that allow apart from those that deny."""
+    """The card's keys in columns, those that allow apart from those that deny.
+
+    With a `width` of 0 they follow one another, to leave room for the call.
+    """
     listed = list(actions(Scope.CARD))
     allowing = [each for each in listed if each.run in ALLOWING]
     others = [each for each in listed if each.run not in ALLOWING]
@@ -396,6 +403,12 @@ def key_table(view: CardView, width: int, *, may_allow: bool) -> Content:
 
 
 def _rows(listed: list[Action], width: int) -> list[Content]:
+    if not width:
+        style = _key_style
+        keys = [
+            Content.assemble((each.short_keys, style(each)), f" {each.label}") for each in listed
+        ]
+        return [Content(" · ").join(keys)]
     columns = max(width // CELL, 1)
     cells = [
         Content.assemble((action.short_keys, _key_style(action)), f" {action.label}")
