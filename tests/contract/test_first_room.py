@@ -137,11 +137,11 @@ def test_from_hello_to_resume(host: Terminal, home: Path, port: int, tmp_path: P
             resumed.press("ctrl+g")
             resumed.wait_for("from before", "notes.txt")
             ben.wait_for("online", gone="reconnecting")
+            resumed.press("esc")
             ben.say("still here")
             resumed.wait_for("still here")
             assert [body["text"] for body in bodies(home, "said")].count("still here") == 1
 
-            resumed.press("esc")
             assert resumed.leave() == 0
             assert "genie-tui resume" in resumed.left_behind[-1]
         assert events(home)[-1]["body"]["type"] == "suspended"
@@ -160,6 +160,8 @@ def test_what_was_allowed_after_the_pause_is_done_once(
     with Terminal("resume", *arguments, home=home) as resumed:
         resumed.wait_for("1 approval", "idle", gone="loading engine")
         answer(resumed, "a")
+        resumed.wait_for("enter allows it")
+        resumed.press("enter")
         resumed.wait_for("the launch is on friday", gone="1 approval")
         resumed.wait_until(lambda _: len(bodies(home, "answered")) == 1, "one answer on disk")
 

@@ -150,7 +150,8 @@ class ApprovalPanel(Vertical):
         if request is None:
             return None
         exchange, approvals = self._state.exchanges[request.message], self._approvals
-        if approvals is not None and self._known != request.id:
+        is_known = self._known == request.id and self._effects is not None
+        if approvals is not None and not is_known:
             self._known = request.id
             self._effects = approvals.effects(request.id)
             self._schema = approvals.schema(request.id)
