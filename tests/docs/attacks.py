@@ -7,6 +7,9 @@ from tests.genie_core.room.engine.test_attacks import GRANTS, MIXED, SPELLING, C
 
 from genie_core.assistant.config import Rule
 
+LONGEST = 60
+"""Characters of a value that a row shows."""
+
 OUTCOMES = {"runs": "runs, as it should", "asks": "asked about", "denied": "denied"}
 
 
@@ -49,6 +52,7 @@ def _call(call: Call) -> str:
 
 def _value(value: object) -> str:
     text = value if isinstance(value, str) else repr(value)
+    text = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
     return text.replace("\n", "⏎").replace("|", "\\|").replace("`", "'")
 
 

@@ -8,11 +8,17 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import PurePath
 from typing import Final
 
 DEEPEST: Final = 8
 """Commands inside commands that are followed."""
+
+MOST_CHARS: Final = 20_000
+MOST_WORDS: Final = 200
+MOST_INNER: Final = 2_000
+"""Commands beyond these are not analysed: they are about every rule, and no pattern covers them."""
 
 SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "csh", "tcsh"})
 
@@ -82,9 +88,12 @@ INTERPRETERS: Final = re.compile(
     r"gsed|osascript|pwsh|powershell|julia|Rscript|ghci|scala|jshell|java|groovy|guile|racket|sbcl|"
     r"emacs|vi|vim|nvim|ed|ex|nano|less|more|man|npx|uv|uvx|pipx|ansible|terraform|vagrant|crontab|"
     r"psql|mysql|sqlite3|tar|zip|rsync|scp|ftp|curl|wget|nc|ncat|socat|telnet|openssl|gpg|dd|tee|"
-    r"install|ln|chmod|chown)[0-9.]*(\.exe)?"
+    r"install|ln|chmod|chown|rg|sort|gcc|cc|g\+\+|clang|ld|as|gh|hub|glab|coverage|split|csplit)"
+    r"[0-9.]*(\.exe)?"
 )
 """Programs that run code from their arguments, or write or send where these say."""
+
+_FD_RUNS: Final = re.compile(r"-[xX]|--exec")
 
 BUILDERS: Final = frozenset(
     [
@@ -119,80 +128,54 @@ BUILDERS: Final = frozenset(
 FIND_RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-delete", "-fls", "-fprint",
                               "-fprint0", "-fprintf"})  # fmt: skip
 
+BUILDER_FREE: Final = re.compile(r"-.*|.*[=/].*|run|exec|install|x|dlx|shell|add|publish")
+"""Words by which builders run other programs, or code from elsewhere."""
+
 GIT_SAFE: Final = frozenset(
     [
         "add",
-        "annotate",
-        "apply",
         "blame",
         "branch",
         "cat-file",
-        "check-ignore",
-        "checkout",
-        "cherry",
-        "cherry-pick",
-        "clean",
-        "clone",
         "commit",
-        "count-objects",
         "describe",
         "diff",
-        "diff-tree",
         "fetch",
-        "for-each-ref",
-        "format-patch",
-        "fsck",
-        "gc",
-        "grep",
-        "init",
         "log",
         "ls-files",
-        "ls-remote",
         "ls-tree",
-        "merge",
         "merge-base",
-        "mv",
         "name-rev",
-        "notes",
-        "prune",
         "pull",
         "push",
-        "range-diff",
-        "rebase",
         "reflog",
-        "remote",
-        "reset",
         "restore",
         "rev-list",
         "rev-parse",
-        "revert",
         "rm",
         "shortlog",
         "show",
-        "show-branch",
         "show-ref",
-        "sparse-checkout",
         "stash",
         "status",
         "switch",
-        "symbolic-ref",
         "tag",
-        "update-index",
-        "verify-commit",
-        "verify-tag",
         "version",
-        "whatchanged",
-        "worktree",
     ]
 )
 """Subcommands of git that run no program named in their arguments; others may be aliases."""
 
-GIT_FREE: Final = re.compile(
-    r"-C|-c|--namespace\b.*|--config-env\b.*|--exec-path\b.*|--upload-pack\b.*|--receive-pack\b.*|--exec\b.*|-x|"
-    r"--ext-diff|--textconv|-O.*|--open-files-in-pager\b.*|--output\b.*|--git-dir\b.*|"
-    r"--work-tree\b.*|-u|--template\b.*|--config\b.*|--trailer\b.*|--editor\b.*|--paginate|-p(?=$)"
+GIT_HARMLESS: Final = re.compile(
+    r"--|-[0-9]+|-[abfmnpqv]|-sb|-vv|-am|-A|-U[0-9]+|-L[0-9,]+|-w|-n[0-9]+|"
+    r"--(all|cached|staged|oneline|graph|stat|short|long|branch|porcelain|patch|quiet|verbose|force|"
+    r"delete|list|merged|tags|prune|numstat|shortstat|summary|reverse|follow|color|decorate|check|"
+    r"minimal|patience|histogram|raw|abbrev-commit|amend|no-edit|name-only|name-status|"
+    r"first-parent|no-merges|word-diff|show-current|ff-only|dry-run|ignore-space-change|"
+    r"ignore-all-space|set-upstream)|"
+    r"--(since|until|after|before|author|grep|pretty|format|date|message|max-count|unified|"
+    r"color|decorate|porcelain|stat|abbrev)=.*"
 )
-"""Options that name a program or a file for git to use."""
+"""Options that name no program and no file, in full: git also takes the beginnings of others."""
 
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
 
@@ -219,16 +202,22 @@ class Command:
 
 def analyse(command: str, *, in_shell: bool = False) -> Command:
     """Analyse a command as `run_command` would run it."""
+    if len(command) > MOST_CHARS:
+        return Command((), (), anything=True, why="it is too long to be read")
     if in_shell:
-        inner = tuple(_of_shell(command))
-        return Command((), inner, anything=True, why="a shell reads it")
+        inner: list[tuple[str, ...]] = []
+        for each in _of_shell(command):
+            inner += [each, *_inner(each, 0)]
+        return Command((), tuple(inner[:MOST_INNER]), anything=True, why="a shell reads it")
     try:
         words = tuple(shlex.split(command))
     except ValueError:
         return Command((), (), anything=True, why="its quotes do not match")
     if not words:
         return Command((), (), anything=True, why="it is empty")
-    return Command(words, tuple(_inner(words, 0)), *_reach(words))
+    if len(words) > MOST_WORDS:
+        return Command((), (), anything=True, why="it has too many words to be read")
+    return Command(words, tuple(islice(_inner(words, 0), MOST_INNER)), *_reach(words))
 
 
 def matches(command: Command, pattern: str) -> bool:
@@ -239,11 +228,12 @@ def matches(command: Command, pattern: str) -> bool:
     wanted = _pattern_words(pattern)
     if not wanted:
         return False
-    every = [command.words, *command.inner]
+    if not command.words and not command.inner:
+        return True
     return any(
-        fnmatchcase(shlex.join(words), pattern) or _occurs(words[at:], wanted)
-        for words in every
-        for at in range(len(words))
+        fnmatchcase(shlex.join(words), pattern)
+        or any(_occurs(words, at, wanted) for at in range(len(words)))
+        for words in (command.words, *command.inner)
     )
 
 
@@ -276,11 +266,11 @@ def _pattern_words(pattern: str) -> list[str]:
         return pattern.split()
 
 
-def _occurs(words: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Whether `words` begin with the first wanted one and contain the others in order."""
-    if not words or not _is_program(words[0], wanted[0]):
+def _occurs(words: Sequence[str], start: int, wanted: Sequence[str]) -> bool:
+    """Whether the words from `start` begin with the first wanted one and contain the others in order."""
+    if not _is_program(words[start], wanted[0]):
         return False
-    at = 1
+    at = start + 1
     for pattern in wanted[1:]:
         if pattern == "*":
             continue
@@ -310,10 +300,13 @@ def _reach(words: Sequence[str]) -> tuple[bool, str]:
     if INTERPRETERS.fullmatch(program):
         return True, f"{program} runs code or other programs, or writes where it is told"
     if program in ("find", "fd", "fdfind") and (
-        runs := next((word for word in words if word in FIND_RUNS or word in ("-x", "-X")), "")
+        runs := next((word for word in words if word in FIND_RUNS or _FD_RUNS.match(word)), "")
     ):
         return True, f"{program} {runs} runs programs or changes files"
     if program in BUILDERS:
+        free = next((word for word in words[1:] if BUILDER_FREE.fullmatch(word)), "")
+        if free:
+            return True, f"{program} {free} can name a program or code to run"
         return False, f"{program} runs code of the workspace"
     if program == "git":
         return _git_reach(words[1:])
@@ -321,39 +314,39 @@ def _reach(words: Sequence[str]) -> tuple[bool, str]:
 
 
 def _git_reach(words: Sequence[str]) -> tuple[bool, str]:
-    rest = list(words)
-    while rest and rest[0].startswith("-"):
-        option = rest.pop(0)
-        if GIT_FREE.fullmatch(option):
-            return True, f"git {option} can name a program or a place to use"
-    if not rest:
-        return False, ""
-    if rest[0] not in GIT_SAFE:
-        return True, f"git {rest[0]} may run other programs"
-    for option in rest[1:]:
-        if option == "--":
-            break
-        if GIT_FREE.fullmatch(option) or re.match(r"ext::|[a-z]+::", option):
-            return True, f"git {rest[0]} {option} can name a program or a file to use"
+    """Whether git may run other programs, or read or write outside of the repository."""
+    if words and words[0] == "--no-pager":
+        words = words[1:]
+    if not words or words[0] not in GIT_SAFE:
+        named = f"git {words[0]}" if words else "git"
+        return True, f"{named} may run other programs"
+    for word in words[1:]:
+        if word.startswith("-"):
+            if not GIT_HARMLESS.fullmatch(word):
+                return True, f"git {words[0]} {word} can name a program or a file to use"
+        elif word.startswith(("/", "~")) or ".." in word.split("/") or "::" in word:
+            return True, f"git {words[0]} {word} leads out of the workspace"
     return False, ""
 
 
 def _inner(words: Sequence[str], depth: int) -> Iterator[tuple[str, ...]]:
-    """Yield the commands that may be inside a command's words."""
+    """Yield the commands that may be in the texts of a command's words."""
     if depth >= DEEPEST:
         return
-    for at, word in enumerate(words):
-        if at and word and not word.startswith("-"):
-            yield tuple(words[at:])
-        if at and any(blank in word for blank in " \t\n;&|"):
+    for word in words:
+        if any(mark in word for mark in " \t\n;&|!$"):
             for each in _of_shell(word):
-                yield each
-                yield from _inner(each, depth + 1)
+                if each != tuple(words):
+                    yield each
+                    yield from _inner(each, depth + 1)
 
 
 def _of_shell(text: str) -> Iterator[tuple[str, ...]]:
     """Yield the simple commands of a shell's text, roughly: substitutions count as separators."""
-    lexer = shlex.shlex(re.sub(r"[`(){}]|\$\(", " ; ", text), posix=True, punctuation_chars=";&|\n")
+    plain = re.sub(r"\\\n", "", text)
+    plain = re.sub(r"\$\{IFS\}|\$IFS", " ", plain)
+    plain = re.sub(r"[`(){}!]|\$\(", " ; ", plain)
+    lexer = shlex.shlex(plain, posix=True, punctuation_chars=";&|\n")
     lexer.whitespace = " \t\r"
     lexer.whitespace_split = True
     lexer.commenters = ""

@@ -1,8 +1,11 @@
 """What a call of a built-in tool would do, read from its arguments and the files as they are."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 from genie_core.assistant.policy.commands import analyse
@@ -61,7 +64,7 @@ def _of_change(workspace: Workspace, tool: str, name: str, arguments: "_Argument
     try:
         change, shown = _planned(workspace, tool, arguments)
         _ = change.content
-        workspace.remember_shown(shown, change.original)
+        workspace.remember_shown(shown, (name, change.original))
     except AccessRefused as refusal:
         return ToolEffects(writes, refusal=str(refusal))
     return ToolEffects(writes, diff=change.diff(name, whole=True))
@@ -85,30 +88,38 @@ def _planned(
 
 
 def _of_command(workspace: Workspace, arguments: "_Arguments") -> ToolEffects:
-    text = arguments.text("command")
+    text, folder = arguments.text("command"), arguments.text("folder")
     command = analyse(text, in_shell=arguments.flag("shell"))
     runs = ToolEffect("run", command.plain if command.words else text)
-    reads = list(dict.fromkeys(_files_named(workspace, arguments.text("folder"), command.words)))
+    words = list(dict.fromkeys(word for each in (command.words, *command.inner) for word in each))
+    names = dict.fromkeys(name for word in words for name in _named(workspace, folder, word))
+    folders = [name for name in names if (workspace.root / name).is_dir()]
     return ToolEffects(
-        (runs, *(ToolEffect("read", name) for name in reads)),
+        (runs, *(ToolEffect("read", name) for name in names if name not in folders)),
         anything=command.anything,
         why=command.why,
-        private=any(map(workspace.is_private, reads)),
+        private=bool(folders) or any(map(workspace.is_private, names)),
     )
 
 
-def _files_named(workspace: Workspace, folder: str, words: tuple[str, ...]) -> Iterator[str]:
-    """Yield the files of the workspace that a command's words name."""
-    for word in words[1:]:
-        for part in dict.fromkeys((word, word.partition("=")[2], word.rpartition(":")[2])):
-            if not part:
-                continue
-            try:
-                place = workspace.place(os.path.join(folder, part))  # noqa: PTH118 - "" stays ""
-            except AccessRefused:
-                continue
-            if os.path.lexists(place) and place != workspace.root:
-                yield workspace.key(place)
+def _named(workspace: Workspace, folder: str, word: str) -> Iterator[str]:
+    """Yield the files and folders that a word of a command may name, as rules know them.
+
+    Files that the file tools would refuse count by their names: a command can open them.
+    """
+    parts = (word, *re.split(r"[=:,@]", word)[1:], re.sub(r"^-[A-Za-z]", "", word))
+    for part in dict.fromkeys(parts):
+        if not part or part.startswith("-") or "\0" in part:
+            continue
+        path = Path(os.path.normpath(workspace.root / folder / os.path.expanduser(part)))  # noqa: PTH111 - "~" in the middle of a path stays
+        try:
+            key = workspace.key(workspace.place(os.path.join(folder, part)))  # noqa: PTH118 - "" stays ""
+        except AccessRefused:
+            is_inside = path.is_relative_to(workspace.root)
+            key = workspace.key(path) if is_inside else str(path)
+        with suppress(OSError, ValueError):
+            if os.path.lexists(path):
+                yield key
 
 
 class _Arguments:

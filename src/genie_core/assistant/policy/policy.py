@@ -19,6 +19,12 @@ LONGEST_PATTERN: Final = 400
 LONGEST_VALUE: Final = 20_000
 """Characters of an argument that are compared with a pattern."""
 
+MOST_SHOWN_LINES: Final = 5_000
+TOO_LONG: Final = (
+    f"its change has more than {MOST_SHOWN_LINES:,} lines, which is more than a person can look at; "
+    "make smaller changes"
+)
+
 READS: Final = "it only reads"
 FOR_GUESTS: Final = "it is for a guest, with your files and keys"
 OTHER_ROOMS: Final = "it reads your other rooms, and everyone in this one sees the answer"
@@ -87,9 +93,18 @@ class Policy:
 
     def evaluate(self, call: ToolCall) -> PolicyResult:
         risk = self.risk_of(kind_of(call.agent), call.tool)
-        effects = self.effects_of(call, risk)
+        try:
+            effects = self.effects_of(call, risk)
+        except (OSError, ValueError, MemoryError, RecursionError) as error:
+            why = f"what it would do can't be found out: {error}"
+            effects = ToolEffects(anything=True, why=why, private=True)
         values = _Values(call, self.meanings if risk != "unknown" else _no_canonical_forms)
-        return replace(self._result(call, risk, effects, values), effects=effects)
+        result = replace(self._result(call, risk, effects, values), effects=effects)
+        if result.effect == "ask" and effects.diff.count("\n") > MOST_SHOWN_LINES:
+            return replace(result, effect="deny", because=TOO_LONG)
+        in_doubt = effects.anything and bool(effects.targets("run"))
+        must_ask = in_doubt and any(_is_about_commands(rule, call) for rule in self.rules)
+        return replace(result, must_ask=must_ask and result.effect == "ask")
 
     def _result(
         self, call: ToolCall, risk: Risk, effects: ToolEffects, values: "_Values"
@@ -239,6 +254,12 @@ def _fits_effects(rule: Rule, call: ToolCall, effects: ToolEffects) -> bool:
     return not rule.host or _host_fits(rule, effects)
 
 
+def _is_about_commands(rule: Rule, call: ToolCall) -> bool:
+    """Whether a rule denies or asks about commands, so that auto mode must not guess."""
+    pattern = rule.command or rule.arguments.get("command", "")
+    return rule.effect != "allow" and bool(pattern) and fnmatchcase(call.tool, rule.tool)
+
+
 def _path_fits(rule: Rule, effects: ToolEffects) -> bool:
     paths = effects.targets("read", "write")
     if rule.effect != "allow":
@@ -258,13 +279,22 @@ def _host_fits(rule: Rule, effects: ToolEffects) -> bool:
 def _host(address: str) -> str:
     """The host of an address, without a port."""
     authority = re.split(r"[/?#]", address.partition("://")[2], maxsplit=1)[0]
-    return re.sub(r":[0-9]*$", "", authority).strip("[]")
+    return re.sub(r":[0-9]*$", "", authority.rpartition("@")[2]).strip("[]")
+
+
+def _is_in_root(rule: Rule, call: ToolCall) -> bool:
+    """Whether a command runs in the workspace itself, where a rule about commands means it to."""
+    folder = call.arguments.get("folder", "")
+    pattern = rule.command or rule.arguments.get("command")
+    return "folder" in rule.arguments or pattern == "*" or folder in ("", ".", None)
 
 
 def _command_fits(rule: Rule, pattern: str, call: ToolCall) -> bool:
     text, shell = call.arguments["command"], call.arguments.get("shell")
     if not _is_short(text) or len(pattern) > LONGEST_PATTERN:
         return rule.effect != "allow" or pattern == "*"
+    if rule.effect == "allow" and not _is_in_root(rule, call):
+        return False
     is_named = (
         not _WILD & set(pattern) or "shell" in rule.arguments or (pattern == "*" and not shell)
     )

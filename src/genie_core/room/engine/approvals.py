@@ -10,9 +10,9 @@ import msgspec
 
 from genie_core.agent.approval import Approval
 from genie_core.execution import ApprovalClosed, Execution
-from genie_core.privacy.redaction import mask_value
+from genie_core.privacy.redaction import mask_known, mask_value
 from genie_core.room.client.model import Answer
-from genie_core.room.engine.arguments import digest, shown, unmasked
+from genie_core.room.engine.arguments import digest, given, shown, unmasked
 from genie_core.room.engine.effects import ToolEffects
 from genie_core.room.engine.grants import Grants
 from genie_core.room.engine.policy import EXCEED_BUDGET, ApprovalPolicy, PolicyResult, ToolCall
@@ -165,8 +165,11 @@ class Approvals:
                 covers=answer.covers if answer and answer.scope != "once" else "",
             )
         )
-        if final and (recorded := self._state.proposals.get(request.call.id)):
-            self._loaded().provenance.add(recorded)
+        if final:
+            effects, call = request.result.effects, request.call
+            self._loaded().provenance.add(
+                call.tool_name, request.result.risk, shown(call), effects.reads
+            )
 
     def forget(self, execution: Execution) -> None:
         for request in self._requests_of(execution):
@@ -180,7 +183,7 @@ class Approvals:
 
     def _evaluate(self, exchange: MessageThread, call: Approval) -> PolicyResult:
         try:
-            arguments = shown(call)
+            arguments = given(call)
         except Exception:  # reading an argument may run code of the tool
             logger.exception("can't read the arguments of a call")
             return PolicyResult("ask", NO_POLICY_RESULT, must_ask=True)
@@ -256,7 +259,7 @@ class Approvals:
             binding=binding,
             unasked=unasked,
             origins=_shortened_all(self._loaded().provenance.origins(exchange)),
-            private=result.effects.private,
+            reads=result.effects.reads,
         )
         self._private.add(body)
         return msgspec.structs.replace(body, arguments={}) if withheld else body
@@ -343,7 +346,14 @@ class Approvals:
             self._answer_here(answered.approval, answer)
 
     def effects(self, approval: str) -> ToolEffects | None:
-        """Return what an open or parked call would do; None if it is not known here."""
+        """Return what an open or parked call would do, without secrets; None if it is not known here."""
+        effects = self._effects(approval)
+        if effects is None:
+            return None
+        known = tuple(replace(each, target=mask_known(each.target)) for each in effects.known)
+        return replace(effects, known=known, diff=mask_known(effects.diff))
+
+    def _effects(self, approval: str) -> ToolEffects | None:
         request = self._open.get(approval)
         if request is not None:
             return request.result.effects
@@ -386,7 +396,7 @@ class Approvals:
                 answer.count,
                 request=call,
                 covers=answer.covers,
-                arguments=answer.arguments or shown(call),
+                arguments=unmasked(answer.arguments, call) or given(call),
                 effects=request.result.effects,
                 asked=exchange.seq,
             )
@@ -493,7 +503,7 @@ class Approvals:
 
 
 def _tool_call(exchange: MessageThread, call: Approval) -> ToolCall:
-    return ToolCall(exchange.author, call.sender, call.tool_name, shown(call))
+    return ToolCall(exchange.author, call.sender, call.tool_name, given(call))
 
 
 def _shortened_all(origins: tuple[str, ...]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ def shown(request: Approval) -> dict[str, Any]:
     Values that JSON can't express become their `repr`, and known secrets are masked. Raises
     whatever reading a value raises.
     """
-    table: dict[str, Any] = mask_value(_table(request))
+    table: dict[str, Any] = mask_value(given(request))
     return table
 
 
@@ -23,7 +23,7 @@ def unmasked(edited: dict[str, Any] | None, request: Approval) -> dict[str, Any]
     """Put masked secrets back into arguments that a person has edited."""
     if edited is None:
         return None
-    restored: dict[str, Any] = put_back(edited, _table(request))
+    restored: dict[str, Any] = put_back(edited, given(request))
     return restored
 
 
@@ -34,7 +34,8 @@ def digest(request: Approval, diff: str = "") -> str:
     return hashlib.sha256(plain).hexdigest()
 
 
-def _table(request: Approval) -> dict[str, Any]:
+def given(request: Approval) -> dict[str, Any]:
+    """Return positional and keyword arguments in one table, with secrets; as `shown` otherwise."""
     positional = {str(index): value for index, value in enumerate(request.tool_args)}
     table = {**positional, **request.tool_kwargs}
     plain: dict[str, Any] = msgspec.to_builtins(table, str_keys=True, enc_hook=repr)

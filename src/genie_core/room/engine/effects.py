@@ -4,6 +4,9 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+Reads: TypeAlias = Literal["", "files", "private"]
+"""What a call reads of its owner's data; a program can read all files."""
+
 EffectKind: TypeAlias = Literal["read", "write", "run", "connect"]
 
 
@@ -37,6 +40,13 @@ class ToolEffects:
     diff: str = ""
     refusal: str = ""
     held: str = ""
+
+    @property
+    def reads(self) -> Reads:
+        """What the call reads of its owner's data."""
+        if self.private:
+            return "private"
+        return "files" if self.targets("read", "run") else ""
 
     def targets(self, *kinds: EffectKind) -> tuple[str, ...]:
         return tuple(each.target for each in self.known if each.kind in kinds)

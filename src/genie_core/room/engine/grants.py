@@ -10,7 +10,7 @@ import msgspec
 
 from genie_core.agent.approval import Approval
 from genie_core.room.client.model import ANY_CALL, SAME_CALL, Answer
-from genie_core.room.engine.arguments import digest, shown
+from genie_core.room.engine.arguments import digest, given, shown
 from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffect, ToolEffects
 from genie_core.room.protocol.events import MOST_OF_SCOPE, Scope
 from genie_core.room.state.thread import ToolApproval
@@ -215,7 +215,7 @@ def _covers(
     grant: Grant, request: Approval, effects: ToolEffects, is_covered: Callable[[str], bool]
 ) -> bool:
     if grant.covers == SAME_CALL:
-        return (grant.arguments, grant.effects) == (shown(request), effects.known)
+        return (grant.arguments, grant.effects) == (given(request), effects.known)
     return grant.covers == ANY_CALL or is_covered(grant.covers)
 
 

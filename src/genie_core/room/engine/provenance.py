@@ -1,16 +1,16 @@
-"""What the agents of each person have read: whose words, and whether private data."""
+"""What the agents of a room have read: whose words, and whether private data."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from genie_core.room.engine.effects import ToolEffects
-from genie_core.room.engine.policy import Risk
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import MessageThread, ToolApproval
+from genie_core.room.state.thread import MessageThread
 
 MOST_ORIGINS: Final = 8
 """Origins that a request names."""
+
+MOST_KEPT: Final = 200
 
 ORIGIN_CHARS: Final = 120
 
@@ -18,49 +18,46 @@ OUTWARD: Final = frozenset({"execute", "network", "unknown"})
 """Risks of tools that can send what an agent has read out of the room."""
 
 
-@dataclass(slots=True)
-class _Context:
-    """What the agents that work for one person have read through tools."""
-
-    origins: dict[str, None] = field(default_factory=dict)
-    has_read: bool = False
-
-
 class Provenance:
-    """Knows for each person what flowed into the context of their agents.
+    """Knows what flowed into the conversation that the agents of one owner read.
 
-    Messages of all other people count from the start of the room, since agents read the whole
+    Messages of other people count from the start of the room, since agents read the whole
     conversation; pages, results of tool servers and other rooms count once a call for them was
-    allowed. All of it is in the log, so a room that is opened again knows it as well.
+    allowed, for any person's message: answers are in the conversation, too. All of it is in the log, so
+    a room that is opened again knows it as well.
     """
 
     def __init__(self, state: RoomState) -> None:
         self._state = state
-        self._contexts: dict[str, _Context] = {}
-        self._authors: dict[str, int] = {}
+        self._origins: dict[str, None] = {}
+        self._has_read = False
+        self._authors: dict[str, None] = {}
         self._read_to = 0
         for request in state.proposals.values():
             if request.outcome == "approved":
-                self.add(request)
+                self.add(request.tool, request.risk, request.arguments, request.reads)
 
-    def add(self, request: ToolApproval) -> None:
-        """Take in what an allowed call read."""
-        exchange = self._state.exchanges.get(request.message)
-        if exchange is None:
+    def add(self, tool: str, risk: str, arguments: Mapping[str, Any], reads: str) -> None:
+        """Take in what an allowed call reads."""
+        self._has_read |= bool(reads)
+        if risk == "network":
+            origin = f"the page {arguments.get('url', '')}".strip()
+        elif risk == "unknown":
+            origin = f"results of {tool}"
+        elif reads == "private" and not arguments.keys() & {"path", "folder", "command"}:
+            origin = "other rooms"
+        else:
             return
-        context = self._contexts.setdefault(exchange.author, _Context())
-        context.has_read |= request.private or _is_file(request)
-        if origin := _origin(request):
-            context.origins[origin[:ORIGIN_CHARS]] = None
+        if len(self._origins) < MOST_KEPT:
+            self._origins[origin[:ORIGIN_CHARS]] = None
 
     def origins(self, exchange: MessageThread) -> tuple[str, ...]:
-        """Whose words the agents of a message's author have read, beside the author's own."""
+        """Whose words the agents have read, beside those of a message's author."""
         self._read_messages()
         people = [f"messages of {name}" for name in self._authors if name != exchange.author]
-        context = self._contexts.get(exchange.author, _Context())
-        return (*people, *context.origins)
+        return (*people, *self._origins)
 
-    def mixture(self, exchange: MessageThread, risk: Risk, effects: ToolEffects) -> str:
+    def mixture(self, exchange: MessageThread, risk: str, effects: ToolEffects) -> str:
         """Return which things a call would bring together that must not meet; empty if none.
 
         These are private data, words that are not the author's, and a way out: the answer, which
@@ -70,10 +67,10 @@ class Provenance:
         if not origins:
             return ""
         words = ", ".join(origins[:3]) + (" and others" if len(origins) > 3 else "")
-        if effects.private and self._has_others(exchange.author):
+        may_read_all = risk == "execute" and effects.anything
+        if (effects.private or may_read_all) and self._has_others(exchange.author):
             return f"it reads private data that everyone here may see, after {words}"
-        context = self._contexts.get(exchange.author, _Context())
-        if risk in OUTWARD and (context.has_read or effects.private):
+        if risk in OUTWARD and (self._has_read or effects.reads):
             return f"it could send out what was read from your files, after {words}"
         return ""
 
@@ -82,7 +79,7 @@ class Provenance:
 
     def _read_messages(self) -> None:
         for exchange in self._new_messages():
-            self._authors.setdefault(exchange.author, exchange.seq)
+            self._authors.setdefault(exchange.author)
         self._read_to = self._state.head
 
     def _new_messages(self) -> Iterator[MessageThread]:
@@ -90,17 +87,3 @@ class Provenance:
             if exchange.seq <= self._read_to:
                 return
             yield exchange
-
-
-def _is_file(request: ToolApproval) -> bool:
-    return request.risk == "read" and any(
-        isinstance(request.arguments.get(name), str) for name in ("path", "folder")
-    )
-
-
-def _origin(request: ToolApproval) -> str:
-    if request.risk == "network":
-        return f"the page {request.arguments.get('url', '')}".strip()
-    if request.risk == "unknown":
-        return f"results of {request.tool}"
-    return "other rooms" if request.private and not _is_file(request) else ""

@@ -350,7 +350,8 @@ class ApprovalRequested(Body, tag="asked", frozen=True):
     the owner is asked, and `risk` what the tool can do at worst. `binding` is a digest of tool,
     schema and arguments: an answer after a pause is valid for nothing else. With `unasked` the
     resolution follows at once, and no screen shows a question. `origins` say whose words the agent
-    has read, beside those of the message's author; `private`: the call reads private data.
+    has read, beside those of the message's author; `reads` what the call reads of the owner's
+    data: "files", or "private" data.
     """
 
     message: int
@@ -367,7 +368,7 @@ class ApprovalRequested(Body, tag="asked", frozen=True):
     unasked: bool = False
     previous: bytes = b""
     origins: tuple[str, ...] = ()
-    private: bool = False
+    reads: str = ""
 
 
 class ApprovalResolved(Body, tag="settled", frozen=True):

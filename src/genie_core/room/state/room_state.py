@@ -483,7 +483,7 @@ class RoomState:
             risk=asked.risk,
             binding=asked.binding,
             origins=asked.origins,
-            private=asked.private,
+            reads=asked.reads,
             unasked=asked.unasked,
             previous=asked.previous,
         )

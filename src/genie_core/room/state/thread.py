@@ -71,7 +71,7 @@ class ToolApproval:
     how: How = ""
     previous: bytes = b""
     origins: tuple[str, ...] = ()
-    private: bool = False
+    reads: str = ""
     covers: str = ""
 
     @property
@@ -98,7 +98,7 @@ class ToolApproval:
             risk=self.risk,
             binding=self.binding,
             origins=self.origins,
-            private=self.private,
+            reads=self.reads,
             unasked=self.unasked,
             previous=self.previous,
         )

@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from genie_core.privacy.redaction import mask_value
 from genie_core.room.client.model import ANY_CALL
 from genie_core.room.engine.rules import rule_of
 from genie_core.room.text.agents import agent_path
@@ -140,7 +141,7 @@ def _reach(grant: "Grant") -> str:
         return "with any arguments"
     if grant.covers:
         return f"for {visible_line(grant.covers)}"
-    called = visible_line(arguments_line(grant.arguments or {}))
+    called = visible_line(arguments_line(mask_value(grant.arguments or {})))
     return f"with exactly {called[:CALL]}{'…' * (len(called) > CALL)}"
 
 

@@ -30,7 +30,7 @@ BLANKS: Final = 8
 INDENT: Final = "  "
 
 _SHOWN_BY_EFFECTS: Final = frozenset(
-    {"command", "url", "path", "folder", "content", "old", "new", "overwrite", "everywhere"}
+    {"command", "url", "path", "content", "old", "new", "overwrite", "everywhere"}
 )
 """Arguments of built-in tools that the effects of a call show."""
 

@@ -173,10 +173,9 @@ class ApprovalCard(Vertical, can_focus=True):
     def _note_read(self) -> None:
         """Note that the tool and the end of the effects are on the screen."""
         area = self.query_one("#card-scroll", VerticalScroll)
-        head, effect = self.query_one("#card-call"), self.query_one("#card-effect")
-        is_whole = head.size.height >= head.virtual_size.height and effect.size.height > 0
+        effect = self.query_one("#card-effect").size.height
         bottom = area.scroll_offset.y + area.size.height
-        if self.has_focus and is_whole and area.size.height > 0 and bottom >= effect.size.height:
+        if self.has_focus and effect and area.size.height > 0 and bottom >= effect:
             self._read = _id(self._view)
             self._show_keys()
 

@@ -7,7 +7,7 @@ import pytest
 
 from genie_core.assistant.build import build_assistant
 from genie_core.assistant.config import AssistantConfig, Rule
-from genie_core.assistant.policy.policy import path_rules
+from genie_core.assistant.policy.policy import TOO_LONG, path_rules
 from genie_core.assistant.tools.catalog import FILE_TOOLS, RISKS
 from genie_core.assistant.tools.files.edit import Edits
 from genie_core.assistant.tools.files.files import Files
@@ -164,7 +164,27 @@ def test_a_change_that_the_tool_will_refuse_says_why(root: Path) -> None:
 
 async def test_a_change_is_not_made_to_another_file_than_was_shown(root: Path) -> None:
     workspace = Workspace.at(root)
-    workspace.remember_shown(("edit_file", "notes.md", "two", "2", False), b"one\ntwo\n")
+    workspace.remember_shown(
+        ("edit_file", "notes.md", "two", "2", False), ("notes.md", b"one\ntwo\n")
+    )
     (root / "notes.md").write_text("one\ntwo\nthree\n")
     assert "has changed since" in await Edits(workspace).edit_file("notes.md", "two", "2")
     assert (root / "notes.md").read_text() == "one\ntwo\nthree\n"
+
+
+async def test_a_change_is_not_made_through_a_link_that_was_turned(root: Path) -> None:
+    (root / "keys").mkdir()
+    (root / "out").symlink_to("docs")
+    workspace = Workspace.at(root)
+    workspace.remember_shown(("write_file", "out/new.txt", "x"), ("docs/new.txt", None))
+    (root / "out").unlink()
+    (root / "out").symlink_to("keys")
+    assert "has changed since" in await Edits(workspace).write_file("out/new.txt", "x")
+    assert not (root / "keys" / "new.txt").exists()
+
+
+def test_a_change_that_is_too_long_to_be_looked_at_is_denied(root: Path) -> None:
+    (root / "many.txt").write_text("a\n" * 6_000)
+    call = {"path": "many.txt", "old": "a\n", "new": "b\n", "everywhere": True}
+    result = judge(root, tool="edit_file", **call)
+    assert (result.effect, result.because) == ("deny", TOO_LONG)

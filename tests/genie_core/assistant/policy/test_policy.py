@@ -90,7 +90,7 @@ def test_a_rule_that_denies_wins_over_nearer_ones() -> None:
     ],
 )
 def test_the_nearest_rule_counts_wherever_it_stands(far: Rule, near: Rule) -> None:
-    given = {"command": "git status", "folder": "x"}
+    given = {"command": "git status", "folder": "."}
     assert judged(far, near, **given) == "allow"
     assert judged(near, far, **given) == "allow"
 

@@ -89,6 +89,8 @@ def planned_edit(
             f"{name!r} contains the old text {found:,} times; include more of the surrounding lines "
             "or set everywhere to replace all"
         )
+    if len(text) + found * (len(new) - len(old)) > MAX_WRITTEN_BYTES:
+        raise AccessRefused(f"the file would have more than {MAX_WRITTEN_BYTES:,} bytes")
     mark = BYTE_ORDER_MARK if content.startswith(BYTE_ORDER_MARK) else b""
     return Change(file, content, text.replace(old, new), mark)
 
@@ -163,7 +165,7 @@ class Edits:
 
     def _apply(self, change: Change, call: tuple[object, ...], *, replace: bool) -> str:
         content = change.content
-        if not self.workspace.is_as_shown(call, change.original):
+        if not self.workspace.is_as_shown(call, (self.workspace.key(change.file), change.original)):
             raise AccessRefused(
                 f"{self.workspace.name(change.file)!r} has changed since this call was shown to its "
                 "owner; read it again and repeat the call"

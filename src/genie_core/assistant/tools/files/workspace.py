@@ -160,15 +160,15 @@ class Workspace:
         """Whether a file is private by its name."""
         return matches_path(key, self.rules.private)
 
-    def remember_shown(self, call: Iterable[object], before: bytes | None) -> None:
-        """Remember the content of a file from which a change was shown to a person."""
+    def remember_shown(self, call: Iterable[object], before: tuple[str, bytes | None]) -> None:
+        """Remember the file, and its content, from which a change was shown to a person."""
         self._shown.pop(key := _digest(call), None)
         self._shown[key] = _digest([before])
         if len(self._shown) > MOST_SHOWN:
             del self._shown[next(iter(self._shown))]
 
-    def is_as_shown(self, call: Iterable[object], before: bytes | None) -> bool:
-        """Whether a file is as it was when the change was shown, if it was."""
+    def is_as_shown(self, call: Iterable[object], before: tuple[str, bytes | None]) -> bool:
+        """Whether a file is the one, and as it was, when the change was shown, if it was."""
         return self._shown.get(_digest(call)) in (None, _digest([before]))
 
     @property
