@@ -20,8 +20,9 @@ LONGEST_VALUE: Final = 20_000
 """Characters of an argument that are compared with a pattern."""
 
 MOST_SHOWN_LINES: Final = 5_000
+MOST_SHOWN_CHARS: Final = 400_000
 TOO_LONG: Final = (
-    f"its change has more than {MOST_SHOWN_LINES:,} lines, which is more than a person can look at; "
+    f"its change has more than {MOST_SHOWN_LINES:,} lines or {MOST_SHOWN_CHARS:,} characters, which is more than a person can look at; "
     "make smaller changes"
 )
 
@@ -100,7 +101,9 @@ class Policy:
             effects = ToolEffects(anything=True, why=why, private=True)
         values = _Values(call, self.meanings if risk != "unknown" else _no_canonical_forms)
         result = replace(self._result(call, risk, effects, values), effects=effects)
-        if result.effect == "ask" and effects.diff.count("\n") > MOST_SHOWN_LINES:
+        diff = effects.diff
+        is_long = len(diff) > MOST_SHOWN_CHARS or diff.count("\n") > MOST_SHOWN_LINES
+        if result.effect == "ask" and is_long:
             return replace(result, effect="deny", because=TOO_LONG)
         in_doubt = effects.anything and bool(effects.targets("run"))
         must_ask = in_doubt and any(_is_about_commands(rule, call) for rule in self.rules)
