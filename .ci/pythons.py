@@ -3,7 +3,7 @@
 The wheel is built once. For each interpreter a fresh environment gets the wheel with what it
 depends on, and a smoke test asks the offline helper a question in a real terminal; all of them at
 the same time. With `--tests`, engine and contract tests follow on the last one, unless it is the
-first, on which everything has run; drills repeat a tenth of what they do otherwise.
+first, on which everything has run. Drills run on the first one only.
 """
 
 import os

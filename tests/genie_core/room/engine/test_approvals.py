@@ -133,7 +133,7 @@ async def test_what_the_policy_or_auto_mode_answers_does_not_wait(
     assert (settled.outcome == "approved", settled.how) == (allowed, how)
 
 
-async def test_nobody_allows_by_an_edit_what_a_rule_denies() -> None:
+async def test_an_edit_allows_nothing_that_a_rule_denies() -> None:
     ann = Ann()
     run = ann.run()
     approval = ann.ask(run)
