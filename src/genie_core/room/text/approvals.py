@@ -86,7 +86,7 @@ def allowed(settled: ApprovalResolved, tool: str, by: str) -> str:
     """Describe how a call was allowed: "allowed rm 5 times". Not yet safe to show."""
     if settled.how == "edit":
         return f"allowed {tool} with changes by {by}"
-    return f"allowed {tool}{_ALLOWED.get(settled.how, scope_words(settled.scope, settled.count))}"
+    return f"allowed {tool}{_ALLOWED.get(settled.how, _reach(settled))}"
 
 
 def denied(settled: ApprovalResolved, tool: str) -> str:
@@ -102,7 +102,15 @@ def outcome(settled: ApprovalResolved) -> str:
         "grant": " by what was allowed before",
         "auto": " in auto mode",
     }
-    return settled.outcome + words.get(settled.how, scope_words(settled.scope, settled.count))
+    return settled.outcome + words.get(settled.how, _reach(settled))
+
+
+def _reach(settled: ApprovalResolved) -> str:
+    """Return how far an answer reaches: " for the session (git log*)"; empty for a single call."""
+    words = scope_words(settled.scope, settled.count)
+    if not words or not settled.covers:
+        return words
+    return f"{words} ({'any call' if settled.covers == '*' else settled.covers})"
 
 
 def what_changed(asked: ApprovalRequested, edited: dict[str, Any] | None) -> list[str]:

@@ -109,9 +109,9 @@ def test_a_parked_approval_can_be_allowed_later() -> None:
         DecisionMade(5, "delegate"),
         ApprovalRequested(5, "p", "genie", "rm", {}),
         ApprovalResolved(5, "p", "parked"),
-        ApprovalResolved(5, "p", "approved", scope="session"),
+        ApprovalResolved(5, "p", "approved", scope="session", covers="docs/*"),
     )
-    assert headline(log.rows[1]).verdict == "allowed rm for the session"
+    assert headline(log.rows[1]).verdict == "allowed rm for the session (docs/*)"
 
 
 def test_a_parked_approval_stays_parked_when_its_run_is_stopped() -> None:
