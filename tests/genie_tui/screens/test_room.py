@@ -132,7 +132,6 @@ async def test_enter_and_space_do_nothing_on_the_card(joined: ScriptedJoinedRoom
     ("key", "answer"),
     [
         ("a", Answer(allow=True)),
-        ("s", Answer(allow=True, scope="session")),
         ("d", Answer(allow=False)),
         ("x", Answer(allow=False, stop=True)),
     ],

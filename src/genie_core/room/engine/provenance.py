@@ -69,9 +69,11 @@ class Provenance:
         words = ", ".join(origins[:3]) + (" and others" if len(origins) > 3 else "")
         may_read_all = risk == "execute" and effects.anything
         if (effects.private or may_read_all) and self._has_others(exchange.author):
-            return f"it reads private data that everyone here may see, after {words}"
+            return f"everyone here may see the private data that it reads, and {words} may have led to it"
         if risk in OUTWARD and (self._has_read or effects.reads):
-            return f"it could send out what was read from your files, after {words}"
+            return (
+                f"it could send out what was read from your files, and {words} may have led to it"
+            )
         return ""
 
     def _has_others(self, author: str) -> bool:

@@ -11,9 +11,17 @@ from genie_core.room.engine.effects import ToolEffect, ToolEffects, wider_patter
 from genie_core.room.engine.policy import EXCEED_BUDGET
 from genie_core.room.state.thread import ToolApproval
 from genie_core.room.text.agents import agent_path
-from genie_core.room.text.approvals import WITHHELD, plain_value, risk_of
+from genie_core.room.text.approvals import WITHHELD, arguments_line, plain_value, risk_of
 from genie_core.text.format import duration
 from genie_core.text.safe import visible, visible_line
+
+RISK_STYLES: Final = {
+    "read": "$text-success bold",
+    "write": "$text-warning bold",
+    "network": "$text-warning bold",
+    "execute": "$text-error bold",
+    "unknown": "$text-error bold",
+}
 
 QUOTE: Final = 160
 """Characters of the message that a card quotes."""
@@ -28,6 +36,8 @@ BLANKS: Final = 8
 """Blanks in a row that are shown one by one; more are counted."""
 
 INDENT: Final = "  "
+
+PRIVATE: Final = "this may read private data, and everyone in the room sees the answer"
 
 _SHOWN_BY_EFFECTS: Final = frozenset(
     {"command", "url", "path", "content", "old", "new", "overwrite", "everywhere"}
@@ -63,7 +73,17 @@ class CardView:
         request = self.request
         is_wide = self.effects is not None and self.effects.anything
         is_for_guest = self.author != request.owner
-        return is_wide or is_for_guest or request.risk in ("execute", "unknown")
+        is_mixed = bool(request.origins) and (
+            request.reads == "private" or request.risk == "network"
+        )
+        return is_wide or is_for_guest or is_mixed or request.risk in ("execute", "unknown")
+
+    @property
+    def subject(self) -> str:
+        """What the call is about, in short: its first effect or its arguments."""
+        if self.effects is not None and self.effects.known:
+            return self.effects.known[0].target
+        return arguments_line(self.request.arguments, withheld=self.request.withheld)
 
     @property
     def pattern(self) -> str:
@@ -121,6 +141,8 @@ def effect_content(view: CardView) -> Content:
         )
     elif effects.why:
         parts.append(Content.styled(visible_line(effects.why), "$text-warning"))
+    if effects.private:
+        parts.append(Content.styled(PRIVATE, "$text-warning"))
     if effects.held:
         parts.append(Content.styled(visible_line(effects.held), "$foreground-muted"))
     if effects.diff:
@@ -176,25 +198,33 @@ def exact(text: str) -> Content:
 
 
 def diff_content(diff: str) -> Content:
-    """A diff with added and removed lines in colours; lines that are all blanks show them."""
+    """A diff with added and removed lines in colours."""
+    if diff.split("\n", 3)[2:3] and diff.split("\n", 3)[2].startswith("@@ -0,0 "):
+        return Content("\n").join([Content.styled("a new file", "$text-accent"), *_lines(diff, 3)])
+    return Content("\n").join(_lines(diff, 2))
+
+
+def _lines(diff: str, first: int) -> list[Content]:
     styles = {"+": "$text-success", "-": "$text-error", "@": "$text-accent"}
-    lines = [
+    return [
         Content.styled(visible(line), styles.get(line[:1], "$foreground-muted"))
-        for line in diff.split("\n")[2:]
+        for line in diff.split("\n")[first:]
     ]
-    return Content("\n").join(lines)
 
 
 def origins_content(view: CardView) -> Content:
     """Why it is asked, and whose words led to it."""
     request = view.request
-    risk = risk_of(request)
     because = visible_line(request.because[:BECAUSE])
+    risk = risk_of(request)
+    risk = "" if risk in because else risk
     asked = f"asked because {because}" if because else ""
     quote = visible_line(view.message)
     quote = quote if len(quote) <= QUOTE else f"{quote[:QUOTE]}…"
     why = Content.assemble(
-        (risk, "bold"), " · " if risk and asked else "", (asked, "$foreground-muted")
+        (risk, RISK_STYLES.get(request.risk, "bold")),
+        " · " if risk and asked else "",
+        (asked, "$foreground-muted"),
     )
     message = Content.assemble(
         (visible_line(view.author), "bold"),
@@ -204,7 +234,7 @@ def origins_content(view: CardView) -> Content:
     lines = [why, message] if why else [message]
     if request.origins:
         named = ", ".join(visible_line(each) for each in request.origins)
-        lines.append(Content.styled(f"the agent has also read: {named}", "$text-warning"))
+        lines.append(Content.styled(f"the agent may also have read: {named}", "$text-warning"))
     return Content("\n").join(lines)
 
 

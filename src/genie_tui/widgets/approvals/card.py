@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 
 from genie_core.room.client.model import ANY_CALL, Answer
 from genie_core.room.text.agents import agent_path
-from genie_core.room.text.approvals import RISKS, SCOPE_HINT, covered, read_scope, scope_words
+from genie_core.room.text.approvals import SCOPE_HINT, covered, read_scope, scope_words
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Action, Scope, actions, bindings, by_key
 from genie_tui.widgets.approvals.call_text import (
@@ -33,6 +33,11 @@ from genie_tui.widgets.reading import read_on
 
 CELL: Final = 21
 """Columns for one key and what it does."""
+
+SUBJECT: Final = 100
+"""Characters that a confirmation shows of what a call is about."""
+
+ASKED: Final = "bold $text-warning"
 
 LOOKING: Final = frozenset({"scroll", "next_card", "previous_card"})
 """Actions that only show something; they need no guard."""
@@ -146,10 +151,7 @@ class ApprovalCard(Vertical, can_focus=True):
         if another:
             self.query_one("#card-call", Static).update(call_lines(view))
             self.query_one("#card-effect", Static).update(effect_content(view))
-            why = self.query_one("#card-why", Static)
-            why.update(origins_content(view))
-            risk = view.request.risk
-            why.set_classes(f"-{risk}" if risk in RISKS else "")
+            self.query_one("#card-why", Static).update(origins_content(view))
         self.call_after_refresh(self._note_read)
         self._show_keys()
 
@@ -267,7 +269,7 @@ class ApprovalCard(Vertical, can_focus=True):
 
     def _answer(self, view: CardView, answer: Answer) -> None:
         """Give an answer, or ask for the second key."""
-        if answer.allow and (view.is_risky or answer.covers):
+        if answer.allow and (view.is_risky or answer.scope != "once"):
             self._unconfirmed = answer
             self.arm()
         else:
@@ -349,7 +351,11 @@ class ApprovalCard(Vertical, can_focus=True):
     def _keys_line(self, *, guarded: bool) -> Content:
         if self._writing and self._about is None:
             return Content("that call is gone, this is another one · esc goes on to it")
-        if self._writing in (Writing.EXTENT, Writing.PATTERN):
+        if self._writing is Writing.PATTERN:
+            return Content(
+                "allows what this covers until the session ends · enter goes on · esc goes back"
+            )
+        if self._writing is Writing.EXTENT:
             return Content(self._fault or "enter goes on · esc goes back")
         if self._writing:
             return Content("enter denies and tells the agent · esc goes back")
@@ -374,13 +380,18 @@ def _id(view: CardView | None) -> str | None:
 def confirmation(view: CardView, answer: Answer) -> Content:
     """What an answer allows, and how far it reaches."""
     request = view.request
-    allowed = f"allow {covered(request.tool, answer.scope, answer.covers)}"
-    if answer.scope != "once":
-        whose = view.author if view.author != request.owner else "you"
-        allowed += (
-            f" by {agent_path(request.agent)} for {whose},{scope_words(answer.scope, answer.count)}"
+    subject = visible_line(view.subject)
+    subject = subject if len(subject) <= SUBJECT else f"{subject[:SUBJECT]}…"
+    if answer.scope == "once":
+        return Content.styled(
+            f"allow {visible_line(request.tool)}: {subject}, this time only?", ASKED
         )
-    return Content.styled(f"{visible_line(allowed)}?", "bold $text-warning")
+    whose = view.author if view.author != request.owner else "you"
+    what = covered(request.tool, answer.scope, answer.covers)
+    what += f" ({subject})" if not answer.covers else ""
+    reach = scope_words(answer.scope, answer.count)
+    text = f"allow {what} by {agent_path(request.agent)} for {whose},{reach}?"
+    return Content.styled(visible_line(text), ASKED)
 
 
 def key_table(view: CardView, width: int, *, may_allow: bool) -> Content:

@@ -416,7 +416,8 @@ async def test_auto_mode_asks_before_they_meet(root: Path) -> None:
     assert desk.call(run("cat prod.env", **SHELL)) == "asks"
     request, *_ = desk.state.pending_for("ann")
     assert (
-        request.because == "it reads private data that everyone here may see, after messages of bob"
+        request.because
+        == "everyone here may see the private data that it reads, and messages of bob may have led to it"
     )
     assert request.origins == ("messages of bob",)
 

@@ -144,7 +144,7 @@ async def test_a_program_needs_a_second_key(joined: ScriptedJoinedRoom) -> None:
         await go_to_card(screen, pilot, clock)
         await press_alone(pilot, clock, "a")
         assert joined.answers == []
-        assert "allow this call of run_command?" in text_of(screen, "#card-keys")
+        assert "allow run_command: command ls, this time only?" in text_of(screen, "#card-keys")
         await press_alone(pilot, clock, "escape")
         await press_alone(pilot, clock, "enter")
         assert joined.answers == []
@@ -157,8 +157,12 @@ async def test_a_program_needs_a_second_key(joined: ScriptedJoinedRoom) -> None:
 @pytest.mark.parametrize(
     ("key", "answer", "words"),
     [
-        ("a", Answer(allow=True), "this call of rm?"),
-        ("s", Answer(allow=True, scope="session"), "exactly this call of rm by genie for bob"),
+        ("a", Answer(allow=True), "allow rm: x 1, this time only?"),
+        (
+            "s",
+            Answer(allow=True, scope="session"),
+            "exactly this call of rm (x 1) by genie for bob",
+        ),
         ("w", Answer(allow=True, scope="session", covers="*"), "any call of rm by genie for bob"),
     ],
 )

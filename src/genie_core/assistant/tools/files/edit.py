@@ -89,8 +89,11 @@ def planned_edit(
             f"{name!r} contains the old text {found:,} times; include more of the surrounding lines "
             "or set everywhere to replace all"
         )
-    if len(text) + found * (len(new) - len(old)) > MAX_WRITTEN_BYTES:
-        raise AccessRefused(f"the file would have more than {MAX_WRITTEN_BYTES:,} bytes")
+    length = len(text) + found * (len(new) - len(old))
+    if length > MAX_WRITTEN_BYTES:
+        raise AccessRefused(
+            f"the file would have {length:,} characters; the limit is {MAX_WRITTEN_BYTES:,} bytes"
+        )
     mark = BYTE_ORDER_MARK if content.startswith(BYTE_ORDER_MARK) else b""
     return Change(file, content, text.replace(old, new), mark)
 
