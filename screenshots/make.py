@@ -26,6 +26,7 @@ from genie_core.room.security.invite import Invite, write_invite
 from genie_core.settings.model import Settings
 from genie_tui.screens.dialogs.invite import InviteScreen, Terms
 from genie_tui.widgets.approvals.key_guard import QUIET
+from genie_tui.widgets.side_panel import SidePanel, Tab
 from screenshots.assistant import assistant
 from screenshots.sessions import sessions
 from screenshots.stage import (
@@ -102,11 +103,16 @@ async def room(folder: Path) -> None:
         await ended(refused)
         await said(cleo, '@genie save "The freeze is at noon." as changes.md')
         await until(lambda: bool(ann.state.pending_for("ann")), pilot)
+        app.screen.query_one(SidePanel).open(Tab.APPROVALS)
+        await pilot.pause(0.5)
+        shoot(app, "room")
         await pilot.press("ctrl+g")
         await pilot.pause(QUIET + 0.5)
-        shoot(app, "room")
+        shoot(app, "approval")
 
         await pilot.press("a")
+        await pilot.pause(QUIET + 1.0)
+        await pilot.press("enter")
         await until(lambda: not ann.state.running, pilot)
         await pilot.press("escape", "f2")
         await pilot.pause(0.5)
