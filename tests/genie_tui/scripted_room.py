@@ -30,7 +30,7 @@ from genie_core.room.client.model import (
 from genie_core.room.engine.approvals import Approvals
 from genie_core.room.engine.backlog import BacklogChoice
 from genie_core.room.engine.controls import EngineControls
-from genie_core.room.engine.effects import ToolEffects
+from genie_core.room.engine.effects import ToolEffect, ToolEffects
 from genie_core.room.engine.grants import Grant, Grants
 from genie_core.room.engine.host import EngineHost
 from genie_core.room.files.transfer import Direction, Transfer
@@ -242,6 +242,11 @@ class ScriptedApprovals(Approvals):
 
     def effects(self, approval: str) -> ToolEffects | None:
         return self._joined.effects.get(approval)
+
+    def preview(self, approval: str, edited: dict[str, Any]) -> ToolEffects | None:
+        if approval not in self._joined.effects:
+            return None
+        return ToolEffects((ToolEffect("run", str(edited.get("command"))),))
 
     def answer(self, approval: str, answer: Answer) -> bool:
         if not self._joined.takes_answers:

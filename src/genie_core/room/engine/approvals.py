@@ -348,10 +348,16 @@ class Approvals:
     def effects(self, approval: str) -> ToolEffects | None:
         """Return what an open or parked call would do, without secrets; None if it is not known here."""
         effects = self._effects(approval)
-        if effects is None:
+        return _masked(effects) if effects is not None else None
+
+    def preview(self, approval: str, edited: dict[str, Any]) -> ToolEffects | None:
+        """Return what an open call would do with edited arguments; None if it is not known here."""
+        request = self._open.get(approval)
+        if request is None:
             return None
-        known = tuple(replace(each, target=mask_known(each.target)) for each in effects.known)
-        return replace(effects, known=known, diff=mask_known(effects.diff))
+        call, arguments = request.call, unmasked(edited, request.call) or {}
+        result = self._apply_policy(request.exchange, call.sender, call.tool_name, arguments)
+        return _masked(result.effects)
 
     def _effects(self, approval: str) -> ToolEffects | None:
         request = self._open.get(approval)
@@ -500,6 +506,12 @@ class Approvals:
     def _loaded(self) -> _Engine:
         assert self._engine is not None, "no engine is loaded"  # noqa: S101 - an invariant
         return self._engine
+
+
+def _masked(effects: ToolEffects) -> ToolEffects:
+    """Return effects without known secrets, for the screen."""
+    known = tuple(replace(each, target=mask_known(each.target)) for each in effects.known)
+    return replace(effects, known=known, diff=mask_known(effects.diff))
 
 
 def _tool_call(exchange: MessageThread, call: Approval) -> ToolCall:

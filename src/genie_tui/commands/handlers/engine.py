@@ -1,5 +1,6 @@
 """Commands about the own engine: models, costs, tools, what it may do, and stopping it."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from genie_core.errors import GenieError
@@ -147,6 +148,7 @@ def edit_call(context: RoomContext, proposal: ToolApproval) -> None:
         lambda: context.approvals.waits(proposal.id),
         allow,
         context.clock,
+        partial(joined.approvals.preview, proposal.id),
     )
     _ = context.screen.app.push_screen(dialog)
 

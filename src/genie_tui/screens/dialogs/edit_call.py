@@ -1,6 +1,7 @@
 """Edit a tool call's arguments and allow the call."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static, TextArea
 
+from genie_core.room.engine.effects import ToolEffects
 from genie_core.room.state.thread import ToolApproval
 from genie_core.text.edited_arguments import (
     ArgumentFault,
@@ -22,6 +24,7 @@ from genie_core.text.edited_arguments import (
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Action, Scope, actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog
+from genie_tui.widgets.approvals.call_text import CardView, effect_content
 from genie_tui.widgets.json_area import JsonArea
 from genie_tui.widgets.keys_line import KeysLine
 from genie_tui.widgets.reading import read_on
@@ -40,7 +43,7 @@ class EditCallScreen(Dialog[None]):
     """Edits a call's arguments as JSON, shows the changes, and allows the call.
 
     `waits` returns whether the call can still be answered; `allow` answers it and returns whether
-    that was accepted. Nothing is answered before the changes were shown and the keyboard has
+    that was accepted; `preview` returns what the edited call would do, if that is known. Nothing is answered before the changes were shown and the keyboard has
     rested.
     """
 
@@ -55,8 +58,11 @@ class EditCallScreen(Dialog[None]):
         waits: Callable[[], bool],
         allow: Callable[[dict[str, Any]], bool],
         clock: Callable[[], float],
+        preview: Callable[[dict[str, Any]], ToolEffects | None],
     ) -> None:
         super().__init__()
+        self._proposal = proposal
+        self._preview = preview
         self._tool = proposal.tool
         self._before = proposal.arguments
         self._schema = schema
@@ -123,12 +129,21 @@ class EditCallScreen(Dialog[None]):
         elif same_arguments(self._before, self._read.arguments):
             self._say(UNCHANGED, "-fault")
         elif self._waits():
-            lines = argument_diff(self._before, self._read.arguments)
-            self.query_one("#edit-changes", Static).update(diff_content(lines))
+            self.query_one("#edit-changes", Static).update(self._changes(self._read.arguments))
             self._title(f"Call {visible_line(self._tool)} like this?")
             self.add_class("-review")
             self.set_focus(None)
             self._keys.arm()
+
+    def _changes(self, arguments: dict[str, Any]) -> Content:
+        """What was edited, and what the call would do then."""
+        edited = diff_content(argument_diff(self._before, arguments))
+        effects = self._preview(arguments)
+        if effects is None or not effects.known:
+            return edited
+        proposal = replace(self._proposal, arguments=arguments)
+        view = CardView(proposal, "", "", 1, 1, effects, self._schema)
+        return Content("\n").join([edited, Content(""), effect_content(view)])
 
     def action_leave(self) -> None:
         """Return to the call; ask once if changes would be lost."""

@@ -459,3 +459,15 @@ async def test_a_secret_is_compared_as_it_is_and_shown_masked(root: Path) -> Non
     assert desk.call(write("a", "hunter2secret", AGAIN)) == "asks"
     assert desk.call(write("a", "hunter2secret", overwrite=False)) == "asks"
     assert desk.call(write("a", "other2secrets")) == "asks"
+
+
+async def test_an_edited_call_shows_what_it_would_do(root: Path) -> None:
+    desk = Desk(root, ())
+    assert desk.call(write("docs/a.md", "b\n", overwrite=True)) == "asks"
+    (request,) = desk.state.pending_for("ann")
+    edited = {"path": "notes.md", "content": "three\n", "overwrite": True}
+    effects = desk.approvals.preview(request.id, edited)
+    assert effects is not None
+    assert effects.targets("write") == ("notes.md",)
+    assert "-one\n-two\n+three" in effects.diff
+    assert desk.approvals.preview("unknown", edited) is None

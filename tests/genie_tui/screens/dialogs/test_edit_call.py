@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList, Static, TextArea
 
 from genie_core.room.client.model import Answer, EngineState
+from genie_core.room.engine.effects import ToolEffect, ToolEffects
 from genie_core.room.engine.grants import Grant
 from genie_core.room.protocol.events import RunCancelled
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
@@ -59,6 +60,7 @@ async def test_a_call_is_changed_shown_and_then_allowed(joined: ScriptedJoinedRo
     clock = HandClock()
     approval = joined.ask("run", command="rm -rf x")
     joined.schemas[approval] = SCHEMA
+    joined.effects[approval] = ToolEffects((ToolEffect("run", "rm -rf x"),))
     async with in_room(joined, (80, 24), clock) as (screen, pilot):
         edit = await begin_edit(screen, pilot, clock)
         text = edit.query_one(TextArea)
@@ -79,6 +81,7 @@ async def test_a_call_is_changed_shown_and_then_allowed(joined: ScriptedJoinedRo
         shown = str(edit.query_one("#edit-changes", Static).render())
         assert '-command: "rm -rf x"' in shown
         assert '+command: "ls x"' in shown
+        assert "runs ls x" in shown
         assert joined.answers == []
         clock.rest()
         await pilot.press("escape")
