@@ -48,6 +48,9 @@ _PREVIEW_CHARS: Final = 200
 
 _PREVIEW_ARGUMENTS: Final = 20
 
+_EFFECT_LINES: Final = 8
+"""Effects of a call that the log names."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Engine:
@@ -260,9 +263,10 @@ class Approvals:
             unasked=unasked,
             origins=_shortened_all(self._loaded().provenance.origins(exchange)),
             reads=result.effects.reads,
+            effects=_effect_lines(_masked(result.effects)),
         )
         self._private.add(body)
-        return msgspec.structs.replace(body, arguments={}) if withheld else body
+        return msgspec.structs.replace(body, arguments={}, effects=()) if withheld else body
 
     def _refuse(
         self, exchange: MessageThread, call: Approval, body: ApprovalRequested | None, why: str
@@ -512,6 +516,16 @@ def _masked(effects: ToolEffects) -> ToolEffects:
     """Return effects without known secrets, for the screen."""
     known = tuple(replace(each, target=mask_known(each.target)) for each in effects.known)
     return replace(effects, known=known, diff=mask_known(effects.diff))
+
+
+def _effect_lines(effects: ToolEffects) -> tuple[str, ...]:
+    """Say what a call would do, for the log: the first effects, each shortened."""
+    lines = [_shortened(str(each)) for each in effects.known[:_EFFECT_LINES]]
+    if len(effects.known) > _EFFECT_LINES:
+        lines.append(f"{len(effects.known) - _EFFECT_LINES:,} more")
+    if effects.anything:
+        lines.append(f"may run anything: {_shortened(effects.why)}")
+    return tuple(lines)
 
 
 def _tool_call(exchange: MessageThread, call: Approval) -> ToolCall:

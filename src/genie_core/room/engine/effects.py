@@ -10,6 +10,14 @@ Reads: TypeAlias = Literal["", "files", "private"]
 EffectKind: TypeAlias = Literal["read", "write", "run", "connect"]
 
 
+DOES: Final[dict[EffectKind, str]] = {
+    "read": "reads",
+    "write": "writes",
+    "run": "runs",
+    "connect": "connects to",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class ToolEffect:
     """One thing that a call would do to a target.
@@ -21,6 +29,9 @@ class ToolEffect:
 
     kind: EffectKind
     target: str
+
+    def __str__(self) -> str:
+        return f"{DOES[self.kind]} {self.target or 'the workspace'}"
 
 
 @dataclass(frozen=True, slots=True)

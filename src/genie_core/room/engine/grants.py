@@ -13,6 +13,7 @@ from genie_core.room.client.model import ANY_CALL, SAME_CALL, Answer
 from genie_core.room.engine.arguments import digest, given, shown
 from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffect, ToolEffects
 from genie_core.room.protocol.events import MOST_OF_SCOPE, Scope
+from genie_core.room.state.costs import kind_of
 from genie_core.room.state.thread import ToolApproval
 
 MINUTE: Final = 60.0
@@ -166,7 +167,8 @@ class Grants:
     ) -> Answer | None:
         """Answer a request by a one-time grant; None if there is none for it."""
         for parked in self._once.get(message, ()):
-            if (parked.tool, parked.arguments) == (request.tool_name, shown(request)):
+            call = kind_of(parked.agent), parked.tool, parked.arguments
+            if call == (kind_of(request.sender), request.tool_name, shown(request)):
                 self._once[message].remove(parked)
                 edited = self._edited.pop(parked.id, None)
                 if parked.binding and parked.binding != digest(request, effects.diff):

@@ -351,7 +351,8 @@ class ApprovalRequested(Body, tag="asked", frozen=True):
     schema and arguments: an answer after a pause is valid for nothing else. With `unasked` the
     resolution follows at once, and no screen shows a question. `origins` say whose words the agent
     has read, beside those of the message's author; `reads` what the call reads of the owner's
-    data: "files", or "private" data.
+    data: "files", or "private" data. `effects` say what it would do, one line each; empty if
+    `withheld`.
     """
 
     message: int
@@ -369,6 +370,7 @@ class ApprovalRequested(Body, tag="asked", frozen=True):
     previous: bytes = b""
     origins: tuple[str, ...] = ()
     reads: str = ""
+    effects: tuple[str, ...] = ()
 
 
 class ApprovalResolved(Body, tag="settled", frozen=True):

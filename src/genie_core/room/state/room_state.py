@@ -484,6 +484,7 @@ class RoomState:
             binding=asked.binding,
             origins=asked.origins,
             reads=asked.reads,
+            effects=asked.effects,
             unasked=asked.unasked,
             previous=asked.previous,
         )

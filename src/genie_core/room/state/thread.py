@@ -72,6 +72,7 @@ class ToolApproval:
     previous: bytes = b""
     origins: tuple[str, ...] = ()
     reads: str = ""
+    effects: tuple[str, ...] = ()
     covers: str = ""
 
     @property
@@ -99,6 +100,7 @@ class ToolApproval:
             binding=self.binding,
             origins=self.origins,
             reads=self.reads,
+            effects=self.effects,
             unasked=self.unasked,
             previous=self.previous,
         )

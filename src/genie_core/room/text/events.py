@@ -352,10 +352,12 @@ def event_fields(body: object) -> list[tuple[str, str]]:
             return [
                 ("agent", agent_path(body.agent)),
                 ("tool", body.tool),
+                ("effects", "\n".join(body.effects)),
                 ("arguments", plain_arguments(body.arguments, withheld=body.withheld) or "none"),
                 ("runs", body.where),
                 ("risk", RISKS.get(body.risk, "")),
                 ("because", body.because),
+                ("also read", ", ".join(body.origins)),
             ]
         case ApprovalResolved():
             reason = "" if body.how == "auto" else body.reason or ""

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from textual.content import Content
 
-from genie_core.room.engine.effects import ToolEffect, ToolEffects, wider_pattern
+from genie_core.room.engine.effects import DOES, ToolEffect, ToolEffects, wider_pattern
 from genie_core.room.engine.policy import EXCEED_BUDGET
 from genie_core.room.state.thread import ToolApproval
 from genie_core.room.text.agents import agent_path
 from genie_core.room.text.approvals import WITHHELD, arguments_line, plain_value, risk_of
-from genie_core.text.format import duration
+from genie_core.text.format import counted, duration
 from genie_core.text.safe import visible, visible_line
 
 RISK_STYLES: Final = {
@@ -44,14 +44,13 @@ _SHOWN_BY_EFFECTS: Final = frozenset(
 )
 """Arguments of built-in tools that the effects of a call show."""
 
-_DOES: Final = {"read": "reads", "write": "writes", "run": "runs", "connect": "connects to"}
-
 
 @dataclass(frozen=True, slots=True)
 class CardView:
     """The request on a card, its message, and its place in the queue.
 
-    `effects` and `schema` are None where the call does not run.
+    `effects` and `schema` are None where the call does not run. `behind` is the number of the
+    author's messages whose turn comes after this one.
     """
 
     request: ToolApproval
@@ -61,6 +60,7 @@ class CardView:
     total: int
     effects: ToolEffects | None = None
     schema: Mapping[str, Any] | None = field(default=None, compare=False)
+    behind: int = 0
 
     @property
     def from_before(self) -> bool:
@@ -95,7 +95,10 @@ def headline(view: CardView, now: float) -> str:
     """The card's place in the queue, and how long it has waited."""
     before = "from before · " if view.from_before else ""
     waiting = duration(now - view.request.asked_at)
-    return f"{before}{view.position} of {view.total} · waiting {waiting}"
+    line = f"{before}{view.position} of {view.total} · waiting {waiting}"
+    if not view.behind:
+        return line
+    return f"{line} · {counted(view.behind, 'message')} of {visible_line(view.author)} behind it"
 
 
 def call_lines(view: CardView) -> Content:
@@ -132,7 +135,11 @@ def effect_content(view: CardView) -> Content:
             [Content.styled("what it does is not known here", "$text-warning")] if unknown else []
         )
         refused = [_refusal(effects)] if effects is not None and effects.refusal else []
-        return Content("\n").join([*refused, *known, arguments_content(request.arguments)])
+        logged = (
+            [Content(visible_line(each)) for each in request.effects] if effects is None else []
+        )
+        shown_arguments = arguments_content(request.arguments)
+        return Content("\n").join([*refused, *known, *logged, shown_arguments])
     parts = [_refusal(effects)] if effects.refusal else []
     parts += [_effect(each) for each in effects.known]
     if effects.anything:
@@ -160,7 +167,7 @@ def _refusal(effects: ToolEffects) -> Content:
 
 
 def _effect(effect: ToolEffect) -> Content:
-    does = Content.styled(f"{_DOES[effect.kind]} ", "$foreground-muted")
+    does = Content.styled(f"{DOES[effect.kind]} ", "$foreground-muted")
     target = effect.target or "the workspace"
     return Content.assemble(does, exact(target) if effect.kind == "run" else visible_line(target))
 

@@ -13,12 +13,12 @@ from textual.widgets import Static
 
 from genie_core.room.client.model import Answer
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import ToolApproval
+from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.text.format import clock_time
 from genie_tui.widgets.approvals.call_text import (
     CardView,
-    arguments_content,
     call_lines,
+    effect_content,
     origins_content,
 )
 from genie_tui.widgets.approvals.card import ApprovalCard
@@ -163,6 +163,16 @@ class ApprovalPanel(Vertical):
             len(self._queue),
             self._effects,
             self._schema,
+            self._behind(exchange),
+        )
+
+    def _behind(self, exchange: MessageThread) -> int:
+        """Count the messages whose turn comes when the work on this one has ended."""
+        running = self._state.running.values()
+        return sum(
+            each.seq > exchange.seq
+            and (each.author, each.handler) == (exchange.author, exchange.handler)
+            for each in running
         )
 
 
@@ -192,5 +202,4 @@ def _call(state: RoomState, request: ToolApproval) -> Content:
     view = CardView(request, author, text, 1, 1)
     kept = " · kept from before" if view.from_before else ""
     head = Content.styled(f"▲ since {clock_time(request.asked_at)}{kept}", "$text-warning")
-    arguments = arguments_content(request.arguments, withheld=request.withheld)
-    return Content("\n").join([head, call_lines(view), arguments, origins_content(view)])
+    return Content("\n").join([head, call_lines(view), effect_content(view), origins_content(view)])

@@ -461,6 +461,20 @@ async def test_a_secret_is_compared_as_it_is_and_shown_masked(root: Path) -> Non
     assert desk.call(write("a", "other2secrets")) == "asks"
 
 
+async def test_the_log_says_what_a_call_would_do(root: Path) -> None:
+    know(["hunter3secret"])
+    desk = Desk(root, (), alone=False)
+    desk.call(write("docs/hunter3secret.md"))
+    desk.call(run("python3 -c pass"))
+    desk.call(Call("read_file", {"path": "notes.md"}, by="bob"))
+    requests = [*desk.state.proposals.values()]
+    assert requests[0].effects == ("writes docs/[hidden].md",)
+    assert requests[1].effects[0] == "runs python3 -c pass"
+    assert requests[1].effects[-1].startswith("may run anything: ")
+    assert requests[2].withheld
+    assert requests[2].effects == ()
+
+
 async def test_an_edited_call_shows_what_it_would_do(root: Path) -> None:
     desk = Desk(root, ())
     assert desk.call(write("docs/a.md", "b\n", overwrite=True)) == "asks"

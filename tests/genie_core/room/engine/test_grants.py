@@ -63,6 +63,7 @@ async def test_a_one_time_grant_answers_one_call_with_its_arguments_only(
     grants.add_once(request(path="x"))
     assert grants.answer("ann", 7, call(path="y")) is None
     assert grants.answer("ann", 8, call(path="x")) is None
+    assert grants.answer("ann", 7, call(agent="search:1a2b", path="x")) is None
     assert grants.answer("ann", 7, call(path="x"))
     assert grants.answer("ann", 7, call(path="x")) is None
 

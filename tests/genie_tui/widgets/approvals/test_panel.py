@@ -1,10 +1,17 @@
+from tests.genie_tui.scripted_room import ScriptedApprovals, ScriptedJoinedRoom
 from tests.genie_tui.widgets.room_log import RoomLog
 from textual.app import App, ComposeResult
 from textual.widgets import Static
 
+from genie_core.room.client.model import Answer
 from genie_core.room.protocol.events import ApprovalRequested, ApprovalResolved
 from genie_core.room.state.room_state import RoomState
-from genie_tui.widgets.approvals.panel import MOST, NOTHING_THEN, PastApprovals
+from genie_tui.widgets.approvals.panel import MOST, NOTHING_THEN, ApprovalPanel, PastApprovals
+
+
+class Queue(App[None]):
+    def compose(self) -> ComposeResult:
+        yield ApprovalPanel(lambda: 0.0)
 
 
 class Page(App[None]):
@@ -17,7 +24,13 @@ class Page(App[None]):
 
 def asking(log: RoomLog, by: str, approval: str, **arguments: object) -> int:
     said = log.ask(by, f"please, {approval}")
-    log.add(ApprovalRequested(said.seq, approval, "genie", "write_file", dict(arguments)), by)
+    effects = tuple(f"writes {path}" for path in arguments.values())
+    log.add(
+        ApprovalRequested(
+            said.seq, approval, "genie", "write_file", dict(arguments), effects=effects
+        ),
+        by,
+    )
     return said.seq
 
 
@@ -36,6 +49,7 @@ async def test_all_that_waited_is_shown_whoever_was_asked() -> None:
         text = app.text()
         assert text.index("[b]a.txt") < text.index("b.txt", text.index("[b]a.txt") + 8)
         assert "kept from before" in text
+        assert "writes [b]a.txt" in text
         assert "please, two" in text
         assert "c.txt" not in text
         assert "grep" not in text
@@ -51,3 +65,21 @@ async def test_very_many_are_counted() -> None:
     async with app.run_test(size=(80, 40)):
         assert app.query_one(PastApprovals).show(log.state) == MOST + 5
         assert "and 5 more" in app.text()
+
+
+async def test_messages_whose_turn_comes_later_are_counted() -> None:
+    log = RoomLog()
+    asking(log, "ann", "one", path="a.txt")
+    asking(log, "ann", "two", path="b.txt")
+    log.ask("ann", "three")
+    log.ask("bob", "mine")
+    app = Queue()
+    async with app.run_test(size=(80, 40)) as pilot:
+        panel = app.query_one(ApprovalPanel)
+        panel.bind(log.state, "ann", ScriptedApprovals(ScriptedJoinedRoom(state=log.state)))
+        assert str(panel.card.border_title).endswith("· 2 messages of ann behind it")
+        panel.answer("one", Answer(allow=True))
+        log.add(ApprovalResolved(1, "one", "approved"), "ann")
+        panel.refresh_queue()
+        await pilot.pause()
+        assert str(panel.card.border_title).endswith("· 1 message of ann behind it")
