@@ -89,7 +89,7 @@ async def test_the_latest_change_is_shown_and_undone_once_confirmed(
             await until(pilot, lambda: pilot.app.screen is screen)
 
         title, text = await asked("/undo")
-        assert title.startswith("Delete new.md, new at ")
+        assert title.startswith("Delete new.md, created at ")
         assert text.endswith("-mine")
         await pilot.press("enter")  # typed on, not meant
         await answer("escape")
