@@ -101,7 +101,12 @@ async def outcomes(
     """Let the model of ann's agent make the calls, one for each message; return what became of them."""
     async with FakeOpenAI(*turns_for(calls), api_key=KEY) as server:
         settings = config(
-            server, runtime=runtime, template="mention_only", workspace=root, rules=rules
+            server,
+            runtime=runtime,
+            template="mention_only",
+            workspace=root,
+            rules=rules,
+            sandbox=attacks.WITHOUT_SANDBOX,
         )
         async with room_of_two(folder, settings) as two:
             return [await outcome_of(two, number, call) for number, call in enumerate(calls)]
@@ -180,6 +185,6 @@ async def test_a_line_of_a_guest_does_not_steer_the_hosts_agent_unseen(
             await two.ann.ended("@genie sum up notes.md")
             await two.bob.caught_up(two.ann)
             (asked,) = two.bob.bodies(ApprovalRequested)
-            assert asked.because.startswith("everyone here may see the private data")
+            assert asked.because.startswith("the answer could show private data")
             assert "hunter2" not in repr(two.bob.events)
             assert "hunter2" not in "".join(text for each in server.requests for text in each.texts)

@@ -18,19 +18,24 @@ _WITHDRAWN: Final = "the request was withdrawn"
 approval_id: Final[ContextVar[str]] = ContextVar("approval_id", default="")
 """In a tool call: the id of the request that allowed it; empty if there was none."""
 
+shown_original: Final[ContextVar[str]] = ContextVar("shown_original", default="")
+"""In a tool call: a digest of the file that it changes, as a person saw it; see `Verdict`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The answer to an approval request; true if the tool may run.
 
     `reason` is the person's reason for denying. `arguments`, if given, replace the model's.
-    `automatic`: no person denied the call, and `reason` says why the tool did not run.
+    `automatic`: no person denied the call, and `reason` says why the tool did not run. `original` is
+    a digest of the file that the call changes, as the person saw it; empty if none was shown.
     """
 
     approved: bool
     reason: str | None = None
     arguments: dict[str, Any] | None = None
     automatic: bool = False
+    original: str = ""
 
     def __bool__(self) -> bool:
         return self.approved
@@ -73,12 +78,15 @@ class Approval:
     def __str__(self) -> str:
         return f'[sender="{self.sender}"] {self.call_repr()}'
 
-    def approve(self, *, arguments: dict[str, Any] | None = None, by: str = "") -> bool:
-        """Let the tool run, with other arguments if given.
+    def approve(
+        self, *, arguments: dict[str, Any] | None = None, by: str = "", original: str = ""
+    ) -> bool:
+        """Let the tool run, with other arguments if given; `original` is as in `Verdict`.
 
         Returns whether this was the first answer.
         """
-        return self._settle(Verdict(approved=True, arguments=arguments), by)
+        verdict = Verdict(approved=True, arguments=arguments, original=original)
+        return self._settle(verdict, by)
 
     def deny(self, reason: str | None = None, *, by: str = "", automatic: bool = False) -> bool:
         """Keep the tool from running; the agent gets the reason.
@@ -164,21 +172,27 @@ class ApprovalContext:
         tool_args: dict[str, Any],
         schema: dict[str, Any] | None = None,
     ) -> Verdict:
-        """Put a request on the queue and wait for its answer; sets `approval_id` for the call.
+        """Put a request on the queue and wait for its answer.
+
+        Sets `approval_id` and `shown_original` for the call.
 
         Cancelling the wait withdraws the request.
         """
         if self.auto_approve:
             approval_id.set("")
+            shown_original.set("")
             return Verdict(approved=True)
         request = Approval(sender, tool_name, tool_args=(), tool_kwargs=tool_args, schema=schema)
         approval_id.set(request.id)
+        shown_original.set("")
         try:
             await self.queue.put(request)
-            return await request.approved()
+            verdict = await request.approved()
         except asyncio.CancelledError:
             request.deny(_WITHDRAWN, by=sender, automatic=True)
             raise
+        shown_original.set(verdict.original)
+        return verdict
 
     def approval_callback(self, sender: str) -> ApprovalCallback:
         """Return a callback for `Agent.run` that names `sender` as the caller; see `ask_about`."""

@@ -26,7 +26,7 @@ from genie_core.assistant.servers.registry import ServerRegistry
 from genie_core.assistant.tools.catalog import available
 from genie_core.assistant.tools.files.changes import FileChanges
 from genie_core.assistant.tools.files.workspace import Workspace
-from genie_core.assistant.tools.shell.confinement import holds
+from genie_core.assistant.tools.shell.sandbox import describe_sandbox, is_isolated
 from genie_core.reasoner import GroupReasonerFactory
 from genie_core.room.engine.controls import EngineControls
 from genie_core.room.engine.policy import ApprovalPolicy
@@ -80,13 +80,18 @@ def build_assistant(
         meter=BudgetMeter(config.budget),
         secrets=secrets,
     )
+    sandbox, isolated = describe_sandbox(config.sandbox), is_isolated(config.sandbox)
     policy = Policy(
         config.rules,
         partial(risk_in, builder),
         owner,
         partial(normalized, builder.workspace),
         lambda call, risk: effects_of(
-            builder.workspace_of(kind_of(call.agent)), call, risk, holds(config.sandbox)
+            builder.workspace_of(kind_of(call.agent)),
+            call,
+            risk,
+            sandbox,
+            isolated=isolated,
         ),
     )
     builder.make_ready()
@@ -131,8 +136,7 @@ def build_reasoner(
 
 
 def _servers_sandbox(config: AssistantConfig) -> Sandbox:
-    """Return the sandbox of tool servers: that of commands. Finds out what the system has."""
-    holds(config.sandbox)
+    """Return the sandbox of tool servers: that of commands."""
     if config.workspace is None:
         return config.sandbox
     return replace(config.sandbox, writable=(*config.sandbox.writable, config.workspace))

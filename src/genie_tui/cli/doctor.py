@@ -172,16 +172,16 @@ def _assistant(settings: Settings, locations: Locations, env: Mapping[str, str])
 
 
 def _commands(settings: Settings, locations: Locations) -> CheckResult:
-    from genie_core.assistant.tools.shell.confinement import find_means, holds
+    from genie_core.assistant.tools.shell.sandbox import describe_sandbox, find_backend
 
     try:
         sandbox = settings.sandbox.sandbox(locations)
     except GenieError as error:
         return CheckResult("commands", str(error), ok=False)
-    name = find_means().name if sandbox.mode != "off" else ""
+    name = find_backend().name if sandbox.mode != "off" else ""
     return CheckResult(
         "commands",
-        f"run {holds(sandbox)}{f' ({name})' if name else ''}",
+        f"run {describe_sandbox(sandbox)}{f' ({name})' if name else ''}",
         ok=bool(name) or sandbox.mode != "required",
     )
 

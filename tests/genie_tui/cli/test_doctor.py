@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from genie_core.assistant.secrets import OwnSecrets
-from genie_core.assistant.tools.shell import confinement
-from genie_core.assistant.tools.shell.confinement import Means
+from genie_core.assistant.tools.shell import sandbox
+from genie_core.assistant.tools.shell.sandbox import SandboxBackend
 from genie_core.settings.locations import find_locations
 from genie_core.settings.model import SandboxTable, Settings
 from genie_tui.cli.doctor import check_system, terminal_problem
@@ -113,12 +113,12 @@ def test_it_says_whether_commands_run_in_a_sandbox(
     def said(**table: Any) -> str:
         return report(tmp_path, Settings(name="ann", sandbox=SandboxTable(**table)))["commands"]
 
-    monkeypatch.setattr(confinement, "find_means", lambda: Means("bubblewrap"))
+    monkeypatch.setattr(sandbox, "find_backend", lambda: SandboxBackend("bubblewrap"))
     assert said() == (
         "ok   commands   run in a sandbox: writes only the workspace, no network (bubblewrap)"
     )
     assert "without a sandbox: it is off" in said(mode="off")
     assert said(readable=("~nosuchuser/x",)).startswith("BAD")
-    monkeypatch.setattr(confinement, "find_means", lambda: Means(reason="bwrap is missing"))
+    monkeypatch.setattr(sandbox, "find_backend", lambda: SandboxBackend(reason="bwrap is missing"))
     assert said() == "ok   commands   run without a sandbox: bwrap is missing"
     assert said(mode="required").startswith("BAD")

@@ -2,9 +2,11 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from fnmatch import fnmatchcase
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,20 +18,47 @@ from genie_core.assistant.tools.catalog import (
     ROOM_TOOLS,
     WEB_TOOLS,
 )
-from genie_core.assistant.tools.files.edit import EDIT_TOOLS, Change, planned_edit, planned_write
+from genie_core.assistant.tools.files.edit import (
+    EDIT_TOOLS,
+    Change,
+    fingerprint,
+    planned_edit,
+    planned_write,
+)
 from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace
 from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffect, ToolEffects
 from genie_core.room.engine.policy import Risk, ToolCall
 
-_OTHER_ROOMS: Final = ToolEffects(private=True)
+_ABOUT_ONE_FILE: Final = frozenset({"read_file", *EDIT_TOOLS})
+"""Tools with a `path`; the others have a `folder`."""
+
+_MOST_LISTED: Final = 2_000
+_MOST_FOLDERS: Final = 20
+"""Entries of a folder, and folders, that are compared with the wildcards in a command."""
+
+_ENTERS: Final = frozenset({"cd", "pushd", "-C", "--directory", "--chdir"})
+_MOST_ENTERED: Final = 4
+
+REFUSED: Final = "refused"
+"""The `original` of a call that was shown as one that the tool will refuse."""
+
+_BETWEEN: Final = re.compile(r"[=:,@<>(){}'\"`;|&\s]+")
+"""What may stand between a name of a file and other text in a word."""
+
+_OTHER_ROOMS: Final = ToolEffects(private=True, source="other rooms")
 
 
 def effects_of(
-    workspace: Workspace | None, call: ToolCall, risk: Risk, held: str = ""
+    workspace: Workspace | None,
+    call: ToolCall,
+    risk: Risk,
+    sandbox: str = "",
+    *,
+    isolated: bool = False,
 ) -> ToolEffects:
     """Resolve a call; `risk` is "unknown" if the tool is not built in.
 
-    `held` says what confines the programs that are run.
+    `sandbox` and `isolated` are as in `ToolEffects`.
 
     Reads the file that the call would change. Arguments of a wrong type count as missing: the tool
     will not run with them.
@@ -40,51 +69,47 @@ def effects_of(
     if call.tool in WEB_TOOLS:
         url = arguments.text("url")
         forms = normalized(workspace, call.tool, "url", url) or (url,)
-        return ToolEffects((ToolEffect("connect", forms[0]),))
+        return ToolEffects((ToolEffect("connect", forms[0]),), source=f"the page {forms[0]}")
     if call.tool in ROOM_TOOLS:
         return _OTHER_ROOMS
     if workspace is None:
         return ToolEffects()
     if call.tool in COMMAND_TOOLS:
-        return replace(_of_command(workspace, arguments), held=held)
+        effects = _of_command(workspace, arguments)
+        return replace(effects, sandbox=sandbox, isolated=isolated)
     if call.tool not in (*READING_TOOLS, *EDIT_TOOLS):
         return ToolEffects()
-    named = arguments.text("path") or arguments.text("folder")
+    named = arguments.text("path" if call.tool in _ABOUT_ONE_FILE else "folder")
     try:
         name = workspace.key(workspace.place(named))
     except AccessRefused as refusal:
-        return ToolEffects(refusal=str(refusal))
+        return ToolEffects(refusal=str(refusal), original=REFUSED)
     if call.tool in READING_TOOLS:
         return ToolEffects((ToolEffect("read", name),), private=workspace.is_private(name))
     return _of_change(workspace, call.tool, name, arguments)
 
 
 def _of_change(workspace: Workspace, tool: str, name: str, arguments: "_Arguments") -> ToolEffects:
-    writes = (ToolEffect("write", name),)
+    """The effects of a change. The tool's answer shows what it replaces, so it reads that, too."""
+    writes, private = ToolEffect("write", name), workspace.is_private(name)
     try:
-        change, shown = _planned(workspace, tool, arguments)
+        change = _planned(workspace, tool, arguments)
         _ = change.content
-        workspace.remember_shown(shown, (name, change.original))
     except AccessRefused as refusal:
-        return ToolEffects(writes, refusal=str(refusal))
-    return ToolEffects(writes, diff=change.diff(name, whole=True))
-
-
-def _planned(
-    workspace: Workspace, tool: str, arguments: "_Arguments"
-) -> tuple[Change, tuple[object, ...]]:
-    """Return the change, and the arguments by which the tool knows it again."""
-    path = arguments.text("path")
-    if tool == "write_file":
-        content, overwrite = arguments.text("content"), arguments.flag("overwrite")
-        return planned_write(workspace, path, content, overwrite=overwrite), (tool, path, content)
-    old, new, everywhere = (
-        arguments.text("old"),
-        arguments.text("new"),
-        arguments.flag("everywhere"),
+        return ToolEffects((writes,), private=private, refusal=str(refusal), original=REFUSED)
+    effects = ToolEffects(
+        (writes,), diff=change.diff(name, whole=True), original=fingerprint(name, change.original)
     )
-    change = planned_edit(workspace, path, old, new, everywhere=everywhere)
-    return change, (tool, path, old, new, everywhere)
+    if change.original is None:
+        return effects
+    return replace(effects, known=(writes, ToolEffect("read", name)), private=private)
+
+
+def _planned(workspace: Workspace, tool: str, arguments: "_Arguments") -> Change:
+    path, text, flag = arguments.text("path"), arguments.text, arguments.flag
+    if tool == "write_file":
+        return planned_write(workspace, path, text("content"), overwrite=flag("overwrite"))
+    return planned_edit(workspace, path, text("old"), text("new"), everywhere=flag("everywhere"))
 
 
 def _of_command(workspace: Workspace, arguments: "_Arguments") -> ToolEffects:
@@ -92,8 +117,16 @@ def _of_command(workspace: Workspace, arguments: "_Arguments") -> ToolEffects:
     command = analyse(text, in_shell=arguments.flag("shell"))
     runs = ToolEffect("run", command.plain if command.words else text)
     words = list(dict.fromkeys(word for each in (command.words, *command.inner) for word in each))
-    names = dict.fromkeys(name for word in words for name in _named(workspace, folder, word))
-    folders = [name for name in names if (workspace.root / name).is_dir()]
+    words = words or list(dict.fromkeys(text.split()))  # it was not analysed
+    guarded = _Guarded(workspace)
+    places = [folder, *_entered(folder, (command.words, *command.inner))]
+    names = dict.fromkeys(
+        name
+        for place in places
+        for word in words
+        for name in _named(workspace, guarded, place, word)
+    )
+    folders = [name for name in names if os.path.isdir(workspace.root / name)]  # noqa: PTH112 - raises nothing
     return ToolEffects(
         (runs, *(ToolEffect("read", name) for name in names if name not in folders)),
         anything=command.anything,
@@ -102,24 +135,64 @@ def _of_command(workspace: Workspace, arguments: "_Arguments") -> ToolEffects:
     )
 
 
-def _named(workspace: Workspace, folder: str, word: str) -> Iterator[str]:
+def _entered(folder: str, commands: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the folders that a command changes to, as far as its words say it."""
+    pairs = (pair for words in commands for pair in pairwise(words))
+    entered = dict.fromkeys(to for option, to in pairs if option in _ENTERS)
+    yield from (os.path.join(folder, to) for to in islice(entered, _MOST_ENTERED))  # noqa: PTH118 - "" stays ""
+
+
+def _named(workspace: Workspace, guarded: "_Guarded", folder: str, word: str) -> Iterator[str]:
     """Yield the files and folders that a word of a command may name, as rules know them.
 
     Files that the file tools would refuse count by their names: a command can open them.
     """
-    parts = (word, *re.split(r"[=:,@]", word)[1:], re.sub(r"^-[A-Za-z]", "", word))
-    for part in dict.fromkeys(parts):
+    options = re.match(r"-[A-Za-z]{0,8}", word)
+    stuck = [word[at:] for at in range(2, options.end() + 1)] if options else []
+    for part in dict.fromkeys((word, *_BETWEEN.split(word), *stuck)):
         if not part or part.startswith("-") or "\0" in part:
             continue
-        path = Path(os.path.normpath(workspace.root / folder / os.path.expanduser(part)))  # noqa: PTH111 - "~" in the middle of a path stays
+        yield from _existing(workspace, folder, part)
+        if set("*?[") & set(part):
+            yield from guarded.named(folder, part)
+
+
+def _existing(workspace: Workspace, folder: str, part: str) -> Iterator[str]:
+    path = Path(os.path.normpath(workspace.root / folder / os.path.expanduser(part)))  # noqa: PTH111 - "~" in the middle of a path stays
+    with suppress(OSError, ValueError):
+        if not os.path.lexists(path):
+            return
         try:
-            key = workspace.key(workspace.place(os.path.join(folder, part)))  # noqa: PTH118 - "" stays ""
+            yield workspace.key(workspace.place(os.path.join(folder, part)))  # noqa: PTH118 - "" stays ""
         except AccessRefused:
             is_inside = path.is_relative_to(workspace.root)
-            key = workspace.key(path) if is_inside else str(path)
-        with suppress(OSError, ValueError):
-            if os.path.lexists(path):
-                yield key
+            yield workspace.key(path) if is_inside else str(path)
+
+
+class _Guarded:
+    """The files with rules, or private, in the folders that wildcards name."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._found: dict[Path, list[str]] = {}
+
+    def named(self, folder: str, part: str) -> Iterator[str]:
+        """Yield those that a wildcard stands for: a shell or Git expands it."""
+        above, _, pattern = part.rpartition("/")
+        with suppress(OSError, AccessRefused):
+            place = self._workspace.place(os.path.join(folder, above))  # noqa: PTH118 - "" stays ""
+            for name in self._in(place):
+                if fnmatchcase(name, pattern):
+                    yield self._workspace.key(place / name)
+
+    def _in(self, place: Path) -> list[str]:
+        if place not in self._found and len(self._found) < _MOST_FOLDERS:
+            key = self._workspace.key
+            with os.scandir(place) as entries:
+                names = [entry.name for entry in islice(entries, _MOST_LISTED)]
+            is_guarded = self._workspace.is_guarded
+            self._found[place] = [name for name in names if is_guarded(key(place / name))]
+        return self._found.get(place, [])
 
 
 class _Arguments:
@@ -133,9 +206,13 @@ class _Arguments:
         return value if isinstance(value, str) else ""
 
     def flag(self, name: str) -> bool:
-        """A flag as the tools' validation reads it: "true" and 1 are true, too."""
-        value = self._given.get(name, False)
-        return value.strip().lower() in _TRUE if isinstance(value, str) else bool(value)
+        return is_set(self._given, name)
+
+
+def is_set(arguments: Mapping[str, Any], name: str) -> bool:
+    """Read a flag as the tools' validation does: "true" and 1 are true, too."""
+    value = arguments.get(name, False)
+    return value.strip().lower() in _TRUE if isinstance(value, str) else bool(value)
 
 
 _TRUE: Final = frozenset({"true", "t", "yes", "y", "on", "1"})

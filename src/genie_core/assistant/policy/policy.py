@@ -1,7 +1,7 @@
 """The rules that allow, deny, or ask about tool calls."""
 
+import glob
 import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -9,9 +9,12 @@ from typing import Any, Final, TypeAlias
 
 from genie_core.assistant.config import Rule
 from genie_core.assistant.policy.commands import analyse, is_covered, matches
+from genie_core.assistant.policy.effects import is_set
+from genie_core.assistant.policy.normalize import host_of, readable_host
+from genie_core.assistant.tools.catalog import ROOM_TOOLS
 from genie_core.assistant.tools.files.workspace import PRIVATE_FILES, PathRules, matches_path
 from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffects
-from genie_core.room.engine.policy import EXCEED_BUDGET, PolicyResult, Risk, ToolCall
+from genie_core.room.engine.policy import EXCEED_BUDGET, Effect, PolicyResult, Risk, ToolCall
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.state.costs import kind_of
 
@@ -19,19 +22,9 @@ LONGEST_PATTERN: Final = 400
 LONGEST_VALUE: Final = 20_000
 """Characters of an argument that are compared with a pattern."""
 
-MOST_SHOWN_LINES: Final = 5_000
-MOST_SHOWN_CHARS: Final = 400_000
-TOO_LONG: Final = (
-    f"its change has more than {MOST_SHOWN_LINES:,} lines or {MOST_SHOWN_CHARS:,} characters, which is more than a person can look at; "
-    "make smaller changes"
-)
-
 READS: Final = "it only reads"
 FOR_GUESTS: Final = "it is for a guest, with your files and keys"
 OTHER_ROOMS: Final = "it reads your other rooms, and everyone in this one sees the answer"
-
-READS_OTHER_ROOMS: Final = frozenset({"search_rooms"})
-"""The built-in tools that read other rooms than the current one."""
 
 _WHY_ASKED: Final[dict[Risk, str]] = {
     "read": "it only reads, and no rule allows it",
@@ -73,11 +66,13 @@ class Policy:
     Patterns match the whole value, case-sensitive. A rule matches only if all arguments that it
     names are present. A value too long to compare matches rules that deny or ask, and none that
     allow. A rule that allows commands by a pattern allows none that can run other programs, and no
-    shell command unless it also names the argument `shell`.
+    shell command unless it also names the argument `shell`. While a rule denies or asks about
+    commands, a command that can run others is allowed only by a rule that names it word for word.
 
     `effects_of` resolves what a call would do. `path`, `command` and `host` of a rule are compared
-    with that, and so are arguments that name a path or a command of a built-in tool: a rule that
-    denies or asks matches one that is among the effects, one that allows must cover all of them.
+    with that, and so is an argument `command`: a rule that denies or asks matches one that is among
+    the effects, one that allows must cover all of them. If the effects can't be found out, rules
+    that deny effects match.
 
     `meanings` returns the canonical forms of an argument. A rule that allows must match one of
     them; other rules may also match the argument as written. For an address, a rule that allows
@@ -97,21 +92,41 @@ class Policy:
         try:
             effects = self.effects_of(call, risk)
         except (OSError, ValueError, MemoryError, RecursionError) as error:
-            why = f"what it would do can't be found out: {error}"
-            effects = ToolEffects(anything=True, why=why, private=True)
-        values = _Values(call, self.meanings if risk != "unknown" else _no_canonical_forms)
-        result = replace(self._result(call, risk, effects, values), effects=effects)
-        diff = effects.diff
-        is_long = len(diff) > MOST_SHOWN_CHARS or diff.count("\n") > MOST_SHOWN_LINES
-        if result.effect == "ask" and is_long:
-            return replace(result, effect="deny", because=TOO_LONG)
-        in_doubt = effects.anything and bool(effects.targets("run"))
-        must_ask = in_doubt and any(_is_about_commands(rule, call) for rule in self.rules)
-        return replace(result, must_ask=must_ask and result.effect == "ask")
+            return self._unresolved(call, risk, error)
+        effects = replace(effects, pattern=self._pattern_for(call, effects))
+        result = replace(self._result(call, risk, effects), effects=effects)
+        return self._doubted(call, result)
 
-    def _result(
-        self, call: ToolCall, risk: Risk, effects: ToolEffects, values: "_Values"
-    ) -> PolicyResult:
+    def _unresolved(self, call: ToolCall, risk: Risk, error: Exception) -> PolicyResult:
+        """Judge a call whose effects can't be found out: rules that deny effects may be about it."""
+        why = f"what it would do can't be found out: {error}"
+        effects = ToolEffects(anything=True, why=why, private=True)
+        about = [rule for rule in self.rules if rule.about_effects and _is_about(rule, call, risk)]
+        if any(rule.effect == "deny" for rule in about):
+            return PolicyResult("deny", why, risk, effects=effects)
+        result = self._result(call, risk, effects)
+        effect: Effect = "deny" if result.effect == "deny" else "ask"
+        return PolicyResult(effect, why, risk, must_ask=True, effects=effects)
+
+    def _doubted(self, call: ToolCall, result: PolicyResult) -> PolicyResult:
+        """Let a person decide if a command may be one that a rule denies or asks about."""
+        effects = result.effects
+        if result.effect == "deny" or not effects.targets("run"):
+            return result
+        about = [
+            number
+            for number, rule in enumerate(self.rules, 1)
+            if rule.effect != "allow" and _is_about_commands(rule, call)
+        ]
+        if not about or not (effects.anything or effects.why):
+            return result
+        if result.effect == "allow" and effects.anything and not result.exact:
+            because = f"rule {about[0]} may be about it: {effects.why}"
+            return replace(result, effect="ask", because=because, must_ask=True)
+        return replace(result, must_ask=result.effect == "ask")
+
+    def _result(self, call: ToolCall, risk: Risk, effects: ToolEffects) -> PolicyResult:
+        values = _Values(call, self.meanings if risk != "unknown" else _no_canonical_forms)
         fitting = [
             (number, rule)
             for number, rule in enumerate(self.rules, 1)
@@ -123,11 +138,12 @@ class Policy:
             return self._default(call, risk)
         denying = [each for each in fitting if each[1].effect == "deny"]
         number, rule = max(denying or fitting, key=lambda each: (_specificity(each[1]), each[0]))
-        return PolicyResult(rule.effect, describe(number, rule), risk, mixed=rule.mixed)
+        return PolicyResult(
+            rule.effect, describe(number, rule), risk, mixed=rule.mixed, exact=_is_exact(rule)
+        )
 
-    def is_covered(self, call: ToolCall, pattern: str) -> bool:
+    def is_covered(self, call: ToolCall, effects: ToolEffects, pattern: str) -> bool:
         risk = self.risk_of(kind_of(call.agent), call.tool)
-        effects = self.effects_of(call, risk)
         if effects.targets("run"):
             rule = Rule("allow", command=pattern)
         elif effects.targets("connect"):
@@ -136,12 +152,33 @@ class Policy:
             rule = Rule("allow", path=pattern)
         return risk != "unknown" and _fits_effects(rule, call, effects)
 
+    def _pattern_for(self, call: ToolCall, effects: ToolEffects) -> str:
+        """Suggest a pattern that also covers calls like this one; empty if there is none.
+
+        For a command it is the program with its first plain argument, for a file its folder, for an
+        address its host.
+        """
+        if effects.anything or not effects.known:
+            return ""
+        first = effects.known[0]
+        match first.kind:
+            case "run":
+                program, _, rest = first.target.partition(" ")
+                word = rest.partition(" ")[0]
+                pattern = f"{program} {word}*" if word.isidentifier() else f"{program} *"
+            case "connect":
+                pattern = glob.escape(host_of(first.target))
+            case _:
+                folder = first.target.rpartition("/")[0]
+                pattern = glob.escape(folder) + "/*" if folder else glob.escape(first.target)
+        return pattern if self.is_covered(call, effects, pattern) else ""
+
     def _default(self, call: ToolCall, risk: Risk) -> PolicyResult:
         if risk != "read":
             return PolicyResult("ask", _WHY_ASKED[risk], risk)
         if self.owner and fold_name(call.person) != fold_name(self.owner):
             return PolicyResult("ask", FOR_GUESTS, risk)
-        if call.tool in READS_OTHER_ROOMS:
+        if call.tool in ROOM_TOOLS:
             return PolicyResult("ask", OTHER_ROOMS, risk)
         return PolicyResult("allow", READS, risk)
 
@@ -229,13 +266,9 @@ class _Values:
 
 
 def _fits(rule: Rule, call: ToolCall, risk: Risk, values: _Values) -> bool:
-    if rule.risk and rule.risk != risk:
+    if not _is_about(rule, call, risk):
         return False
     if call.tool == EXCEED_BUDGET and rule.effect == "allow":
-        return False
-    if not fnmatchcase(call.tool, rule.tool[:LONGEST_PATTERN]):
-        return False
-    if not fnmatchcase(kind_of(call.agent), rule.agent[:LONGEST_PATTERN]):
         return False
     is_command = risk == "execute" and isinstance(call.arguments.get("command"), str)
     return all(
@@ -257,10 +290,25 @@ def _fits_effects(rule: Rule, call: ToolCall, effects: ToolEffects) -> bool:
     return not rule.host or _host_fits(rule, effects)
 
 
+def _is_about(rule: Rule, call: ToolCall, risk: Risk) -> bool:
+    """Whether a rule is about this tool and agent, whatever the call would do."""
+    return (
+        rule.risk in ("", risk)
+        and fnmatchcase(call.tool, rule.tool[:LONGEST_PATTERN])
+        and fnmatchcase(kind_of(call.agent), rule.agent[:LONGEST_PATTERN])
+    )
+
+
 def _is_about_commands(rule: Rule, call: ToolCall) -> bool:
-    """Whether a rule denies or asks about commands, so that auto mode must not guess."""
+    """Whether a rule is about commands, so that auto mode must not guess."""
     pattern = rule.command or rule.arguments.get("command", "")
-    return rule.effect != "allow" and bool(pattern) and fnmatchcase(call.tool, rule.tool)
+    return bool(pattern) and fnmatchcase(call.tool, rule.tool)
+
+
+def _is_exact(rule: Rule) -> bool:
+    """Whether a rule names a command word for word."""
+    pattern = rule.command or rule.arguments.get("command", "")
+    return bool(pattern) and not _WILD & set(pattern)
 
 
 def _path_fits(rule: Rule, effects: ToolEffects) -> bool:
@@ -272,17 +320,12 @@ def _path_fits(rule: Rule, effects: ToolEffects) -> bool:
 
 
 def _host_fits(rule: Rule, effects: ToolEffects) -> bool:
-    hosts = [_host(address) for address in effects.targets("connect")]
+    hosts = [host_of(address) for address in effects.targets("connect")]
     if rule.effect != "allow":
-        return any(fnmatchcase(host.casefold(), rule.host.casefold()) for host in hosts)
+        names = {name for host in hosts for name in (host, readable_host(host))}
+        return any(fnmatchcase(name.casefold(), rule.host.casefold()) for name in names)
     only_hosts = len(hosts) == len(effects.known) and not effects.anything
     return bool(hosts) and only_hosts and all(fnmatchcase(host, rule.host) for host in hosts)
-
-
-def _host(address: str) -> str:
-    """The host of an address, without a port."""
-    authority = re.split(r"[/?#]", address.partition("://")[2], maxsplit=1)[0]
-    return re.sub(r":[0-9]*$", "", authority.rpartition("@")[2]).strip("[]")
 
 
 def _is_in_root(rule: Rule, call: ToolCall) -> bool:
@@ -293,17 +336,16 @@ def _is_in_root(rule: Rule, call: ToolCall) -> bool:
 
 
 def _command_fits(rule: Rule, pattern: str, call: ToolCall) -> bool:
-    text, shell = call.arguments["command"], call.arguments.get("shell")
+    text, shell = call.arguments["command"], is_set(call.arguments, "shell")
     if not _is_short(text) or len(pattern) > LONGEST_PATTERN:
         return rule.effect != "allow" or pattern == "*"
     if rule.effect == "allow" and not _is_in_root(rule, call):
         return False
-    is_named = (
-        not _WILD & set(pattern) or "shell" in rule.arguments or (pattern == "*" and not shell)
-    )
+    names_shell = "shell" in rule.arguments
+    is_named = names_shell if shell else not _WILD & set(pattern) or pattern == "*"
     if rule.effect == "allow" and is_named and fnmatchcase(text, pattern):
         return True
-    command = analyse(text, in_shell=bool(shell))
+    command = analyse(text, in_shell=shell)
     if rule.effect == "allow":
         return is_covered(command, pattern)
     return fnmatchcase(text, pattern) or matches(command, pattern)
@@ -324,8 +366,7 @@ def _has_that_host(value: str, pattern: str) -> bool:
     """Check the host alone: "https://*.org/*" must not match a.com/b.org/."""
     if "://" not in pattern or "://" not in value:
         return True
-    host = re.split(r"[/?#]", value.partition("://")[2], maxsplit=1)[0]
-    return fnmatchcase(host, pattern.partition("://")[2].partition("/")[0])
+    return fnmatchcase(host_of(value), host_of(pattern))
 
 
 def _is_short(value: str) -> bool:

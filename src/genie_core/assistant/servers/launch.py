@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from genie_core.assistant.errors import AssistantError
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.errors import MissingValue, ServerError
-from genie_core.assistant.tools.shell.confinement import NoSandbox, confined
+from genie_core.assistant.tools.shell.sandbox import SandboxUnavailable, sandbox_command
 from genie_core.privacy.redaction import know
 
 CALL_TIMEOUT: Final = 300.0
@@ -52,8 +52,8 @@ def _in_sandbox(spec: ServerSpec) -> ServerSpec:
     if os.sep in spec.command:
         shown.append((folder or Path.cwd()) / spec.command)
     try:
-        start, *words = confined(replace(spec.sandbox, mode="required"), folder, shown=shown)
-    except NoSandbox as error:
+        start, *words = sandbox_command(replace(spec.sandbox, mode="required"), folder, shown=shown)
+    except SandboxUnavailable as error:
         raise ServerError(spec.name, f"can't be started in a sandbox: {error}") from error
     return replace(spec, command=start, args=(*words, spec.command, *spec.args))
 

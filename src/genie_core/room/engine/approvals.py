@@ -14,10 +14,10 @@ from genie_core.privacy.redaction import mask_known, mask_value
 from genie_core.room.client.model import Answer
 from genie_core.room.engine.arguments import digest, given, shown, unmasked
 from genie_core.room.engine.effects import ToolEffects
-from genie_core.room.engine.grants import Grants
+from genie_core.room.engine.grants import Granted, Grants, OneTimeGrant
 from genie_core.room.engine.policy import EXCEED_BUDGET, ApprovalPolicy, PolicyResult, ToolCall
 from genie_core.room.engine.private_arguments import PrivateArguments
-from genie_core.room.engine.provenance import MOST_ORIGINS, ORIGIN_CHARS, Provenance
+from genie_core.room.engine.provenance import mixture, origins_of, source_of
 from genie_core.room.engine.remote_control import RemoteControl
 from genie_core.room.engine.reporter import EngineReporter
 from genie_core.room.engine.verification import Verifier
@@ -43,6 +43,13 @@ UNRECORDED: Final = (
 
 NO_POLICY_RESULT: Final = "the rules could not be applied to it"
 
+MOST_SHOWN_LINES: Final = 5_000
+MOST_SHOWN_CHARS: Final = 400_000
+TOO_LONG: Final = (
+    f"its change has more than {MOST_SHOWN_LINES:,} lines or {MOST_SHOWN_CHARS:,} characters, more "
+    "than a person can review; make smaller changes"
+)
+
 _PREVIEW_CHARS: Final = 200
 """Characters of each argument that the log shows of a call that is too large."""
 
@@ -58,7 +65,6 @@ class _Engine:
 
     owner: str
     policy: ApprovalPolicy
-    provenance: Provenance
     verifier: Verifier
     resume: Callable[[MessageThread], None]
     stop: Callable[[int, str], bool]
@@ -66,12 +72,17 @@ class _Engine:
 
 @dataclass(slots=True, eq=False)
 class _Request:
-    """An open request of a running execution. `how` is the source of the `answer`."""
+    """An open request of a running execution. `how` is the source of the `answer`.
+
+    `result` is that of the call as it was asked about, or as a person edited it. `preview` are the
+    edited arguments whose effects were shown last, and their result.
+    """
 
     exchange: MessageThread
     execution: Execution
     call: Approval
     result: PolicyResult
+    preview: tuple[dict[str, Any], PolicyResult] | None = None
     answer: Answer | None = None
     how: How = ""
     parked: bool = False
@@ -124,8 +135,7 @@ class Approvals:
         on behalf of a person.
         """
         self._reset()
-        provenance = Provenance(self._state)
-        self._engine = _Engine(owner, policy, provenance, verifier, resume, stop)
+        self._engine = _Engine(owner, policy, verifier, resume, stop)
 
     def end(self) -> None:
         self._reset()
@@ -138,6 +148,8 @@ class Approvals:
         automatic = None if self._closing else self._automatic_answer(exchange, call, result)
         body = self._request_body(exchange, call, result, unasked=automatic is not None)
         obstacle = UNSHOWABLE if body is None else self._obstacle(body)
+        if not obstacle and automatic is None and _is_too_long(result.effects.diff):
+            obstacle = TOO_LONG
         if body is None or obstacle or not self._reporter.publish(body):
             # A person must not allow a call that they can't see.
             self._refuse(exchange, call, body, obstacle or UNRECORDED)
@@ -146,7 +158,8 @@ class Approvals:
         if self._closing:
             self._park(execution)
         elif automatic is not None:
-            self._resolve(request, *automatic)
+            granted, how = automatic
+            self._resolve(request, granted.answer, how, granted.original)
 
     def record(self, closed: ApprovalClosed) -> None:
         """Record the resolution of a request, unless it was parked or refused."""
@@ -168,11 +181,6 @@ class Approvals:
                 covers=answer.covers if answer and answer.scope != "once" else "",
             )
         )
-        if final:
-            effects, call = request.result.effects, request.call
-            self._loaded().provenance.add(
-                call.tool_name, request.result.risk, shown(call), effects.reads
-            )
 
     def forget(self, execution: Execution) -> None:
         for request in self._requests_of(execution):
@@ -191,15 +199,12 @@ class Approvals:
             logger.exception("can't read the arguments of a call")
             return PolicyResult("ask", NO_POLICY_RESULT, must_ask=True)
         result = self._apply_policy(exchange, call.sender, call.tool_name, arguments)
-        mixture = self._loaded().provenance.mixture(exchange, result.risk, result.effects)
-        if (
-            not mixture
-            or result.mixed
-            or result.effect == "deny"
-            or call.tool_name == EXCEED_BUDGET
-        ):
+        if result.mixed or result.effect == "deny" or call.tool_name == EXCEED_BUDGET:
             return result
-        return replace(result, effect="ask", because=mixture, must_ask=True)
+        owner, reading = self._loaded().owner, self._state.reading
+        has_others = any(name != owner for name in (*self._state.people, *reading.authors))
+        what = mixture(reading, owner, has_others, result)
+        return replace(result, effect="ask", because=what, must_ask=True) if what else result
 
     def _apply_policy(
         self, exchange: MessageThread, agent: str, tool: str, arguments: dict[str, Any]
@@ -211,44 +216,45 @@ class Approvals:
             logger.exception("the policy failed")
             return PolicyResult("ask", NO_POLICY_RESULT, must_ask=True)
 
+    def _is_covered(
+        self, exchange: MessageThread, call: Approval, effects: ToolEffects, pattern: str
+    ) -> bool:
+        made = ToolCall(exchange.author, call.sender, call.tool_name, given(call))
+        return self._loaded().policy.is_covered(made, effects, pattern)
+
     def _automatic_answer(
         self, exchange: MessageThread, call: Approval, result: PolicyResult
-    ) -> tuple[Answer, How] | None:
+    ) -> tuple[Granted, How] | None:
         """Return an answer by rule, grant or auto mode, and its source; uses up a grant."""
         if result.effect == "deny":
-            return Answer(allow=False, reason=result.because), "rule"
-        if result.must_ask:
-            granted = self.grants.answer_once(exchange.seq, call, result.effects)
-        else:
-            granted = self.grants.answer(
-                exchange.author,
-                exchange.seq,
-                call,
-                result.effects,
-                partial(self._loaded().policy.is_covered, _tool_call(exchange, call)),
-            )
+            return Granted(Answer(allow=False, reason=result.because)), "rule"
+        granted = self.grants.answer_once(exchange.seq, call, result.effects)
+        if granted is None and not result.must_ask:
+            is_covered = partial(self._is_covered, exchange, call, result.effects)
+            granted = self.grants.answer(exchange.author, call, result.effects, is_covered)
         if granted is not None:
-            edited = granted.arguments
-            if self._denial(exchange, call.sender, call.tool_name, edited):
+            edited = unmasked(granted.answer.arguments, call)
+            if edited is not None and self._denial(exchange, call.sender, call.tool_name, edited):
                 return None  # the rules have changed since; ask about the original call
             return granted, "grant"
         if result.must_ask or call.tool_name == EXCEED_BUDGET:
             return None
         if result.effect == "allow":
-            return Answer(allow=True, reason=result.because), "rule"
+            return Granted(Answer(allow=True, reason=result.because)), "rule"
         if self.auto and exchange.author == self._loaded().owner:
-            return Answer(allow=True, reason="auto mode"), "auto"
+            return Granted(Answer(allow=True, reason="auto mode")), "auto"
         return None
 
     def _request_body(
         self, exchange: MessageThread, call: Approval, result: PolicyResult, *, unasked: bool
     ) -> ApprovalRequested | None:
         try:
-            arguments, binding = shown(call), digest(call, result.effects.diff)
+            arguments, binding = shown(call), digest(call)
         except Exception:  # reading an argument may run code of the tool
             logger.exception("can't show the arguments of a call")
             return None
-        withheld = self._is_withheld(exchange)
+        withheld, effects = self._is_withheld(exchange), _masked(result.effects)
+        source = source_of(call.tool_name, result.risk, effects)
         body = ApprovalRequested(
             exchange.seq,
             call.id,
@@ -261,12 +267,16 @@ class Approvals:
             risk=result.risk,
             binding=binding,
             unasked=unasked,
-            origins=_shortened_all(self._loaded().provenance.origins(exchange)),
-            reads=result.effects.reads,
-            effects=_effect_lines(_masked(result.effects)),
+            origins=origins_of(self._state.reading, self._loaded().owner),
+            reads=effects.reads,
+            effects=_effect_lines(effects),
+            source=source,
         )
         self._private.add(body)
-        return msgspec.structs.replace(body, arguments={}, effects=()) if withheld else body
+        if not withheld:
+            return body
+        named = "a page" if result.risk == "network" else source
+        return msgspec.structs.replace(body, arguments={}, effects=(), source=named)
 
     def _refuse(
         self, exchange: MessageThread, call: Approval, body: ApprovalRequested | None, why: str
@@ -309,12 +319,18 @@ class Approvals:
             "that an approval can show; make smaller calls, for example write a file in parts"
         )
 
-    def _resolve(self, request: _Request, answer: Answer, how: How = "") -> bool:
-        """Answer a request; False if it has been answered before."""
+    def _resolve(
+        self, request: _Request, answer: Answer, how: How = "", original: str = ""
+    ) -> bool:
+        """Answer a request; False if it has been answered before.
+
+        `original` is a digest of the file that the call changes, as a person saw it.
+        """
         call, owner = request.call, self._loaded().owner
         request.answer, request.how = answer, how
         if answer.allow:
-            resolved = call.approve(arguments=unmasked(answer.arguments, call), by=owner)
+            edited = unmasked(answer.arguments, call)
+            resolved = call.approve(arguments=edited, by=owner, original=original)
         else:
             resolved = call.deny(answer.reason, by=owner, automatic=how != "")
         if not resolved:
@@ -357,21 +373,35 @@ class Approvals:
     def preview(self, approval: str, edited: dict[str, Any]) -> ToolEffects | None:
         """Return what an open call would do with edited arguments; None if it is not known here."""
         request = self._open.get(approval)
-        if request is None:
-            return None
+        if request is not None:
+            request.preview = edited, self._evaluate_edited(request, edited)
+            return _masked(request.preview[1].effects)
+        parked = self._own_parked(approval)
+        return _masked(self._effects_of_parked(parked, edited)) if parked is not None else None
+
+    def _evaluate_edited(self, request: _Request, edited: dict[str, Any]) -> PolicyResult:
         call, arguments = request.call, unmasked(edited, request.call) or {}
-        result = self._apply_policy(request.exchange, call.sender, call.tool_name, arguments)
-        return _masked(result.effects)
+        return self._apply_policy(request.exchange, call.sender, call.tool_name, arguments)
 
     def _effects(self, approval: str) -> ToolEffects | None:
         request = self._open.get(approval)
         if request is not None:
             return request.result.effects
+        parked = self._own_parked(approval)
+        return self._effects_of_parked(parked) if parked is not None else None
+
+    def _own_parked(self, approval: str) -> ToolApproval | None:
         parked = self._state.parked.get(approval)
         if parked is None or self._engine is None or parked.owner != self._engine.owner:
             return None
+        return parked
+
+    def _effects_of_parked(
+        self, parked: ToolApproval, edited: dict[str, Any] | None = None
+    ) -> ToolEffects:
         exchange = self._state.exchanges[parked.message]
-        return self._apply_policy(exchange, parked.agent, parked.tool, parked.arguments).effects
+        arguments = parked.arguments if edited is None else edited
+        return self._apply_policy(exchange, parked.agent, parked.tool, arguments).effects
 
     def schema(self, approval: str) -> dict[str, Any] | None:
         """Return the schema of an open call's arguments; None if it is not known here."""
@@ -391,24 +421,27 @@ class Approvals:
         exchange, call = request.exchange, request.call
         if request.parked or request.answer is not None:
             return False
-        if answer.allow and not self._can_allow(
-            exchange, call.id, call.sender, call.tool_name, answer.arguments
-        ):
-            return False
-        if not self._resolve(request, answer):
+        edited = answer.arguments if answer.allow else None
+        if edited is not None:
+            shown_for, result = request.preview or (None, request.result)
+            if shown_for != edited:
+                result = self._evaluate_edited(request, edited)
+            if not self._can_record(exchange, call.id, edited, result):
+                return False
+            request.result = result
+        effects = request.result.effects
+        if not self._resolve(request, answer, original=effects.original):
             return False
         if answer.allow:
             self.grants.add(
                 exchange.author,
                 call.sender,
                 call.tool_name,
-                answer.scope,
-                answer.count,
+                answer,
+                effects,
+                arguments=unmasked(edited, call) or given(call),
                 request=call,
-                covers=answer.covers,
-                arguments=unmasked(answer.arguments, call) or given(call),
-                effects=request.result.effects,
-                asked=exchange.seq,
+                message=exchange.seq,
             )
         elif answer.stop:
             request.execution.cancel(f"stopped by {self._loaded().owner}")
@@ -442,21 +475,18 @@ class Approvals:
         )
         if answer.allow:
             exchange = self._state.exchanges[parked.message]
-            effects = self._apply_policy(
-                exchange, parked.agent, parked.tool, edited or parked.arguments
-            ).effects
+            effects = self._effects_of_parked(parked, edited)
             self.grants.add(
                 exchange.author,
                 parked.agent,
                 parked.tool,
-                answer.scope,
-                answer.count,
-                covers=answer.covers,
+                answer,
+                effects,
                 arguments=edited or parked.arguments,
-                effects=effects,
-                asked=exchange.seq,
+                parked=parked,
+                message=exchange.seq,
             )
-            self.grants.add_once(parked, edited)
+            self.grants.add_once(OneTimeGrant(parked, edited, effects.original))
             engine.resume(exchange)
         elif answer.stop:
             self.grants.drop_once(parked.message, self.grants.once_for(parked.message))
@@ -476,20 +506,22 @@ class Approvals:
         if is_hidden or not self._loaded().verifier.is_own_call(parked):
             self._reporter.warn(UNKNOWN_CALL)
             return False
+        if answer.arguments is None:
+            return True
         exchange = self._state.exchanges[parked.message]
-        return self._can_allow(exchange, parked.id, parked.agent, parked.tool, answer.arguments)
+        result = self._apply_policy(exchange, parked.agent, parked.tool, answer.arguments)
+        return self._can_record(exchange, parked.id, answer.arguments, result)
 
-    def _can_allow(
+    def _can_record(
         self,
         exchange: MessageThread,
         approval: str,
-        agent: str,
-        tool: str,
-        edited: dict[str, Any] | None,
+        edited: dict[str, Any],
+        result: PolicyResult,
     ) -> bool:
         """Check that no rule denies an edited call and the log can record it; warn otherwise."""
-        why = self._denial(exchange, agent, tool, edited)
-        if not why and edited is not None and not self._private.hides(approval):
+        why = result.because if result.effect == "deny" else ""
+        if not why and not self._private.hides(approval):
             masked = mask_value(edited)
             why = self._obstacle(
                 ApprovalResolved(exchange.seq, approval, "approved", arguments=masked)
@@ -499,11 +531,9 @@ class Approvals:
         return not why
 
     def _denial(
-        self, exchange: MessageThread, agent: str, tool: str, edited: dict[str, Any] | None
+        self, exchange: MessageThread, agent: str, tool: str, edited: dict[str, Any]
     ) -> str:
         """Return why a rule denies an edited call; empty if none does."""
-        if edited is None:
-            return ""
         result = self._apply_policy(exchange, agent, tool, edited)
         return result.because if result.effect == "deny" else ""
 
@@ -515,7 +545,8 @@ class Approvals:
 def _masked(effects: ToolEffects) -> ToolEffects:
     """Return effects without known secrets, for the screen."""
     known = tuple(replace(each, target=mask_known(each.target)) for each in effects.known)
-    return replace(effects, known=known, diff=mask_known(effects.diff))
+    source, diff = mask_known(effects.source), mask_known(effects.diff)
+    return replace(effects, known=known, source=source, diff=diff)
 
 
 def _effect_lines(effects: ToolEffects) -> tuple[str, ...]:
@@ -528,14 +559,8 @@ def _effect_lines(effects: ToolEffects) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _tool_call(exchange: MessageThread, call: Approval) -> ToolCall:
-    return ToolCall(exchange.author, call.sender, call.tool_name, given(call))
-
-
-def _shortened_all(origins: tuple[str, ...]) -> tuple[str, ...]:
-    more = len(origins) - MOST_ORIGINS
-    named = tuple(origin[:ORIGIN_CHARS] for origin in origins[:MOST_ORIGINS])
-    return (*named, f"{more:,} more") if more > 0 else named
+def _is_too_long(diff: str) -> bool:
+    return len(diff) > MOST_SHOWN_CHARS or diff.count("\n") > MOST_SHOWN_LINES
 
 
 def _preview(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -27,9 +27,14 @@ def unmasked(edited: dict[str, Any] | None, request: Approval) -> dict[str, Any]
     return restored
 
 
-def digest(request: Approval, diff: str = "") -> str:
-    """Return a digest of a call's tool, schema, shown arguments and shown change, in hex."""
-    call = request.tool_name, request.schema, shown(request), *((diff,) if diff else ())
+def digest(request: Approval) -> str:
+    """Return a digest of a call's tool, schema and shown arguments, in hex."""
+    return digest_of(request.tool_name, request.schema, shown(request))
+
+
+def digest_of(tool: str, schema: dict[str, Any] | None, arguments: dict[str, Any]) -> str:
+    """Like `digest`, for the parts of a call."""
+    call = tool, schema, arguments
     plain = msgspec.json.encode(call, order="deterministic", enc_hook=repr)
     return hashlib.sha256(plain).hexdigest()
 

@@ -1,6 +1,5 @@
 """What a tool call would do, as far as that is known before it runs."""
 
-import re
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -40,17 +39,24 @@ class ToolEffects:
 
     `anything`: the call may do more than `known`, because of what `why` says; no pattern of a rule
     or grant covers that. `private`: it reads files that are sensitive by their names, or other
-    rooms. `diff` is the change to a file, in the format of `diff -u` and in full. `refusal` says
-    why the tool will refuse the call as things stand, and `held` what confines a program.
+    rooms. `source` names what it reads that its owner has not written. `diff` is the change to a
+    file, in the format of `diff -u` and in full, and `original` a digest of the file before it.
+    `refusal` says why the tool will refuse the call as things stand. `sandbox` says what confines
+    the programs that it runs; `isolated` ones reach no network. `pattern` is a suggestion for a
+    grant that also covers calls like this one; empty if there is none.
     """
 
     known: tuple[ToolEffect, ...] = ()
     anything: bool = False
     why: str = ""
     private: bool = False
+    source: str = ""
     diff: str = ""
+    original: str = ""
     refusal: str = ""
-    held: str = ""
+    sandbox: str = ""
+    isolated: bool = False
+    pattern: str = ""
 
     @property
     def reads(self) -> Reads:
@@ -64,24 +70,3 @@ class ToolEffects:
 
 
 UNKNOWN_EFFECTS: Final = ToolEffects(anything=True, why="the tool is not built in")
-
-
-def wider_pattern(effects: ToolEffects) -> str:
-    """Suggest a pattern that also covers calls like this one; empty if there is none.
-
-    For a command it is the program with its first plain argument, for files their folder, for an
-    address its host.
-    """
-    if effects.anything or not effects.known:
-        return ""
-    first = effects.known[0]
-    match first.kind:
-        case "run":
-            words = first.target.split(" ")
-            named = words[:2] if len(words) > 1 and words[1].isidentifier() else words[:1]
-            return f"{' '.join(named)}*" if len(named) == 2 else f"{named[0]} *"
-        case "connect":
-            return re.sub(r"^[a-z]+://|[:/?#].*$", "", first.target)
-        case _:
-            folder = first.target.rpartition("/")[0]
-            return f"{folder}/*" if folder else first.target

@@ -10,8 +10,8 @@ import msgspec
 
 from genie_core.agent.approval import Approval
 from genie_core.room.client.model import ANY_CALL, SAME_CALL, Answer
-from genie_core.room.engine.arguments import digest, given, shown
-from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffect, ToolEffects
+from genie_core.room.engine.arguments import digest, digest_of, given, shown
+from genie_core.room.engine.effects import ToolEffect, ToolEffects
 from genie_core.room.protocol.events import MOST_OF_SCOPE, Scope
 from genie_core.room.state.costs import kind_of
 from genie_core.room.state.thread import ToolApproval
@@ -19,6 +19,7 @@ from genie_core.room.state.thread import ToolApproval
 MINUTE: Final = 60.0
 
 CHANGED: Final = "the tool has changed since this call was allowed; ask again"
+FILE_CHANGED: Final = "the file has changed since this call was allowed; read it and ask again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +27,9 @@ class Grant:
     """Lets one agent that works for one person call one tool without asking.
 
     `covers` is as in `Answer`; a grant that covers the same call has its `arguments` and `effects`.
-    `asked` is the message that led to it. `left` counts the remaining calls, None for no limit. `given`, `until` and `last_used` are in
-    seconds since the epoch; `until` is None for a grant that ends with the session, `last_used`
-    for one that was never used.
+    `message` is the one that led to it, `parked` the parked call that was answered. `left` counts the remaining calls, None for no limit.
+    `granted_at`, `until` and `last_used` are in seconds since the epoch; `until` is None for a
+    grant that ends with the session, `last_used` for one that was never used.
     """
 
     id: int
@@ -36,15 +37,51 @@ class Grant:
     agent: str
     tool: str
     scope: Scope
-    given: float
+    granted_at: float
+    covers: str
     left: int | None = None
     until: float | None = None
     used: int = 0
     last_used: float | None = None
-    covers: str = ""
     arguments: dict[str, Any] | None = None
     effects: tuple[ToolEffect, ...] = ()
-    asked: int = 0
+    message: int = 0
+    parked: ToolApproval | None = None
+
+    def as_rule(self) -> dict[str, str] | None:
+        """Return it as a rule, by the settings' names; None if no rule can say it.
+
+        The rule is wider: it holds for all people and rooms.
+        """
+        rule = {"effect": "allow", "tool": self.tool, "agent": kind_of(self.agent)}
+        if self.covers == ANY_CALL:
+            return rule
+        kinds = {each.kind for each in self.effects}
+        if self.covers == SAME_CALL or not kinds:
+            return None
+        if "run" in kinds:
+            return {**rule, "command": self.covers}
+        return {**rule, ("host" if "connect" in kinds else "path"): self.covers}
+
+
+@dataclass(frozen=True, slots=True)
+class OneTimeGrant:
+    """Lets the next run for a message make a call that was parked, with `edited` arguments if given.
+
+    `original` is a digest of the file that the call changes, as the person saw it.
+    """
+
+    call: ToolApproval
+    edited: dict[str, Any] | None = None
+    original: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """An answer by a grant; `original` is as in `OneTimeGrant`."""
+
+    answer: Answer
+    original: str = ""
 
 
 class Grants:
@@ -54,7 +91,8 @@ class Grants:
     tool whose schema or description has changed since.
 
     Allowing a parked call adds a one-time grant, for exactly this call with exactly these
-    arguments, in the next run for its message. If the tool has changed since, the call is denied.
+    arguments, in the next run for its message. If the tool or the file to change has changed since,
+    the call is denied.
 
     `clock` returns the time in seconds since the epoch.
     """
@@ -64,8 +102,7 @@ class Grants:
         self._grants: dict[int, Grant] = {}
         self._schemas: dict[int, bytes] = {}
         self._ids = count(1)
-        self._once: dict[int, list[ToolApproval]] = {}
-        self._edited: dict[str, dict[str, Any]] = {}
+        self._once: dict[int, list[OneTimeGrant]] = {}
 
     @property
     def active(self) -> tuple[Grant, ...]:
@@ -77,65 +114,59 @@ class Grants:
         person: str,
         agent: str,
         tool: str,
-        scope: Scope = "session",
-        number: int = 0,
+        answer: Answer,
+        effects: ToolEffects,
         *,
-        request: Approval | None = None,
-        covers: str = ANY_CALL,
         arguments: dict[str, Any] | None = None,
-        effects: ToolEffects = UNKNOWN_EFFECTS,
-        asked: int = 0,
+        request: Approval | None = None,
+        parked: ToolApproval | None = None,
+        message: int = 0,
     ) -> None:
-        """Let this agent call this tool for this person, within the scope.
+        """Let this agent call this tool for this person, as far as the answer says.
 
-        `arguments` and `effects` are those of the call that is answered, for a grant that covers
-        the same call. The grant covers the schema of `request`, or without it the schema of the first call that
-        uses the grant. With scope "times", the call being answered is the first of `number`. Scope
-        "once" adds no grant.
+        `arguments` and `effects` are those of the answered call, for a grant that covers the same
+        call. The grant covers the schema of `request`, or of the `parked` call as far as its digest
+        tells, or without both the schema of the first call that uses the grant. With scope "times",
+        the answered call is the first of them. Scope "once" adds no grant.
         """
-        number = min(max(number, 0), MOST_OF_SCOPE)
+        number = min(max(answer.count, 0), MOST_OF_SCOPE)
         now = self._clock()
-        left = number - 1 if scope == "times" else None
-        until = now + number * MINUTE if scope == "minutes" else None
-        if scope == "once" or (scope != "session" and number < 1) or left == 0:
+        left = number - 1 if answer.scope == "times" else None
+        until = now + number * MINUTE if answer.scope == "minutes" else None
+        is_counted = answer.scope not in ("once", "session")
+        if answer.scope == "once" or (is_counted and number < 1) or left == 0:
             return
         grant = Grant(
             next(self._ids),
             person,
             agent,
             tool,
-            scope,
+            answer.scope,
             now,
+            answer.covers,
             left,
             until,
-            covers=covers,
             arguments=arguments,
             effects=effects.known,
-            asked=asked,
+            message=message,
+            parked=parked,
         )
         self._grants[grant.id] = grant
         if request is not None:
             self._schemas[grant.id] = _schema(request)
 
-    def add_once(self, parked: ToolApproval, edited: dict[str, Any] | None = None) -> None:
-        """Let the next run for the message make a parked call, with `edited` arguments if given."""
-        self._once.setdefault(parked.message, []).append(parked)
-        if edited is not None:
-            self._edited[parked.id] = edited
+    def add_once(self, grant: OneTimeGrant) -> None:
+        self._once.setdefault(grant.call.message, []).append(grant)
 
     def once_for(self, message: int) -> tuple[ToolApproval, ...]:
         """Return the parked calls that a run for this message may still make."""
-        return tuple(self._once.get(message, ()))
+        return tuple(each.call for each in self._once.get(message, ()))
 
     def drop_once(self, message: int, offered: tuple[ToolApproval, ...]) -> None:
         """Revoke the one-time grants that a run was `offered` and did not use."""
-        calls = self._once.pop(message, [])
-        left = [call for call in calls if call not in offered]
+        left = [each for each in self._once.pop(message, []) if each.call not in offered]
         if left:
             self._once[message] = left
-        for call in calls:
-            if call not in left:
-                self._edited.pop(call.id, None)
 
     def revoke(self, grant: int) -> bool:
         """Revoke a grant; False if it has ended."""
@@ -149,50 +180,49 @@ class Grants:
     def answer(
         self,
         person: str,
-        message: int,
         request: Approval,
-        effects: ToolEffects = UNKNOWN_EFFECTS,
-        is_covered: Callable[[str], bool] = lambda pattern: False,
-    ) -> Answer | None:
+        effects: ToolEffects,
+        is_covered: Callable[[str], bool],
+    ) -> Granted | None:
         """Answer a request by a grant, which uses up one call; None if no grant covers it.
 
         `is_covered` returns whether a pattern covers all that the call would do.
         """
-        return self.answer_once(message, request, effects) or self._answer_granted(
-            person, request, effects, is_covered
-        )
-
-    def answer_once(
-        self, message: int, request: Approval, effects: ToolEffects = UNKNOWN_EFFECTS
-    ) -> Answer | None:
-        """Answer a request by a one-time grant; None if there is none for it."""
-        for parked in self._once.get(message, ()):
-            call = kind_of(parked.agent), parked.tool, parked.arguments
-            if call == (kind_of(request.sender), request.tool_name, shown(request)):
-                self._once[message].remove(parked)
-                edited = self._edited.pop(parked.id, None)
-                if parked.binding and parked.binding != digest(request, effects.diff):
-                    return Answer(allow=False, reason=CHANGED)
-                return Answer(allow=True, reason="allowed after the pause", arguments=edited)
-        return None
-
-    def _answer_granted(
-        self,
-        person: str,
-        request: Approval,
-        effects: ToolEffects,
-        is_covered: Callable[[str], bool],
-    ) -> Answer | None:
         self._drop_ended()
         caller = person, request.sender, request.tool_name
         for grant in self._grants.values():
             if (grant.person, grant.agent, grant.tool) != caller:
                 continue
-            if self._schemas.setdefault(grant.id, _schema(request)) != _schema(request):
+            if not self._is_same_tool(grant, request):
                 continue
             if _covers(grant, request, effects, is_covered):
-                return Answer(allow=True, reason=self._use(grant))
+                return Granted(Answer(allow=True, reason=self._use(grant)))
         return None
+
+    def answer_once(self, message: int, request: Approval, effects: ToolEffects) -> Granted | None:
+        """Answer a request by a one-time grant; None if there is none for it."""
+        for grant in self._once.get(message, ()):
+            parked = grant.call
+            call = kind_of(parked.agent), parked.tool, parked.arguments
+            if call != (kind_of(request.sender), request.tool_name, shown(request)):
+                continue
+            self._once[message].remove(grant)
+            if parked.binding and parked.binding != digest(request):
+                return Granted(Answer(allow=False, reason=CHANGED))
+            if grant.edited is None and grant.original not in ("", effects.original):
+                return Granted(Answer(allow=False, reason=FILE_CHANGED))
+            answer = Answer(allow=True, reason="allowed after the pause", arguments=grant.edited)
+            return Granted(answer, grant.original)
+        return None
+
+    def _is_same_tool(self, grant: Grant, request: Approval) -> bool:
+        """Whether schema and description are those of the call that led to a grant."""
+        known, parked = self._schemas.get(grant.id), grant.parked
+        if known is None and parked is not None and parked.binding:
+            tool, schema = request.tool_name, request.schema
+            if digest_of(tool, schema, parked.arguments) != parked.binding:
+                return False
+        return self._schemas.setdefault(grant.id, _schema(request)) == _schema(request)
 
     def _use(self, grant: Grant) -> str:
         left = None if grant.left is None else grant.left - 1

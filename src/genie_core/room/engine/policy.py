@@ -35,6 +35,7 @@ class PolicyResult:
 
     With `must_ask`, neither a grant nor auto mode answers the request. `effects` are those of the
     call. With `mixed`, a rule allows it although private data, words of others and a way out meet.
+    `exact`: the rule names a command word for word.
     """
 
     effect: Effect
@@ -43,15 +44,16 @@ class PolicyResult:
     must_ask: bool = False
     effects: ToolEffects = UNKNOWN_EFFECTS
     mixed: bool = False
+    exact: bool = False
 
 
 class ApprovalPolicy(Protocol):
     """Decides whether a call is allowed, is denied, or needs a person's answer."""
 
     def evaluate(self, call: ToolCall) -> PolicyResult:
-        """Evaluate a call. Must not block, and must treat arguments as data."""
+        """Evaluate a call. May read files of the workspace; must treat arguments as data."""
 
-    def is_covered(self, call: ToolCall, pattern: str) -> bool:
+    def is_covered(self, call: ToolCall, effects: ToolEffects, pattern: str) -> bool:
         """Whether a grant's pattern covers all that a call would do; False in doubt."""
 
 
@@ -61,5 +63,5 @@ class AskAlways:
     def evaluate(self, call: ToolCall) -> PolicyResult:
         return PolicyResult("ask", "")
 
-    def is_covered(self, call: ToolCall, pattern: str) -> bool:
+    def is_covered(self, call: ToolCall, effects: ToolEffects, pattern: str) -> bool:
         return False

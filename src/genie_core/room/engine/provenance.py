@@ -1,91 +1,55 @@
-"""What the agents of a room have read: whose words, and whether private data."""
+"""Which things a call would bring together that must not meet without a question."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from genie_core.room.engine.effects import ToolEffects
-from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import MessageThread
+from genie_core.room.engine.policy import PolicyResult
+from genie_core.room.state.reading import Reading
 
 MOST_ORIGINS: Final = 8
 """Origins that a request names."""
 
-MOST_KEPT: Final = 200
-
 ORIGIN_CHARS: Final = 120
 
-OUTWARD: Final = frozenset({"execute", "network", "unknown"})
-"""Risks of tools that can send what an agent has read out of the room."""
+
+def origins_of(reading: Reading, owner: str) -> tuple[str, ...]:
+    """Say whose words the agents have read, beside those of their owner."""
+    people = [f"messages of {name}" for name in reading.authors if name != owner]
+    origins = [origin[:ORIGIN_CHARS] for origin in (*people, *reading.sources)]
+    more = len(origins) - MOST_ORIGINS
+    return (*origins[:MOST_ORIGINS], *([f"{more:,} more"] if more > 0 else []))
 
 
-class Provenance:
-    """Knows what flowed into the conversation that the agents of one owner read.
+def mixture(reading: Reading, owner: str, others: bool, result: PolicyResult) -> str:  # noqa: FBT001 - one of the three things that meet
+    """Say which things a call would bring together that must not meet; empty if none.
 
-    Messages of other people count from the start of the room, since agents read the whole
-    conversation; pages, results of tool servers and other rooms count once a call for them was
-    allowed, for any person's message: answers are in the conversation, too. All of it is in the log, so
-    a room that is opened again knows it as well.
+    These are private data, words that are not the owner's, and a way out: the answer if `others`
+    see it, or a tool that can send out what was read.
     """
-
-    def __init__(self, state: RoomState) -> None:
-        self._state = state
-        self._origins: dict[str, None] = {}
-        self._has_read = False
-        self._authors: dict[str, None] = {}
-        self._read_to = 0
-        for request in state.proposals.values():
-            if request.outcome == "approved":
-                self.add(request.tool, request.risk, request.arguments, request.reads)
-
-    def add(self, tool: str, risk: str, arguments: Mapping[str, Any], reads: str) -> None:
-        """Take in what an allowed call reads."""
-        self._has_read |= bool(reads)
-        if risk == "network":
-            origin = f"the page {arguments.get('url', '')}".strip()
-        elif risk == "unknown":
-            origin = f"results of {tool}"
-        elif reads == "private" and not arguments.keys() & {"path", "folder", "command"}:
-            origin = "other rooms"
-        else:
-            return
-        if len(self._origins) < MOST_KEPT:
-            self._origins[origin[:ORIGIN_CHARS]] = None
-
-    def origins(self, exchange: MessageThread) -> tuple[str, ...]:
-        """Whose words the agents have read, beside those of a message's author."""
-        self._read_messages()
-        people = [f"messages of {name}" for name in self._authors if name != exchange.author]
-        return (*people, *self._origins)
-
-    def mixture(self, exchange: MessageThread, risk: str, effects: ToolEffects) -> str:
-        """Return which things a call would bring together that must not meet; empty if none.
-
-        These are private data, words that are not the author's, and a way out: the answer, which
-        all others see, or a tool that can send it elsewhere.
-        """
-        origins = self.origins(exchange)
-        if not origins:
-            return ""
-        words = ", ".join(origins[:3]) + (" and others" if len(origins) > 3 else "")
-        may_read_all = risk == "execute" and effects.anything
-        if (effects.private or may_read_all) and self._has_others(exchange.author):
-            return f"everyone here may see the private data that it reads, and {words} may have led to it"
-        if risk in OUTWARD and (self._has_read or effects.reads):
-            return (
-                f"it could send out what was read from your files, and {words} may have led to it"
-            )
+    origins = origins_of(reading, owner)
+    if not origins:
         return ""
+    words = ", ".join(origins[:3]) + (" and others" if len(origins) > 3 else "")
+    effects = result.effects
+    reads_all = result.risk == "execute" and effects.anything
+    if (effects.private or reads_all) and others:
+        return f"the answer could show private data to everyone here, and {words} may have prompted the call"
+    if _leads_out(result) and (effects.reads or owner in reading.owners):
+        return (
+            f"it could send data from your files elsewhere, and {words} may have prompted the call"
+        )
+    return ""
 
-    def _has_others(self, author: str) -> bool:
-        return any(name != author for name in (*self._state.people, *self._authors))
 
-    def _read_messages(self) -> None:
-        for exchange in self._new_messages():
-            self._authors.setdefault(exchange.author)
-        self._read_to = self._state.head
+def source_of(tool: str, risk: str, effects: ToolEffects) -> str:
+    """Name what a call reads that its owner has not written: a page, a server, other rooms."""
+    if risk == "unknown":
+        return f"results of {tool}"[:ORIGIN_CHARS]
+    return effects.source[:ORIGIN_CHARS]
 
-    def _new_messages(self) -> Iterator[MessageThread]:
-        for exchange in reversed(self._state.exchanges.values()):
-            if exchange.seq <= self._read_to:
-                return
-            yield exchange
+
+def _leads_out(result: PolicyResult) -> bool:
+    """Whether a call can send something elsewhere than into the answer."""
+    if result.risk == "execute":
+        return not result.effects.isolated
+    return result.risk in ("network", "unknown")

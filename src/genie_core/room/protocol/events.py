@@ -351,7 +351,8 @@ class ApprovalRequested(Body, tag="asked", frozen=True):
     schema and arguments: an answer after a pause is valid for nothing else. With `unasked` the
     resolution follows at once, and no screen shows a question. `origins` say whose words the agent
     has read, beside those of the message's author; `reads` what the call reads of the owner's
-    data: "files", or "private" data. `effects` say what it would do, one line each; empty if
+    data: "files", or "private" data. `effects` say what it would do, one line each, and `source`
+    names what it would read of others: a page, a tool server, other rooms. Both are empty if
     `withheld`.
     """
 
@@ -371,6 +372,7 @@ class ApprovalRequested(Body, tag="asked", frozen=True):
     origins: tuple[str, ...] = ()
     reads: str = ""
     effects: tuple[str, ...] = ()
+    source: str = ""
 
 
 class ApprovalResolved(Body, tag="settled", frozen=True):

@@ -43,6 +43,7 @@ from genie_core.room.security.chain import link_of
 from genie_core.room.state.costs import Costs
 from genie_core.room.state.members import Members, Person, Presence
 from genie_core.room.state.proofs import GAP, note_signature, objection
+from genie_core.room.state.reading import Reading
 from genie_core.room.state.succession import LINK_BODIES, Link, Succession, with_link
 from genie_core.room.state.thread import RUNNING, MessageThread, Phase, ToolApproval
 
@@ -97,6 +98,7 @@ class RoomState:
         self.sharing = False
         self.recovered: dict[int, int] = {}
         self.costs = Costs()
+        self.reading = Reading()
         self.messages = 0
         self.floor = 0
         self.files: dict[str, FileRef] = {}
@@ -413,6 +415,7 @@ class RoomState:
     def _keep(self, exchange: MessageThread) -> None:
         """Add a message; forget old ones if there are too many."""
         self.exchanges[exchange.seq] = exchange
+        self.reading.add_message(exchange)
         self.messages += 1
         self.files.update((file.digest, file) for file in exchange.said.files)
         self._ids[exchange.author, exchange.said.id] = None
@@ -485,6 +488,7 @@ class RoomState:
             origins=asked.origins,
             reads=asked.reads,
             effects=asked.effects,
+            source=asked.source,
             unasked=asked.unasked,
             previous=asked.previous,
         )
@@ -506,6 +510,8 @@ class RoomState:
         proposal.edited, proposal.count = settled.arguments, settled.count
         proposal.how, proposal.covers = settled.how, settled.covers
         self.open.pop(proposal.id, None)
+        if settled.outcome == "approved":
+            self.reading.add_call(proposal)
         if settled.outcome == "parked":
             self.parked[proposal.id] = proposal
             exchange.parked[proposal.id] = None

@@ -10,12 +10,13 @@ from genie_core.room.protocol.events import FileRef, Role, RoomSuspended
 from genie_core.room.protocol.founding import Founding
 from genie_core.room.state.costs import Costs
 from genie_core.room.state.members import Members, Person
+from genie_core.room.state.reading import Reading
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.succession import Link, Succession
 from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.runtime.progress import Usage
 
-VERSION: Final = 5
+VERSION: Final = 6
 """Raise it at every change to a state's fields or to the fold."""
 
 MOST_BYTES: Final = 512 * 1024 * 1024
@@ -72,6 +73,7 @@ class _Checkpoint(msgspec.Struct, array_like=True):
     doubts: list[tuple[int, str]]
     doubtful: int
     signatures: dict[str, list[bytes]]
+    reading: Reading
 
 
 # JSON as in the log: a tool may be called with numbers for which other formats have no room.
@@ -126,6 +128,7 @@ def encode_state(state: RoomState) -> bytes:
         list(state.doubts.items()),
         state.doubtful,
         state.signatures,
+        state.reading,
     )
     return zlib.compress(_encode(checkpoint), 1)
 
@@ -152,7 +155,7 @@ def _restored(saved: _Checkpoint) -> RoomState:
     state = RoomState()
     for name in ("room", "title", "host", "hosting", "head", "floor", "messages", "host_key"):
         setattr(state, name, getattr(saved, name))
-    for name in ("founding", "links", "succession", "doubtful", "signatures"):
+    for name in ("founding", "links", "succession", "doubtful", "signatures", "reading"):
         setattr(state, name, getattr(saved, name))
     state.doubts = dict(saved.doubts)
     state.continue_from(saved.link)

@@ -73,6 +73,7 @@ class ToolApproval:
     origins: tuple[str, ...] = ()
     reads: str = ""
     effects: tuple[str, ...] = ()
+    source: str = ""
     covers: str = ""
 
     @property
@@ -101,6 +102,7 @@ class ToolApproval:
             origins=self.origins,
             reads=self.reads,
             effects=self.effects,
+            source=self.source,
             unasked=self.unasked,
             previous=self.previous,
         )

@@ -13,7 +13,6 @@ from textual.widgets.option_list import Option
 
 from genie_core.privacy.redaction import mask_value
 from genie_core.room.client.model import ANY_CALL
-from genie_core.room.engine.rules import rule_of
 from genie_core.room.text.agents import agent_path
 from genie_core.room.text.approvals import arguments_line
 from genie_core.text.format import clock_time, duration
@@ -86,7 +85,8 @@ class GrantsScreen(Dialog[None]):
         place = self._list.highlighted
         if place is None or not 0 <= place < len(self._shown):
             return
-        rule = rule_of(grants[self._shown[place]]) if self._shown[place] in grants else None
+        grant = grants.get(self._shown[place])
+        rule = grant.as_rule() if grant is not None else None
         if rule is None:
             self.notify("Only patterns and whole tools can become rules.", severity="warning")
         else:
@@ -156,13 +156,13 @@ def _left(grant: "Grant", now: float) -> str:
 
 def _use(grant: "Grant") -> str:
     if grant.last_used is None:
-        return f"given {clock_time(grant.given)}, not used since"
+        return f"given {clock_time(grant.granted_at)}, not used since"
     times = "once" if grant.used == 1 else f"{grant.used} times"
     return f"used {times}, last {clock_time(grant.last_used)}"
 
 
 def _origin(grant: "Grant") -> str:
-    return f" · asked for message {grant.asked}" if grant.asked else ""
+    return f" · asked for message {grant.message}" if grant.message else ""
 
 
 def _keys() -> Content:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from textual.content import Content
 
-from genie_core.room.engine.effects import DOES, ToolEffect, ToolEffects, wider_pattern
+from genie_core.room.engine.effects import DOES, ToolEffect, ToolEffects
 from genie_core.room.engine.policy import EXCEED_BUDGET
 from genie_core.room.state.thread import ToolApproval
 from genie_core.room.text.agents import agent_path
@@ -88,7 +88,7 @@ class CardView:
     @property
     def pattern(self) -> str:
         """A pattern that covers calls like this one; empty if there is none."""
-        return wider_pattern(self.effects) if self.effects is not None else ""
+        return self.effects.pattern if self.effects is not None else ""
 
 
 def headline(view: CardView, now: float) -> str:
@@ -141,7 +141,10 @@ def effect_content(view: CardView) -> Content:
         shown_arguments = arguments_content(request.arguments)
         return Content("\n").join([*refused, *known, *logged, shown_arguments])
     parts = [_refusal(effects)] if effects.refusal else []
-    parts += [_effect(each) for each in effects.known]
+    written = effects.targets("write")
+    parts += [
+        _effect(each) for each in effects.known if each.kind != "read" or each.target not in written
+    ]
     if effects.anything:
         parts.append(
             Content.styled(f"may run anything: {visible_line(effects.why)}", "$text-error")
@@ -150,8 +153,8 @@ def effect_content(view: CardView) -> Content:
         parts.append(Content.styled(visible_line(effects.why), "$text-warning"))
     if effects.private:
         parts.append(Content.styled(PRIVATE, "$text-warning"))
-    if effects.held:
-        parts.append(Content.styled(visible_line(effects.held), "$foreground-muted"))
+    if effects.sandbox:
+        parts.append(Content.styled(visible_line(effects.sandbox), "$foreground-muted"))
     if effects.diff:
         parts.append(diff_content(effects.diff))
     shown = _SHOWN_BY_EFFECTS if not effects.refusal or effects.diff else frozenset[str]()

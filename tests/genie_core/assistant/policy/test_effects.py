@@ -5,16 +5,18 @@ from typing import Any
 
 import pytest
 
+from genie_core.agent.approval import shown_original
 from genie_core.assistant.build import build_assistant
 from genie_core.assistant.config import AssistantConfig, Rule
-from genie_core.assistant.policy.policy import TOO_LONG, path_rules
+from genie_core.assistant.policy.effects import effects_of
+from genie_core.assistant.policy.policy import Policy, path_rules
 from genie_core.assistant.tools.catalog import FILE_TOOLS, RISKS
 from genie_core.assistant.tools.files.edit import Edits
 from genie_core.assistant.tools.files.files import Files
 from genie_core.assistant.tools.files.grep import Grep
 from genie_core.assistant.tools.files.workspace import Workspace
-from genie_core.room.engine.effects import ToolEffect
-from genie_core.room.engine.policy import PolicyResult, ToolCall
+from genie_core.room.engine.effects import ToolEffect, ToolEffects
+from genie_core.room.engine.policy import PolicyResult, Risk, ToolCall
 
 NO_ENV = Rule("deny", path="*.env")
 
@@ -163,28 +165,80 @@ def test_a_change_that_the_tool_will_refuse_says_why(root: Path) -> None:
 
 
 async def test_a_change_is_not_made_to_another_file_than_was_shown(root: Path) -> None:
-    workspace = Workspace.at(root)
-    workspace.remember_shown(
-        ("edit_file", "notes.md", "two", "2", False), ("notes.md", b"one\ntwo\n")
-    )
+    shown = judge(root, tool="edit_file", path="notes.md", old="two", new="2").effects
+    shown_original.set(shown.original)
     (root / "notes.md").write_text("one\ntwo\nthree\n")
-    assert "has changed since" in await Edits(workspace).edit_file("notes.md", "two", "2")
+    assert "has changed since" in await Edits(Workspace.at(root)).edit_file("notes.md", "two", "2")
     assert (root / "notes.md").read_text() == "one\ntwo\nthree\n"
 
 
 async def test_a_change_is_not_made_through_a_link_that_was_turned(root: Path) -> None:
     (root / "keys").mkdir()
     (root / "out").symlink_to("docs")
-    workspace = Workspace.at(root)
-    workspace.remember_shown(("write_file", "out/new.txt", "x"), ("docs/new.txt", None))
+    shown = judge(root, tool="write_file", path="out/new.txt", content="x").effects
+    shown_original.set(shown.original)
     (root / "out").unlink()
     (root / "out").symlink_to("keys")
-    assert "has changed since" in await Edits(workspace).write_file("out/new.txt", "x")
+    assert "has changed since" in await Edits(Workspace.at(root)).write_file("out/new.txt", "x")
     assert not (root / "keys" / "new.txt").exists()
 
 
-def test_a_change_that_is_too_long_to_be_looked_at_is_denied(root: Path) -> None:
-    (root / "many.txt").write_text("a\n" * 6_000)
-    call = {"path": "many.txt", "old": "a\n", "new": "b\n", "everywhere": True}
-    result = judge(root, tool="edit_file", **call)
-    assert (result.effect, result.because) == ("deny", TOO_LONG)
+@pytest.mark.parametrize("path", ["new.md", "way-out"])
+async def test_a_change_that_was_shown_as_refused_is_not_made(root: Path, path: str) -> None:
+    (root / "way-out").symlink_to("../outside")
+    workspace = Workspace.at(root)
+    given = {"path": path, "old": "one", "new": "1"}
+    call = ToolCall("ann", "system", "edit_file", given)
+    shown = effects_of(workspace, call, "write")
+    assert shown.refusal
+    shown_original.set(shown.original)
+    (root / "way-out").unlink()
+    (root / path).write_text("one\n")
+    assert "has changed since" in await Edits(workspace).edit_file(path, "one", "1")
+    assert (root / path).read_text() == "one\n"
+    shown = effects_of(workspace, call, "write")
+    assert not shown.refusal
+    shown_original.set(shown.original)
+    assert "Changed" in await Edits(workspace).edit_file(path, "one", "1")
+
+
+@pytest.mark.parametrize(("tool", "arguments", "pattern"), [
+    ("run_command", {"command": "git log -3"}, "git log*"),
+    ("run_command", {"command": "ls"}, "ls *"),
+    ("run_command", {"command": "ls -l"}, "ls *"),
+    ("run_command", {"command": "sh -c id"}, ""),
+    ("fetch_url", {"url": "https://a@b.org/x"}, "b.org"),
+    ("fetch_url", {"url": "https://[::1]/"}, "::1"),
+    ("write_file", {"path": "docs/b.md", "content": ""}, "docs/*"),
+    ("write_file", {"path": "d[1]/b.md", "content": ""}, "d[[]1]/*"),
+    ("write_file", {"path": "*", "content": ""}, "[*]"),
+])  # fmt: skip
+def test_a_suggested_pattern_covers_the_call(
+    root: Path, tool: str, arguments: dict[str, str], pattern: str
+) -> None:
+    policy = build_assistant(AssistantConfig(workspace=root), owner="ann").policy
+    call = ToolCall("ann", "system", tool, dict(arguments))
+    effects = policy.evaluate(call).effects
+    assert effects.pattern == pattern
+    assert not pattern or policy.is_covered(call, effects, pattern)
+
+
+def test_a_command_whose_files_cannot_be_looked_at_is_judged_all_the_same(root: Path) -> None:
+    (root / "bad").symlink_to("a" * 300)
+    rules = NO_ENV, Rule("allow", "run_command"), Rule("deny", command="git push*")
+    assert judge(root, *rules, tool="run_command", command="git push bad").effect == "deny"
+    assert judge(root, *rules, tool="run_command", command="cat prod.env bad").effect == "deny"
+    assert judge(root, *rules, tool="run_command", command="cat bad").effect == "allow"
+
+
+def test_what_cannot_be_resolved_is_denied_or_asked_about() -> None:
+    def failing(call: ToolCall, risk: Risk) -> ToolEffects:
+        raise OSError("the disk is away")
+
+    call = ToolCall("ann", "system", "run_command", {"command": "ls"})
+    allowing = Rule("allow", "run_command")
+    denying = Policy((allowing, NO_ENV), lambda agent, tool: "execute", effects_of=failing)
+    assert denying.evaluate(call).effect == "deny"
+    result = Policy((allowing,), lambda agent, tool: "execute", effects_of=failing).evaluate(call)
+    assert (result.effect, result.must_ask) == ("ask", True)
+    assert "the disk is away" in result.because

@@ -30,7 +30,7 @@ from genie_core.assistant.servers.offered_tools import LONGEST_TEXT, MOST_TOOLS
 from genie_core.assistant.servers.openai import ConfiguredServer
 from genie_core.assistant.servers.pydantic_ai import server_toolset
 from genie_core.assistant.servers.registry import ServerRegistry
-from genie_core.assistant.tools.shell.confinement import find_means
+from genie_core.assistant.tools.shell.sandbox import find_backend
 from genie_core.runtime.progress import Usage, What, reporting_to
 from genie_core.testing.openai import FakeOpenAI, ModelRequest
 from genie_core.testing.turns import Call, Say, Turn
@@ -188,7 +188,7 @@ async def test_its_tools_carry_its_name_are_asked_for_and_report(
     assert "v3ry-private-value" not in caplog.text + repr(made.board.servers)
 
 
-@pytest.mark.skipif(not find_means().name, reason=find_means().reason)
+@pytest.mark.skipif(not find_backend().name, reason=find_backend().reason)
 async def test_one_in_a_sandbox_sees_what_the_settings_show(
     runtime: str, program: Program, tmp_path: Path
 ) -> None:

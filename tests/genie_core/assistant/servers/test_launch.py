@@ -7,8 +7,8 @@ from genie_core.assistant.config import Sandbox
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.errors import MissingValue, ServerError
 from genie_core.assistant.servers.launch import lacks, ready_to_start
-from genie_core.assistant.tools.shell import confinement
-from genie_core.assistant.tools.shell.confinement import Means
+from genie_core.assistant.tools.shell import sandbox
+from genie_core.assistant.tools.shell.sandbox import SandboxBackend
 from genie_core.privacy.redaction import mask_known
 
 
@@ -92,11 +92,13 @@ def test_a_server_with_a_sandbox_starts_only_in_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec = ServerSpec("a", "x", ("${IT}",), cwd=str(tmp_path), sandbox=Sandbox("auto"))
-    monkeypatch.setattr(confinement, "find_means", lambda: Means("bubblewrap", program="/bwrap"))
+    monkeypatch.setattr(
+        sandbox, "find_backend", lambda: SandboxBackend("bubblewrap", program="/bwrap")
+    )
     made = ready_to_start(spec, {"IT": "value"})
     assert made.command == "/bwrap"
     assert made.args[-5:] == ("--chdir", str(tmp_path), "--", "x", "value")
     assert "--unshare-net" in made.args
-    monkeypatch.setattr(confinement, "find_means", lambda: Means(reason="there is none"))
+    monkeypatch.setattr(sandbox, "find_backend", lambda: SandboxBackend(reason="there is none"))
     with pytest.raises(ServerError, match="'a' can't be started in a sandbox: there is none"):
         ready_to_start(spec, {"IT": "value"})

@@ -11,6 +11,7 @@ from genie_core.agent.provider.approval_answer import denial
 from genie_core.execution import ApprovalClosed, Execution
 from genie_core.room.client.model import Answer
 from genie_core.room.engine.approvals import UNKNOWN_CALL, UNRECORDED, UNSHOWABLE
+from genie_core.room.engine.effects import ToolEffects
 from genie_core.room.engine.policy import PolicyResult, ToolCall
 from genie_core.room.engine.private_arguments import PrivateArguments
 from genie_core.room.engine.verification import Verifier
@@ -93,7 +94,7 @@ class Ann(FakeRoom):
             request.how,
         )
 
-    def is_covered(self, call: ToolCall, pattern: str) -> bool:
+    def is_covered(self, call: ToolCall, effects: ToolEffects, pattern: str) -> bool:
         return False
 
     def evaluate(self, call: ToolCall) -> PolicyResult:

@@ -3,6 +3,7 @@
 Ann owns the machine and hosts the room; bob is a guest whom her agent serves.
 """
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -14,10 +15,12 @@ from tests.genie_core.room.engine.doubles import FakeRoom
 
 from genie_core.agent.approval import Approval
 from genie_core.assistant.build import build_assistant
-from genie_core.assistant.config import AssistantConfig, Rule
+from genie_core.assistant.config import AssistantConfig, Rule, Sandbox
+from genie_core.assistant.tools.shell.sandbox import find_backend
 from genie_core.execution import ApprovalClosed, Execution
 from genie_core.privacy.redaction import know
 from genie_core.room.client.model import Answer
+from genie_core.room.engine.approvals import TOO_LONG
 from genie_core.room.engine.verification import Verifier
 from genie_core.room.protocol.events import (
     DecisionMade,
@@ -26,6 +29,7 @@ from genie_core.room.protocol.events import (
     MessagePosted,
     RoomCreated,
 )
+from genie_core.room.state.room_state import WINDOW
 
 Outcome = Literal["runs", "asks", "denied"]
 
@@ -68,12 +72,27 @@ def write(path: str, content: str = "x", answer: Answer | None = None, **more: A
     return Call("write_file", {"path": path, "content": content, **more}, answer=answer)
 
 
+def edit(path: str, old: str, answer: Answer | None = None) -> Call:
+    return Call("edit_file", {"path": path, "old": old, "new": "x"}, answer=answer)
+
+
+WITHOUT_SANDBOX = Sandbox("off")
+"""What commands can reach must not depend on the machine that runs the test."""
+
+
 class Desk(FakeRoom):
     """Ann's engine with the real policy, over a real workspace."""
 
-    def __init__(self, root: Path, rules: Sequence[Rule], *, alone: bool = True) -> None:
+    def __init__(
+        self,
+        root: Path,
+        rules: Sequence[Rule],
+        *,
+        alone: bool = True,
+        sandbox: Sandbox = WITHOUT_SANDBOX,
+    ) -> None:
         super().__init__("ann", where="ann's machine")
-        config = AssistantConfig(workspace=root, rules=tuple(rules))
+        config = AssistantConfig(workspace=root, rules=tuple(rules), sandbox=sandbox)
         self.add("", RoomCreated("r", "Room"))
         self.add("", HostStarted("ann"))
         self.add("ann", MemberJoined("host", engine=True))
@@ -125,6 +144,7 @@ def root(tmp_path: Path) -> Path:
 
 SHELL: dict[str, Any] = {"shell": True}
 SHELL_BY_TEXT: dict[str, Any] = {"shell": "true"}
+NO_SHELL_BY_TEXT: dict[str, Any] = {"shell": "false"}
 
 NO_ENV = (Rule("deny", path="*.env"),)
 OLD_NO_ENV = (Rule("deny", arguments={"path": "*.env"}),)
@@ -138,6 +158,26 @@ CAT = (*NO_ENV, Rule("allow", command="cat *"))
 MAKE = (Rule("allow", command="make *"),)
 DOCS = (Rule("allow", host="docs.example.org"), Rule("deny", host="*localhost*"))
 IN_DOCS = (Rule("allow", path="docs/*"),)
+BUILD = (Rule("allow", command="python3 build.py --all"),)
+NO_SHELL = (Rule("allow", arguments={"command": "git *", "shell": "false"}),)
+NO_RM = (Rule("deny", command="rm -rf*"),)
+IDN = (Rule("allow", "fetch_url"), Rule("deny", host="bücher.example"))
+LOCAL = (Rule("allow", "fetch_url"), Rule("deny", host="127.*"))
+
+
+def shells(command: str, depth: int) -> str:
+    """Return a command in shells in shells."""
+    for _ in range(depth):
+        command = shlex.join(["sh", "-c", command])
+    return command
+
+
+ALL_BUT_PUSH = (
+    Rule("allow", "run_command"),
+    Rule("allow", "run_command", arguments={"shell": "true"}),
+    Rule("deny", command="git push*"),
+)
+EXACT = (Rule("allow", command="git status"), Rule("allow", command="rm a b"))
 SPEAKS = Call("calculate", {"expression": "1"}, by="bob")
 """Bob has said something."""
 
@@ -212,7 +252,37 @@ SPELLING: list[tuple[str, tuple[Rule, ...], Call, Outcome]] = [
     ("a builder's text", MAKE, run("make test --eval=x"), "asks"),
     ("a builder's variable", MAKE, run("make test SHELL=/tmp/x"), "asks"),
     ("a builder's file", MAKE, run("make -f /tmp/x"), "asks"),
+    ("two thousand commands", ALL_BUT_PUSH, run("a;" * 2_001 + "git push", **SHELL), "denied"),
+    ("shells in shells", ALL_BUT_PUSH, run(shells("git push", 9)), "denied"),
+    ("a variable", ALL_BUT_PUSH, run("x=push; git $x", **SHELL), "asks"),
+    ("braces", ALL_BUT_PUSH, run("git {push,}", **SHELL), "asks"),
+    ("a quote of a shell", ALL_BUT_PUSH, run("git $'push'", **SHELL), "asks"),
+    ("a wildcard", ALL_BUT_PUSH, run("git p*sh", **SHELL), "asks"),
+    ("another command", ALL_BUT_PUSH, run("ls -l"), "runs"),
+    ("an exact rule and a shell", EXACT, run("git status", **SHELL), "asks"),
+    ("an exact rule and one word more", EXACT, run("rm 'a b'"), "asks"),
     ("a name too long for a file", (Rule("deny", "write_file"),), write("a" * 300), "denied"),
+    ("a denied file behind a redirection", CAT, run("cat <prod.env", **SHELL), "denied"),
+    ("a denied file in code", NO_ENV, run("python3 -c \"open('prod.env')\""), "denied"),
+    ("a denied file by a wildcard", NO_ENV, run("cat prod.e*", **SHELL), "denied"),
+    ("a denied file by Git's wildcard", (*NO_ENV, *GIT), run("git add 'prod.e*'"), "denied"),
+    ("a denied file behind many words", CAT, run("cat prod.env" + " a" * 200), "denied"),
+    ("a denied file behind commands", CAT, run("a;" * 2_001 + "cat prod.env", **SHELL), "denied"),
+    ("a denied file behind two options", NO_ENV, run("grep -hfprod.env notes.md"), "denied"),
+    ("a denied file after cd", CAT, run("cd docs && cat ../prod.env", **SHELL), "denied"),
+    ("a program in capitals", NO_PUSH, run("GIT push"), "denied"),
+    ("words told apart otherwise", BUILD, run("python3 'build.py --all'"), "asks"),
+    ("a rule for no shell", NO_SHELL, run("git -c alias.x=!id x", shell=False), "asks"),
+    ("braces, and a shell by a text", NO_RM, run("rm {} -rf docs", **NO_SHELL_BY_TEXT), "denied"),
+    ("code from elsewhere", (Rule("allow", command="npm *"),), run("npm i evil"), "asks"),
+    ("a script of the workspace", (Rule("allow", command="npm *"),), run("npm test"), "runs"),
+    ("a program that locks", (Rule("allow", command="f*"),), run("flock x ./evil"), "asks"),
+    ("a shell with another name", (Rule("allow", command="r*"),), run("rbash -c id"), "asks"),
+    ("a host with letters of its own", IDN, fetch("https://bücher.example/"), "denied"),
+    ("a host in ASCII", IDN, fetch("https://xn--bcher-kva.example/"), "denied"),
+    ("an address as a number", LOCAL, fetch("http://2130706433/"), "denied"),
+    ("a short address", LOCAL, fetch("http://0x7f.1/"), "denied"),
+    ("an address in an address", LOCAL, fetch("http://[::ffff:127.0.0.1]/"), "denied"),
     ("a list for a path", NO_ENV, Call("read_file", {"path": ["prod.env"]}), "runs"),
 ]
 
@@ -389,6 +459,43 @@ MIXED: list[tuple[str, tuple[Rule, ...], list[Call], Call, Outcome]] = [
         run("ls -R ."),
         "asks",
     ),
+    (
+        "a change that shows a private file",
+        (Rule("allow", "edit_file"),),
+        [SPEAKS],
+        edit("prod.env", "TOKEN"),
+        "asks",
+    ),
+    (
+        "a private file that is replaced",
+        (Rule("allow", "write_file"),),
+        [SPEAKS],
+        write("prod.env", overwrite=True),
+        "asks",
+    ),
+    (
+        "a new file",
+        (Rule("allow", "write_file"),),
+        [SPEAKS],
+        write("new.env"),
+        "runs",
+    ),
+    (
+        "a fetch after a change that shows a file",
+        ANY_FETCH,
+        [SPEAKS, edit("notes.md", "one", Answer(allow=True))],
+        PAGE,
+        "asks",
+    ),
+    (
+        "a private file beside a harmless argument",
+        (),
+        [SPEAKS],
+        Call("grep_files", {"pattern": ".", "path": "notes.md", "folder": "prod.env"}),
+        "asks",
+    ),
+    ("a guest's own words", (Rule("allow", "read_file"),), [], read("prod.env", "bob"), "asks"),
+    ("a guest's own fetch", ANY_FETCH, [read("notes.md")], fetch("https://e.org/", "bob"), "asks"),
     ("other rooms", (), [SPEAKS], Call("search_rooms", {"text": "x"}), "asks"),
 ]
 
@@ -400,7 +507,7 @@ MIXED: list[tuple[str, tuple[Rule, ...], list[Call], Call, Outcome]] = [
 async def test_private_data_words_of_others_and_a_way_out_never_meet_unasked(
     root: Path, rules: tuple[Rule, ...], before: list[Call], call: Call, outcome: Outcome
 ) -> None:
-    desk = Desk(root, rules, alone=not any(each.by == "bob" for each in before))
+    desk = Desk(root, rules, alone=not any(each.by == "bob" for each in (*before, call)))
     for each in before:
         desk.call(each)
     assert desk.call(call) == outcome
@@ -417,7 +524,7 @@ async def test_auto_mode_asks_before_they_meet(root: Path) -> None:
     request, *_ = desk.state.pending_for("ann")
     assert (
         request.because
-        == "everyone here may see the private data that it reads, and messages of bob may have led to it"
+        == "the answer could show private data to everyone here, and messages of bob may have prompted the call"
     )
     assert request.origins == ("messages of bob",)
 
@@ -427,6 +534,8 @@ async def test_a_room_that_is_opened_again_knows_what_was_read(root: Path) -> No
     desk.call(PAGE)
     desk.call(read("notes.md"))
     policy = build_assistant(AssistantConfig(workspace=root, rules=ANY_FETCH), owner="ann").policy
+    for number in range(2 * WINDOW):
+        desk.say(f"line {number}", "ann")
     desk.approvals.begin(
         "ann",
         policy,
@@ -485,3 +594,38 @@ async def test_an_edited_call_shows_what_it_would_do(root: Path) -> None:
     assert effects.targets("write") == ("notes.md",)
     assert "-one\n-two\n+three" in effects.diff
     assert desk.approvals.preview("unknown", edited) is None
+
+
+async def test_a_change_too_long_to_review_is_denied_only_if_a_person_would_be_asked(
+    root: Path,
+) -> None:
+    (root / "many.txt").write_text("a\n" * 6_000)
+    edit = Call("edit_file", {"path": "many.txt", "old": "a\n", "new": "b\n", "everywhere": True})
+    desk = Desk(root, ())
+    assert desk.call(edit) == "denied"
+    assert any(TOO_LONG in each for each in desk.warnings)
+    desk.approvals.auto = True
+    assert desk.call(edit) == "runs"
+
+
+async def test_an_edited_call_is_granted_and_logged_as_edited(root: Path) -> None:
+    desk = Desk(root, ANY_FETCH, alone=False)
+    desk.say("hello", "bob")
+    edited = Answer(allow=True, scope="session", arguments={"path": "docs/a.md", "content": "b"})
+    assert desk.call(write("docs/b.md", answer=edited)) == "asks"
+    assert desk.call(write("docs/a.md", "b")) == "runs"
+    assert desk.call(write("docs/b.md")) == "asks"
+
+
+@pytest.mark.skipif(not find_backend().name, reason="no sandbox on this machine")
+async def test_a_command_without_network_sends_out_nothing(root: Path) -> None:
+    cats = (Rule("allow", command="cat *"),)
+    desk = Desk(root, cats, alone=False, sandbox=Sandbox())
+    desk.say("print notes.md", "bob")
+    assert desk.call(run("cat notes.md")) == "runs"
+    assert desk.call(run("cat prod.env")) == "asks"
+    assert desk.call(run("cat .")) == "asks"
+    assert Desk(root, cats, sandbox=Sandbox()).call(run("cat notes.md")) == "runs"
+    open_one = Desk(root, cats, alone=False, sandbox=Sandbox(network=True))
+    open_one.say("print notes.md", "bob")
+    assert open_one.call(run("cat notes.md")) == "asks"

@@ -19,6 +19,7 @@ from genie_core.agent.approval import ask_about
 from genie_core.room.client.model import Answer, EngineState
 from genie_core.room.engine.approvals import NO_POLICY_RESULT, Approvals
 from genie_core.room.engine.backlog import IN_FLIGHT, MIN_BACKLOG, BacklogChoice
+from genie_core.room.engine.effects import ToolEffects
 from genie_core.room.engine.grants import CHANGED, Grant
 from genie_core.room.engine.policy import EXCEED_BUDGET, ApprovalPolicy, PolicyResult, ToolCall
 from genie_core.room.engine.runs import RunManager
@@ -54,7 +55,7 @@ class Rules:
         self.effects: dict[str, str] = effects
         self.calls: list[ToolCall] = []
 
-    def is_covered(self, call: ToolCall, pattern: str) -> bool:
+    def is_covered(self, call: ToolCall, effects: ToolEffects, pattern: str) -> bool:
         return fnmatchcase(str(call.arguments.get("path", "")), pattern)
 
     def evaluate(self, call: ToolCall) -> PolicyResult:

@@ -191,8 +191,8 @@ async def test_what_was_allowed_is_listed_and_taken_back_and_auto_mode_is_marked
 ) -> None:
     clock = HandClock()
     joined.grants = (
-        Grant(1, "ann", "system", "rm\x1b", "session", 0.0),
-        Grant(2, "bob", "coder:1a2b3c4d", "mv", "times", 0.0, left=2, used=1, last_used=60.0),
+        Grant(1, "ann", "system", "rm\x1b", "session", 0.0, "*"),
+        Grant(2, "bob", "coder:1a2b3c4d", "mv", "times", 0.0, "*", left=2, used=1, last_used=60.0),
     )
     async with in_room(joined, (80, 24), clock) as (screen, pilot):
         composer, bar = screen.query_one(Composer), screen.query_one(StatusBar)
@@ -228,14 +228,16 @@ async def test_what_was_allowed_is_listed_and_taken_back_and_auto_mode_is_marked
 
 
 def test_a_grant_says_whose_it_is_how_far_it_goes_and_when_it_was_used() -> None:
-    session = grant_lines(Grant(1, "ann", "system", "rm\x1b", "session", 0.0), 0.0).plain
+    session = grant_lines(Grant(1, "ann", "system", "rm\x1b", "session", 0.0, "*"), 0.0).plain
     assert "rm␛" in session
     assert "until the session ends" in session
     assert "not used since" in session
-    once = grant_lines(Grant(1, "a", "b", "c", "times", 0.0, left=1, used=3, last_used=9.0), 0.0)
+    once = grant_lines(
+        Grant(1, "a", "b", "c", "times", 0.0, "*", left=1, used=3, last_used=9.0), 0.0
+    )
     assert "once more" in once.plain
     assert "used 3 times" in once.plain
-    minutes = Grant(1, "ann", "coder:1a2b3c4d", "rm", "minutes", 0.0, until=90.0)
+    minutes = Grant(1, "ann", "coder:1a2b3c4d", "rm", "minutes", 0.0, "*", until=90.0)
     assert "from now" in grant_lines(minutes, 30.0).plain
 
 

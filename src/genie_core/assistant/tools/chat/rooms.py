@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Final, NamedTuple
 
 from genie_core.assistant.tools.output import cannot, contains, counted, excerpt, listed, terms_of
-from genie_core.assistant.tools.shell.sandbox import TookTooLong, WorkFailed, isolated
+from genie_core.assistant.tools.shell.worker_process import TookTooLong, WorkFailed, isolated
 from genie_core.room.protocol.events import AnswerPosted, Event, MessagePosted
 from genie_core.sessions.catalog import Catalog, Listing
 from genie_core.sessions.errors import DamagedSession, check_ordinary

@@ -1,9 +1,11 @@
 """Writing and editing text files, planned before anything is written."""
 
+import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from genie_core.agent.approval import shown_original
 from genie_core.assistant.tools.files.changes import FileChanges, turn
 from genie_core.assistant.tools.files.diff import unified_diff
 from genie_core.assistant.tools.files.workspace import (
@@ -46,6 +48,11 @@ class Change:
 
     def diff(self, name: str, *, whole: bool = False) -> str:
         return unified_diff(as_text(self.original or b"") or "", self.after, name, whole=whole)
+
+
+def fingerprint(name: str, original: bytes | None) -> str:
+    """Return a digest of a file's path and content, None if there is no file, in hex."""
+    return hashlib.sha256(repr((name, original)).encode()).hexdigest()
 
 
 def planned_write(workspace: Workspace, path: str, content: str, *, overwrite: bool) -> Change:
@@ -159,16 +166,16 @@ class Edits:
     def _write(self, path: str, content: str, *, overwrite: bool) -> str:
         with turn:
             change = planned_write(self.workspace, path, content, overwrite=overwrite)
-            return self._apply(change, ("write_file", path, content), replace=overwrite)
+            return self._apply(change, replace=overwrite)
 
     def _edit(self, path: str, old: str, new: str, *, everywhere: bool) -> str:
         with turn:
             change = planned_edit(self.workspace, path, old, new, everywhere=everywhere)
-            return self._apply(change, ("edit_file", path, old, new, everywhere), replace=True)
+            return self._apply(change, replace=True)
 
-    def _apply(self, change: Change, call: tuple[object, ...], *, replace: bool) -> str:
-        content = change.content
-        if not self.workspace.is_as_shown(call, (self.workspace.key(change.file), change.original)):
+    def _apply(self, change: Change, *, replace: bool) -> str:
+        content, shown = change.content, shown_original.get()
+        if shown and shown != fingerprint(self.workspace.key(change.file), change.original):
             raise AccessRefused(
                 f"{self.workspace.name(change.file)!r} has changed since this call was shown to its "
                 "owner; read it again and repeat the call"

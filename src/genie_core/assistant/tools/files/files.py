@@ -14,7 +14,7 @@ from genie_core.assistant.tools.files.workspace import (
     as_text,
 )
 from genie_core.assistant.tools.output import cannot, counted, fenced, noted, refusing, size
-from genie_core.assistant.tools.shell.sandbox import TookTooLong, WorkFailed, isolated
+from genie_core.assistant.tools.shell.worker_process import TookTooLong, WorkFailed, isolated
 
 Ts = TypeVarTuple("Ts")
 

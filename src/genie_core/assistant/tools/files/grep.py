@@ -13,7 +13,7 @@ from typing import Final
 from genie_core.assistant.tools.files.walk import Walk
 from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace
 from genie_core.assistant.tools.output import cannot, counted, fenced, noted
-from genie_core.assistant.tools.shell.sandbox import TookTooLong, WorkFailed, isolated
+from genie_core.assistant.tools.shell.worker_process import TookTooLong, WorkFailed, isolated
 
 MAX_MATCHES: Final = 100
 MAX_CONTEXT: Final = 5

@@ -4,11 +4,10 @@ Checks a path after resolving every symbolic link in it, then opens it without f
 that a link placed in between can't lead out either.
 """
 
-import hashlib
 import os
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
@@ -37,9 +36,6 @@ PRIVATE_FILES: Final = (
 )
 """Names of files that usually hold credentials."""
 
-MOST_SHOWN: Final = 1_000
-"""Changes whose original file is remembered until they are made."""
-
 
 @dataclass(frozen=True, slots=True)
 class PathRules:
@@ -64,7 +60,6 @@ class Workspace:
 
     root: Path
     rules: PathRules = PathRules()
-    _shown: dict[bytes, bytes] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def at(cls, folder: Path) -> "Workspace":
@@ -160,16 +155,10 @@ class Workspace:
         """Whether a file is private by its name."""
         return matches_path(key, self.rules.private)
 
-    def remember_shown(self, call: Iterable[object], before: tuple[str, bytes | None]) -> None:
-        """Remember the file, and its content, from which a change was shown to a person."""
-        self._shown.pop(key := _digest(call), None)
-        self._shown[key] = _digest([before])
-        if len(self._shown) > MOST_SHOWN:
-            del self._shown[next(iter(self._shown))]
-
-    def is_as_shown(self, call: Iterable[object], before: tuple[str, bytes | None]) -> bool:
-        """Whether a file is the one, and as it was, when the change was shown, if it was."""
-        return self._shown.get(_digest(call)) in (None, _digest([before]))
+    def is_guarded(self, key: str) -> bool:
+        """Whether a file is private, or a rule denies to read or write it."""
+        rules = self.rules
+        return matches_path(key, (*rules.unread, *rules.unwritten, *rules.private))
 
     @property
     def packed(self) -> list[object]:
@@ -200,10 +189,6 @@ def matches_path(key: str, patterns: Iterable[str]) -> bool:
         fnmatchcase(path, pattern) or fnmatchcase(name, pattern)
         for pattern in map(str.casefold, patterns)
     )
-
-
-def _digest(values: Iterable[object]) -> bytes:
-    return hashlib.sha256(repr(list(values)).encode("utf-8", "surrogatepass")).digest()
 
 
 def as_text(content: bytes) -> str | None:

@@ -11,8 +11,8 @@ from typing import Final
 from genie_core.assistant.config import Sandbox, ToolLimits
 from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace
 from genie_core.assistant.tools.output import cannot
-from genie_core.assistant.tools.shell.confinement import NoSandbox, confined
 from genie_core.assistant.tools.shell.run import SUPERVISOR, Outcome, environment, run_to_end
+from genie_core.assistant.tools.shell.sandbox import SandboxUnavailable, sandbox_command
 from genie_core.runtime.progress import doing
 from genie_core.runtime.threads import off_loop
 from genie_core.storage.atomic import reason
@@ -70,7 +70,7 @@ class Commands:
                 )
         except AccessRefused as refusal:
             return cannot(str(refusal))
-        except NoSandbox as error:
+        except SandboxUnavailable as error:
             return cannot(
                 f"commands run only in a sandbox here (setting: mode in [sandbox]), but {error}"
             )
@@ -82,7 +82,7 @@ class Commands:
         return _report(words[0], outcome, allowed, offline=offline)
 
     def _wrapper(self, place: Path) -> list[str]:
-        return confined(self.sandbox, place, self.workspace.root, [SUPERVISOR])
+        return sandbox_command(self.sandbox, place, self.workspace.root, [SUPERVISOR])
 
     def _words(self, command: str, *, shell: bool) -> list[str]:
         """Split a command into program and arguments. Raises `AccessRefused`."""

@@ -1,118 +1,321 @@
-"""Running our own functions in a process that can be ended at any moment.
+"""Confining a program to the workspace: with bubblewrap on Linux, with seatbelt on macOS.
 
-Untrusted input decides how long some work takes, such as a regular expression or an HTML page. A
-busy thread can't be stopped and blocks the others; a process can be ended.
+A confined program writes only the workspace and the folders that the settings name. It reads the
+rest of the file system, but not homes, temporary files, sockets of services and genie-tui's own
+folders, which appear empty. Folders of PATH, the running Python and toolchains below them stay
+readable. Without `network` it reaches no address, also not on this machine.
+On Linux it sees no other processes.
+
+On macOS the same is asked of `sandbox-exec`, with a temporary folder instead of an empty `/tmp`.
+Only the text of that profile is tested.
 """
 
-import asyncio
-import json
 import os
-import signal
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
-from importlib import import_module
-from typing import Any, Final, ParamSpec
+from functools import cache
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from genie_core.runtime.threads import off_loop
+from genie_core.assistant.config import Sandbox
+from genie_core.storage.atomic import reason
+from genie_core.text.safe import visible_line
 
-P = ParamSpec("P")
+PROBE_SECONDS: Final = 10.0
 
-MAX_MEMORY: Final = 2_000_000_000
-"""Bytes that such a process may use."""
+View: TypeAlias = Literal["hidden", "read", "write"]
 
-_START: Final = (
-    "import json, sys; job = json.load(sys.stdin); sys.path[:] = job['path'];"
-    "from genie_core.assistant.tools.shell.sandbox import work; work(job)"
-)
-_GRACE: Final = 5.0  # seconds beyond the limit, in case the parent died
+_HIDDEN: Final = (
+    "/home", "/root", "/Users", "/run", "/var/run", "/tmp", "/var/tmp", "/var/folders",  # noqa: S108 — not used but hidden
+)  # fmt: skip
+_TOOLCHAINS: Final = (
+    ".pyenv", ".nvm", ".rustup", ".local/share/uv/python", ".local/share/uv/tools",
+    ".local/share/pipx/venvs",
+)  # fmt: skip
+"""Folders in the home to which programs on PATH and in the workspace refer."""
+
+_PLACES: Final = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin"
+"""Where the sandbox's own program may be. PATH may lead into a workspace."""
+
+_SEATBELT: Final = "/usr/bin/sandbox-exec"
 
 
-class TookTooLong(Exception):
-    """The work exceeded its time limit and was ended."""
+class SandboxUnavailable(Exception):
+    """A sandbox is required and there is none; the text is the reason."""
 
 
-class WorkFailed(Exception):
-    """The work ended without a result, by an error or for lack of memory."""
+class SandboxBackend(NamedTuple):
+    """The sandbox program of this system, "bubblewrap" or "seatbelt", or why there is none."""
+
+    name: str = ""
+    reason: str = ""
+    program: str = ""
 
 
-async def isolated(
-    seconds: float, function: Callable[P, str], *arguments: P.args, **named: P.kwargs
-) -> str:
-    """Call a module-level function in a new process; arguments are JSON values.
+class _Place(NamedTuple):
+    view: View
+    source: Path
 
-    Cancelling the wait ends the process.
 
-    Raises:
-        TookTooLong: the call took more than `seconds`.
-        WorkFailed: the call raised an error, or the process died.
+def describe_sandbox(settings: Sandbox) -> str:
+    """Say in one line what confines commands with these settings.
+
+    Quick after the first call of the process, which `build_assistant` makes; that one starts a
+    program and waits for it.
     """
-    job = {
-        "path": [entry for entry in sys.path if entry],
-        "module": function.__module__,
-        "name": function.__qualname__,
-        "arguments": arguments,
-        "named": named,
-        "seconds": seconds,
-    }
-    call = _Call(json.dumps(job).encode())
+    backend, network = _backend(settings), "with network" if settings.network else "no network"
+    if backend.name:
+        folders = " and ".join(["the workspace", *map(str, settings.writable)])
+        return visible_line(f"in a sandbox: writes only {folders}, {network}")
+    if settings.mode == "required":
+        return f"not at all: a sandbox is required, but {backend.reason}"
+    return f"without a sandbox: {backend.reason}"
+
+
+def is_isolated(settings: Sandbox) -> bool:
+    """Whether a sandbox keeps commands from the network. Blocks like `describe_sandbox`."""
+    return bool(_backend(settings).name) and not settings.network
+
+
+def sandbox_command(
+    settings: Sandbox,
+    folder: Path | None,
+    workspace: Path | None = None,
+    shown: Sequence[Path] = (),
+) -> list[str]:
+    """Return the words to put before a command; none without a sandbox.
+
+    The program starts in `folder` and may write `workspace`, which is free of links. `shown` stays
+    visible. Blocks; the first call starts a program. Raises `SandboxUnavailable`.
+    """
+    backend = _backend(settings)
+    if not backend.name:
+        if settings.mode == "required":
+            raise SandboxUnavailable(backend.reason)
+        return []
+    places = _places(settings, workspace, shown)
+    if backend.name == "seatbelt":
+        return _seatbelt(backend.program, places, network=settings.network)
+    return _bubblewrap(backend.program, places, folder, network=settings.network)
+
+
+def _backend(settings: Sandbox) -> SandboxBackend:
+    if settings.mode == "off":
+        return SandboxBackend(reason="it is off (setting: mode in [sandbox])")
+    return find_backend()
+
+
+@cache
+def find_backend() -> SandboxBackend:
+    """Find what confines programs on this machine, by trying it. Blocks at the first call."""
+    if sys.platform == "darwin":
+        backend = SandboxBackend("seatbelt", program=_SEATBELT)
+        if not os.access(_SEATBELT, os.X_OK):
+            return SandboxBackend(reason=f"{_SEATBELT} is missing")
+        command = _seatbelt(backend.program, _places(Sandbox(), None, ()), network=False)
+    elif sys.platform == "linux":
+        program = shutil.which("bwrap", path=_PLACES)
+        if program is None:
+            return SandboxBackend(
+                reason="bubblewrap is not installed; install the package bubblewrap"
+            )
+        backend = SandboxBackend("bubblewrap", program=program)
+        command = _bubblewrap(program, _places(Sandbox(), None, ()), None, network=False)
+    else:
+        return SandboxBackend(reason="this system has none that genie-tui can use")
+    problem = _problem([*command, sys.executable, "-I", "-S", "-c", ""])
+    return (
+        SandboxBackend(reason=f"{backend.name} does not work here: {problem}")
+        if problem
+        else backend
+    )
+
+
+def _problem(command: Sequence[str]) -> str:
     try:
-        return await off_loop(partial(call.run, seconds), "genie-isolated")
-    except asyncio.CancelledError:
-        call.end()
-        raise
+        tried = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PROBE_SECONDS,
+            check=False,
+            text=True,
+            errors="replace",
+        )
+    except subprocess.TimeoutExpired:
+        return f"it took more than {PROBE_SECONDS:g} seconds"
+    except OSError as error:
+        return reason(error)
+    if not tried.returncode:
+        return ""
+    *_, last = ["", *tried.stderr.strip().splitlines()]
+    return visible_line(last[:200]) or f"it ended with {tried.returncode}"
 
 
-class _Call:
-    """One process, started and awaited in a thread; another thread may end it."""
-
-    def __init__(self, job: bytes) -> None:
-        self._job = job
-        self._ended = False
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def run(self, seconds: float) -> str:
-        with subprocess.Popen(
-            [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={name: os.environ[name] for name in ("TZ",) if name in os.environ},
-            start_new_session=True,
-        ) as process:
-            self._process = process
-            if self._ended:  # cancelled before it started
-                process.kill()
-            try:
-                output, _ = process.communicate(self._job, timeout=seconds)
-            except subprocess.TimeoutExpired:
-                raise TookTooLong from None
-            finally:
-                process.kill()
-        if process.returncode:
-            raise WorkFailed(f"it ended with {process.returncode}")
-        return str(json.loads(output))
-
-    def end(self) -> None:
-        self._ended = True
-        if self._process is not None:
-            self._process.kill()
+# What is seen
 
 
-def work(job: dict[str, Any]) -> None:
-    """Run the function that `isolated` requested. Runs in the new process."""
-    _limit(int(job["seconds"] + _GRACE))
-    function = getattr(import_module(job["module"]), job["name"])
-    json.dump(function(*job["arguments"], **job["named"]), sys.stdout)
+def _places(settings: Sandbox, workspace: Path | None, shown: Sequence[Path]) -> dict[Path, _Place]:
+    """Return what is seen of each place; a deeper place counts before those around it.
+
+    A path that a confined program could replace by a link is not followed: what lies in a writable
+    folder is visible with it.
+    """
+    written = [] if workspace is None else [workspace]
+    for path in sorted(settings.writable, key=_depth):
+        if _exists(path) and not _is_within(path, written):
+            written.append(_real(path))
+    read = [path for path in settings.readable if _exists(path) and not _is_within(path, written)]
+    hidden = set(_hidden(settings))
+    places = {path: _Place("hidden", path) for path in hidden}
+    places |= {_real(path): _Place("read", _real(path)) for path in read}
+    places |= {path: _Place("write", path) for path in written}
+    places.setdefault(Path("/"), _Place("read", Path("/")))
+    for path in sorted((*read, *shown, *_programs()), key=_depth):
+        if not _exists(path) or _is_within(path, written):
+            continue
+        for name in (path, _real(path)):
+            if name not in hidden and _view(places, name) == "hidden":
+                places[name] = _Place("read", _real(path))
+    return {path: places[path] for path in sorted(places, key=_depth)}
 
 
-def _limit(seconds: int) -> None:
-    if hasattr(signal, "alarm"):
-        signal.alarm(seconds)  # also if the parent is killed
-    with suppress(ImportError, ValueError, OSError):  # not every system has such limits
-        import resource
+def _hidden(settings: Sandbox) -> Iterator[Path]:
+    folders = [*map(Path, _HIDDEN), *settings.hidden]
+    with suppress(RuntimeError):
+        folders.append(Path.home())
+    with suppress(ImportError, KeyError):  # HOME may name another folder
+        import pwd
 
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+        folders.append(Path(pwd.getpwuid(os.getuid()).pw_dir))
+    for folder in folders:
+        real = _real(folder)
+        if os.access(f"{real}/", os.F_OK) and real != Path("/"):
+            yield real
+
+
+def _programs() -> Iterator[Path]:
+    """Yield what programs consist of, existing or not."""
+    yield from (Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).parent)
+    yield Path("/etc/resolv.conf")
+    for entry in os.get_exec_path():
+        if os.path.isabs(entry):  # noqa: PTH117 — PATH is text
+            yield Path(os.path.normpath(entry))
+    with suppress(RuntimeError):
+        yield from (Path.home() / each for each in _TOOLCHAINS)
+
+
+def _view(places: dict[Path, _Place], path: Path) -> View:
+    return next(places[each].view for each in (path, *path.parents) if each in places)
+
+
+def _is_within(path: Path, folders: Iterable[Path]) -> bool:
+    """Whether a path leads through one of these real folders, wherever it leads to."""
+    above = [_real(each) for each in path.parents]
+    return any(each.is_relative_to(folder) for each in above for folder in folders)
+
+
+def _exists(path: Path) -> bool:
+    """Whether this person can find it. `Path.exists` raises if a folder above is closed to them."""
+    return os.access(path, os.F_OK)
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _depth(path: Path) -> int:
+    return len(path.parts)
+
+
+# The programs that confine
+
+
+def _bubblewrap(
+    program: str, places: dict[Path, _Place], folder: Path | None, *, network: bool
+) -> list[str]:
+    command = [
+        program, "--die-with-parent", "--new-session", "--unshare-user-try", "--unshare-pid",
+        "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+    ]  # fmt: skip
+    if not network:
+        command.append("--unshare-net")
+    if os.geteuid() == 0:  # else it has none, and an installation with setuid refuses the option
+        command += ["--cap-drop", "ALL"]
+    for path, (view, source) in places.items():
+        if view == "hidden":
+            command += ["--tmpfs", str(path)]
+        else:
+            option = "--bind" if view == "write" else "--ro-bind"
+            command += [option, str(source), str(path)]
+        if path == Path("/"):
+            command += ["--dev", "/dev", "--proc", "/proc"]
+    if folder is not None:
+        command += ["--chdir", str(folder)]
+    return [*command, "--"]
+
+
+_PROFILE: Final = """\
+(version 1)
+(deny default)
+(allow process-exec)
+(allow process-fork)
+(allow signal (target same-sandbox))
+(allow process-info* (target same-sandbox))
+(allow sysctl-read)
+(allow ipc-posix-sem)
+(allow ipc-posix-shm)
+(allow pseudo-tty)
+(allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo"))
+"""
+_WITH_NETWORK: Final = """\
+(allow network*)
+(allow system-socket)
+(allow mach-lookup (global-name "com.apple.SystemConfiguration.configd"))
+(allow mach-lookup (global-name "com.apple.trustd.agent"))
+"""
+_DEVICES: Final = '(allow file-read* file-write* file-ioctl (subpath "/dev"))\n'
+
+
+def seatbelt_profile(places: dict[Path, _Place], *, network: bool) -> str:
+    """Write a profile; among its rules, the last one that matches a file counts."""
+    lines = [_PROFILE]
+    if network:
+        lines.append(_WITH_NETWORK)
+    for path, (view, _source) in places.items():
+        where = f"(subpath {_quoted(path)})"
+        match view:
+            case "hidden":
+                lines.append(f"(deny file-read* file-write* {where})\n")
+            case "read":
+                lines.append(f"(allow file-read* {where})\n(deny file-write* {where})\n")
+            case "write":
+                lines.append(f"(allow file-read* file-write* {where})\n")
+    visible = [path for path, place in places.items() if place.view != "hidden"]
+    above = {each for path in visible for each in path.parents}
+    lines += [
+        f"(allow file-read-metadata (literal {_quoted(each)}))\n"
+        for each in sorted(above, key=_depth)
+    ]
+    return "".join([*lines, _DEVICES])
+
+
+def _seatbelt(program: str, places: dict[Path, _Place], *, network: bool) -> list[str]:
+    temporary = _real(Path(_temporary_folder().name))
+    profile = seatbelt_profile({**places, temporary: _Place("write", temporary)}, network=network)
+    return [program, "-p", profile, "/usr/bin/env", f"TMPDIR={temporary}"]
+
+
+@cache
+def _temporary_folder() -> "tempfile.TemporaryDirectory[str]":
+    """The folder for temporary files of confined programs, removed when this process ends."""
+    return tempfile.TemporaryDirectory(prefix="genie-commands-")
+
+
+def _quoted(path: Path) -> str:
+    text = str(path).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'

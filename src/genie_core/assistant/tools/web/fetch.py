@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from genie_core.assistant.config import ToolLimits
 from genie_core.assistant.tools.output import cannot, fenced
-from genie_core.assistant.tools.shell.sandbox import TookTooLong, WorkFailed, isolated
+from genie_core.assistant.tools.shell.worker_process import TookTooLong, WorkFailed, isolated
 from genie_core.assistant.tools.web.addresses import is_metadata, is_public
 from genie_core.assistant.tools.web.page import UnreadablePage, decoded, is_html, readable, unpacked
 from genie_core.runtime.threads import off_loop

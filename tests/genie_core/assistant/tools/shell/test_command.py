@@ -8,7 +8,7 @@ import pytest
 from genie_core.assistant.config import Sandbox, ToolLimits
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.assistant.tools.shell.command import Commands
-from genie_core.assistant.tools.shell.confinement import find_means
+from genie_core.assistant.tools.shell.sandbox import find_backend
 
 PYTHON = sys.executable
 
@@ -22,7 +22,7 @@ def root(tmp_path: Path) -> Path:
     return Workspace.at(root).root
 
 
-MEANS = find_means()
+MEANS = find_backend()
 both = pytest.mark.parametrize(
     "sandbox",
     [

@@ -262,7 +262,7 @@ async def test_a_server_that_takes_forever_is_left(site: Site) -> None:
 
 
 async def test_a_page_too_tangled_is_given_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    from genie_core.assistant.tools.shell.sandbox import TookTooLong
+    from genie_core.assistant.tools.shell.worker_process import TookTooLong
     from genie_core.assistant.tools.web import fetch
 
     async def never(*_: object) -> str:

@@ -1,0 +1,41 @@
+"""What the agents of a room have read, as far as the log tells."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from genie_core.room.state.thread import MessageThread, ToolApproval
+
+MOST_SOURCES: Final = 200
+
+
+@dataclass(slots=True)
+class Reading:
+    """Whose words are in the conversation that agents read, and whose data they have read.
+
+    `authors` are those of the messages so far, and those who vouched for one. `sources` are quoted
+    rooms, and pages, tool servers and other rooms that allowed calls have read, of any owner's
+    agents: their answers are in the conversation, too. `owners` are the people of whose files an
+    allowed call has read. None of it is forgotten with the messages.
+    """
+
+    authors: dict[str, None] = field(default_factory=dict)
+    sources: dict[str, None] = field(default_factory=dict)
+    owners: dict[str, None] = field(default_factory=dict)
+
+    def add_message(self, message: MessageThread) -> None:
+        self.authors[message.author] = None
+        if message.voucher:
+            self.authors[message.voucher] = None
+        for quote in message.said.quotes:
+            self._add_source(f"a quote of {quote.title or quote.room}")
+
+    def add_call(self, allowed: ToolApproval) -> None:
+        """Take in what an allowed call reads."""
+        if allowed.reads:
+            self.owners[allowed.owner] = None
+        if allowed.source:
+            self._add_source(allowed.source)
+
+    def _add_source(self, source: str) -> None:
+        if len(self.sources) < MOST_SOURCES:
+            self.sources[source] = None
