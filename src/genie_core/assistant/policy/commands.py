@@ -20,7 +20,12 @@ MOST_WORDS: Final = 200
 MOST_INNER: Final = 2_000
 """Commands beyond these are not analysed: they are about every rule, and no pattern covers them."""
 
-SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "csh", "tcsh"})
+SHELLS: Final = frozenset(
+    {
+        *("sh", "bash", "rbash", "dash", "zsh", "ksh", "mksh", "ksh93", "yash", "posh", "fish"),
+        *("ash", "csh", "tcsh", "nu", "elvish", "xonsh"),
+    }
+)
 
 WRAPPERS: Final = frozenset(
     [
@@ -79,6 +84,43 @@ WRAPPERS: Final = frozenset(
         "perf",
         "ld.so",
         "ld-linux-x86-64.so.2",
+        "flock",
+        "prlimit",
+        "setarch",
+        "linux32",
+        "linux64",
+        "setpriv",
+        "capsh",
+        "sg",
+        "numactl",
+        "choom",
+        "cgexec",
+        "run-parts",
+        "faketime",
+        "torsocks",
+        "proxychains",
+        "proxychains4",
+        "hyperfine",
+        "watchexec",
+        "nodemon",
+        "direnv",
+        "nix-shell",
+        "bundle",
+        "bunx",
+        "pnpx",
+        "tsx",
+        "ts-node",
+        "xdg-open",
+        "open",
+        "ssh-agent",
+        "pydoc",
+        "pydoc3",
+        "ipython",
+        "irb",
+        "prove",
+        "m4",
+        "dc",
+        "gnuplot",
     ]
 )
 """Programs that run the program that their arguments name."""
@@ -130,6 +172,18 @@ FIND_RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-delete", "
 
 BUILDER_FREE: Final = re.compile(r"-.*|.*[=/].*|run|exec|install|x|dlx|shell|add|publish")
 """Words by which builders run other programs, or code from elsewhere."""
+
+_NODE_FREE: Final = re.compile(
+    r"i|in|ins|inst|insta|instal|install-.*|isn.*|it|ci|cit|clean-install.*|create|init|innit|run.*|"
+    r"rum|urn|up|update|upgrade|explore|edit|config|set|c"
+)
+_MORE_FREE: Final = {
+    **dict.fromkeys(("npm", "pnpm", "yarn"), _NODE_FREE),
+    **dict.fromkeys(("pip", "pip3"), re.compile("download|wheel|config")),
+    "go": re.compile("get|env|tool"),
+    "mvn": re.compile(".*:.*"),
+}
+"""The same for single builders: their other names for these words."""
 
 GIT_SAFE: Final = frozenset(
     [
@@ -208,7 +262,9 @@ def analyse(command: str, *, in_shell: bool = False) -> Command:
         inner: list[tuple[str, ...]] = []
         for each in _of_shell(command):
             inner += [each, *_inner(each, 0)]
-        return Command((), tuple(inner[:MOST_INNER]), anything=True, why="a shell reads it")
+        if len(inner) > MOST_INNER:
+            return Command((), (), anything=True, why="it has too many commands to be read")
+        return Command((), tuple(inner), anything=True, why="a shell reads it")
     try:
         words = tuple(shlex.split(command))
     except ValueError:
@@ -217,7 +273,10 @@ def analyse(command: str, *, in_shell: bool = False) -> Command:
         return Command((), (), anything=True, why="it is empty")
     if len(words) > MOST_WORDS:
         return Command((), (), anything=True, why="it has too many words to be read")
-    return Command(words, tuple(islice(_inner(words, 0), MOST_INNER)), *_reach(words))
+    found = tuple(islice(_inner(words, 0), MOST_INNER + 1))
+    if len(found) > MOST_INNER:
+        return Command((), (), anything=True, why="it has too many commands to be read")
+    return Command(words, found, *_reach(words))
 
 
 def matches(command: Command, pattern: str) -> bool:
@@ -244,11 +303,11 @@ def is_covered(command: Command, pattern: str) -> bool:
     """
     if not command.words:
         return False
-    if pattern in (command.plain, " ".join(command.words)) and not set("*?[") & set(pattern):
+    wanted = _pattern_words(pattern)
+    if tuple(wanted) == command.words and not set("*?[") & set(pattern):
         return True
     if command.anything:
         return False
-    wanted = _pattern_words(pattern)
     if not wanted or not _same_program(command.words[0], wanted[0]):
         return False
     return fnmatchcase(command.plain, pattern) or fnmatchcase(" ".join(command.words), pattern)
@@ -283,12 +342,14 @@ def _occurs(words: Sequence[str], start: int, wanted: Sequence[str]) -> bool:
 
 
 def _is_program(word: str, pattern: str) -> bool:
-    return fnmatchcase(word, pattern) or fnmatchcase(PurePath(word).name, pattern)
+    """Whether a word is a program; some file systems don't distinguish capitals."""
+    program, wanted = word.casefold(), pattern.casefold()
+    return fnmatchcase(program, wanted) or fnmatchcase(PurePath(program).name, wanted)
 
 
 def _reach(words: Sequence[str]) -> tuple[bool, str]:
     """Whether a command may run anything, and how."""
-    program = PurePath(words[0]).name
+    program = PurePath(words[0]).name.lower()
     if _ASSIGNMENT.fullmatch(words[0]):
         return True, "it sets a variable"
     if "/" in words[0]:
@@ -304,7 +365,10 @@ def _reach(words: Sequence[str]) -> tuple[bool, str]:
     ):
         return True, f"{program} {runs} runs programs or changes files"
     if program in BUILDERS:
-        free = next((word for word in words[1:] if BUILDER_FREE.fullmatch(word)), "")
+        more = _MORE_FREE.get(program, BUILDER_FREE)
+        free = next(
+            (word for word in words[1:] if BUILDER_FREE.fullmatch(word) or more.fullmatch(word)), ""
+        )
         if free:
             return True, f"{program} {free} can name a program or code to run"
         return False, f"{program} runs code of the workspace"

@@ -2,9 +2,11 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from fnmatch import fnmatchcase
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,9 +19,22 @@ from genie_core.assistant.tools.catalog import (
     WEB_TOOLS,
 )
 from genie_core.assistant.tools.files.edit import EDIT_TOOLS, Change, planned_edit, planned_write
-from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace
+from genie_core.assistant.tools.files.workspace import REFUSED, AccessRefused, Workspace
 from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffect, ToolEffects
 from genie_core.room.engine.policy import Risk, ToolCall
+
+_ABOUT_ONE_FILE: Final = frozenset({"read_file", *EDIT_TOOLS})
+"""Tools with a `path`; the others have a `folder`."""
+
+_MOST_LISTED: Final = 2_000
+_MOST_FOLDERS: Final = 20
+"""Entries of a folder, and folders, that are compared with the wildcards in a command."""
+
+_ENTERS: Final = frozenset({"cd", "pushd", "-C", "--directory", "--chdir"})
+_MOST_ENTERED: Final = 4
+
+_BETWEEN: Final = re.compile(r"[=:,@<>(){}'\"`;|&\s]+")
+"""What may stand between a name of a file and other text in a word."""
 
 _OTHER_ROOMS: Final = ToolEffects(private=True)
 
@@ -49,10 +64,12 @@ def effects_of(
         return replace(_of_command(workspace, arguments), held=held)
     if call.tool not in (*READING_TOOLS, *EDIT_TOOLS):
         return ToolEffects()
-    named = arguments.text("path") or arguments.text("folder")
+    named = arguments.text("path" if call.tool in _ABOUT_ONE_FILE else "folder")
     try:
         name = workspace.key(workspace.place(named))
     except AccessRefused as refusal:
+        if call.tool in EDIT_TOOLS:
+            workspace.remember_shown(_call(call.tool, arguments), ("", REFUSED))
         return ToolEffects(refusal=str(refusal))
     if call.tool in READING_TOOLS:
         return ToolEffects((ToolEffect("read", name),), private=workspace.is_private(name))
@@ -60,31 +77,35 @@ def effects_of(
 
 
 def _of_change(workspace: Workspace, tool: str, name: str, arguments: "_Arguments") -> ToolEffects:
+    """The effects of a change. The tool's answer shows what it replaces, so it reads that, too."""
     writes = (ToolEffect("write", name),)
+    private, shown = workspace.is_private(name), _call(tool, arguments)
     try:
-        change, shown = _planned(workspace, tool, arguments)
+        change = _planned(workspace, tool, arguments)
         _ = change.content
-        workspace.remember_shown(shown, (name, change.original))
     except AccessRefused as refusal:
-        return ToolEffects(writes, refusal=str(refusal))
-    return ToolEffects(writes, diff=change.diff(name, whole=True))
+        workspace.remember_shown(shown, (name, REFUSED))
+        return ToolEffects(writes, refusal=str(refusal), private=private)
+    workspace.remember_shown(shown, (name, change.original))
+    if change.original is None:
+        return ToolEffects(writes, diff=change.diff(name, whole=True))
+    reads = ToolEffect("read", name)
+    return ToolEffects((*writes, reads), private=private, diff=change.diff(name, whole=True))
 
 
-def _planned(
-    workspace: Workspace, tool: str, arguments: "_Arguments"
-) -> tuple[Change, tuple[object, ...]]:
-    """Return the change, and the arguments by which the tool knows it again."""
-    path = arguments.text("path")
+def _planned(workspace: Workspace, tool: str, arguments: "_Arguments") -> Change:
+    path, text, flag = arguments.text("path"), arguments.text, arguments.flag
     if tool == "write_file":
-        content, overwrite = arguments.text("content"), arguments.flag("overwrite")
-        return planned_write(workspace, path, content, overwrite=overwrite), (tool, path, content)
-    old, new, everywhere = (
-        arguments.text("old"),
-        arguments.text("new"),
-        arguments.flag("everywhere"),
-    )
-    change = planned_edit(workspace, path, old, new, everywhere=everywhere)
-    return change, (tool, path, old, new, everywhere)
+        return planned_write(workspace, path, text("content"), overwrite=flag("overwrite"))
+    return planned_edit(workspace, path, text("old"), text("new"), everywhere=flag("everywhere"))
+
+
+def _call(tool: str, arguments: "_Arguments") -> tuple[object, ...]:
+    """Return the arguments by which the tool knows a change again."""
+    path, text = arguments.text("path"), arguments.text
+    if tool == "write_file":
+        return tool, path, text("content")
+    return tool, path, text("old"), text("new"), arguments.flag("everywhere")
 
 
 def _of_command(workspace: Workspace, arguments: "_Arguments") -> ToolEffects:
@@ -92,7 +113,15 @@ def _of_command(workspace: Workspace, arguments: "_Arguments") -> ToolEffects:
     command = analyse(text, in_shell=arguments.flag("shell"))
     runs = ToolEffect("run", command.plain if command.words else text)
     words = list(dict.fromkeys(word for each in (command.words, *command.inner) for word in each))
-    names = dict.fromkeys(name for word in words for name in _named(workspace, folder, word))
+    words = words or list(dict.fromkeys(text.split()))  # it was not analysed
+    guarded = _Guarded(workspace)
+    places = [folder, *_entered(folder, (command.words, *command.inner))]
+    names = dict.fromkeys(
+        name
+        for place in places
+        for word in words
+        for name in _named(workspace, guarded, place, word)
+    )
     folders = [name for name in names if (workspace.root / name).is_dir()]
     return ToolEffects(
         (runs, *(ToolEffect("read", name) for name in names if name not in folders)),
@@ -102,24 +131,64 @@ def _of_command(workspace: Workspace, arguments: "_Arguments") -> ToolEffects:
     )
 
 
-def _named(workspace: Workspace, folder: str, word: str) -> Iterator[str]:
+def _entered(folder: str, commands: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the folders that a command changes to, as far as its words say it."""
+    pairs = (pair for words in commands for pair in pairwise(words))
+    entered = dict.fromkeys(to for option, to in pairs if option in _ENTERS)
+    yield from (os.path.join(folder, to) for to in islice(entered, _MOST_ENTERED))  # noqa: PTH118 - "" stays ""
+
+
+def _named(workspace: Workspace, guarded: "_Guarded", folder: str, word: str) -> Iterator[str]:
     """Yield the files and folders that a word of a command may name, as rules know them.
 
     Files that the file tools would refuse count by their names: a command can open them.
     """
-    parts = (word, *re.split(r"[=:,@]", word)[1:], re.sub(r"^-[A-Za-z]", "", word))
-    for part in dict.fromkeys(parts):
+    options = re.match(r"-[A-Za-z]{0,8}", word)
+    stuck = [word[at:] for at in range(2, options.end() + 1)] if options else []
+    for part in dict.fromkeys((word, *_BETWEEN.split(word), *stuck)):
         if not part or part.startswith("-") or "\0" in part:
             continue
-        path = Path(os.path.normpath(workspace.root / folder / os.path.expanduser(part)))  # noqa: PTH111 - "~" in the middle of a path stays
+        yield from _existing(workspace, folder, part)
+        if set("*?[") & set(part):
+            yield from guarded.named(folder, part)
+
+
+def _existing(workspace: Workspace, folder: str, part: str) -> Iterator[str]:
+    path = Path(os.path.normpath(workspace.root / folder / os.path.expanduser(part)))  # noqa: PTH111 - "~" in the middle of a path stays
+    with suppress(OSError, ValueError):
+        if not os.path.lexists(path):
+            return
         try:
-            key = workspace.key(workspace.place(os.path.join(folder, part)))  # noqa: PTH118 - "" stays ""
+            yield workspace.key(workspace.place(os.path.join(folder, part)))  # noqa: PTH118 - "" stays ""
         except AccessRefused:
             is_inside = path.is_relative_to(workspace.root)
-            key = workspace.key(path) if is_inside else str(path)
-        with suppress(OSError, ValueError):
-            if os.path.lexists(path):
-                yield key
+            yield workspace.key(path) if is_inside else str(path)
+
+
+class _Guarded:
+    """The files with rules, or private, in the folders that wildcards name."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._found: dict[Path, list[str]] = {}
+
+    def named(self, folder: str, part: str) -> Iterator[str]:
+        """Yield those that a wildcard stands for: a shell or Git expands it."""
+        above, _, pattern = part.rpartition("/")
+        with suppress(OSError, AccessRefused):
+            place = self._workspace.place(os.path.join(folder, above))  # noqa: PTH118 - "" stays ""
+            for name in self._in(place):
+                if fnmatchcase(name, pattern):
+                    yield self._workspace.key(place / name)
+
+    def _in(self, place: Path) -> list[str]:
+        if place not in self._found and len(self._found) < _MOST_FOLDERS:
+            key = self._workspace.key
+            with os.scandir(place) as entries:
+                names = [entry.name for entry in islice(entries, _MOST_LISTED)]
+            is_guarded = self._workspace.is_guarded
+            self._found[place] = [name for name in names if is_guarded(key(place / name))]
+        return self._found.get(place, [])
 
 
 class _Arguments:
@@ -133,9 +202,13 @@ class _Arguments:
         return value if isinstance(value, str) else ""
 
     def flag(self, name: str) -> bool:
-        """A flag as the tools' validation reads it: "true" and 1 are true, too."""
-        value = self._given.get(name, False)
-        return value.strip().lower() in _TRUE if isinstance(value, str) else bool(value)
+        return is_set(self._given, name)
+
+
+def is_set(arguments: Mapping[str, Any], name: str) -> bool:
+    """Read a flag as the tools' validation does: "true" and 1 are true, too."""
+    value = arguments.get(name, False)
+    return value.strip().lower() in _TRUE if isinstance(value, str) else bool(value)
 
 
 _TRUE: Final = frozenset({"true", "t", "yes", "y", "on", "1"})

@@ -4,6 +4,10 @@
 "keys". Rules must match the effect of a call.
 """
 
+import re
+import socket
+from contextlib import suppress
+from ipaddress import IPv6Address
 from typing import Final
 
 from genie_core.assistant.tools.catalog import COMMAND_TOOLS, FILE_TOOLS, WEB_TOOLS
@@ -37,9 +41,30 @@ def _addresses(value: str) -> tuple[str, ...]:
 
     try:
         url = httpx2.URL(value.strip())
-        url = url.copy_with(host=url.host.rstrip("."), fragment=None)
+        url = url.copy_with(host=_plain_host(url.host.rstrip(".")), fragment=None)
         written = str(url)
     except (httpx2.InvalidURL, ValueError, TypeError):
         return ()
     bare = url.raw_path == b"/" and not written.endswith("/")
     return (written, f"{written}/") if bare else (written,)
+
+
+def _plain_host(host: str) -> str:
+    """Return a host; an address in its usual form, as of 127.1, 2130706433 and ::ffff:127.0.0.1."""
+    with suppress(OSError, ValueError):
+        if re.fullmatch(r"[0-9a-fx.]+", host):
+            return socket.inet_ntoa(socket.inet_aton(host))
+        if ":" in host:
+            address = IPv6Address(host)
+            return str(address.ipv4_mapped or address)
+    return host
+
+
+def readable_host(host: str) -> str:
+    """Return a host without the encoding of letters beyond ASCII."""
+    import httpx2
+
+    try:
+        return httpx2.URL(scheme="http", host=host).host
+    except (httpx2.InvalidURL, ValueError, TypeError):
+        return host

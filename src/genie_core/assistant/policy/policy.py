@@ -9,6 +9,8 @@ from typing import Any, Final, TypeAlias
 
 from genie_core.assistant.config import Rule
 from genie_core.assistant.policy.commands import analyse, is_covered, matches
+from genie_core.assistant.policy.effects import is_set
+from genie_core.assistant.policy.normalize import readable_host
 from genie_core.assistant.tools.files.workspace import PRIVATE_FILES, PathRules, matches_path
 from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffects
 from genie_core.room.engine.policy import EXCEED_BUDGET, PolicyResult, Risk, ToolCall
@@ -274,7 +276,8 @@ def _path_fits(rule: Rule, effects: ToolEffects) -> bool:
 def _host_fits(rule: Rule, effects: ToolEffects) -> bool:
     hosts = [_host(address) for address in effects.targets("connect")]
     if rule.effect != "allow":
-        return any(fnmatchcase(host.casefold(), rule.host.casefold()) for host in hosts)
+        names = {name for host in hosts for name in (host, readable_host(host))}
+        return any(fnmatchcase(name.casefold(), rule.host.casefold()) for name in names)
     only_hosts = len(hosts) == len(effects.known) and not effects.anything
     return bool(hosts) and only_hosts and all(fnmatchcase(host, rule.host) for host in hosts)
 
@@ -293,17 +296,19 @@ def _is_in_root(rule: Rule, call: ToolCall) -> bool:
 
 
 def _command_fits(rule: Rule, pattern: str, call: ToolCall) -> bool:
-    text, shell = call.arguments["command"], call.arguments.get("shell")
+    text, shell = call.arguments["command"], is_set(call.arguments, "shell")
     if not _is_short(text) or len(pattern) > LONGEST_PATTERN:
         return rule.effect != "allow" or pattern == "*"
     if rule.effect == "allow" and not _is_in_root(rule, call):
         return False
     is_named = (
-        not _WILD & set(pattern) or "shell" in rule.arguments or (pattern == "*" and not shell)
+        not _WILD & set(pattern)
+        or ("shell" in rule.arguments and shell)
+        or (pattern == "*" and not shell)
     )
     if rule.effect == "allow" and is_named and fnmatchcase(text, pattern):
         return True
-    command = analyse(text, in_shell=bool(shell))
+    command = analyse(text, in_shell=shell)
     if rule.effect == "allow":
         return is_covered(command, pattern)
     return fnmatchcase(text, pattern) or matches(command, pattern)

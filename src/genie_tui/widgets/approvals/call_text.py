@@ -134,7 +134,10 @@ def effect_content(view: CardView) -> Content:
         refused = [_refusal(effects)] if effects is not None and effects.refusal else []
         return Content("\n").join([*refused, *known, arguments_content(request.arguments)])
     parts = [_refusal(effects)] if effects.refusal else []
-    parts += [_effect(each) for each in effects.known]
+    written = effects.targets("write")
+    parts += [
+        _effect(each) for each in effects.known if each.kind != "read" or each.target not in written
+    ]
     if effects.anything:
         parts.append(
             Content.styled(f"may run anything: {visible_line(effects.why)}", "$text-error")

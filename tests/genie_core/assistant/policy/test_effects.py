@@ -7,6 +7,7 @@ import pytest
 
 from genie_core.assistant.build import build_assistant
 from genie_core.assistant.config import AssistantConfig, Rule
+from genie_core.assistant.policy.effects import effects_of
 from genie_core.assistant.policy.policy import TOO_LONG, path_rules
 from genie_core.assistant.tools.catalog import FILE_TOOLS, RISKS
 from genie_core.assistant.tools.files.edit import Edits
@@ -188,3 +189,18 @@ def test_a_change_that_is_too_long_to_be_looked_at_is_denied(root: Path) -> None
     call = {"path": "many.txt", "old": "a\n", "new": "b\n", "everywhere": True}
     result = judge(root, tool="edit_file", **call)
     assert (result.effect, result.because) == ("deny", TOO_LONG)
+
+
+@pytest.mark.parametrize("path", ["new.md", "way-out"])
+async def test_a_change_that_was_shown_as_refused_is_not_made(root: Path, path: str) -> None:
+    (root / "way-out").symlink_to("../outside")
+    workspace = Workspace.at(root)
+    given = {"path": path, "old": "one", "new": "1"}
+    call = ToolCall("ann", "system", "edit_file", given)
+    assert effects_of(workspace, call, "write").refusal
+    (root / "way-out").unlink()
+    (root / path).write_text("one\n")
+    assert "has changed since" in await Edits(workspace).edit_file(path, "one", "1")
+    assert (root / path).read_text() == "one\n"
+    assert not effects_of(workspace, call, "write").refusal
+    assert "Changed" in await Edits(workspace).edit_file(path, "one", "1")

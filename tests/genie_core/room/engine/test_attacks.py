@@ -68,6 +68,10 @@ def write(path: str, content: str = "x", answer: Answer | None = None, **more: A
     return Call("write_file", {"path": path, "content": content, **more}, answer=answer)
 
 
+def edit(path: str, old: str, answer: Answer | None = None) -> Call:
+    return Call("edit_file", {"path": path, "old": old, "new": "x"}, answer=answer)
+
+
 class Desk(FakeRoom):
     """Ann's engine with the real policy, over a real workspace."""
 
@@ -125,6 +129,7 @@ def root(tmp_path: Path) -> Path:
 
 SHELL: dict[str, Any] = {"shell": True}
 SHELL_BY_TEXT: dict[str, Any] = {"shell": "true"}
+NO_SHELL_BY_TEXT: dict[str, Any] = {"shell": "false"}
 
 NO_ENV = (Rule("deny", path="*.env"),)
 OLD_NO_ENV = (Rule("deny", arguments={"path": "*.env"}),)
@@ -138,6 +143,11 @@ CAT = (*NO_ENV, Rule("allow", command="cat *"))
 MAKE = (Rule("allow", command="make *"),)
 DOCS = (Rule("allow", host="docs.example.org"), Rule("deny", host="*localhost*"))
 IN_DOCS = (Rule("allow", path="docs/*"),)
+BUILD = (Rule("allow", command="python3 build.py --all"),)
+NO_SHELL = (Rule("allow", arguments={"command": "git *", "shell": "false"}),)
+NO_RM = (Rule("deny", command="rm -rf*"),)
+IDN = (Rule("allow", "fetch_url"), Rule("deny", host="bücher.example"))
+LOCAL = (Rule("allow", "fetch_url"), Rule("deny", host="127.*"))
 SPEAKS = Call("calculate", {"expression": "1"}, by="bob")
 """Bob has said something."""
 
@@ -213,6 +223,27 @@ SPELLING: list[tuple[str, tuple[Rule, ...], Call, Outcome]] = [
     ("a builder's variable", MAKE, run("make test SHELL=/tmp/x"), "asks"),
     ("a builder's file", MAKE, run("make -f /tmp/x"), "asks"),
     ("a name too long for a file", (Rule("deny", "write_file"),), write("a" * 300), "denied"),
+    ("a denied file behind a redirection", CAT, run("cat <prod.env", **SHELL), "denied"),
+    ("a denied file in code", NO_ENV, run("python3 -c \"open('prod.env')\""), "denied"),
+    ("a denied file by a wildcard", NO_ENV, run("cat prod.e*", **SHELL), "denied"),
+    ("a denied file by Git's wildcard", (*NO_ENV, *GIT), run("git add 'prod.e*'"), "denied"),
+    ("a denied file behind many words", CAT, run("cat prod.env" + " a" * 200), "denied"),
+    ("a denied file behind commands", CAT, run("a;" * 2_001 + "cat prod.env", **SHELL), "denied"),
+    ("a denied file behind two options", NO_ENV, run("grep -hfprod.env notes.md"), "denied"),
+    ("a denied file after cd", CAT, run("cd docs && cat ../prod.env", **SHELL), "denied"),
+    ("a program in capitals", NO_PUSH, run("GIT push"), "denied"),
+    ("words told apart otherwise", BUILD, run("python3 'build.py --all'"), "asks"),
+    ("a rule for no shell", NO_SHELL, run("git -c alias.x=!id x", shell=False), "asks"),
+    ("braces, and a shell by a text", NO_RM, run("rm {} -rf docs", **NO_SHELL_BY_TEXT), "denied"),
+    ("code from elsewhere", (Rule("allow", command="npm *"),), run("npm i evil"), "asks"),
+    ("a script of the workspace", (Rule("allow", command="npm *"),), run("npm test"), "runs"),
+    ("a program that locks", (Rule("allow", command="f*"),), run("flock x ./evil"), "asks"),
+    ("a shell with another name", (Rule("allow", command="r*"),), run("rbash -c id"), "asks"),
+    ("a host with letters of its own", IDN, fetch("https://bücher.example/"), "denied"),
+    ("a host in ASCII", IDN, fetch("https://xn--bcher-kva.example/"), "denied"),
+    ("an address as a number", LOCAL, fetch("http://2130706433/"), "denied"),
+    ("a short address", LOCAL, fetch("http://0x7f.1/"), "denied"),
+    ("an address in an address", LOCAL, fetch("http://[::ffff:127.0.0.1]/"), "denied"),
     ("a list for a path", NO_ENV, Call("read_file", {"path": ["prod.env"]}), "runs"),
 ]
 
@@ -387,6 +418,41 @@ MIXED: list[tuple[str, tuple[Rule, ...], list[Call], Call, Outcome]] = [
         (Rule("allow", command="ls *"),),
         [SPEAKS],
         run("ls -R ."),
+        "asks",
+    ),
+    (
+        "a change that shows a private file",
+        (Rule("allow", "edit_file"),),
+        [SPEAKS],
+        edit("prod.env", "TOKEN"),
+        "asks",
+    ),
+    (
+        "a private file that is replaced",
+        (Rule("allow", "write_file"),),
+        [SPEAKS],
+        write("prod.env", overwrite=True),
+        "asks",
+    ),
+    (
+        "a new file",
+        (Rule("allow", "write_file"),),
+        [SPEAKS],
+        write("new.env"),
+        "runs",
+    ),
+    (
+        "a fetch after a change that shows a file",
+        ANY_FETCH,
+        [SPEAKS, edit("notes.md", "one", Answer(allow=True))],
+        PAGE,
+        "asks",
+    ),
+    (
+        "a private file beside a harmless argument",
+        (),
+        [SPEAKS],
+        Call("grep_files", {"pattern": ".", "path": "notes.md", "folder": "prod.env"}),
         "asks",
     ),
     ("other rooms", (), [SPEAKS], Call("search_rooms", {"text": "x"}), "asks"),

@@ -41,6 +41,10 @@ MOST_SHOWN: Final = 1_000
 """Changes whose original file is remembered until they are made."""
 
 
+REFUSED: Final = "refused"
+"""Stands for the content of a file if the change was shown as one that will be refused."""
+
+
 @dataclass(frozen=True, slots=True)
 class PathRules:
     """Patterns of paths, as in `fnmatch`, compared with the whole path and with the file's name.
@@ -160,7 +164,14 @@ class Workspace:
         """Whether a file is private by its name."""
         return matches_path(key, self.rules.private)
 
-    def remember_shown(self, call: Iterable[object], before: tuple[str, bytes | None]) -> None:
+    def is_guarded(self, key: str) -> bool:
+        """Whether a file is private, or a rule denies to read or write it."""
+        rules = self.rules
+        return matches_path(key, (*rules.unread, *rules.unwritten, *rules.private))
+
+    def remember_shown(
+        self, call: Iterable[object], before: tuple[str, bytes | str | None]
+    ) -> None:
         """Remember the file, and its content, from which a change was shown to a person."""
         self._shown.pop(key := _digest(call), None)
         self._shown[key] = _digest([before])
