@@ -12,6 +12,7 @@ from genie_core.room.client.model import Answer
 from genie_core.room.engine.effects import ToolEffect, ToolEffects
 from genie_core.room.protocol.events import ApprovalRequested, DecisionMade
 from genie_tui.screens.room import RoomScreen
+from genie_tui.widgets.approvals.call_text import arguments_content, diff_content
 from genie_tui.widgets.approvals.key_guard import ALONE
 
 SMALL, USUAL, WIDE, HUGE = (60, 16), (80, 24), (120, 36), (200, 60)
@@ -89,7 +90,10 @@ async def test_the_tool_the_machine_and_the_effect_are_on_the_screen(
         assert card(screen).region.width == screen.region.width
 
 
-@pytest.mark.parametrize("gap", ["\n" * 70, " " * 4_000, "\r\n" * 70, "\t" * 500])
+@pytest.mark.parametrize(
+    "gap",
+    ["\n" * 70, " " * 4_000, "\r\n" * 70, "\t" * 500, "\u00a0" * 4_000, "\u3000 \u2800" * 900],
+)
 async def test_no_gap_hides_the_rest_of_a_command(joined: ScriptedJoinedRoom, gap: str) -> None:
     clock = HandClock()
     ask_to_run(joined, f"echo hi{gap}id")
@@ -98,6 +102,16 @@ async def test_no_gap_hides_the_rest_of_a_command(joined: ScriptedJoinedRoom, ga
         shown = text_of(screen, "#card-effect")
         assert shown.index("id") < 200
         assert any(sign in shown for sign in ("⏎", "·"))
+
+
+@pytest.mark.parametrize("blank", [" ", "\t", "\u2003", "\u3000"])
+def test_no_gap_hides_the_rest_of_a_line(blank: str) -> None:
+    line = f"first{blank * 900}last"
+    for shown in (diff_content(f"--- a\n+++ a\n+{line}"), arguments_content({"x": f"{line}\n"})):
+        assert "last" in shown.plain
+        assert len(shown.plain) < 100
+    indented = f"{' ' * 24}return 1"
+    assert f"+{indented}" in diff_content(f"--- a\n+++ a\n+{indented}").plain
 
 
 @pytest.mark.parametrize("gap", [0.11, 0.2, 0.35])
