@@ -451,6 +451,7 @@ class Approvals:
                 arguments=edited or parked.arguments,
                 effects=effects,
                 asked=exchange.seq,
+                parked=parked,
             )
             self.grants.add_once(parked, edited)
             engine.resume(exchange)

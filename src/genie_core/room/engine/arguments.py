@@ -29,7 +29,14 @@ def unmasked(edited: dict[str, Any] | None, request: Approval) -> dict[str, Any]
 
 def digest(request: Approval, diff: str = "") -> str:
     """Return a digest of a call's tool, schema, shown arguments and shown change, in hex."""
-    call = request.tool_name, request.schema, shown(request), *((diff,) if diff else ())
+    return digest_of(request.tool_name, request.schema, shown(request), diff)
+
+
+def digest_of(
+    tool: str, schema: dict[str, Any] | None, arguments: dict[str, Any], diff: str = ""
+) -> str:
+    """Like `digest`, for a call in parts."""
+    call = tool, schema, arguments, *((diff,) if diff else ())
     plain = msgspec.json.encode(call, order="deterministic", enc_hook=repr)
     return hashlib.sha256(plain).hexdigest()
 

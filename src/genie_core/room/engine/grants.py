@@ -10,7 +10,7 @@ import msgspec
 
 from genie_core.agent.approval import Approval
 from genie_core.room.client.model import ANY_CALL, SAME_CALL, Answer
-from genie_core.room.engine.arguments import digest, given, shown
+from genie_core.room.engine.arguments import digest, digest_of, given, shown
 from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffect, ToolEffects
 from genie_core.room.protocol.events import MOST_OF_SCOPE, Scope
 from genie_core.room.state.thread import ToolApproval
@@ -63,6 +63,7 @@ class Grants:
         self._grants: dict[int, Grant] = {}
         self._schemas: dict[int, bytes] = {}
         self._ids = count(1)
+        self._parked: dict[int, ToolApproval] = {}
         self._once: dict[int, list[ToolApproval]] = {}
         self._edited: dict[str, dict[str, Any]] = {}
 
@@ -84,12 +85,13 @@ class Grants:
         arguments: dict[str, Any] | None = None,
         effects: ToolEffects = UNKNOWN_EFFECTS,
         asked: int = 0,
+        parked: ToolApproval | None = None,
     ) -> None:
         """Let this agent call this tool for this person, within the scope.
 
         `arguments` and `effects` are those of the call that is answered, for a grant that covers
-        the same call. The grant covers the schema of `request`, or without it the schema of the first call that
-        uses the grant. With scope "times", the call being answered is the first of `number`. Scope
+        the same call. The grant covers the schema of `request`, or that of the `parked` call that is
+        answered, or without both the schema of the first call that uses the grant. With scope "times", the call being answered is the first of `number`. Scope
         "once" adds no grant.
         """
         number = min(max(number, 0), MOST_OF_SCOPE)
@@ -115,6 +117,8 @@ class Grants:
         self._grants[grant.id] = grant
         if request is not None:
             self._schemas[grant.id] = _schema(request)
+        elif parked is not None and parked.binding:
+            self._parked[grant.id] = parked
 
     def add_once(self, parked: ToolApproval, edited: dict[str, Any] | None = None) -> None:
         """Let the next run for the message make a parked call, with `edited` arguments if given."""
@@ -171,6 +175,7 @@ class Grants:
                 edited = self._edited.pop(parked.id, None)
                 if parked.binding and parked.binding != digest(request, effects.diff):
                     return Answer(allow=False, reason=CHANGED)
+                self._bind(parked, request)
                 return Answer(allow=True, reason="allowed after the pause", arguments=edited)
         return None
 
@@ -186,11 +191,27 @@ class Grants:
         for grant in self._grants.values():
             if (grant.person, grant.agent, grant.tool) != caller:
                 continue
+            parked = self._parked.get(grant.id)
+            if parked is not None and not self._is_unchanged(parked, request):
+                continue
             if self._schemas.setdefault(grant.id, _schema(request)) != _schema(request):
                 continue
             if _covers(grant, request, effects, is_covered):
                 return Answer(allow=True, reason=self._use(grant))
         return None
+
+    def _bind(self, parked: ToolApproval, request: Approval) -> None:
+        """Let the grants that a parked call led to cover the tool as it is now."""
+        for id_ in [id_ for id_, each in self._parked.items() if each.id == parked.id]:
+            self._schemas[id_] = _schema(request)
+            del self._parked[id_]
+
+    def _is_unchanged(self, parked: ToolApproval, request: Approval) -> bool:
+        """Whether the tool is the one that a parked call was about, as far as its digest tells."""
+        same = digest_of(request.tool_name, request.schema, parked.arguments) == parked.binding
+        if same:
+            self._bind(parked, request)
+        return same
 
     def _use(self, grant: Grant) -> str:
         left = None if grant.left is None else grant.left - 1

@@ -21,8 +21,8 @@ OUTWARD: Final = frozenset({"execute", "network", "unknown"})
 class Provenance:
     """Knows what flowed into the conversation that the agents of one owner read.
 
-    Messages of other people count from the start of the room, since agents read the whole
-    conversation; pages, results of tool servers and other rooms count once a call for them was
+    Messages of other people, also recovered by them or quoted from another room, count from the start
+    of the room, since agents read the whole conversation; pages, results of tool servers and other rooms count once a call for them was
     allowed, for any person's message: answers are in the conversation, too. All of it is in the log, so
     a room that is opened again knows it as well.
     """
@@ -33,6 +33,9 @@ class Provenance:
         self._has_read = False
         self._authors: dict[str, None] = {}
         self._read_to = 0
+        if state.floor:  # what was read for messages that are forgotten here is not known any more
+            self._has_read = True
+            self._authors.update(dict.fromkeys(state.people))
         for request in state.proposals.values():
             if request.outcome == "approved":
                 self.add(request.tool, request.risk, request.arguments, request.reads)
@@ -48,6 +51,9 @@ class Provenance:
             origin = "other rooms"
         else:
             return
+        self._add_origin(origin)
+
+    def _add_origin(self, origin: str) -> None:
         if len(self._origins) < MOST_KEPT:
             self._origins[origin[:ORIGIN_CHARS]] = None
 
@@ -82,6 +88,10 @@ class Provenance:
     def _read_messages(self) -> None:
         for exchange in self._new_messages():
             self._authors.setdefault(exchange.author)
+            if exchange.voucher:
+                self._authors.setdefault(exchange.voucher)
+            for quote in exchange.said.quotes:
+                self._add_origin(f"a quote of {quote.title or quote.room}")
         self._read_to = self._state.head
 
     def _new_messages(self) -> Iterator[MessageThread]:
