@@ -63,6 +63,8 @@ logger = logging.getLogger(__name__)
 WIDE: Final = 120
 """Columns from which the panel fits beside the timeline."""
 
+FOR_ALL: Final = "It holds for requests of all people, in all rooms that you open."
+
 SMALLEST: Final = (60, 16)
 """Columns and rows below which nothing useful fits."""
 
@@ -370,7 +372,7 @@ class GenieApp(GuardedApp[ExitReport]):
 
     async def _confirm_rule(self, form: SettingsForm, rule: dict[str, str]) -> None:
         """Show a rule as it will stand in the settings, and write it if the person agrees."""
-        text = Content(visible(add_rule("", rule=rule)))
+        text = Content(f"{visible(add_rule('', rule=rule))}\n{FOR_ALL}")
         question = ConfirmScreen("Add this rule to the settings?", text, "add it", self.clock)
         if await self.push_screen_wait(question):
             try:

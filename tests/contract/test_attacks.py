@@ -55,6 +55,7 @@ def can_be_made(*calls: attacks.Call) -> bool:
         and call.by != "eve"
         and call.agent == "system"
         and not isinstance(call.arguments.get("path"), list)
+        and not {"path", "folder"} <= call.arguments.keys()
         for call in calls
     )
 

@@ -72,7 +72,8 @@ _ENGINE: Final = frozenset(
     {
         "model", "base_url", "api_key_env", "runtime", "reasoner_model", "reasoner_base_url",
         "reasoner_api_key_env", "template", "workspace", "tools", "mcp", "servers", "rules",
-        "agents", "budget", "tool_limits", "sandbox",
+        "agents", "budget", "tool_limits", "private_files",
+        "sandbox",
     }
 )  # fmt: skip
 """Settings of an engine, which a guest does not bring."""

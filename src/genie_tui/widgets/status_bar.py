@@ -11,6 +11,7 @@ from genie_core.room.client.model import (
     EngineState,
     EngineStatus,
 )
+from genie_core.text.format import counted
 from genie_core.text.safe import visible_line
 
 _LINKS: Final = {
@@ -87,7 +88,7 @@ class StatusBar(Widget):
         parts = [
             self._approvals(),
             auto if self._engine.auto else Content(""),
-            Content.styled(f"{self._grants} allowed", "$text-warning")
+            Content.styled(counted(self._grants, "grant"), "$text-warning")
             if self._grants
             else Content(""),
             _engine(self._engine),

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from genie_core.room.client.model import ANY_CALL
 from genie_core.room.engine.policy import EXCEED_BUDGET
 from genie_core.room.protocol.events import (
     MOST_OF_SCOPE,
@@ -110,7 +111,7 @@ def _reach(settled: ApprovalResolved) -> str:
     words = scope_words(settled.scope, settled.count)
     if not words or not settled.covers:
         return words
-    return f"{words} ({'any call' if settled.covers == '*' else settled.covers})"
+    return f"{words} ({'any call' if settled.covers == ANY_CALL else settled.covers})"
 
 
 def what_changed(asked: ApprovalRequested, edited: dict[str, Any] | None) -> list[str]:
@@ -136,7 +137,7 @@ def covered(tool: str, scope: Scope, covers: str) -> str:
     """Describe which calls an answer allows: "any call of rm". Not yet safe to show."""
     if scope == "once":
         return f"this call of {tool}"
-    if covers == "*":
+    if covers == ANY_CALL:
         return f"any call of {tool}"
     return f"{tool} for {covers}" if covers else f"exactly this call of {tool}"
 

@@ -15,9 +15,10 @@ from genie_core.text.safe import visible, visible_line
 from genie_tui.commands.context import RoomContext
 from genie_tui.commands.parse import BudgetRaise
 from genie_tui.screens.dialogs.costs import CostScreen
-from genie_tui.screens.dialogs.edit_call import EditCallScreen, diff_content
+from genie_tui.screens.dialogs.edit_call import EditCallScreen
 from genie_tui.screens.dialogs.grants import GrantsScreen
 from genie_tui.screens.dialogs.tools import ToolsScreen
+from genie_tui.widgets.approvals.call_text import diff_lines
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
@@ -229,7 +230,7 @@ async def _undo(context: RoomContext, controls: EngineControls, file: str, appro
         else:
             title, yes = f"Undo the change of {name} at {time}?", "undo it"
             done = f"{name} is as before {time}."
-        if await context.confirm(title, diff_content(visible(plan.diff).split("\n")), yes):
+        if await context.confirm(title, diff_lines(visible(plan.diff).split("\n")), yes):
             await controls.undo(plan.number)
             context.screen.notify(done)
     except GenieError as error:

@@ -24,7 +24,7 @@ from genie_core.text.edited_arguments import (
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Action, Scope, actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog
-from genie_tui.widgets.approvals.call_text import CardView, effect_content
+from genie_tui.widgets.approvals.call_text import CardView, diff_lines, effect_content
 from genie_tui.widgets.json_area import JsonArea
 from genie_tui.widgets.keys_line import KeysLine
 from genie_tui.widgets.reading import read_on
@@ -35,8 +35,6 @@ GONE: Final = (
 NOT_TAKEN: Final = "It was not taken, and the call still waits."
 SURE: Final = "Your changes are lost then: esc once more."
 UNCHANGED: Final = "Nothing is changed. Go back, and allow it as it is."
-
-_COLOURS: Final = {"+": "$text-success", "-": "$text-error", "@": "$text-accent"}
 
 
 class EditCallScreen(Dialog[None]):
@@ -137,9 +135,9 @@ class EditCallScreen(Dialog[None]):
 
     def _changes(self, arguments: dict[str, Any]) -> Content:
         """What was edited, and what the call would do then."""
-        edited = diff_content(argument_diff(self._before, arguments))
+        edited = diff_lines(argument_diff(self._before, arguments))
         effects = self._preview(arguments)
-        if effects is None or not effects.known:
+        if effects is None:
             return edited
         proposal = replace(self._proposal, arguments=arguments)
         view = CardView(proposal, "", "", 1, 1, effects, self._schema)
@@ -196,12 +194,6 @@ class EditCallScreen(Dialog[None]):
     @property
     def _text(self) -> TextArea:
         return self.query_one("#edit-text", TextArea)
-
-
-def diff_content(lines: list[str]) -> Content:
-    """Colour the lines of a diff."""
-    styled = [Content.styled(line, _COLOURS.get(line[:1], "$foreground-muted")) for line in lines]
-    return Content("\n").join(styled)
 
 
 def _edit_keys() -> Content:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 NOTHING: Final = (
     "You have allowed nothing beyond single calls in this session.\n\n"
-    "On a tool call, s allows exactly this call again, l calls like it, w the whole tool, and t for "
-    "some times or minutes. What shall always be allowed, asked about or denied is a rule in the "
-    "settings."
+    "On a tool call, s allows the same call again, l what a pattern covers, w the whole tool, and t "
+    "the same call for some times or minutes. To allow, ask about or deny calls permanently, write a "
+    "rule in the settings."
 )
 CALL: Final = 80
 """Characters of a call that a line shows."""

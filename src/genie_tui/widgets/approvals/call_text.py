@@ -1,7 +1,7 @@
 """The texts of a card: who asks for what, what it would do, and whose words led to it."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -35,7 +35,13 @@ AGENT: Final = 48
 BLANKS: Final = 8
 """Blanks in a row that are shown one by one; more are counted."""
 
+GAP: Final = 40
+"""Blanks in a row inside a line of a file or of a long argument that are counted."""
+
 INDENT: Final = "  "
+
+_BLANK: Final = r"[ \u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]"
+"""Characters that look like a blank."""
 
 PRIVATE: Final = "this may read private data, and everyone in the room sees the answer"
 
@@ -193,12 +199,12 @@ _MISSING: Final = object()
 def exact(text: str) -> Content:
     """A text with its blanks and line breaks made visible."""
     parts: list[tuple[str, str]] = []
-    for part in re.split(r"( {2,}|^ | $|\n+)", visible(text)):
+    for part in re.split(rf"({_BLANK}{{2,}}|^ | $|\n+)", visible(text)):
         if part.startswith("\n"):
             count = f" {len(part):,} line breaks" if len(part) > 2 else ""
             parts.append((f"{'⏎' * min(len(part), 2)}{count}", "$text-warning"))
             parts.append(("\n", ""))
-        elif part and not part.strip(" "):
+        elif part and re.fullmatch(f"{_BLANK}+", part):
             dots = "·" * min(len(part), BLANKS)
             count = f"… {len(part):,} blanks …" if len(part) > BLANKS else ""
             parts.append((dots + count, "$text-warning"))
@@ -207,19 +213,30 @@ def exact(text: str) -> Content:
     return Content.assemble(*parts)
 
 
+def counted_gaps(line: str) -> str:
+    """A line in which long gaps are counted, so that none hides what follows it."""
+    return re.sub(
+        f"{_BLANK}{{{GAP},}}", lambda gap: f"{'·' * BLANKS}… {len(gap[0]):,} blanks …", line
+    )
+
+
 def diff_content(diff: str) -> Content:
-    """A diff with added and removed lines in colours."""
-    if diff.split("\n", 3)[2:3] and diff.split("\n", 3)[2].startswith("@@ -0,0 "):
-        return Content("\n").join([Content.styled("a new file", "$text-accent"), *_lines(diff, 3)])
-    return Content("\n").join(_lines(diff, 2))
+    """The change to a file, without the names above it."""
+    lines = diff.split("\n")
+    if lines[2:3] and lines[2].startswith("@@ -0,0 "):
+        return Content("\n").join(
+            [Content.styled("a new file", "$text-accent"), diff_lines(lines[3:])]
+        )
+    return diff_lines(lines[2:])
 
 
-def _lines(diff: str, first: int) -> list[Content]:
+def diff_lines(lines: Iterable[str]) -> Content:
+    """Lines of a diff in colours, safe to show."""
     styles = {"+": "$text-success", "-": "$text-error", "@": "$text-accent"}
-    return [
-        Content.styled(visible(line), styles.get(line[:1], "$foreground-muted"))
-        for line in diff.split("\n")[first:]
-    ]
+    return Content("\n").join(
+        Content.styled(counted_gaps(visible(line)), styles.get(line[:1], "$foreground-muted"))
+        for line in lines
+    )
 
 
 def origins_content(view: CardView) -> Content:
@@ -275,4 +292,4 @@ def _indented(text: str) -> Iterator[Content]:
         if part.startswith("\n\n\n"):
             yield Content.styled(f"{INDENT}⏎ {len(part) - 1:,} empty lines", "$text-warning")
         else:
-            yield from (Content(INDENT + line) for line in part.split("\n"))
+            yield from (Content(INDENT + counted_gaps(line)) for line in part.split("\n"))

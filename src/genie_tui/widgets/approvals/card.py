@@ -137,18 +137,24 @@ class ApprovalCard(Vertical, can_focus=True):
         return self._view
 
     def show(self, view: CardView | None, now: float) -> None:
-        """Show a request; `now` is in seconds since the epoch. Another one arms the guard."""
-        another = _id(view) != _id(self._view)
+        """Show a request; `now` is in seconds since the epoch.
+
+        Another one, or other effects, arm the guard.
+        """
+        another, old = _id(view) != _id(self._view), self._view
+        changed = another or (view is not None and old is not None and view.effects != old.effects)
         self._view = view
         if another:
             # Keys of a reason being written must not reach the next request.
-            self._about = self._read = self._unconfirmed = None
-            self.arm()
+            self._about = None
             self.query_one("#card-scroll", VerticalScroll).scroll_home(animate=False)
+        if changed:
+            self._read = self._unconfirmed = None
+            self.arm()
         if view is None:
             return
         self.border_title = headline(view, now)
-        if another:
+        if changed:
             self.query_one("#card-call", Static).update(call_lines(view))
             self.query_one("#card-effect", Static).update(effect_content(view))
             self.query_one("#card-why", Static).update(origins_content(view))
@@ -350,7 +356,7 @@ class ApprovalCard(Vertical, can_focus=True):
 
     def _keys_line(self, *, guarded: bool) -> Content:
         if self._writing and self._about is None:
-            return Content("that call is gone, this is another one · esc goes on to it")
+            return Content("that call is no longer open · esc shows the next one")
         if self._writing is Writing.PATTERN:
             return Content(
                 "allows what this covers until the session ends · enter goes on · esc goes back"
@@ -405,9 +411,7 @@ def key_table(view: CardView, width: int, *, may_allow: bool) -> Content:
     if not view.pattern:
         allowing = [each for each in allowing if each.run != "allow_like"]
     if not may_allow:
-        read_first = Content.styled(
-            "allowing waits until the end was on the screen: pgdn", "$text-warning"
-        )
+        read_first = Content.styled("scroll to the end to allow: pgdn", "$text-warning")
         return Content("\n").join([read_first, *_rows(others, width)])
     return Content("\n").join([*_rows(allowing, width), *_rows(others, width)])
 

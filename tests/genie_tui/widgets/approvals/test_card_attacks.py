@@ -12,6 +12,8 @@ from genie_core.room.client.model import Answer
 from genie_core.room.engine.effects import ToolEffect, ToolEffects
 from genie_core.room.protocol.events import ApprovalRequested, DecisionMade
 from genie_tui.screens.room import RoomScreen
+from genie_tui.widgets.approvals.call_text import arguments_content, diff_content
+from genie_tui.widgets.approvals.card import ApprovalCard
 from genie_tui.widgets.approvals.key_guard import ALONE
 
 SMALL, USUAL, WIDE, HUGE = (60, 16), (80, 24), (120, 36), (200, 60)
@@ -35,7 +37,7 @@ async def press_alone(pilot: Pilot[Any], clock: HandClock, key: str) -> None:
 
 def ask_to_run(joined: ScriptedJoinedRoom, command: str, **more: Any) -> str:
     approval = joined.ask("run_command", command=command, **more)
-    joined.effects[approval] = ToolEffects((ToolEffect("run", command),))
+    joined.effects[approval] = ToolEffects((ToolEffect("run", command),), pattern="git log*")
     return approval
 
 
@@ -58,7 +60,7 @@ async def test_a_long_change_is_not_allowed_from_its_first_screen(
         for key in "aslwt":
             await press_alone(pilot, clock, key)
         assert joined.answers == []
-        await until(pilot, lambda: "end was on the screen" in text_of(screen, "#card-keys"))
+        await until(pilot, lambda: "scroll to the end" in text_of(screen, "#card-keys"))
         card(screen).query_one("#card-scroll").scroll_end(animate=False)
         await until(pilot, lambda: "allow once" in text_of(screen, "#card-keys"))
         await press_alone(pilot, clock, "a")
@@ -89,7 +91,10 @@ async def test_the_tool_the_machine_and_the_effect_are_on_the_screen(
         assert card(screen).region.width == screen.region.width
 
 
-@pytest.mark.parametrize("gap", ["\n" * 70, " " * 4_000, "\r\n" * 70, "\t" * 500])
+@pytest.mark.parametrize(
+    "gap",
+    ["\n" * 70, " " * 4_000, "\r\n" * 70, "\t" * 500, "\u00a0" * 4_000, "\u3000 \u2800" * 900],
+)
 async def test_no_gap_hides_the_rest_of_a_command(joined: ScriptedJoinedRoom, gap: str) -> None:
     clock = HandClock()
     ask_to_run(joined, f"echo hi{gap}id")
@@ -98,6 +103,16 @@ async def test_no_gap_hides_the_rest_of_a_command(joined: ScriptedJoinedRoom, ga
         shown = text_of(screen, "#card-effect")
         assert shown.index("id") < 200
         assert any(sign in shown for sign in ("⏎", "·"))
+
+
+@pytest.mark.parametrize("blank", [" ", "\t", "\u2003", "\u3000"])
+def test_no_gap_hides_the_rest_of_a_line(blank: str) -> None:
+    line = f"first{blank * 900}last"
+    for shown in (diff_content(f"--- a\n+++ a\n+{line}"), arguments_content({"x": f"{line}\n"})):
+        assert "last" in shown.plain
+        assert len(shown.plain) < 100
+    indented = f"{' ' * 24}return 1"
+    assert f"+{indented}" in diff_content(f"--- a\n+++ a\n+{indented}").plain
 
 
 @pytest.mark.parametrize("gap", [0.11, 0.2, 0.35])
@@ -197,3 +212,24 @@ async def test_a_pattern_is_edited_before_it_counts(joined: ScriptedJoinedRoom) 
         clock.rest()
         await press_alone(pilot, clock, "enter")
         assert joined.answers == [(approval, Answer(allow=True, scope="session", covers="git log"))]
+
+
+async def test_effects_that_become_known_are_shown_before_a_key_counts(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    clock = HandClock()
+    message = joined.say_here("tidy up")
+    joined.feed(
+        DecisionMade(message, "delegate"),
+        ApprovalRequested(message, "p", "system", "write_file", {"path": "a.txt"}, risk="write"),
+    )
+    async with in_room(joined, SMALL, clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        assert "one\n" not in text_of(screen, "#card-effect")
+        diff = "--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n" + "+one\n" * 200
+        joined.effects["p"] = ToolEffects((ToolEffect("write", "a.txt"),), diff=diff)
+        card(screen).post_message(ApprovalCard.Stepped(0))
+        await until(pilot, lambda: "+one" in text_of(screen, "#card-effect"))
+        await press_alone(pilot, clock, "a")
+        assert joined.answers == []
+        await until(pilot, lambda: "scroll to the end" in text_of(screen, "#card-keys"))

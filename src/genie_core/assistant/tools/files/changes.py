@@ -43,8 +43,8 @@ RECORDS_NAME: Final = "changes.jsonl"
 NOT_KEPT: Final = "what tools change in files is not kept here, so it can't be undone"
 NO_CHANGE: Final = "no change of {} is left that could be undone"
 
-turn: Final = threading.Lock()
-"""Held from reading a file to writing it, so that concurrent edits don't overwrite each other."""
+write_lock: Final = threading.Lock()
+"""Serializes file changes, so that concurrent edits don't overwrite each other."""
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ class FileChange(msgspec.Struct, frozen=True, omit_defaults=True):
 class FileChanges:
     """The changes of one session. Without a `folder` nothing is kept.
 
-    Methods block. The caller of `kept` holds `turn`; the others take it.
+    Methods block. The caller of `kept` holds `write_lock`; the others take it.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -112,7 +112,7 @@ class FileChanges:
 
         Changes whose file has its earlier content anyway are left out. Raises `UndoRefused`.
         """
-        with turn, _refusals():
+        with write_lock, _refusals():
             workspace, change = self._latest(workspace, file, approval)
             now, then = self._contents(workspace, change)
             name = workspace.name(workspace.root / change.path)
@@ -126,7 +126,7 @@ class FileChanges:
         Raises:
             UndoRefused: nothing has changed.
         """
-        with turn, _refusals():
+        with write_lock, _refusals():
             change = self._loaded().get(number)
             if change is None or change.undone or workspace is None:
                 raise UndoRefused("that change is undone already")

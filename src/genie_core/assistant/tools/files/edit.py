@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from genie_core.agent.approval import shown_original
-from genie_core.assistant.tools.files.changes import FileChanges, turn
+from genie_core.assistant.tools.files.changes import FileChanges, write_lock
 from genie_core.assistant.tools.files.diff import unified_diff
 from genie_core.assistant.tools.files.workspace import (
     BYTE_ORDER_MARK,
@@ -164,12 +164,12 @@ class Edits:
         return await refusing(self._edit, path, old, new, everywhere=everywhere)
 
     def _write(self, path: str, content: str, *, overwrite: bool) -> str:
-        with turn:
+        with write_lock:
             change = planned_write(self.workspace, path, content, overwrite=overwrite)
             return self._apply(change, replace=overwrite)
 
     def _edit(self, path: str, old: str, new: str, *, everywhere: bool) -> str:
-        with turn:
+        with write_lock:
             change = planned_edit(self.workspace, path, old, new, everywhere=everywhere)
             return self._apply(change, replace=True)
 

@@ -41,6 +41,9 @@ _TOOLCHAINS: Final = (
 _PLACES: Final = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin"
 """Where the sandbox's own program may be. PATH may lead into a workspace."""
 
+_KERNEL: Final = ("/proc/sys", "/proc/sysrq-trigger")
+"""Settings of the whole machine, which its superuser may write, also without capabilities."""
+
 _SEATBELT: Final = "/usr/bin/sandbox-exec"
 
 
@@ -254,6 +257,9 @@ def _bubblewrap(
             command += [option, str(source), str(path)]
         if path == Path("/"):
             command += ["--dev", "/dev", "--proc", "/proc"]
+            if os.geteuid() == 0:  # its files need no capability: core_pattern names a program
+                for kernel in _KERNEL:
+                    command += ["--ro-bind-try", kernel, kernel]
     if folder is not None:
         command += ["--chdir", str(folder)]
     return [*command, "--"]

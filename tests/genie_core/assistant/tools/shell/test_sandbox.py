@@ -277,6 +277,14 @@ async def test_a_command_gains_no_rights(root: Path) -> None:
     assert "CapBnd:\t0000000000000000" in said or os.geteuid() != 0
 
 
+@needs_bubblewrap
+async def test_settings_of_the_whole_machine_are_not_written(root: Path) -> None:
+    """Only access is asked for: a write would change this machine."""
+    places = "('/proc/sys/kernel/core_pattern', '/proc/sys/kernel/modprobe', '/proc/sysrq-trigger')"
+    code = f"import os; print([os.access(each, os.W_OK) for each in {places}])"
+    assert "[False, False, False]" in await attempt(root, python(code))
+
+
 @pytest.mark.parametrize("report", ["{", '{\\"code\\": \\"x\\"}', "[]", "\\377"])
 async def test_a_report_that_a_command_made_up_does_no_harm(tmp_path: Path, report: str) -> None:
     forged = ["/bin/sh", "-c", f'printf "{report}" >&0', "sh"]
