@@ -72,7 +72,7 @@ async def test_in_company_a_sandbox_without_network_saves_questions(project: Pat
     """Bob has spoken: a command that could send out what was read is asked about."""
     asked: dict[str, int] = {}
     for mode in ("auto", "off"):
-        desk = Desk(project, RULES, alone=False, sandbox=Sandbox(mode))  # type: ignore[arg-type] # both are modes
+        desk = Desk(project, RULES, alone=False, sandbox=Sandbox(mode))
         desk.say("good morning", "bob")
         asked[mode] = questions(desk)
     assert asked == {"auto": 16, "off": 24}
