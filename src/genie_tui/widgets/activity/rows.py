@@ -336,7 +336,7 @@ def _approval(row: ActivityRow) -> Headline:
 
 
 def _call(asked: ApprovalRequested) -> str:
-    given = arguments_line(asked.arguments, withheld=asked.withheld)
+    given = "; ".join(asked.effects) or arguments_line(asked.arguments, withheld=asked.withheld)
     return f"{agent_path(asked.agent)}: {given}"
 
 
