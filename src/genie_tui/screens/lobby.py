@@ -29,6 +29,7 @@ from genie_core.text.format import ago
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Scope, bindings
 from genie_tui.onboarding import Onboarding
+from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.model_picker import ModelPicker
 from genie_tui.widgets.too_small import TooSmall
 
@@ -42,7 +43,7 @@ HOST: Final = 20
 """Columns for a host's name."""
 
 
-class WayInput(Input):
+class WayInput(LineInput):
     """Takes an invite or an address; a pasted invite may be broken into lines."""
 
     def _on_paste(self, event: events.Paste) -> None:
@@ -91,7 +92,7 @@ class LobbyScreen(Screen[None]):
             yield OptionList(id="nearby", markup=False, compact=True)
             yield Static("none so far", id="no-nearby", markup=False)
             yield Static("New room", classes="lobby-label", markup=False)
-            yield Input(placeholder="what it is about", id="new-title", max_length=80)
+            yield LineInput(placeholder="what it is about", id="new-title", max_length=80)
             yield Static("Join a room", classes="lobby-label", markup=False)
             yield WayInput(placeholder="the host's invite, genie1-…, or HOST:PORT", id="address")
             yield Static(id="join-hint", markup=False)

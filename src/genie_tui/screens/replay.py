@@ -29,6 +29,7 @@ from genie_tui.screens.playback import Playback
 from genie_tui.widgets.activity.activity_list import ActivityList
 from genie_tui.widgets.activity.panel import ActivityPanel
 from genie_tui.widgets.approvals.panel import PastApprovals
+from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.seek_bar import SeekBar
 from genie_tui.widgets.side_panel import SidePanel, Tab
@@ -93,7 +94,7 @@ class ReplayScreen(Screen[None]):
             with Vertical(id="conversation"):
                 yield self._timeline
             yield SidePanel(Roster(), ActivityPanel(), self._asked)
-        yield Input(
+        yield LineInput(
             placeholder="search: what was said, decided, asked", id="replay-find", compact=True
         )
         yield SeekBar()

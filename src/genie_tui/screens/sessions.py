@@ -25,6 +25,7 @@ from genie_core.text.format import counted
 from genie_core.text.safe import visible_line
 from genie_tui.commands.handlers.sessions import SessionActions
 from genie_tui.commands.keys import Scope, bindings
+from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.session_list import SessionList, SessionListHeader
 from genie_tui.widgets.session_preview import SessionPreview, brief
 from genie_tui.widgets.too_small import TooSmall
@@ -67,7 +68,7 @@ class SessionsScreen(Screen[None]):
         yield TooSmall()
         with Horizontal(id="sessions-top"):
             yield Static("All sessions", id="sessions-title", markup=False)
-            yield Input(placeholder="/ to find", id="sessions-filter", max_length=200)
+            yield LineInput(placeholder="/ to find", id="sessions-filter", max_length=200)
             yield Static(id="sessions-count", markup=False)
         yield Static(id="sessions-note", markup=False)
         with Horizontal(id="sessions-middle"):

@@ -28,6 +28,7 @@ from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Scope, actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.themes import DARK, theme_names
+from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.picker import Picker
 from genie_tui.widgets.too_small import TooSmall
 
@@ -407,7 +408,7 @@ class SettingsScreen(Dialog[Settings | None]):
 
 def _control(field: Field) -> Input | Picker:
     if field.hint:
-        return Input(placeholder=field.hint, id=field.name, select_on_focus=False)
+        return LineInput(placeholder=field.hint, id=field.name, select_on_focus=False)
     return Picker(id=field.name)
 
 

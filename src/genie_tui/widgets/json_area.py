@@ -5,7 +5,8 @@ from typing import ClassVar, Final
 
 from rich.style import Style
 from rich.text import Text
-from textual.widgets import TextArea
+
+from genie_tui.widgets.keys_in_order import TextEditor
 
 LONGEST: Final = 5_000
 """Maximum characters of a line that are highlighted."""
@@ -16,7 +17,7 @@ _PART: Final = re.compile(
 )
 
 
-class JsonArea(TextArea):
+class JsonArea(TextEditor):
     """An editor for arguments."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {

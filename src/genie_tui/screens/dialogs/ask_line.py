@@ -9,6 +9,7 @@ from textual.widgets import Input, Static
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Scope, actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.too_small import TooSmall
 
 
@@ -29,7 +30,9 @@ class AskLineScreen(Dialog[str | None]):
         yield TooSmall()
         with Vertical(id="ask"):
             yield Static(Content(visible_line(self._title)), id="ask-title", markup=False)
-            yield Input(self._value, id="ask-line", max_length=self._most, select_on_focus=False)
+            yield LineInput(
+                self._value, id="ask-line", max_length=self._most, select_on_focus=False
+            )
             if self._hint:
                 yield Static(self._hint, id="ask-hint", markup=False)
             yield DialogKeys(ask_keys(), id="ask-keys")

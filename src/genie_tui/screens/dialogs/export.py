@@ -16,6 +16,7 @@ from genie_core.text.format import counted, file_size
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Scope, actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.too_small import TooSmall
 
 LONGEST: Final = 4_096
@@ -85,7 +86,7 @@ class ExportScreen(Dialog[Wish | None]):
         files, size = counted(self._attached.count, "attached file"), self._attached.size
         with Vertical(id="export"):
             yield Static(Content(visible_line(self._title)), id="export-title", markup=False)
-            yield Input(
+            yield LineInput(
                 self._wish.path, id="export-path", max_length=LONGEST, select_on_focus=False
             )
             choice = _Choice(f"with {files}, {file_size(size)}", id="export-files", compact=True)

@@ -12,6 +12,7 @@ from genie_core.room.protocol.events import PREFERENCE_CHARS
 from genie_core.settings.preferences import objection
 from genie_tui.commands.keys import Scope, actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog
+from genie_tui.widgets.keys_in_order import TextEditor
 
 PUBLIC: Final = (
     "Agents follow this when they answer you. All members of your rooms, "
@@ -36,7 +37,7 @@ class PreferencesScreen(Dialog[str | None]):
         with Vertical(id="preferences"):
             yield Static("How you like to be answered", id="preferences-title", markup=False)
             yield Static(PUBLIC, id="preferences-public", markup=False)
-            yield TextArea(self._text, soft_wrap=True, id="preferences-text")
+            yield TextEditor(self._text, soft_wrap=True, id="preferences-text")
             yield Static("", id="preferences-state", markup=False)
             yield Static(keys, id="preferences-keys", markup=False)
 

@@ -10,6 +10,7 @@ from textual.widgets import Input, Static
 from genie_tui.commands.keys import Scope, bindings
 from genie_tui.widgets.activity.activity_list import ActivityList
 from genie_tui.widgets.activity.rows import ActivityRow, RowFilter, details
+from genie_tui.widgets.keys_in_order import LineInput
 
 
 class ActivityPanel(Vertical):
@@ -26,7 +27,7 @@ class ActivityPanel(Vertical):
 
     def compose(self) -> ComposeResult:
         yield Static(id="activity-filters", markup=False)
-        yield Input(placeholder="find in activity", id="activity-find", compact=True)
+        yield LineInput(placeholder="find in activity", id="activity-find", compact=True)
         yield ActivityList()
         with VerticalScroll(id="activity-details", can_focus=False):
             yield Static(id="activity-detail-text", markup=False)

@@ -29,6 +29,7 @@ from genie_tui.widgets.approvals.call_text import (
     origins_content,
 )
 from genie_tui.widgets.approvals.key_guard import ALONE, SOON, KeyGuard
+from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.reading import read_on
 
 CELL: Final = 21
@@ -57,7 +58,7 @@ class Writing(Enum):
     PATTERN = "a pattern of commands, files or hosts"
 
 
-class ReasonInput(Input):
+class ReasonInput(LineInput):
     """The input line for the reason of a denial, or for the extent of a grant."""
 
 

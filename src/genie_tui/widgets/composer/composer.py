@@ -16,6 +16,7 @@ from textual.widgets import OptionList, TextArea
 
 from genie_core.text.safe import visible
 from genie_tui.widgets.composer.completion import Choice, CompletionList, Completions, Offer, offer
+from genie_tui.widgets.keys_in_order import TextEditor
 
 LIMIT: Final = 16_000
 """Characters that a message may have."""
@@ -255,7 +256,7 @@ class Composer(Vertical):
         self._editor.border_subtitle = Content(shown)
 
 
-class Editor(TextArea, inherit_bindings=False):
+class Editor(TextEditor, inherit_bindings=False):
     """Edits text. `take_key` gets every key first and returns True to consume it.
 
     `changed` is called after every edit by the person, before the next key. `room` returns how many
