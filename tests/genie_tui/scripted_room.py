@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -242,6 +243,12 @@ class ScriptedApprovals(Approvals):
 
     def effects(self, approval: str) -> ToolEffects | None:
         return self._joined.effects.get(approval)
+
+    def is_covered(self, approval: str, pattern: str) -> bool:
+        effects = self._joined.effects.get(approval)
+        return effects is not None and all(
+            fnmatchcase(each.target, pattern.removesuffix(" *") + "*") for each in effects.known
+        )
 
     def preview(self, approval: str, edited: dict[str, Any]) -> ToolEffects | None:
         if approval not in self._joined.effects:

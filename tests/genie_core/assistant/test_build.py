@@ -98,7 +98,7 @@ async def test_a_denial_with_its_reason_reaches_the_answer() -> None:
     chat = session(build_assistant(AssistantConfig()))
     answer = await finished(chat.handle(Message("what is 12*7?", "alice")), deny="do it yourself")
     assert answer is not None
-    assert answer.startswith("I did not run `calculate`.")
+    assert answer.startswith("I did not use `calculate`.")
     assert "do it yourself" in answer
     assert "84" not in answer
     await close(chat)

@@ -18,7 +18,7 @@ _ABILITIES: Final = (
     ("list_files", "list the workspace folder: *list the files*"),
     ("read_file", "show a file: *show me lines 1 to 20 of notes.md*"),
     ("search_files", "search the files: *which files contain TODO?*"),
-    ("write_file", "write a new file: *@genie write buy milk to notes.md*"),
+    ("write_file", "write a new file: *@genie write buy milk to shopping.md*"),
     ("run_command", "run a program in the workspace folder: *@genie run git status*"),
     ("fetch_url", "read a web page: *@genie fetch https://example.org*"),
 )
@@ -59,7 +59,7 @@ def unavailable(call: PlannedCall) -> str:
 def _from_result(result: ToolReturnPart) -> str:
     said = result.content if isinstance(result.content, str) else result.model_response_str()
     if result.outcome == "denied":
-        return f"I did not run `{result.tool_name}`. {said}"
+        return f"I did not use `{result.tool_name}`. {said}"
     if result.outcome != "success":
         return f"`{result.tool_name}` failed: {said}"
     return said

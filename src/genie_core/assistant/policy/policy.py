@@ -166,6 +166,8 @@ class Policy:
                 program, _, rest = first.target.partition(" ")
                 word = rest.partition(" ")[0]
                 pattern = f"{program} {word}*" if word.isidentifier() else f"{program} *"
+                if effects.private:
+                    pattern = first.target
             case "connect":
                 pattern = glob.escape(host_of(first.target))
             case _:

@@ -144,7 +144,7 @@ class Approvals:
 
     def request(self, exchange: MessageThread, execution: Execution, call: Approval) -> None:
         """Record a tool call; answer it by policy, grant or auto mode, or leave it to a person."""
-        result = self._evaluate(exchange, call)
+        result = self._noting_grants(exchange, call, self._evaluate(exchange, call))
         automatic = None if self._closing else self._automatic_answer(exchange, call, result)
         body = self._request_body(exchange, call, result, unasked=automatic is not None)
         obstacle = UNSHOWABLE if body is None else self._obstacle(body)
@@ -215,6 +215,17 @@ class Approvals:
         except Exception:  # if a rule fails, ask a person
             logger.exception("the policy failed")
             return PolicyResult("ask", NO_POLICY_RESULT, must_ask=True)
+
+    def _noting_grants(
+        self, exchange: MessageThread, call: Approval, result: PolicyResult
+    ) -> PolicyResult:
+        """Say of a call that must be asked about that a grant, which would cover it, does not count."""
+        if not result.must_ask:
+            return result
+        is_covered = partial(self._is_covered, exchange, call, result.effects)
+        if self.grants.find(exchange.author, call, result.effects, is_covered) is None:
+            return result
+        return replace(result, because=f"{result.because}; your grant does not count for that")
 
     def _is_covered(
         self, exchange: MessageThread, call: Approval, effects: ToolEffects, pattern: str
@@ -367,8 +378,23 @@ class Approvals:
 
     def effects(self, approval: str) -> ToolEffects | None:
         """Return what an open or parked call would do, without secrets; None if it is not known here."""
-        effects = self._effects(approval)
-        return _masked(effects) if effects is not None else None
+        request = self._open.get(approval)
+        if request is not None:
+            grantable = not request.result.must_ask and not request.result.effects.refusal
+            return replace(_masked(request.result.effects), is_grantable=grantable)
+        parked = self._own_parked(approval)
+        return _masked(self._effects_of_parked(parked)) if parked is not None else None
+
+    def is_covered(self, approval: str, pattern: str) -> bool:
+        """Whether a pattern covers all that an open or parked call would do; False in doubt."""
+        request, parked = self._open.get(approval), self._own_parked(approval)
+        if request is not None:
+            return self._is_covered(request.exchange, request.call, request.result.effects, pattern)
+        if parked is None:
+            return False
+        author = self._state.exchanges[parked.message].author
+        call = ToolCall(author, parked.agent, parked.tool, parked.arguments)
+        return self._loaded().policy.is_covered(call, self._effects_of_parked(parked), pattern)
 
     def preview(self, approval: str, edited: dict[str, Any]) -> ToolEffects | None:
         """Return what an open call would do with edited arguments; None if it is not known here."""
@@ -382,13 +408,6 @@ class Approvals:
     def _evaluate_edited(self, request: _Request, edited: dict[str, Any]) -> PolicyResult:
         call, arguments = request.call, unmasked(edited, request.call) or {}
         return self._apply_policy(request.exchange, call.sender, call.tool_name, arguments)
-
-    def _effects(self, approval: str) -> ToolEffects | None:
-        request = self._open.get(approval)
-        if request is not None:
-            return request.result.effects
-        parked = self._own_parked(approval)
-        return self._effects_of_parked(parked) if parked is not None else None
 
     def _own_parked(self, approval: str) -> ToolApproval | None:
         parked = self._state.parked.get(approval)

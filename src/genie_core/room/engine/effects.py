@@ -43,7 +43,8 @@ class ToolEffects:
     file, in the format of `diff -u` and in full, and `original` a digest of the file before it.
     `refusal` says why the tool will refuse the call as things stand. `sandbox` says what confines
     the programs that it runs; `isolated` ones reach no network. `pattern` is a suggestion for a
-    grant that also covers calls like this one; empty if there is none.
+    grant that also covers calls like this one; empty if there is none. `is_grantable`: a grant may
+    answer calls like this one.
     """
 
     known: tuple[ToolEffect, ...] = ()
@@ -57,6 +58,7 @@ class ToolEffects:
     sandbox: str = ""
     isolated: bool = False
     pattern: str = ""
+    is_grantable: bool = True
 
     @property
     def reads(self) -> Reads:

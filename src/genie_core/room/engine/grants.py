@@ -151,6 +151,9 @@ class Grants:
             message=message,
             parked=parked,
         )
+        for old in list(self._grants.values()):
+            if _reach(old) == _reach(grant):
+                del self._grants[old.id]
         self._grants[grant.id] = grant
         if request is not None:
             self._schemas[grant.id] = _schema(request)
@@ -188,6 +191,19 @@ class Grants:
 
         `is_covered` returns whether a pattern covers all that the call would do.
         """
+        grant = self.find(person, request, effects, is_covered)
+        if grant is None:
+            return None
+        return Granted(Answer(allow=True, reason=self._use(grant)))
+
+    def find(
+        self,
+        person: str,
+        request: Approval,
+        effects: ToolEffects,
+        is_covered: Callable[[str], bool],
+    ) -> Grant | None:
+        """Return a grant that covers a request; None if there is none."""
         self._drop_ended()
         caller = person, request.sender, request.tool_name
         for grant in self._grants.values():
@@ -196,7 +212,7 @@ class Grants:
             if not self._is_same_tool(grant, request):
                 continue
             if _covers(grant, request, effects, is_covered):
-                return Granted(Answer(allow=True, reason=self._use(grant)))
+                return grant
         return None
 
     def answer_once(self, message: int, request: Approval, effects: ToolEffects) -> Granted | None:
@@ -241,6 +257,14 @@ class Grants:
         for grant in list(self._grants.values()):
             if grant.left == 0 or (grant.until is not None and grant.until <= now):
                 del self._grants[grant.id]
+
+
+def _reach(grant: Grant) -> tuple[Any, ...]:
+    """What a grant without a limit covers, and for whom; itself if it has one."""
+    if grant.scope != "session":
+        return (grant.id,)
+    exact = (grant.arguments, grant.effects) if grant.covers == SAME_CALL else None
+    return grant.person, grant.agent, grant.tool, grant.covers, exact
 
 
 def _covers(

@@ -29,7 +29,7 @@ def mixture(reading: Reading, owner: str, others: bool, result: PolicyResult) ->
     origins = origins_of(reading, owner)
     if not origins:
         return ""
-    words = ", ".join(origins[:3]) + (" and others" if len(origins) > 3 else "")
+    words = origins[0] if len(origins) == 1 else f"{origins[0]} and others"
     effects = result.effects
     reads_all = result.risk == "execute" and effects.anything
     if (effects.private or reads_all) and others:

@@ -16,6 +16,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.thread import ToolApproval
 from genie_core.text.edited_arguments import argument_diff
+from genie_core.text.format import counted
 from genie_core.text.safe import visible
 
 RISKS: Final = {
@@ -44,7 +45,7 @@ _ALLOWED: Final[dict[How, str]] = {
 
 _TYPED: Final = re.compile(r"(?P<count>[0-9]{1,6})\s*(?P<unit>x|m|min|h)?", re.ASCII)
 
-SCOPE_HINT: Final = f"say how often or how long: 5, or 10m, up to {MOST_OF_SCOPE:,}"
+SCOPE_HINT: Final = f"write a number up to {MOST_OF_SCOPE:,}, or minutes such as 10m"
 
 
 def risk_of(request: ToolApproval) -> str:
@@ -133,13 +134,26 @@ def read_scope(text: str) -> tuple[Scope, int] | None:
     return ("times" if unit == "x" else "minutes"), number
 
 
-def covered(tool: str, scope: Scope, covers: str) -> str:
-    """Describe which calls an answer allows: "any call of rm". Not yet safe to show."""
-    if scope == "once":
-        return f"this call of {tool}"
+def use_of(tool: str, subject: str, covers: str) -> str:
+    """Describe what an answer lets an agent do: "use rm with any arguments". Not yet safe to show."""
     if covers == ANY_CALL:
-        return f"any call of {tool}"
-    return f"{tool} for {covers}" if covers else f"exactly this call of {tool}"
+        return f"use {tool} with any arguments"
+    if covers:
+        return f"use {tool} ({covers})"
+    return f"repeat exactly this call of {tool} ({subject})"
+
+
+def extent_words(scope: Scope, count: int) -> str:
+    """Say how long an answer with this scope holds: "until the session ends"."""
+    match scope:
+        case "times" if count > 1:
+            return f"this time and {count - 1:,} more"
+        case "minutes":
+            return f"for {counted(count, 'minute')}"
+        case "session":
+            return "until the session ends"
+        case _:
+            return "this time only"
 
 
 def scope_words(scope: Scope, count: int) -> str:

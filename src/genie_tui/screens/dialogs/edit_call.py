@@ -33,7 +33,7 @@ GONE: Final = (
     "This call does not wait any more: nothing of this is used. The text stays here to be copied."
 )
 NOT_TAKEN: Final = "It was not taken, and the call still waits."
-SURE: Final = "Your changes are lost then: esc once more."
+SURE: Final = "esc again discards your changes."
 UNCHANGED: Final = "Nothing is changed. Go back, and allow it as it is."
 
 

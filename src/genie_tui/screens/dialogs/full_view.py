@@ -57,7 +57,7 @@ def call_text(view: CardView) -> str:
         ("risk", risk_of(request) or "unknown"),
         ("asked because", request.because or "nothing allows it"),
         ("the tool says of itself", str((view.schema or {}).get("description", "")) or "nothing"),
-        ("also read", ", ".join(request.origins) or "nothing of others"),
+        ("read before", ", ".join(request.origins) or "nothing written by others"),
     )
     head = "\n".join(f"{label}: {visible(text)}" for label, text in parts)
     arguments = plain_arguments(request.arguments, withheld=request.withheld)

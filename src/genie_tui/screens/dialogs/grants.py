@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from genie_core.privacy.redaction import mask_value
+from genie_core.privacy.redaction import mask_known, mask_value
 from genie_core.room.client.model import ANY_CALL
 from genie_core.room.text.agents import agent_path
 from genie_core.room.text.approvals import arguments_line
@@ -105,6 +105,10 @@ class GrantsScreen(Dialog[None]):
     def _list(self) -> OptionList:
         return self.query_one(OptionList)
 
+    def _lines(self, grant: "Grant", now: float) -> Content:
+        message = self._joined.state.exchanges.get(grant.message)
+        return grant_lines(grant, now, message.said.text if message is not None else "")
+
     def _show(self) -> None:
         grants, now = list(self._joined.approvals.grants.active), self._clock()
         self.set_class(not grants, "-none")
@@ -113,18 +117,18 @@ class GrantsScreen(Dialog[None]):
         if [grant.id for grant in grants] != self._shown:
             selected = self._shown[place] if place is not None and self._shown else None
             self._shown = [grant.id for grant in grants]
-            self._list.set_options([Option(grant_lines(grant, now)) for grant in grants])
+            self._list.set_options([Option(self._lines(grant, now)) for grant in grants])
             if grants:
                 fallback = min(place or 0, len(grants) - 1)
                 kept = self._shown.index(selected) if selected in self._shown else fallback
                 self._list.highlighted = kept
             return
         for number, grant in enumerate(grants):
-            self._list.replace_option_prompt_at_index(number, grant_lines(grant, now))
+            self._list.replace_option_prompt_at_index(number, self._lines(grant, now))
 
 
-def grant_lines(grant: "Grant", now: float) -> Content:
-    """Describe a grant: tool, agent, person, scope and last use."""
+def grant_lines(grant: "Grant", now: float, said: str = "") -> Content:
+    """Describe a grant: tool, agent, person, scope, last use, and the message that led to it."""
     return Content.assemble(
         (visible_line(grant.tool), "bold $text-warning"),
         (f" {_reach(grant)} by ", "$foreground-muted"),
@@ -132,7 +136,7 @@ def grant_lines(grant: "Grant", now: float) -> Content:
         (" for ", "$foreground-muted"),
         visible_line(grant.person),
         "\n  ",
-        (f"{_left(grant, now)} · {_use(grant)}{_origin(grant)}", "$foreground-muted"),
+        (f"{_left(grant, now)} · {_use(grant)}{_origin(said)}", "$foreground-muted"),
     )
 
 
@@ -141,7 +145,8 @@ def _reach(grant: "Grant") -> str:
         return "with any arguments"
     if grant.covers:
         return f"for {visible_line(grant.covers)}"
-    called = visible_line(arguments_line(mask_value(grant.arguments or {})))
+    known = "; ".join(mask_known(str(each)) for each in grant.effects)
+    called = visible_line(known or arguments_line(mask_value(grant.arguments or {})))
     return f"with exactly {called[:CALL]}{'…' * (len(called) > CALL)}"
 
 
@@ -161,8 +166,9 @@ def _use(grant: "Grant") -> str:
     return f"used {times}, last {clock_time(grant.last_used)}"
 
 
-def _origin(grant: "Grant") -> str:
-    return f" · asked for message {grant.message}" if grant.message else ""
+def _origin(said: str) -> str:
+    quote = visible_line(said)
+    return f" · for “{quote[:CALL]}{'…' * (len(quote) > CALL)}”" if quote else ""
 
 
 def _keys() -> Content:

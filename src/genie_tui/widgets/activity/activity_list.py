@@ -402,7 +402,10 @@ def _verdict(
 
 def _with_right(strip: Strip, text: str, look: RowLook) -> Strip:
     """Put a text at the right end of a line, cutting the line if necessary."""
-    left = strip.crop(0, max(look.width - len(text), 0)).extend_cell_length(look.width - len(text))
+    room = max(look.width - len(text), 0)
+    if strip.cell_length > room > 1:
+        strip = Strip([*strip.crop(0, room - 1), Segment("…", look.component("time"))])
+    left = strip.crop(0, room).extend_cell_length(room)
     return Strip.join([left, Strip([Segment(text, look.component("time"))])])
 
 

@@ -1,7 +1,7 @@
 """The texts of a card: who asks for what, what it would do, and whose words led to it."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -35,6 +35,9 @@ AGENT: Final = 48
 BLANKS: Final = 8
 """Blanks in a row that are shown one by one; more are counted."""
 
+MOST_NAMED: Final = 3
+"""Origins that a card names."""
+
 GAP: Final = 40
 """Blanks in a row inside a line of a file or of a long argument that are counted."""
 
@@ -51,12 +54,17 @@ _SHOWN_BY_EFFECTS: Final = frozenset(
 """Arguments of built-in tools that the effects of a call show."""
 
 
+def _covers_nothing(_pattern: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class CardView:
     """The request on a card, its message, and its place in the queue.
 
     `effects` and `schema` are None where the call does not run. `behind` is the number of the
-    author's messages whose turn comes after this one.
+    author's messages whose turn comes after this one. `covers` tells whether a pattern covers all
+    that the call would do.
     """
 
     request: ToolApproval
@@ -67,6 +75,7 @@ class CardView:
     effects: ToolEffects | None = None
     schema: Mapping[str, Any] | None = field(default=None, compare=False)
     behind: int = 0
+    covers: Callable[[str], bool] = field(default=_covers_nothing, compare=False)
 
     @property
     def from_before(self) -> bool:
@@ -90,6 +99,11 @@ class CardView:
         if self.effects is not None and self.effects.known:
             return self.effects.known[0].target
         return arguments_line(self.request.arguments, withheld=self.request.withheld)
+
+    @property
+    def is_grantable(self) -> bool:
+        """Whether an answer may reach further than this call."""
+        return self.effects is None or self.effects.is_grantable
 
     @property
     def pattern(self) -> str:
@@ -260,7 +274,9 @@ def origins_content(view: CardView) -> Content:
     )
     lines = [why, message] if why else [message]
     if request.origins:
-        named = ", ".join(visible_line(each) for each in request.origins)
+        named = ", ".join(visible_line(each) for each in request.origins[:MOST_NAMED])
+        more = len(request.origins) - MOST_NAMED
+        named += f" and {more} more; v lists them" if more > 0 else ""
         lines.append(Content.styled(f"the agent may also have read: {named}", "$text-warning"))
     return Content("\n").join(lines)
 

@@ -5,6 +5,7 @@ applies to the request that is shown when its key is pressed: showing another re
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from enum import Enum
 from functools import partial
 from typing import Final
@@ -16,9 +17,9 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from genie_core.room.client.model import ANY_CALL, Answer
+from genie_core.room.client.model import ANY_CALL, SAME_CALL, Answer
 from genie_core.room.text.agents import agent_path
-from genie_core.room.text.approvals import SCOPE_HINT, covered, read_scope, scope_words
+from genie_core.room.text.approvals import SCOPE_HINT, extent_words, read_scope, use_of
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Action, Scope, actions, bindings, by_key
 from genie_tui.widgets.approvals.call_text import (
@@ -54,7 +55,7 @@ class Writing(Enum):
     """The purpose of the card's input line; the value is its placeholder."""
 
     REASON = "why, in a sentence"
-    EXTENT = "how often or how long: 5, or 10m; a pattern may follow"
+    EXTENT = "5 or 10m for the same call; 5 git log* for a pattern"
     PATTERN = "a pattern of commands, files or hosts"
 
 
@@ -111,7 +112,7 @@ class ApprovalCard(Vertical, can_focus=True):
         self._view: CardView | None = None
         self._about: str | None = None
         self._writing: Writing | None = None
-        self._fault = ""
+        self._fault = self._chosen = ""
         self._read: str | None = None
         self._unconfirmed: Answer | None = None
         self._keys_shown = Content("")
@@ -224,6 +225,7 @@ class ApprovalCard(Vertical, can_focus=True):
         elif action.run in WRITING:
             self._act(action.run, self._view)
         else:
+            self._chosen = action.label
             self._guard.act_alone(self, partial(self._act, action.run, self._view), ALONE)
         self._show_keys()
 
@@ -254,6 +256,8 @@ class ApprovalCard(Vertical, can_focus=True):
         match action:
             case "allow_once":
                 self._answer(view, Answer(allow=True))
+            case "allow_again" | "allow_tool" | "allow_like" | "allow_for" if not view.is_grantable:
+                pass
             case "allow_again":
                 self._answer(view, Answer(allow=True, scope="session"))
             case "allow_tool":
@@ -326,13 +330,18 @@ class ApprovalCard(Vertical, can_focus=True):
             written, _, pattern = text.partition(" ")
             extent = read_scope(written)
             if extent is None:
-                self._fault = SCOPE_HINT
-                self._show_keys()
+                self._refuse(SCOPE_HINT)
                 return
             answer = Answer(allow=True, scope=extent[0], count=extent[1], covers=pattern.strip())
         elif what is Writing.PATTERN:
             answer = Answer(allow=True, scope="session", covers=text)
         view = self._view
+        if what is Writing.PATTERN and not text:
+            self._refuse("write a pattern; esc and s allow the same call")
+            return
+        if view is not None and not _fits(view, answer):
+            self._refuse(f"{visible_line(answer.covers)} does not cover this call")
+            return
         self._end_writing()
         if approval is None or view is None or approval != _id(view):
             return
@@ -341,6 +350,11 @@ class ApprovalCard(Vertical, can_focus=True):
             self.arm()
         else:
             self._send(view, answer)
+
+    def _refuse(self, fault: str) -> None:
+        """Say what is wrong with what was written, and let the person go on writing."""
+        self._fault = fault
+        self._show_keys()
 
     def _show_keys(self) -> None:
         guarded = self.has_focus and self._guard.remaining() > 0
@@ -360,7 +374,8 @@ class ApprovalCard(Vertical, can_focus=True):
             return Content("that call is no longer open · esc shows the next one")
         if self._writing is Writing.PATTERN:
             return Content(
-                "allows what this covers until the session ends · enter goes on · esc goes back"
+                self._fault
+                or "allows what this covers until the session ends · enter goes on · esc goes back"
             )
         if self._writing is Writing.EXTENT:
             return Content(self._fault or "enter goes on · esc goes back")
@@ -374,7 +389,7 @@ class ApprovalCard(Vertical, can_focus=True):
                 [asked, Content(SOON if guarded else "enter allows it · esc goes back")]
             )
         if guarded:
-            return Content(SOON)
+            return Content(f"{self._chosen}…" if self._guard.is_holding else SOON)
         is_low = self.screen.has_class("-low")
         width = 0 if is_low else self.content_size.width
         return key_table(self._view, width, may_allow=self._is_read)
@@ -382,6 +397,11 @@ class ApprovalCard(Vertical, can_focus=True):
 
 def _id(view: CardView | None) -> str | None:
     return view.request.id if view is not None else None
+
+
+def _fits(view: CardView, answer: Answer) -> bool:
+    """Whether an answer covers the call that it is about."""
+    return answer.covers in (SAME_CALL, ANY_CALL) or view.covers(answer.covers)
 
 
 def confirmation(view: CardView, answer: Answer) -> Content:
@@ -393,11 +413,10 @@ def confirmation(view: CardView, answer: Answer) -> Content:
         return Content.styled(
             f"allow {visible_line(request.tool)}: {subject}, this time only?", ASKED
         )
-    whose = view.author if view.author != request.owner else "you"
-    what = covered(request.tool, answer.scope, answer.covers)
-    what += f" ({subject})" if not answer.covers else ""
-    reach = scope_words(answer.scope, answer.count)
-    text = f"allow {what} by {agent_path(request.agent)} for {whose},{reach}?"
+    whose = f"{view.author}'s" if view.author != request.owner else "your"
+    what = use_of(request.tool, subject, answer.covers)
+    extent = extent_words(answer.scope, answer.count)
+    text = f"let {agent_path(request.agent)} {what} for {whose} messages, {extent}?"
     return Content.styled(visible_line(text), ASKED)
 
 
@@ -409,12 +428,22 @@ def key_table(view: CardView, width: int, *, may_allow: bool) -> Content:
     listed = list(actions(Scope.CARD))
     allowing = [each for each in listed if each.run in ALLOWING]
     others = [each for each in listed if each.run not in ALLOWING]
-    if not view.pattern:
+    if not view.is_grantable:
+        allowing = [each for each in allowing if each.run in ("allow_once", "edit")]
+    elif not view.pattern:
         allowing = [each for each in allowing if each.run != "allow_like"]
+    named = [_naming_pattern(each, view.pattern) for each in allowing]
     if not may_allow:
         read_first = Content.styled("scroll to the end to allow: pgdn", "$text-warning")
         return Content("\n").join([read_first, *_rows(others, width)])
-    return Content("\n").join([*_rows(allowing, width), *_rows(others, width)])
+    return Content("\n").join([*_rows(named, width), *_rows(others, width)])
+
+
+def _naming_pattern(action: Action, pattern: str) -> Action:
+    """Return an action whose label names the pattern, if there is room for it."""
+    label = f"allow {visible_line(pattern)}"
+    is_short = action.run == "allow_like" and len(label) <= CELL - 3
+    return replace(action, label=label) if is_short else action
 
 
 def _rows(listed: list[Action], width: int) -> list[Content]:

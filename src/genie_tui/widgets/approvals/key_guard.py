@@ -1,6 +1,7 @@
 """Keep stray keys from answering a request or a dialog.
 
-A person may be typing when a card or a dialog takes the focus. A key counts only after a second without any key, and only if it did not arrive in a burst.
+A person may be typing when a card or a dialog takes the focus. A key counts only after a second
+without any key, and only if it did not arrive in a burst.
 """
 
 import time
@@ -67,6 +68,11 @@ class KeyGuard:
         """
         self._held, self._alone = act, alone
         widget.set_timer(alone, partial(widget.app.call_later, widget.call_later, self.release))
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether the action of an admitted key waits for another key not to follow."""
+        return self._held is not None
 
     def release(self) -> None:
         """Run the action that is held back, if there is one."""

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from textual import on
@@ -164,6 +165,7 @@ class ApprovalPanel(Vertical):
             self._effects,
             self._schema,
             self._behind(exchange),
+            partial(approvals.is_covered, request.id) if approvals is not None else _unknown,
         )
 
     def _behind(self, exchange: MessageThread) -> int:
@@ -194,6 +196,10 @@ class PastApprovals(VerticalScroll, can_focus=False):
         text = Content("\n\n").join(calls) if calls else Content(NOTHING_THEN)
         self.query_one("#past-approvals", Static).update(text)
         return len(waiting)
+
+
+def _unknown(_pattern: str) -> bool:
+    return False
 
 
 def _call(state: RoomState, request: ToolApproval) -> Content:

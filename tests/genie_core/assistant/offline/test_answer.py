@@ -11,7 +11,7 @@ def test_a_result_is_the_answer() -> None:
 
 def test_a_denial_is_said_plainly_with_its_reason() -> None:
     denied = ToolReturnPart("read_file", "It was not allowed: not that one", "1", outcome="denied")
-    assert from_results([denied]) == ("I did not run `read_file`. It was not allowed: not that one")
+    assert from_results([denied]) == ("I did not use `read_file`. It was not allowed: not that one")
 
 
 def test_a_failure_is_no_result() -> None:

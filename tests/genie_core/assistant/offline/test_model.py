@@ -127,7 +127,7 @@ async def test_what_a_program_prints_is_in_a_fence(tmp_path: Path) -> None:
 
 async def test_a_page_needs_no_workspace() -> None:
     result = await agent(capabilities=[_Denial()]).run("fetch https://example.org")
-    assert result.output == "I did not run `fetch_url`. not on a Sunday"
+    assert result.output == "I did not use `fetch_url`. not on a Sunday"
 
 
 async def test_an_answer_is_streamed_in_pieces() -> None:
@@ -149,7 +149,7 @@ class _Denial(AbstractCapability[None]):
 
 async def test_a_denial_is_reported_and_not_worked_around() -> None:
     result = await agent(capabilities=[_Denial()]).run("what is 12*7?")
-    assert result.output.startswith("I did not run `calculate`.")
+    assert result.output.startswith("I did not use `calculate`.")
     assert "not on a Sunday" in result.output
     assert calls(result.all_messages()) == ["calculate"]
 

@@ -699,3 +699,26 @@ async def test_a_command_without_network_sends_out_nothing(root: Path) -> None:
     open_one = Desk(root, cats, alone=False, sandbox=Sandbox(network=True))
     open_one.say("print notes.md", "bob")
     assert open_one.call(run("cat notes.md")) == "asks"
+
+
+async def test_a_card_says_when_a_grant_does_not_count(root: Path) -> None:
+    desk = Desk(root, (), alone=False)
+    assert desk.call(fetch("https://a.org/1", answer=like("a.org"))) == "asks"
+    desk.call(read("notes.md"))
+    desk.say("go on", "bob")
+    assert desk.call(fetch("https://a.org/2")) == "asks"
+    (request,) = desk.state.pending_for("ann")
+    assert request.because.endswith("; your grant does not count for that")
+    effects = desk.approvals.effects(request.id)
+    assert effects is not None
+    assert not effects.is_grantable
+    assert desk.approvals.is_covered(request.id, "*.org")
+    assert not desk.approvals.is_covered(request.id, "b.org")
+
+
+async def test_the_same_grant_is_kept_once(root: Path) -> None:
+    desk = Desk(root, ())
+    for _ in range(2):
+        desk.call(run("ls -l", answer=AGAIN))
+        desk.call(run("git log", answer=like("git log*")))
+    assert [each.covers for each in desk.approvals.grants.active] == ["", "git log*"]

@@ -160,14 +160,14 @@ async def test_a_tool_is_allowed_so_often_or_so_long(joined: ScriptedJoinedRoom)
         card = await go_to_card(screen, pilot, clock)
         line, keys = screen.query_one(ReasonInput), screen.query_one("#card-keys", Static)
         await pilot.press("t", *"soon", "enter")
-        await until(pilot, lambda: "how often" in str(keys.render()))
+        await until(pilot, lambda: "a number up to" in str(keys.render()))
         assert line.value == "soon"
         assert joined.answers == []
         await pilot.press("escape")
         await until(pilot, lambda: card.has_focus and not line.value)
         clock.rest()
         await pilot.press("t", *"5", "enter")
-        await until(pilot, lambda: "5 times?" in str(keys.render()))
+        await until(pilot, lambda: "this time and 4 more?" in str(keys.render()))
         await pilot.press("enter")
         await pilot.pause()
         assert joined.answers == []  # the keyboard has not rested

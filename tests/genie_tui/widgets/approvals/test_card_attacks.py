@@ -1,6 +1,7 @@
 """What a person allows on a card is what the card has shown, and typing allows nothing."""
 
 import string
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -176,9 +177,13 @@ async def test_a_program_needs_a_second_key(joined: ScriptedJoinedRoom) -> None:
         (
             "s",
             Answer(allow=True, scope="session"),
-            "exactly this call of rm (x 1) by genie for bob",
+            "let genie repeat exactly this call of rm (x 1) for bob's messages, until the session ends?",
         ),
-        ("w", Answer(allow=True, scope="session", covers="*"), "any call of rm by genie for bob"),
+        (
+            "w",
+            Answer(allow=True, scope="session", covers="*"),
+            "let genie use rm with any arguments for bob's messages, until",
+        ),
     ],
 )
 async def test_what_a_guest_asks_for_says_its_reach_and_needs_a_second_key(
@@ -206,8 +211,16 @@ async def test_a_pattern_is_edited_before_it_counts(joined: ScriptedJoinedRoom) 
         await pilot.press("l")
         line = screen.query_one("#card-reason")
         await until(pilot, lambda: line.has_focus and line.value == "git log*")  # type: ignore[attr-defined] # an Input
-        await pilot.press("backspace", "enter")
-        await until(pilot, lambda: "run_command for git log by" in text_of(screen, "#card-keys"))
+        await pilot.press("ctrl+u", "enter")
+        await until(pilot, lambda: "write a pattern" in text_of(screen, "#card-keys"))
+        await pilot.press(*"rm *", "enter")
+        await until(pilot, lambda: "rm * does not cover" in text_of(screen, "#card-keys"))
+        assert joined.answers == []
+        await pilot.press("ctrl+u", *"git log", "enter")
+        await until(
+            pilot,
+            lambda: "run_command (git log) for your messages" in text_of(screen, "#card-keys"),
+        )
         assert joined.answers == []
         clock.rest()
         await press_alone(pilot, clock, "enter")
@@ -233,3 +246,21 @@ async def test_effects_that_become_known_are_shown_before_a_key_counts(
         await press_alone(pilot, clock, "a")
         assert joined.answers == []
         await until(pilot, lambda: "scroll to the end" in text_of(screen, "#card-keys"))
+
+
+async def test_a_call_that_is_always_asked_about_offers_no_further_permission(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    clock = HandClock()
+    approval = ask_to_run(joined, "git log -3")
+    effects = joined.effects[approval]
+    joined.effects[approval] = replace(effects, is_grantable=False)
+    async with in_room(joined, USUAL, clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        await until(pilot, lambda: "allow once" in text_of(screen, "#card-keys"))
+        shown = text_of(screen, "#card-keys")
+        assert not any(words in shown for words in ("allow same", "allow git", "allow tool"))
+        for key in "slwt":
+            await press_alone(pilot, clock, key)
+        assert joined.answers == []
+        assert not card(screen).has_class("-writing")
