@@ -230,7 +230,7 @@ async def test_a_policy_that_breaks_leaves_it_to_the_person_whatever_was_granted
         rules.effects = {"edit": "raise"}
         ann.person.engine.set_auto(on=True)
         await ann.run("edit a", Answer(allow=False))
-        assert ann.asked[-1].because .startswith(NO_POLICY_RESULT)
+        assert ann.asked[-1].because.startswith(NO_POLICY_RESULT)
         assert len(ann.runner.done) == 1
 
 
