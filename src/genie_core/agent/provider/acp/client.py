@@ -139,7 +139,7 @@ class Run:
         return "".join(self._pieces)
 
     def take_wishes(self) -> list[str]:
-        wishes, self.wishes = self.wishes, []
+        wishes, self.wishes, self._broken = self.wishes, [], True
         return wishes
 
     def end(self) -> None:

@@ -140,13 +140,15 @@ class AgentProcess:
         self._errors: Task[None] | None = None
         self._last_lines: deque[str] = deque(maxlen=_LAST_LINES)
         self._lines = 0
+        self._killed = False
 
     @property
     def running(self) -> bool:
         """Whether the program runs and listens."""
         transport = self._transport
         return (
-            self._process is not None
+            not self._killed
+            and self._process is not None
             and self._process.returncode is None
             and transport is not None
             and not transport.problem
@@ -216,6 +218,7 @@ class AgentProcess:
 
     def kill(self) -> None:
         """Kill the program and all processes of its group."""
+        self._killed = True
         self._signal(signal.SIGKILL)
 
     async def close(self) -> None:

@@ -5,13 +5,16 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from genie_core.agent import AgentInput, Verdict
 from genie_core.agent.provider.acp import AgentProgram, DefaultAgent
+from genie_core.message import Attachment
+from genie_core.runtime.progress import Usage, What, reporting_to
 
 SCRIPT = Path(__file__).with_name("scripted_agent.py")
 
@@ -93,9 +96,10 @@ async def staged() -> AsyncIterator[Stage]:
             yield stage
     finally:
         server.close()
-        left = [each["pid"] for each in stage.heard if "pid" in each and lives(each["pid"])]
+        for each in stage.heard:
+            if "pid" in each:
+                await gone(each["pid"])
         shutil.rmtree(folder)
-        assert left == [], "processes are left behind"
 
 
 def lives(pid: int) -> bool:
@@ -107,9 +111,72 @@ def lives(pid: int) -> bool:
     return state != "Z"
 
 
-def tool_call(number: str = "t1", **more: Any) -> dict[str, Any]:
+async def gone(pid: int) -> None:
+    """Wait for the end of a process that was killed; fail if it stays."""
+    async with asyncio.timeout(10):
+        while lives(pid):
+            await asyncio.sleep(0.01)
+
+
+def tool_call(number: str = "t1", /, **more: Any) -> dict[str, Any]:
     return {"toolCallId": number, **more}
 
 
-def permission(number: str = "t1", **more: Any) -> dict[str, Any]:
+def permission(number: str = "t1", /, **more: Any) -> dict[str, Any]:
     return {"toolCall": tool_call(number, **more), "options": OPTIONS}
+
+
+class Sink:
+    """Collects what a run reports."""
+
+    def __init__(self) -> None:
+        self.usages: list[Usage] = []
+        self.done: list[tuple[str, str]] = []
+
+    def spent(self, usage: Usage) -> None:
+        self.usages.append(usage)
+
+    def doing(self, what: What, detail: str) -> None:
+        self.done.append((what, detail))
+
+    def of(self, what: What) -> list[str]:
+        return [detail for each, detail in self.done if each == what]
+
+
+class Judge:
+    """An approval callback that gives these verdicts in turn, the last one again and again."""
+
+    def __init__(self, *verdicts: Verdict) -> None:
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self._verdicts = verdicts or (Verdict(approved=True),)
+
+    async def __call__(self, name: str, arguments: dict[str, Any]) -> Verdict:
+        self.asked.append((name, arguments))
+        return self._verdicts[min(len(self.asked), len(self._verdicts)) - 1]
+
+
+class Patient:
+    """An approval callback that waits until it is told the answer."""
+
+    def __init__(self) -> None:
+        self.asked: asyncio.Queue[tuple[str, asyncio.Future[Verdict]]] = asyncio.Queue()
+
+    async def __call__(self, name: str, arguments: dict[str, Any]) -> Verdict:
+        answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
+        await self.asked.put((str(arguments.get("command", name)), answer))
+        return await answer
+
+
+async def ask(
+    agent: DefaultAgent,
+    query: str = "go",
+    callback: Any = None,
+    *,
+    sink: Sink | None = None,
+    emit: Callable[[str], None] = lambda _: None,
+    attachments: Sequence[Attachment] = (),
+    preferences: str | None = None,
+) -> str:
+    given = AgentInput(query, list(attachments), preferences)
+    with reporting_to(sink or Sink()):
+        return await agent.run_streaming(given, callback or Judge(), emit)

@@ -211,12 +211,15 @@ class Agent:
         self.request_all([(method, params)] * times)
 
     def request_all(self, requests: list[Any]) -> None:
-        waiting = set()
+        waiting, lines = set(), ""
         for method, params in requests:
             self.number += 1
             waiting.add(self.number)
             given = {"sessionId": self.session, **params}
-            self.send({"id": self.number, "method": method, "params": given})
+            message = {"jsonrpc": "2.0", "id": self.number, "method": method, "params": given}
+            lines += json.dumps(message) + "\n"
+        sys.stdout.write(lines)  # at once, so that they arrive together
+        sys.stdout.flush()
         while waiting:
             message = self.receive()
             waiting.discard(message.get("id") if "method" not in message else None)
