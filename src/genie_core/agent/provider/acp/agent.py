@@ -1,7 +1,7 @@
 """An agent that is an installed program."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from time import monotonic
@@ -38,7 +38,7 @@ CANCEL_SECONDS: Final = 2.0
 """Seconds that a program may take to end a cancelled prompt before it is killed."""
 
 MOST_FOLLOW_UPS: Final = 3
-"""Prompts that a run adds to tell of calls that a person has changed."""
+"""Prompts that a run adds to tell of calls that a person has denied or changed."""
 
 _CUT: Final = frozenset({"max_tokens", "max_turn_requests"})
 
@@ -228,14 +228,15 @@ class DefaultAgent(Agent):
         try:
             reason = await self._prompted(process, run, blocks)
             for _ in range(MOST_FOLLOW_UPS):
-                if reason not in ("end_turn", "cancelled") or not run.wishes:
+                if reason not in ("end_turn", "cancelled") or not (more := run.take_follow_up()):
                     break
-                reason = await self._prompted(process, run, _texts(run.take_wishes()))
+                block = TextContentBlock(type="text", text=more)
+                reason = await self._prompted(process, run, [block])
             return self._result(run, reason)
         finally:
             self._client.run = None
             run.end()
-            self._before += [*run.told, *run.take_wishes()]
+            self._before += [*run.told, *run.wishes]
             if reason != "refusal":  # what it has refused, it leaves out, too
                 self._history.add(query, run.text, self._session)
 
@@ -290,7 +291,3 @@ class DefaultAgent(Agent):
         if not text.strip():
             raise self._program.failed("stopped" if reason == "cancelled" else "silent")
         return CutAnswer(text) if reason in _CUT else text
-
-
-def _texts(wishes: Sequence[str]) -> list[Block]:
-    return [TextContentBlock(type="text", text="\n\n".join(wishes))]

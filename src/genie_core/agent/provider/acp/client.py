@@ -109,11 +109,10 @@ class Run:
         self.session = session
         self.failed: Future[None] = asyncio.get_running_loop().create_future()
         self.open = True
-        self.told: list[str] = []  # reasons of denials, which the protocol has no place for
+        self.told: list[str] = []  # denials, which the protocol tells without their reasons
         self.wishes: list[str] = []  # calls that a person wants made instead
         self.context_tokens = 0
         self.session_cost: float | None = None
-        self.acted = False
         self._callback = callback
         self._emit = emit
         self._folder = folder
@@ -122,6 +121,7 @@ class Run:
         self._pulse = ProgressReporter()
         self._pieces: list[str] = []
         self._length = 0
+        self._denied_at = -1
         self._broken = False
         self._calls: dict[str, KnownCall] = {}
         self._named: set[tuple[str, str]] = set()
@@ -138,9 +138,16 @@ class Run:
     def text(self) -> str:
         return "".join(self._pieces)
 
-    def take_wishes(self) -> list[str]:
-        wishes, self.wishes, self._broken = self.wishes, [], True
-        return wishes
+    def take_follow_up(self) -> str:
+        """Return what the program has to be told before this run can end, if anything.
+
+        That is a call that a person wants made in another way; and, if it has ended its turn
+        without a word because of a denial, that denial.
+        """
+        told, self.wishes, self._broken = self.wishes, [], True
+        if not told and self._denied_at == self._length:
+            told, self.told = self.told, []
+        return "\n\n".join(told)
 
     def end(self) -> None:
         """Answer open requests with a cancellation, and take no more updates."""
@@ -229,14 +236,13 @@ class Run:
     def _take_call(self, update: ToolCallStart | ToolCallProgress) -> None:
         call = self._remember(update)
         self._broken = True
-        self.acted = True
         name = mapped(call, self._folder).name
-        if call.status == "in_progress" or isinstance(update, ToolCallStart):
+        if call.status != "pending" and (update.status or isinstance(update, ToolCallStart)):
             self._pulse.at("calling", name)
         if call.subject and (call.id, call.subject) not in self._named:
             self._named.add((call.id, call.subject))
-            self._note(name, f"{name}: {call.subject}")
-        if call.status == "failed":
+            self._note("", f"{name}: {call.subject}")
+        if update.status == "failed":
             self._note(f"{name} failed", f"{name} failed: {call.subject}")
         if call.status in ("completed", "failed"):
             self._note_unasked_call(call)
@@ -273,7 +279,9 @@ class Run:
 
     def _note(self, public: str, whole: str = "") -> None:
         self._notes += 1
-        if self._notes <= _MOST_NOTES:
+        if self._notes <= _MOST_NOTES and not public:
+            doing("detail", _line(whole))  # titles repeat arguments, which are the owner's
+        elif self._notes <= _MOST_NOTES:
             note(_line(public), _line(whole or public))
         elif self._notes == _MOST_NOTES + 1:
             doing("note", "does more than is shown here")
@@ -293,15 +301,16 @@ class Run:
         if verdict and not _is_edited(verdict, wanted):
             if wanted.name in ("write_file", "edit_file"):
                 self._allowed.append(_AllowedChange(wanted, approval_id.get()))
-            doing("calling", wanted.name)
+            self._pulse.at("calling", wanted.name)
             return _selected(allow)
         reason = _refusal(verdict)
         if verdict:
             self.wishes.append(f"Your call of {wanted.name} was not made. {reason}")
             said = f"{wanted.name}: a changed call can't be handed back; it is denied and asked for"
             doing("note", said)
-        elif verdict.reason:
+        else:
             self.told.append(f"Your call of {wanted.name} was not made. {reason}")
+            self._denied_at = self._length
         return _selected(deny, reason)
 
     async def _ask(self, call: MappedCall) -> Verdict:

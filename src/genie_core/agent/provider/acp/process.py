@@ -237,8 +237,9 @@ class AgentProcess:
         if process is not None:
             await _within(END_SECONDS, process.wait())
         if self._connection is not None:
-            await self._connection.close()
-            self._connection = None
+            connection, self._connection = self._connection, None
+            with suppress(OSError):
+                await connection.close()
         if self._errors is not None:
             await _within(END_SECONDS, self._errors)
         if pipes is not None:

@@ -27,15 +27,18 @@ HARMLESS: Final = frozenset({"read", "search", "think"})
 
 _KINDS: Final = frozenset(get_args(ToolKind))
 
-_IDS: Final = frozenset({"call_id", "turn_id", "process_id", "tool_call_id", "callID"})
-"""Names of raw inputs that only say which call it is."""
+_IDS: Final = frozenset(
+    {"call_id", "turn_id", "process_id", "tool_call_id", "callID", "started_at_ms"}
+)
+"""Names of raw inputs that only say which call it is, and differ each time."""
 
 _ABOUT: Final = frozenset({"description", "reason", "justification", "explanation", "parsed_cmd"})
 """Names of raw inputs that only describe a call."""
 
 _COMMAND_ABOUT: Final = _ABOUT | {
     *("timeout", "timeout_ms", "timeoutMs", "run_in_background", "is_background"),
-    *("yield_time_ms", "max_output_tokens"),
+    *("yield_time_ms", "max_output_tokens", "source"),
+    *("available_decisions", "proposed_execpolicy_amendment"),  # options that are never chosen
 }
 _FOLDERS: Final = ("cwd", "workdir", "folder", "directory", "dir_path")
 _PATHS: Final = ("path", "file_path", "filePath", "filepath", "abs_path", "absolute_path")
@@ -73,14 +76,17 @@ class KnownCall:
     text: str = ""
 
     def updated(self, update: ToolCall | ToolCallUpdate) -> "KnownCall":
-        """Add what an update tells; what it leaves out stays."""
+        """Add what an update tells; what it leaves out stays.
+
+        A permission request may leave out, for instance, the folder of a command.
+        """
         content = update.content
         return replace(
             self,
             title=self.title if update.title is None else update.title,
             kind=update.kind or self.kind,
             status=update.status or self.status,
-            raw_input=self.raw_input if update.raw_input is None else update.raw_input,
+            raw_input=_merged(self.raw_input, update.raw_input),
             paths=self.paths
             if update.locations is None
             else tuple(each.path for each in update.locations),
@@ -185,7 +191,7 @@ def _words(command: Any) -> tuple[str, bool] | None:
         return None
     program, *arguments = command
     if PurePath(program).name in _SHELLS and arguments[:1] in (["-c"], ["-lc"]):
-        return (arguments[1], True) if len(arguments) == 2 and arguments[1].strip() else None
+        return _words(arguments[1]) if len(arguments) == 2 else None
     return shlex.join(command), False
 
 
@@ -269,6 +275,12 @@ def _without(given: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
 def _set(rest: dict[str, Any]) -> bool:
     """Whether anything is left that says something."""
     return any(value not in (None, False, "", [], {}) for value in rest.values())
+
+
+def _merged(before: Any, after: Any) -> Any:
+    if isinstance(before, dict) and isinstance(after, dict):
+        return {**before, **after}
+    return before if after is None else after
 
 
 def _changes(content: Sequence[Any]) -> list[FileChange]:

@@ -45,10 +45,14 @@ class LineTransport:
         self._strange = 0
 
     async def send(self, message: dict[str, Any]) -> None:
-        """Write a message. Raises `OSError` if the process takes no more."""
+        """Write a message. Raises `OSError` if it asks something and the process takes no more."""
         line = json.dumps(message, separators=(",", ":")) + "\n"
-        self._writer.write(line.encode("utf-8", "replace"))
-        await self._writer.drain()
+        try:
+            self._writer.write(line.encode("utf-8", "replace"))
+            await self._writer.drain()
+        except OSError:
+            if "method" in message:  # an answer is of no use any more
+                raise
 
     async def receive(self) -> dict[str, Any] | None:
         """Return the next message, or None at the end."""

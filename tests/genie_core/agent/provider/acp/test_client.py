@@ -17,7 +17,7 @@ from tests.genie_core.agent.provider.acp.rig import (
 
 from genie_core.agent import Verdict
 from genie_core.agent.approval import Approval, ApprovalContext, approval_id
-from genie_core.agent.provider.acp import DefaultAgent, FileAccess
+from genie_core.agent.provider.acp import AgentProgramFailed, DefaultAgent, FileAccess
 from genie_core.runtime.tasks import start_task
 
 YES = Verdict(approved=True)
@@ -97,6 +97,26 @@ async def test_a_changed_call_is_denied_and_asked_for_as_it_should_be(stage: Sta
     assert '{"command":"ls -l"}' in stage.all("prompt")[1]["blocks"][0]["text"]
     assert answer == "denied\n\nmade it"
     assert any("can't be handed back" in each for each in sink.of("note"))
+
+
+async def test_a_turn_that_a_denial_ends_without_a_word_goes_on(stage: Stage) -> None:
+    stage.script([{"ask": permission(**COMMAND)}], [{"say": "Then I can't."}])
+    agent = stage.agent()
+    async with agent.mcp():
+        assert await ask(agent, callback=Judge(NO)) == "Then I can't."
+        await ask(agent, "next")
+    _, second, third = (each["blocks"] for each in stage.all("prompt"))
+    assert "not today" in second[0]["text"]
+    assert [each["text"] for each in third] == ["next"]
+
+
+async def test_a_program_that_never_says_a_word_is_not_asked_for_ever(stage: Stage) -> None:
+    denied = [{"ask": permission(**COMMAND)}, {"stop": {"stopReason": "cancelled"}}]
+    stage.script(*[denied] * 10)
+    with pytest.raises(AgentProgramFailed) as failed:
+        await ask(stage.agent(), callback=Judge(NO))
+    assert failed.value.kind == "stopped"
+    assert len(stage.all("prompt")) == 4
 
 
 async def test_unchanged_arguments_are_no_change(stage: Stage) -> None:

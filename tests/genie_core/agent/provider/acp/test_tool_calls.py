@@ -45,7 +45,7 @@ def diff(path: str, old: str | None, new: str) -> dict[str, Any]:
         ({"command": ["bash", "-lc", "ls > x"]}, {"command": "ls > x", "shell": True}),
         (
             {"call_id": "c1", "turn_id": "2", "command": ["/bin/sh", "-c", "ls"], "reason": None},
-            {"command": "ls", "shell": True},
+            {"command": "ls"},
         ),
         ({"command": "ls", "workdir": "sub"}, {"command": "ls", "folder": "sub"}),
     ],
@@ -192,6 +192,13 @@ def test_other_kinds_keep_their_name(folder: str, kind: str) -> None:
 
 def test_a_kind_that_is_unheard_of_is_another(folder: str) -> None:
     assert call(folder, kind="teleport", title="T")[0] == "acp_other"
+
+
+def test_a_folder_that_the_permission_leaves_out_counts(folder: str) -> None:
+    first = ToolCallUpdate(tool_call_id="1", kind="execute", raw_input={"cwd": "/etc"})
+    asked = ToolCallUpdate(tool_call_id="1", raw_input={"command": "ls"})
+    made = mapped(KnownCall("1").updated(first).updated(asked), folder)
+    assert (made.name, made.arguments["cwd"]) == ("acp_execute", "/etc")
 
 
 def test_what_a_later_update_leaves_out_stays() -> None:
