@@ -156,7 +156,7 @@ def _notices(config: AssistantConfig) -> Iterator[str]:
     if config.decided_by_mention and config.template != MENTION_ONLY:
         yield (
             f"no model decides which messages need an answer: {title_of(config.command)} answers "
-            "those to @genie; choose a model with /model"
+            "those to @genie; set a model to have it decide"
         )
     if config.command and config.agents:
         yield f"{title_of(config.command)} can't direct the agents in [agents]"

@@ -48,7 +48,7 @@ KNOWN_PROGRAMS: Final = (
         "claude",
         "Claude Code",
         ("claude-agent-acp",),
-        "install it with: npm install -g @zed-industries/claude-agent-acp",
+        "install it with: npm install -g @agentclientprotocol/claude-agent-acp",
         "log in with: claude /login, or pass ANTHROPIC_API_KEY on in its env",
     ),
     KnownProgram(

@@ -84,7 +84,7 @@ class DefaultAgent(Agent):
         self._client = Client()
         self._process: AgentProcess | None = None
         self._session = ""  # of the running process
-        self._cost = 0.0  # of that session
+        self._cost: float | None = 0.0  # of that session, None if not known
         self._before: list[str] = []  # what the next prompt begins with
         self._held = False
 
@@ -171,7 +171,7 @@ class DefaultAgent(Agent):
             return
         earlier = self._history.session
         if earlier and await self._brought_back(process, earlier):
-            self._session = earlier
+            self._session, self._cost = earlier, None
             return
         asked = NewSessionRequest(cwd=process.folder, mcp_servers=[])
         answer = await process.request_within("session/new", asked, NewSessionResponse)

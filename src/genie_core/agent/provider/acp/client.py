@@ -182,7 +182,9 @@ class Run:
         except asyncio.CancelledError:
             if self.open and _is_cancelled():
                 raise
-            return _cancelled()
+        except Exception as error:  # noqa: BLE001 - it ends the run, which raises it
+            self._fail(error)
+        return _cancelled()
 
     async def read(self, request: ReadTextFileRequest) -> ReadTextFileResponse:
         """Read a file for the program, as our own tool would."""
@@ -246,6 +248,9 @@ class Run:
             self._note(f"{name} failed", f"{name} failed: {call.subject}")
         if call.status in ("completed", "failed"):
             self._note_unasked_call(call)
+            self._calls[call.id] = replace(
+                call, raw_input=None, changes=(), text=""
+            )  # may be large
 
     def _remember(self, update: Any) -> KnownCall:
         known = self._calls.get(update.tool_call_id)
@@ -317,7 +322,7 @@ class Run:
         try:
             return as_verdict(await ask_about(self._callback, call.name, call.arguments, None))
         except Exception as error:
-            self._fail(error)  # the run ends with it, as it does when one of our own tools asks
+            self._fail(error)  # at once: it ends the run
             raise
 
     async def _read(self, request: ReadTextFileRequest) -> ReadTextFileResponse:
@@ -390,6 +395,11 @@ class Run:
             if self.open and _is_cancelled():
                 raise
             raise RequestError(-32800, "the run was cancelled") from None
+        except RequestError:
+            raise
+        except Exception as error:
+            self._fail(error)
+            raise RequestError(-32603, "the run has failed") from error
 
     def _start(self, work: Coroutine[Any, Any, Result]) -> "Task[Result]":
         """Start a task that reports to the run; each has its own copy of `approval_id`."""
@@ -516,19 +526,22 @@ def _is_cancelled() -> bool:
 
 
 def _line(text: str) -> str:
-    line = hide_secrets(" ".join(text.split()))
+    line = hide_secrets(" ".join(text[: 4 * _LONGEST_NOTE].split()))
     return line if len(line) <= _LONGEST_NOTE else f"{line[:_LONGEST_NOTE]}…"
 
 
 def usage_of(
-    model: str, result: dict[str, Any], run: Run, cost_before: float, seconds: float
+    model: str, result: dict[str, Any], run: Run, cost_before: float | None, seconds: float
 ) -> Usage | None:
     """Return the usage of a prompt from its result, or from the usage updates.
+
+    `cost_before` is what the session had cost, None if that is unknown.
 
     The protocol says that a result counts the whole session; programs count the turn. Without a
     result's usage, the tokens in the context count as input: what was read at least once.
     """
-    cost = None if run.session_cost is None else max(run.session_cost - cost_before, 0.0)
+    is_known = run.session_cost is not None and cost_before is not None
+    cost = max((run.session_cost or 0.0) - (cost_before or 0.0), 0.0) if is_known else None
     counts = result.get("usage")
     if not isinstance(counts, dict):
         if not run.context_tokens and cost is None:

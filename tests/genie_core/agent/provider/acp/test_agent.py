@@ -108,6 +108,23 @@ async def test_usage_updates_count_if_the_result_has_no_usage(stage: Stage) -> N
     ]
 
 
+async def test_what_a_session_has_cost_before_is_not_counted_again(stage: Stage) -> None:
+    def used(amount: float) -> dict[str, Any]:
+        cost = {"amount": amount, "currency": "usd"}
+        return {"update": {"sessionUpdate": "usage_update", "used": 1, "size": 1000, "cost": cost}}
+
+    stage.script(
+        [used(1.0), {"say": "x"}], [used(1.5), {"say": "y"}], [used(1.75), {"say": "z"}], load=True
+    )
+    agent, other, sink = stage.agent(), stage.agent(), Sink()
+    await ask(agent, sink=sink)
+    other.set_serialized(agent.get_serialized())
+    async with other.mcp():
+        await ask(other, sink=sink)
+        await ask(other, sink=sink)
+    assert [each.cost for each in sink.usages] == [1.0, None, 0.25]
+
+
 @pytest.mark.parametrize(
     "counts", [5, {"inputTokens": -5, "outputTokens": "many"}, {"inputTokens": None}, []]
 )

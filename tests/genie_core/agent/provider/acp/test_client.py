@@ -252,6 +252,15 @@ async def test_an_error_of_the_callback_ends_the_run(stage: Stage) -> None:
         assert await ask(agent) == "echo: go"
 
 
+async def test_an_error_of_the_callback_for_a_file_ends_the_run(stage: Stage) -> None:
+    async def refuse(_name: str, _arguments: dict[str, Any]) -> Verdict:
+        raise ZeroDivisionError
+
+    stage.script([reading(stage, "a.txt"), {"say": "never"}])
+    with pytest.raises(ZeroDivisionError):
+        await ask(stage.agent(files=Files(stage.workspace).access), callback=refuse)
+
+
 async def test_an_error_of_emit_ends_the_run(stage: Stage) -> None:
     def emit(_text: str) -> None:
         raise ZeroDivisionError

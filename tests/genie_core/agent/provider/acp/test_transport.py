@@ -40,7 +40,15 @@ async def test_messages_of_the_right_form_are_passed_on() -> None:
         {"method": "c"},
         {"id": 2, "result": None},
     ]
-    wrong = [7, None, [], {}, {"id": None, "method": "d"}, {"method": 1}, {"id": "x", "result": 1}]
+    wrong: list[Any] = [
+        7,
+        None,
+        [],
+        {},
+        {"id": None, "method": "d"},
+        {"method": 1},
+        {"id": "x", "result": 1},
+    ]
     lines = [json.dumps(each) for pair in zip(right, wrong, strict=False) for each in pair]
     lines += [json.dumps(each) for each in wrong] + ["no JSON", "", "\xff"]
     assert await messages(reading("\n".join(lines).encode("latin-1") + b"\n")) == right
