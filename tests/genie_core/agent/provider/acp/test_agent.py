@@ -240,8 +240,9 @@ async def test_a_cancelled_run_keeps_the_session(stage: Stage) -> None:
     stage.script([{"say": "Once"}, {"wait": True}])
     agent = stage.agent()
     async with agent.mcp():
-        run = start_task(ask(agent, callback=Judge()))
-        await stage.until("waiting")
+        said = asyncio.Event()
+        run = start_task(ask(agent, callback=Judge(), emit=lambda _: said.set()))
+        await said.wait()
         run.cancel()
         await asyncio.wait({run})
         assert run.cancelled()

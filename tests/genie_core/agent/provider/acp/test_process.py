@@ -264,7 +264,9 @@ async def test_a_program_that_heeds_no_cancellation_is_killed(stage: Stage) -> N
     stage.script([{"say": "Once"}, {"child": True}, {"hang": True}])
     agent = stage.agent()
     async with agent.mcp():
-        run = start_task(ask(agent))
+        said = asyncio.Event()
+        run = start_task(ask(agent, emit=lambda _: said.set()))
+        await said.wait()
         await stage.until("child")
         pid = agent.pid
         run.cancel()

@@ -129,19 +129,23 @@ def program(name: str) -> str:
     return found
 
 
-def codex(address: str, _workspace: Path) -> tuple[str, ...]:
-    options = {
-        "model": "fake",
-        "model_provider": "fake",
-        "model_providers.fake.name": "fake",
-        "model_providers.fake.base_url": address,
-        "model_providers.fake.wire_api": "responses",
-    }
-    words = [word for name, value in options.items() for word in ("-c", f'{name}="{value}"')]
-    return (program("codex-acp"), *words)
+def codex(address: str, _workspace: Path, home: Path) -> tuple[str, ...]:
+    found = program("codex-acp")
+    (home / ".codex").mkdir()
+    (home / ".codex" / "config.toml").write_text(
+        f"""
+        model = "fake"
+        model_provider = "fake"
+        [model_providers.fake]
+        name = "fake"
+        base_url = "{address}"
+        wire_api = "responses"
+        """
+    )
+    return (found,)
 
 
-def opencode(address: str, workspace: Path) -> tuple[str, ...]:
+def opencode(address: str, workspace: Path, _home: Path) -> tuple[str, ...]:
     provider = {
         "npm": "@ai-sdk/openai-compatible",
         "options": {"baseURL": address, "apiKey": "none"},
@@ -170,7 +174,7 @@ async def test_a_real_program_asks_before_it_makes_a_file(
     env = {"HOME": str(home), **{f"XDG_{name}_HOME": str(home / name.lower())
                                 for name in ("CONFIG", "DATA", "CACHE", "STATE")}}  # fmt: skip
     with model_server() as address:
-        command = make(address, workspace)
+        command = make(address, workspace, home)
         agent = DefaultAgent(AgentProgram(command, env), workspace)
         judge, sink = Judge(Verdict(approved=allowed, reason=None if allowed else "no")), Sink()
         async with agent.mcp():
