@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class KnownProgram:
     """A program that speaks ACP. `command` starts it; `install` and `login` are clauses.
 
-    `name` is a short name for a person to type.
+    `name` is a short name for a person to type. `modes` are those in which it asks before it acts.
     """
 
     name: str
@@ -41,6 +41,7 @@ class KnownProgram:
     command: tuple[str, ...]
     install: str
     login: str
+    modes: tuple[str, ...] = ()
 
 
 KNOWN_PROGRAMS: Final = (
@@ -50,13 +51,15 @@ KNOWN_PROGRAMS: Final = (
         ("claude-agent-acp",),
         "install it with: npm install -g @agentclientprotocol/claude-agent-acp",
         "log in with: claude /login, or pass ANTHROPIC_API_KEY on in its env",
+        ("default",),
     ),
     KnownProgram(
         "codex",
         "Codex",
         ("codex-acp",),
-        "install it with: npm install -g @zed-industries/codex-acp",
+        "install it with: npm install -g @agentclientprotocol/codex-acp",
         "log in with: codex login, or pass OPENAI_API_KEY on in its env",
+        ("read-only",),
     ),
     KnownProgram(
         "gemini",
@@ -64,6 +67,7 @@ KNOWN_PROGRAMS: Final = (
         ("gemini", "--acp"),
         "install it with: npm install -g @google/gemini-cli",
         "run gemini and log in there, or pass GEMINI_API_KEY on in its env",
+        ("default",),
     ),
     KnownProgram(
         "opencode",
@@ -78,6 +82,7 @@ KNOWN_PROGRAMS: Final = (
         ("goose", "acp"),
         "install it as described on https://block.github.io/goose",
         "set it up with: goose configure",
+        ("approve",),
     ),
 )
 """The programs that are found by name, in the order in which they are offered."""
@@ -152,6 +157,7 @@ def program_of(
         install=known.install if known else "",
         login=known.login if known else "",
         setting=setting_of(name),
+        modes=known.modes if known else (),
     )
 
 

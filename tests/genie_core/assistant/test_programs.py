@@ -87,7 +87,7 @@ def test_a_program_that_is_not_there_is_a_fault_before_anything_starts() -> None
     assert "agent_command" in str(found[0])
     assert "[agents.coder]" in str(found[1])
     [known] = faults(AssistantConfig(command=("/nowhere/codex-acp",)), {})
-    assert "npm install -g @zed-industries/codex-acp" in str(known)
+    assert "npm install -g @agentclientprotocol/codex-acp" in str(known)
     [empty] = faults(AssistantConfig(command=("",)), {})
     assert "names no program" in str(empty)
 

@@ -18,6 +18,9 @@ from acp.schema import (
     PromptRequest,
     ResumeSessionRequest,
     ResumeSessionResponse,
+    SessionModeState,
+    SetSessionModeRequest,
+    SetSessionModeResponse,
     TextContentBlock,
 )
 from pydantic import BaseModel
@@ -170,21 +173,45 @@ class DefaultAgent(Agent):
         if self._session:
             return
         earlier = self._history.session
-        if earlier and await self._brought_back(process, earlier):
+        if earlier and (found := await self._brought_back(process, earlier)):
+            await self._choose_mode(process, earlier, found.modes)
             self._session, self._cost = earlier, None
             return
         asked = NewSessionRequest(cwd=process.folder, mcp_servers=[])
         answer = await process.request_within("session/new", asked, NewSessionResponse)
+        await self._choose_mode(process, answer.session_id, answer.modes)
         self._session, self._cost = answer.session_id, 0.0
         self._before = [self._instructions] if self._instructions else []
         if self._history.turns:
             self._before.append(summary_of(self._history.turns))
 
-    async def _brought_back(self, process: AgentProcess, session: str) -> bool:
+    async def _choose_mode(
+        self, process: AgentProcess, session: str, modes: SessionModeState | None
+    ) -> None:
+        """Put a session into a mode that asks; programs may start in one that does not."""
+        asking = self._program.modes
+        if modes is None or modes.current_mode_id in asking:
+            return
+        offered = {each.id for each in modes.available_modes}
+        mode = next((each for each in asking if each in offered), None)
+        if mode is None:
+            return
+        asked = SetSessionModeRequest(session_id=session, mode_id=mode)
+        try:
+            await process.request_within("session/set_mode", asked, SetSessionModeResponse)
+        except AgentProgramFailed as error:
+            if error.kind not in ("request", "answer"):
+                raise
+            said = f"{self._program.name} stays in its mode, in which it may act without asking"
+            note(said, f"{said} ({error.detail})")
+
+    async def _brought_back(
+        self, process: AgentProcess, session: str
+    ) -> LoadSessionResponse | ResumeSessionResponse | None:
         """Resume or load a session; what the program repeats of it reaches no run."""
         can = process.info.agent_capabilities
         request: BaseModel
-        answer: type[BaseModel]
+        answer: type[LoadSessionResponse | ResumeSessionResponse]
         if can and can.session_capabilities and can.session_capabilities.resume is not None:
             method, answer = "session/resume", ResumeSessionResponse
             request = ResumeSessionRequest(session_id=session, cwd=process.folder, mcp_servers=[])
@@ -192,16 +219,15 @@ class DefaultAgent(Agent):
             method, answer = "session/load", LoadSessionResponse
             request = LoadSessionRequest(session_id=session, cwd=process.folder, mcp_servers=[])
         else:
-            return False
+            return None
         try:
-            await process.request_within(method, request, answer)
+            return await process.request_within(method, request, answer)
         except AgentProgramFailed as error:
             if error.kind not in ("request", "answer"):
                 raise
             said = f"{self._program.name} has lost the earlier session: a new one begins"
             note(said, f"{said} ({error.detail})")
-            return False
-        return True
+            return None
 
     async def _close(self) -> None:
         process, self._process = self._process, None

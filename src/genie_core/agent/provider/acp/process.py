@@ -66,7 +66,7 @@ class AgentProgram:
 
     `env` is added to the part of our environment that is passed on. `install` and `login` tell the
     owner how to install the program and how to log in, and `setting` names where the command is
-    set.
+    set. `modes` are ids of modes in which it asks before it acts, the best one first.
     """
 
     command: tuple[str, ...]
@@ -74,6 +74,7 @@ class AgentProgram:
     install: str = ""
     login: str = ""
     setting: str = ""
+    modes: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

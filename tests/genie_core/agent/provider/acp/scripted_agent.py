@@ -91,7 +91,13 @@ class Agent:
             count = len(list(self.folder.glob("new-*")))
             self.session, self.history = f"session-{count + 1}", []
             (self.folder / f"new-{self.session}").touch()
-            self.send({"id": message["id"], "result": {"sessionId": self.session, "odd": []}})
+            new = {"sessionId": self.session, "odd": [], "modes": self.script.get("modes")}
+            self.send({"id": message["id"], "result": new})
+        elif method == "session/set_mode":
+            if error := self.script.get("mode_error"):
+                self.send({"id": message["id"], "error": error})
+            else:
+                self.send({"id": message["id"], "result": {}})
         elif method in ("session/load", "session/resume"):
             file = self.folder / f"{params['sessionId']}.json"
             if not file.exists():
@@ -103,7 +109,7 @@ class Agent:
                     kind = f"{who}_message_chunk"
                     content = {"type": "text", "text": text}
                     self.update({"sessionUpdate": kind, "content": content})
-            self.send({"id": message["id"], "result": {}})
+            self.send({"id": message["id"], "result": {"modes": self.script.get("modes")}})
 
     def initialize(self) -> dict[str, Any]:
         able = self.script.get("able", ["image", "audio", "embeddedContext"])

@@ -249,3 +249,41 @@ async def test_a_cancelled_run_keeps_the_session(stage: Stage) -> None:
         assert await ask(agent, "again") == "echo: again"
     assert len(stage.all("session/new")) == 1
     assert [each["answer"] for each in agent.get_serialized()] == ["Once", "echo: again"]
+
+
+# -- modes
+
+
+def modes(current: str) -> dict[str, Any]:
+    offered = [{"id": each, "name": each} for each in ("yolo", "ask", "plan")]
+    return {"currentModeId": current, "availableModes": offered}
+
+
+@pytest.mark.parametrize(
+    ("offered", "wanted", "chosen"),
+    [
+        (modes("yolo"), ("default", "ask"), ["ask"]),
+        (modes("ask"), ("default", "ask"), []),
+        (modes("yolo"), ("default",), []),
+        (modes("yolo"), (), []),
+        (None, ("ask",), []),
+        ("odd", ("ask",), []),
+    ],
+)
+async def test_a_session_starts_in_a_mode_that_asks(
+    stage: Stage, offered: Any, wanted: tuple[str, ...], chosen: list[str]
+) -> None:
+    stage.script(modes=offered, load=True)
+    agent = DefaultAgent(stage.program(modes=wanted), stage.workspace)
+    for _ in range(2):  # a new session, and one that is brought back
+        assert await ask(agent) == "echo: go"
+    assert len(stage.all("session/load")) == 1
+    set_to = [each["params"]["modeId"] for each in stage.all("session/set_mode")]
+    assert set_to == chosen * 2
+
+
+async def test_a_mode_that_can_not_be_chosen_is_told(stage: Stage) -> None:
+    stage.script(modes=modes("yolo"), mode_error={"code": -32603, "message": "no"})
+    agent, sink = DefaultAgent(stage.program(modes=("ask",)), stage.workspace), Sink()
+    assert await ask(agent, sink=sink) == "echo: go"
+    assert any("may act without asking" in each for each in sink.of("note"))

@@ -1,7 +1,7 @@
 """Real programs against a scripted LLM server on loopback; no key and no internet.
 
 They run if they are on PATH or in the folder that GENIE_AGENT_PROGRAMS names, such as the
-`node_modules/.bin` after `npm install opencode-ai @zed-industries/codex-acp`.
+`node_modules/.bin` after `npm install opencode-ai @agentclientprotocol/codex-acp`.
 """
 
 import json
@@ -175,7 +175,7 @@ async def test_a_real_program_asks_before_it_makes_a_file(
                                 for name in ("CONFIG", "DATA", "CACHE", "STATE")}}  # fmt: skip
     with model_server() as address:
         command = make(address, workspace, home)
-        agent = DefaultAgent(AgentProgram(command, env), workspace)
+        agent = DefaultAgent(AgentProgram(command, env, modes=("read-only",)), workspace)
         judge, sink = Judge(Verdict(approved=allowed, reason=None if allowed else "no")), Sink()
         async with agent.mcp():
             answer = await ask(agent, "make a file please", judge, sink=sink)
@@ -183,7 +183,7 @@ async def test_a_real_program_asks_before_it_makes_a_file(
             assert pid
         await gone(pid)
     [(name, arguments)] = judge.asked
-    assert name == "run_command", arguments
+    assert name == "run_command"
     assert COMMAND in arguments["command"]
     assert (workspace / "made_by_agent.txt").exists() == allowed
     if allowed:
