@@ -14,6 +14,7 @@ from genie_core.assistant.errors import UnknownPart, UnusableAgent
 from genie_core.assistant.models.registry import ModelBinding, ModelRegistry
 from genie_core.assistant.models.switchable import SwitchableAgent, SwitchableReasoner
 from genie_core.assistant.policy.policy import denied_addresses, path_rules
+from genie_core.assistant.programs import file_access, program_of, title_of
 from genie_core.assistant.prompts import for_coordinator, for_owner, load_prompt
 from genie_core.assistant.reasoners.addressed import AddressedReasoner
 from genie_core.assistant.servers.config_file import ServerSpec
@@ -28,6 +29,7 @@ from genie_core.secrets import SecretsProvider
 
 ALONE_PROMPT: Final = "general"
 COORDINATOR_PROMPT: Final = "coordinator"
+PROGRAM_PROMPT: Final = "program"
 
 IDLE_TIMEOUT: Final = 600.0
 """Idle seconds after which the answering agent is closed."""
@@ -40,7 +42,10 @@ _NAME: Final = re.compile(r"[\w\-]{1,40}")
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """The parts of one agent. `tools` are names of built-in tools; a coordinator directs others."""
+    """The parts of one agent. `tools` are names of built-in tools; a coordinator directs others.
+
+    With a `command`, it is an installed program, which has a model and tools of its own.
+    """
 
     name: str
     description: str
@@ -52,6 +57,8 @@ class Role:
     idle_timeout: float
     emoji: str
     coordinates: bool = False
+    command: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def info(self) -> AgentInfo:
@@ -78,9 +85,11 @@ def roles_of(
     """
     _check_names(config.agents)
     subagents = tuple(_role(config, spec, servers, owner) for spec in config.agents)
-    prompt = load_prompt(
-        "agent", COORDINATOR_PROMPT if subagents else ALONE_PROMPT, config.prompts_dir
-    )
+    name = COORDINATOR_PROMPT if subagents else ALONE_PROMPT
+    prompt = load_prompt("agent", PROGRAM_PROMPT if config.command else name, config.prompts_dir)
+    if config.command:
+        answering = _program_role(SYSTEM, prompt, owner, config.command, config.env)
+        return (answering, *subagents)
     listed = [f"{each.name}: {each.description}" for each in subagents]
     chosen = tuple(servers) if config.servers is None else config.servers
     answering = Role(
@@ -101,6 +110,12 @@ def roles_of(
 def _role(
     config: AssistantConfig, spec: AgentSpec, servers: Mapping[str, ServerSpec], owner: str
 ) -> Role:
+    if spec.command:
+        prompt = load_prompt("agent", spec.prompt or PROGRAM_PROMPT, config.prompts_dir)
+        role = _program_role(spec.name, prompt, owner, spec.command, spec.env)
+        return replace(
+            role, description=spec.description, idle_timeout=spec.idle_timeout, emoji=spec.emoji
+        )
     who = f"the agent {spec.name!r}"
     prompt = load_prompt("agent", spec.prompt or spec.name, config.prompts_dir)
     return Role(
@@ -113,6 +128,24 @@ def _role(
         servers=_servers(who, spec.servers, servers),
         idle_timeout=spec.idle_timeout,
         emoji=spec.emoji,
+    )
+
+
+def _program_role(
+    name: str, prompt: str, owner: str, command: tuple[str, ...], env: Mapping[str, str]
+) -> Role:
+    return Role(
+        name=name,
+        description=f"Answers questions in the chat; it is {title_of(command)}.",
+        prompt=for_coordinator(prompt, owner, ()),
+        model=ModelChoice(),
+        runtime="acp",
+        tools=(),
+        servers=(),
+        idle_timeout=IDLE_TIMEOUT,
+        emoji="",
+        command=command,
+        env=env,
     )
 
 
@@ -182,8 +215,12 @@ class AssistantBuilder:
 
         Blocks for seconds, so that creating agents on the event loop later needs no imports.
         """
-        self.models.for_pydantic_ai(self.models.binding(self.config.reasoner).choice)
+        if not self.config.decided_by_mention:
+            self.models.for_pydantic_ai(self.models.binding(self.config.reasoner).choice)
         for role in self.roles:
+            if role.command:
+                import_module("genie_core.agent.provider.acp")
+                continue
             binding = self.models.binding(role.model, role.runtime)
             _import_for(role, binding)
             if binding.runtime == "openai-agents":
@@ -195,7 +232,7 @@ class AssistantBuilder:
         """Prepare for another main model. Blocks. Raises `ModelError` if it can't be used."""
         self.models.check(choice)
         for role in self.roles:
-            if choice.name and not role.model.name:
+            if choice.name and not role.model.name and not role.command:
                 _import_for(role, self.models.binding(choice, role.runtime))
 
     def workspace_of(self, agent: str) -> Workspace | None:
@@ -227,6 +264,9 @@ class AssistantBuilder:
             secrets: dict[str, str], extra_tools: dict[str, AsyncTool], _infos: list[AgentInfo]
         ) -> Agent:
             self._use(secrets)
+            if role.command:
+                program = SwitchableAgent(lambda _: self._on_program(role), lambda: (1, "acp"))
+                return BudgetedAgent(program, self.meter)
             tools = self.tools_for(role, extra_tools.get(FETCH))
             if role.coordinates:
                 tools.append(extra_tools[DIRECT])
@@ -244,6 +284,18 @@ class AssistantBuilder:
             return BudgetedAgent(SwitchableAgent(make, now), self.meter)
 
         return create_agent
+
+    def _on_program(self, role: Role) -> Agent:
+        from genie_core.agent.provider.acp import DefaultAgent
+
+        workspace = self.workspace_of(role.name)
+        name = "" if role.name == SYSTEM else role.name
+        return DefaultAgent(
+            program_of(name, role.command, role.env, self.models.keys),
+            workspace.root if workspace else None,
+            role.prompt,
+            file_access(workspace, self.changes) if workspace else None,
+        )
 
     def _on_pydantic_ai(self, role: Role, choice: ModelChoice, tools: list[AsyncTool]) -> Agent:
         from genie_core.agent.provider.pydantic_ai import DefaultAgent
@@ -296,6 +348,8 @@ class AssistantBuilder:
 
         def create_reasoner(secrets: dict[str, str], owner: str) -> GroupReasoner:
             self._use(secrets)
+            if self.config.decided_by_mention and not self.models.main.name:
+                return AddressedReasoner(None)
 
             def make() -> GroupReasoner:
                 choice = self.models.binding(self.config.reasoner).choice

@@ -20,6 +20,7 @@ from genie_core.assistant.models.registry import ModelRegistry, label_of
 from genie_core.assistant.policy.effects import effects_of
 from genie_core.assistant.policy.normalize import normalized
 from genie_core.assistant.policy.policy import Policy
+from genie_core.assistant.programs import program_effects, title_of
 from genie_core.assistant.prompts import load_prompt
 from genie_core.assistant.servers.config_file import load_servers
 from genie_core.assistant.servers.registry import ServerRegistry
@@ -29,7 +30,8 @@ from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.assistant.tools.shell.sandbox import describe_sandbox, is_isolated
 from genie_core.reasoner import GroupReasonerFactory
 from genie_core.room.engine.controls import EngineControls
-from genie_core.room.engine.policy import ApprovalPolicy
+from genie_core.room.engine.effects import ToolEffects
+from genie_core.room.engine.policy import ApprovalPolicy, Risk, ToolCall
 from genie_core.room.state.costs import kind_of
 from genie_core.secrets import SecretsProvider, secrets_of
 
@@ -86,20 +88,14 @@ def build_assistant(
         partial(risk_in, builder),
         owner,
         partial(normalized, builder.workspace),
-        lambda call, risk: effects_of(
-            builder.workspace_of(kind_of(call.agent)),
-            call,
-            risk,
-            sandbox,
-            isolated=isolated,
-        ),
+        partial(_effects, builder, sandbox, isolated),
     )
     builder.make_ready()
     return Assistant(
         reasoner_factory=builder.reasoner_factory(prompt),
         agent_factory=builder.agent_factory(),
-        label=label_of(builder.models.main),
-        offline=not builder.models.main.name,
+        label=title_of(config.command) if config.command else label_of(builder.models.main),
+        offline=not (builder.models.main.name or config.command),
         notices=tuple(_notices(config)),
         policy=policy,
         controls=AssistantControls(builder, policy, owner),
@@ -135,6 +131,20 @@ def build_reasoner(
     return builder.reasoner_factory(prompt), label_of(choice) if needs_model else NO_MODEL
 
 
+def _effects(
+    builder: AssistantBuilder,
+    sandbox: str,
+    isolated: bool,  # noqa: FBT001 - as in `effects_of`
+    call: ToolCall,
+    risk: Risk,
+) -> ToolEffects:
+    agent = kind_of(call.agent)
+    workspace = builder.workspace_of(agent)
+    if any(role.command for role in builder.roles if role.name == agent):
+        return program_effects(workspace, call, risk)
+    return effects_of(workspace, call, risk, sandbox, isolated=isolated)
+
+
 def _servers_sandbox(config: AssistantConfig) -> Sandbox:
     """Return the sandbox of tool servers: that of commands."""
     if config.workspace is None:
@@ -149,6 +159,18 @@ def _offline_model(config: AssistantConfig) -> "Model":
 
 
 def _notices(config: AssistantConfig) -> Iterator[str]:
+    if config.decided_by_mention and config.template != MENTION_ONLY:
+        yield (
+            f"no model decides which messages need an answer: {title_of(config.command)} answers "
+            "those to @genie; set a model to have it decide"
+        )
+    if config.command and config.agents:
+        yield f"{title_of(config.command)} can't direct the agents in [agents]"
+    for spec in config.agents:
+        if spec.command and (spec.tools or spec.servers or spec.model.name):
+            yield f"the agent {spec.name} is a program: its tools, servers and model have no effect"
+    if config.command:
+        return
     if not config.model and config.template not in (DEFAULT_TEMPLATE, MENTION_ONLY):
         yield (
             f"the template {config.template} needs a language model; the offline helper answers "

@@ -8,8 +8,14 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from genie_core.assistant.config import AssistantConfig, ModelChoice, Runtime
-from genie_core.assistant.errors import MissingVariable, WrongAddress, WrongKeyName
+from genie_core.assistant.errors import (
+    MissingVariable,
+    UnusableAgent,
+    WrongAddress,
+    WrongKeyName,
+)
 from genie_core.assistant.models.providers import check_compatible, check_model
+from genie_core.assistant.programs import check_program, setting_of
 from genie_core.assistant.prompts import load_prompt
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.errors import GenieError
@@ -41,16 +47,31 @@ def faults(config: AssistantConfig, keys: Mapping[str, str]) -> Iterator[GenieEr
 
 def _checks(config: AssistantConfig, keys: Mapping[str, str]) -> Iterator[Callable[[], object]]:
     folder = config.prompts_dir
+    if config.runtime == "acp" and not config.command:
+        yield partial(_needs_command, "system")
     yield partial(check_choice, config.main_model, keys, config.runtime)
     yield partial(check_choice, config.reasoner, keys)
     yield partial(load_prompt, "reasoner", config.template, folder)
+    if config.command:
+        yield partial(check_program, config.command, config.env, setting_of(""))
     for spec in config.agents:
+        if spec.command:
+            yield partial(check_program, spec.command, spec.env, setting_of(spec.name))
+            if spec.prompt:
+                yield partial(load_prompt, "agent", spec.prompt, folder)
+            continue
+        if spec.runtime == "acp":
+            yield partial(_needs_command, spec.name)
         runtime = spec.runtime or config.runtime
         model = spec.model if spec.model.name else config.main_model
         yield partial(check_choice, model, keys, runtime)
         yield partial(load_prompt, "agent", spec.prompt or spec.name, folder)
     if config.workspace is not None:
         yield partial(Workspace.at, config.workspace)
+
+
+def _needs_command(agent: str) -> None:
+    raise UnusableAgent(agent, "the runtime acp needs a command that starts a program")
 
 
 def check_choice(

@@ -9,8 +9,8 @@ from genie_core.room.engine.policy import Effect
 
 DEFAULT_TEMPLATE: Final = "general_assist"
 
-Runtime: TypeAlias = Literal["pydantic-ai", "openai-agents"]
-"""The library that runs an agent."""
+Runtime: TypeAlias = Literal["pydantic-ai", "openai-agents", "acp"]
+"""The library that runs an agent; "acp" is an installed program, see `command`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,10 @@ class AgentSpec:
     `prompt` names a prompt under `agent/`; empty means the agent's own name. `tools` are its
     built-in tools, None for all; `servers` are tool servers by name. `idle_timeout` is in seconds.
     Model and runtime default to the assistant's.
+
+    With a `command`, the agent is an installed program that speaks ACP. It has a model and tools of
+    its own. `env` are variables for it, whose values may contain `${NAME}` for secrets; `prompt`
+    defaults to the one for programs.
     """
 
     name: str
@@ -46,6 +50,8 @@ class AgentSpec:
     servers: tuple[str, ...] = ()
     idle_timeout: float = 600.0
     emoji: str = ""
+    command: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +141,9 @@ class AssistantConfig:
     `servers_file` is a JSON file with `mcpServers`. `tools` and `servers` are those of the
     answering agent, None for all. `rooms` is the folder of saved rooms that may be searched.
     `private_files` are patterns of files that are private beside those known by their names.
+
+    With a `command`, an installed program answers, as in `AgentSpec`, with `env`. Without a model,
+    it answers the messages that are addressed to the assistant.
     """
 
     model: str | None = None
@@ -155,6 +164,13 @@ class AssistantConfig:
     rooms: Path | None = None
     key_name: str = ""
     private_files: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def decided_by_mention(self) -> bool:
+        """Whether only messages to the assistant are answered, for want of a model to decide."""
+        return bool(self.command) and not (self.model or self.reasoner.name)
 
     @property
     def main_model(self) -> ModelChoice:

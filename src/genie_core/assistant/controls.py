@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from genie_core.assistant.agents import DIRECT, MENTION_ONLY, AssistantBuilder
 from genie_core.assistant.models.registry import label_of
+from genie_core.assistant.programs import PROGRAM_RISKS, title_of
 from genie_core.room.engine.controls import (
     AgentSummary,
     Allowance,
@@ -38,13 +39,18 @@ class AssistantControls(EngineControls):
         builder = self._builder
         infos = []
         for role in builder.roles:
+            if role.command:
+                label = title_of(role.command)
+                infos.append(AgentSummary(role.name, role.description, label, "acp"))
+                continue
             binding = builder.models.binding(role.model, role.runtime)
             infos.append(
                 AgentSummary(
                     role.name, role.description, binding.label, binding.runtime, role.coordinates
                 )
             )
-        if builder.config.template == MENTION_ONLY:
+        by_mention = builder.config.decided_by_mention and not builder.models.main.name
+        if by_mention or builder.config.template == MENTION_ONLY:
             return infos
         reasoner = builder.models.binding(builder.config.reasoner, "pydantic-ai")
         description = "Decides which messages the assistant answers."
@@ -122,10 +128,16 @@ class AssistantControls(EngineControls):
 
 
 def risk_in(builder: AssistantBuilder, agent: str, tool: str) -> Risk:
-    """Return the risk of an agent's built-in tool, "unknown" if the agent has no such tool."""
+    """Return the risk of an agent's built-in tool, "unknown" if the agent has no such tool.
+
+    For an installed program, it is the risk of what it asks about.
+    """
     from genie_core.assistant.tools.catalog import RISKS
 
-    mine = next((role.tool_names for role in builder.roles if role.name == agent), ())
+    role = next((role for role in builder.roles if role.name == agent), None)
+    if role is not None and role.command:
+        return PROGRAM_RISKS.get(tool, "unknown")
+    mine = role.tool_names if role else ()
     return RISKS.get(tool, "unknown") if tool in mine else "unknown"
 
 

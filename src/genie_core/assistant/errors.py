@@ -12,7 +12,8 @@ AssistantError
 ├── UnknownTemplate         no prompt has that name
 ├── UnreadableTemplate      a prompt's file can't be read as text
 ├── UnknownPlaceholder      a prompt has an unknown placeholder
-├── UnusableAgent           an agent's name is invalid
+├── UnusableAgent           an agent's name or runtime is invalid
+├── MissingProgram          the program that is an agent is not installed
 ├── UnknownPart             an agent names a missing tool or tool server
 ├── WorkspaceError          the workspace is not a readable folder
 └── SecretsError
@@ -204,6 +205,22 @@ class UnusableAgent(AssistantError):
 
     def __str__(self) -> str:
         return f"an agent can't be called {self.name!r}: {self.why}"
+
+
+class MissingProgram(AssistantError):
+    """The program that is an agent is not found."""
+
+    def __init__(self, program: str, setting: str, install: str = "") -> None:
+        super().__init__(program, setting)
+        self.program = program
+        self.setting = setting
+        self.install = install
+
+    def __str__(self) -> str:
+        if not self.program.strip():
+            return f"the setting {self.setting} names no program"
+        advice = self.install or "install it so that it is found on PATH"
+        return f"the agent program {self.program!r} is not installed: {advice}; or change the setting {self.setting}"
 
 
 class UnknownPart(AssistantError):

@@ -55,7 +55,7 @@ def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_p
         ("[budget]\nmony = 3\n", ["line 2", "'mony' in budget", "did you mean 'money'?"]),
         ("[budget]\nmoney = nan\n", ["line 2", "budget.money can't be nan"]),
         ("notify = 'mien'\n", ["line 1", "notify can't be 'mien'", "'mine', 'all' or 'none'"]),
-        ("runtime = 'openai'\n", ["'pydantic-ai' or 'openai-agents'"]),
+        ("runtime = 'openai'\n", ["'pydantic-ai', 'openai-agents' or 'acp'"]),
         ("[tool_limits]\nshell = 'yes'\n", ["line 2", "tool_limits.shell", "true or false"]),
         ("[sandbox]\nmode = 'on'\n", ["line 2", "sandbox.mode", "'auto', 'off' or 'required'"]),
         ('tools = [\n "a", 3 ]\n', ["line 1", "tools can't be ['a', 3]", "a list of texts"]),

@@ -75,7 +75,8 @@ class ModelRegistry:
         choice = own if own.name else self._main
         if not choice.name:
             return ModelBinding(OFFLINE_RUNTIME, choice)
-        return ModelBinding(runtime or self._config.runtime, choice)
+        chosen = runtime or self._config.runtime  # "acp" is for agents with a command, without us
+        return ModelBinding(OFFLINE_RUNTIME if chosen == "acp" else chosen, choice)
 
     def for_pydantic_ai(self, choice: ModelChoice) -> "Model":
         """Return the model for pydantic-ai. Raises `ModelError`."""

@@ -119,6 +119,8 @@ def _as_lines(state: Any) -> list[Any]:
 
 def _runtime_of(line: Any) -> Runtime:
     """Return the library that wrote a line; items of the SDK have a role or type."""
+    if isinstance(line, dict) and line.get("runtime") == "acp":
+        return "acp"
     items = isinstance(line, dict) and not line.keys() & {"messages", "kind"}
     return "openai-agents" if items and line.keys() & {"role", "type"} else "pydantic-ai"
 

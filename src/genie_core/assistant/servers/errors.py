@@ -29,15 +29,16 @@ class ServersFileError(AssistantError):
 class MissingValue(AssistantError):
     """A placeholder has no value."""
 
-    def __init__(self, server: str, key: str, name: str) -> None:
+    def __init__(self, server: str, key: str, name: str, kind: str = "tool server") -> None:
         super().__init__(server, key, name)
+        self.kind = kind
         self.server = server
         self.key = key
         self.name = name
 
     def __str__(self) -> str:
         return (
-            f"{self.key} of the tool server {self.server!r} needs {self.name}: store it with "
+            f"{self.key} of the {self.kind} {self.server!r} needs {self.name}: store it with "
             f"'genie-tui secrets set {self.name}' or set it in the environment"
         )
 

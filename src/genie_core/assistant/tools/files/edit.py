@@ -163,6 +163,10 @@ class Edits:
         """
         return await refusing(self._edit, path, old, new, everywhere=everywhere)
 
+    def put(self, path: str, content: str) -> None:
+        """Write a whole file, as `write_file` does. Blocks. Raises `AccessRefused`."""
+        self._write(path, content, overwrite=True)
+
     def _write(self, path: str, content: str, *, overwrite: bool) -> str:
         with write_lock:
             change = planned_write(self.workspace, path, content, overwrite=overwrite)

@@ -12,6 +12,7 @@ from genie_core.assistant.tools.files.workspace import (
     AccessRefused,
     Workspace,
     as_text,
+    whole_text,
 )
 from genie_core.assistant.tools.output import cannot, counted, fenced, noted, refusing, size
 from genie_core.assistant.tools.shell.worker_process import TookTooLong, WorkFailed, isolated
@@ -94,6 +95,17 @@ class Files:
         )
         heading = f"{name}, lines {first} to {last} of {len(lines)}{more}:"
         return "\n".join([heading, *fenced(shown)])
+
+
+def whole_file_text(workspace: Workspace, path: str) -> str:
+    """Read a whole text file. Blocks. Raises `AccessRefused`."""
+    file = workspace.resolve(path)
+    content = workspace.read_bytes(file, MAX_FILE_BYTES + 1)
+    if len(content) > MAX_FILE_BYTES:
+        raise AccessRefused(f"{path!r} has more than {MAX_FILE_BYTES:,} bytes")
+    if (text := whole_text(content)) is None:
+        raise AccessRefused(f"{path!r} is not a text file")
+    return text
 
 
 def listed(packed: list[object], folder: str) -> str:

@@ -1,0 +1,8 @@
+"""An agent that is an installed program and speaks the Agent Client Protocol over stdio."""
+
+from genie_core.agent.provider.acp.agent import DefaultAgent
+from genie_core.agent.provider.acp.client import FileAccess
+from genie_core.agent.provider.acp.errors import AgentProgramFailed
+from genie_core.agent.provider.acp.process import AgentProgram
+
+__all__ = ["AgentProgram", "AgentProgramFailed", "DefaultAgent", "FileAccess"]

@@ -1,0 +1,319 @@
+"""An agent that is an installed program."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from time import monotonic
+from typing import Any, Final
+
+from acp.schema import (
+    CancelNotification,
+    ClientCapabilities,
+    FileSystemCapabilities,
+    LoadSessionRequest,
+    LoadSessionResponse,
+    NewSessionRequest,
+    NewSessionResponse,
+    PromptRequest,
+    ResumeSessionRequest,
+    ResumeSessionResponse,
+    SessionModeState,
+    SetSessionModeRequest,
+    SetSessionModeResponse,
+    TextContentBlock,
+)
+from pydantic import BaseModel
+
+from genie_core.agent.approval import ApprovalCallback
+from genie_core.agent.base import Agent, AgentInput, CutAnswer
+from genie_core.agent.provider.acp.client import Client, FileAccess, FloodError, Run, usage_of
+from genie_core.agent.provider.acp.content import Block, prompt_blocks, summary_of
+from genie_core.agent.provider.acp.errors import AgentProgramFailed
+from genie_core.agent.provider.acp.history import History
+from genie_core.agent.provider.acp.process import START_SECONDS, AgentProcess, AgentProgram
+from genie_core.agent.provider.acp.transport import LONGEST_LINE
+from genie_core.runtime.progress import doing, note, spent
+from genie_core.runtime.tasks import start_task
+from genie_core.runtime.threads import first_done
+
+CANCEL_SECONDS: Final = 2.0
+"""Seconds that a program may take to end a cancelled prompt before it is killed."""
+
+MOST_FOLLOW_UPS: Final = 3
+"""Prompts that a run adds to tell of calls that a person has denied or changed."""
+
+_CUT: Final = frozenset({"max_tokens", "max_turn_requests"})
+
+
+def _discard(_text: str) -> None:
+    """Ignore a piece of text."""
+
+
+class DefaultAgent(Agent):
+    """Answers with an installed program that speaks ACP; its permission requests need approval.
+
+    The program works in `folder`, starts with the first run and stays until `mcp()` is left;
+    without that, it ends with each run. If it dies, the run fails and the next one starts it again.
+    `instructions` precede the first prompt of a session, since programs have system prompts of
+    their own.
+
+    With `files`, the program may read and write the workspace through us. It has tools of its own
+    and may run them without asking; the run then reports that it acts on its own.
+
+    The conversation is the program's. What is kept here is the session's id, with which a program
+    that can goes on, and shortened turns, of which another one is told.
+
+    A silent program is not given up: what it runs may take long.
+    """
+
+    def __init__(
+        self,
+        program: AgentProgram,
+        folder: Path | None = None,
+        instructions: str = "",
+        files: FileAccess | None = None,
+        *,
+        start_seconds: float = START_SECONDS,
+        longest_line: int = LONGEST_LINE,
+    ) -> None:
+        self._program = program
+        self._folder = folder
+        self._instructions = instructions
+        self._files = files
+        self._start_seconds = start_seconds
+        self._longest_line = longest_line
+        self._history = History(program.command)
+        self._client = Client()
+        self._process: AgentProcess | None = None
+        self._session = ""  # of the running process
+        self._cost: float | None = 0.0  # of that session, None if not known
+        self._before: list[str] = []  # what the next prompt begins with
+        self._held = False
+
+    @property
+    def pid(self) -> int:
+        """The id of the program's process and group; 0 if none runs."""
+        return self._process.pid if self._process is not None and self._process.running else 0
+
+    def get_serialized(self) -> Any:
+        """Return the latest turns."""
+        return self._history.to_state()
+
+    def get_new_messages(self) -> list[Any]:
+        """Return the turns since the last call, for the journal."""
+        return self._history.take_unsaved()
+
+    def set_serialized(self, state: Any) -> None:
+        """Restore turns; saved lines of other runtimes are left out."""
+        self._history.restore(state)
+
+    @asynccontextmanager
+    async def mcp(self) -> AsyncIterator["DefaultAgent"]:
+        """Keep the program running between runs, and end it and its processes at the end."""
+        self._held = True
+        try:
+            yield self
+        finally:
+            self._held = False
+            await self._close()
+
+    async def run(self, input: AgentInput, callback: ApprovalCallback) -> str:  # noqa: A002 - the contract's name
+        """Answer a query without streaming."""
+        return await self.run_streaming(input, callback, _discard)
+
+    async def run_streaming(
+        self,
+        input: AgentInput,  # noqa: A002 - the contract's name
+        callback: ApprovalCallback,
+        emit: Callable[[str], None],
+    ) -> str:
+        """Answer a query. A cancelled run stays in the history with its text so far."""
+        try:
+            process = await self._running()
+            await self._continue_session(process)
+            capabilities = process.info.agent_capabilities
+            blocks = await prompt_blocks(
+                input,
+                capabilities.prompt_capabilities if capabilities else None,
+                self._program.name,
+                self._before,
+            )
+            self._before = []
+            return await self._answer(process, input.query, blocks, callback, emit)
+        finally:
+            if not self._held:
+                await self._close()
+
+    # -- the process and its session
+
+    async def _running(self) -> AgentProcess:
+        if self._process is not None and self._process.running:
+            return self._process
+        if self._process is not None:
+            said = f"{self._program.name} had ended and is started again"
+            note(said, said)
+            await self._close()
+        process = AgentProcess(
+            self._program,
+            self._folder,
+            self._client,
+            start_seconds=self._start_seconds,
+            longest_line=self._longest_line,
+        )
+        serves = self._files is not None
+        files = FileSystemCapabilities(read_text_file=serves, write_text_file=serves)
+        doing("asking")
+        await process.start(ClientCapabilities(fs=files, terminal=False))
+        self._process = process
+        return process
+
+    async def _continue_session(self, process: AgentProcess) -> None:
+        """Open a session: the one of before if the program can, else a new one."""
+        if self._session:
+            return
+        earlier = self._history.session
+        if earlier and (found := await self._brought_back(process, earlier)):
+            await self._choose_mode(process, earlier, found.modes)
+            self._session, self._cost = earlier, None
+            return
+        asked = NewSessionRequest(cwd=process.folder, mcp_servers=[])
+        answer = await process.request_within("session/new", asked, NewSessionResponse)
+        await self._choose_mode(process, answer.session_id, answer.modes)
+        self._session, self._cost = answer.session_id, 0.0
+        self._before = [self._instructions] if self._instructions else []
+        if self._history.turns:
+            self._before.append(summary_of(self._history.turns))
+
+    async def _choose_mode(
+        self, process: AgentProcess, session: str, modes: SessionModeState | None
+    ) -> None:
+        """Put a session into a mode that asks; programs may start in one that does not."""
+        asking = self._program.modes
+        if modes is None or modes.current_mode_id in asking:
+            return
+        offered = {each.id for each in modes.available_modes}
+        mode = next((each for each in asking if each in offered), None)
+        if mode is None:
+            return
+        asked = SetSessionModeRequest(session_id=session, mode_id=mode)
+        try:
+            await process.request_within("session/set_mode", asked, SetSessionModeResponse)
+        except AgentProgramFailed as error:
+            if error.kind not in ("request", "answer"):
+                raise
+            said = f"{self._program.name} stays in its mode, in which it may act without asking"
+            note(said, f"{said} ({error.detail})")
+
+    async def _brought_back(
+        self, process: AgentProcess, session: str
+    ) -> LoadSessionResponse | ResumeSessionResponse | None:
+        """Resume or load a session; what the program repeats of it reaches no run."""
+        can = process.info.agent_capabilities
+        request: BaseModel
+        answer: type[LoadSessionResponse | ResumeSessionResponse]
+        if can and can.session_capabilities and can.session_capabilities.resume is not None:
+            method, answer = "session/resume", ResumeSessionResponse
+            request = ResumeSessionRequest(session_id=session, cwd=process.folder, mcp_servers=[])
+        elif can and can.load_session:
+            method, answer = "session/load", LoadSessionResponse
+            request = LoadSessionRequest(session_id=session, cwd=process.folder, mcp_servers=[])
+        else:
+            return None
+        try:
+            return await process.request_within(method, request, answer)
+        except AgentProgramFailed as error:
+            if error.kind not in ("request", "answer"):
+                raise
+            said = f"{self._program.name} has lost the earlier session: a new one begins"
+            note(said, f"{said} ({error.detail})")
+            return None
+
+    async def _close(self) -> None:
+        process, self._process = self._process, None
+        self._session = ""
+        if process is not None:
+            try:
+                await process.close()
+            finally:
+                process.kill()
+
+    # -- a run
+
+    async def _answer(
+        self,
+        process: AgentProcess,
+        query: str,
+        blocks: list[Block],
+        callback: ApprovalCallback,
+        emit: Callable[[str], None],
+    ) -> str:
+        run = Run(self._session, callback, emit, process.folder, self._files)
+        self._client.run = run
+        reason = ""
+        try:
+            reason = await self._prompted(process, run, blocks)
+            for _ in range(MOST_FOLLOW_UPS):
+                if reason not in ("end_turn", "cancelled") or not (more := run.take_follow_up()):
+                    break
+                block = TextContentBlock(type="text", text=more)
+                reason = await self._prompted(process, run, [block])
+            return self._result(run, reason)
+        finally:
+            self._client.run = None
+            run.end()
+            self._before += [*run.told, *run.wishes]
+            if reason != "refusal":  # what it has refused, it leaves out, too
+                self._history.add(query, run.text, self._session)
+
+    async def _prompted(self, process: AgentProcess, run: Run, blocks: list[Block]) -> str:
+        """Send a prompt and return why the turn ended."""
+        began = monotonic()
+        doing("asking")
+        asked = PromptRequest(session_id=self._session, prompt=blocks)
+        prompt = start_task(process.request("session/prompt", asked))
+        try:
+            await first_done(prompt, run.failed)
+        except asyncio.CancelledError:
+            await self._interrupt(process, run, prompt)
+            raise
+        if run.failed.done() and (error := run.failed.exception()) is not None:
+            await self._interrupt(process, run, prompt)
+            if isinstance(error, FloodError):
+                raise self._program.failed("flood", str(error)) from error
+            raise error
+        result = prompt.result()
+        self._spend(result, run, monotonic() - began)
+        return str(result.get("stopReason"))
+
+    async def _interrupt(
+        self, process: AgentProcess, run: Run, prompt: "asyncio.Task[dict[str, Any]]"
+    ) -> None:
+        """End a prompt: ask the program first, then kill it, also if this is cancelled."""
+        run.end()
+        cancel = CancelNotification(session_id=run.session)
+        asking = start_task(process.notify("session/cancel", cancel))
+        try:
+            await asyncio.wait({prompt}, timeout=CANCEL_SECONDS)
+        finally:
+            asking.cancel()
+            if not prompt.done():
+                prompt.cancel()
+                process.kill()
+            elif not prompt.cancelled():
+                prompt.exception()  # retrieved: the cancellation is what counts
+
+    def _spend(self, result: dict[str, Any], run: Run, seconds: float) -> None:
+        if (usage := usage_of(self._program.name, result, run, self._cost, seconds)) is not None:
+            spent(usage)
+        if run.session_cost is not None:
+            self._cost = run.session_cost
+        run.context_tokens = 0
+
+    def _result(self, run: Run, reason: str) -> str:
+        text = run.text
+        if reason == "refusal":
+            raise self._program.failed("refused")
+        if not text.strip():
+            raise self._program.failed("stopped" if reason == "cancelled" else "silent")
+        return CutAnswer(text) if reason in _CUT else text

@@ -1,0 +1,561 @@
+"""What an agent program tells and asks during a run: updates, permissions, files."""
+
+import asyncio
+import contextvars
+import logging
+import math
+from asyncio import Future, Task
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeVar
+
+from acp.exceptions import RequestError
+from acp.schema import (
+    AgentMessageChunk,
+    AgentPlanUpdate,
+    AgentThoughtChunk,
+    AllowedOutcome,
+    DeniedOutcome,
+    PermissionOption,
+    ReadTextFileRequest,
+    ReadTextFileResponse,
+    RequestPermissionRequest,
+    RequestPermissionResponse,
+    SessionNotification,
+    TextContentBlock,
+    ToolCallProgress,
+    ToolCallStart,
+    UsageUpdate,
+    WriteTextFileRequest,
+    WriteTextFileResponse,
+)
+from pydantic import BaseModel, ValidationError
+
+from genie_core.agent.approval import ApprovalCallback, Verdict, approval_id, ask_about
+from genie_core.agent.provider.acp.tool_calls import (
+    HARMLESS,
+    KnownCall,
+    MappedCall,
+    mapped,
+    relative_path,
+)
+from genie_core.agent.provider.approval_answer import as_verdict, denial
+from genie_core.agent.provider.progress_reporter import ProgressReporter
+from genie_core.errors import GenieError, public_summary, summary, tool_failure
+from genie_core.privacy.redaction import hide_secrets
+from genie_core.runtime.progress import Usage, doing, note
+from genie_core.runtime.tasks import start_task
+from genie_core.storage.journal import encode_json
+
+log = logging.getLogger(__name__)
+
+MOST_CHARS: Final = 2_000_000
+"""Characters of an answer; a longer one ends the run."""
+
+MOST_CALLS: Final = 5_000
+"""Tool calls of one run that are told apart."""
+
+MOST_PENDING: Final = 32
+"""Permissions that may wait for an answer at the same time."""
+
+_MOST_NOTES: Final = 200
+_LONGEST_NOTE: Final = 300
+
+_DONE: Final = {"completed": "✓", "in_progress": "▸"}
+
+Params = TypeVar("Params", bound=BaseModel)
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class FileAccess:
+    """Text files of the workspace, by paths relative to it.
+
+    `read` returns the whole text of a file, and `write` replaces it or creates the file. Both
+    raise `ValueError` with the reason if they refuse.
+    """
+
+    read: Callable[[str], Awaitable[str]]
+    write: Callable[[str, str], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class _AllowedChange:
+    """A change of a file that was allowed and is not made yet, and the request that allowed it."""
+
+    call: MappedCall
+    approval: str
+
+
+class FloodError(Exception):
+    """The program sent more than a run may hold."""
+
+
+class Run:
+    """One run: what the program has said, done and asked since its prompt.
+
+    Its reports go to the run in which it was created, whichever task handles the message.
+    `failed` gets the exception of a callback that ends the run, such as that of a used-up budget.
+    """
+
+    def __init__(
+        self,
+        session: str,
+        callback: ApprovalCallback,
+        emit: Callable[[str], None],
+        folder: str,
+        files: FileAccess | None,
+    ) -> None:
+        self.session = session
+        self.failed: Future[None] = asyncio.get_running_loop().create_future()
+        self.open = True
+        self.told: list[str] = []  # denials, which the protocol tells without their reasons
+        self.wishes: list[str] = []  # calls that a person wants made instead
+        self.context_tokens = 0
+        self.session_cost: float | None = None
+        self._callback = callback
+        self._emit = emit
+        self._folder = folder
+        self._files = files
+        self._context = contextvars.copy_context()
+        self._pulse = ProgressReporter()
+        self._pieces: list[str] = []
+        self._length = 0
+        self._denied_at = -1
+        self._broken = False
+        self._calls: dict[str, KnownCall] = {}
+        self._named: set[tuple[str, str]] = set()
+        self._asked: set[str] = set()
+        self._pending: dict[str, Task[RequestPermissionResponse]] = {}
+        self._work: set[Task[Any]] = set()
+        self._allowed: list[_AllowedChange] = []
+        self._written: set[str] = set()
+        self._plan = ""
+        self._notes = 0
+        self._own_ways = False
+
+    @property
+    def text(self) -> str:
+        return "".join(self._pieces)
+
+    def take_follow_up(self) -> str:
+        """Return what the program has to be told before this run can end, if anything.
+
+        That is a call that a person wants made in another way; and, if it has ended its turn
+        without a word because of a denial, that denial.
+        """
+        told, self.wishes, self._broken = self.wishes, [], True
+        if not told and self._denied_at == self._length:
+            told, self.told = self.told, []
+        return "\n\n".join(told)
+
+    def end(self) -> None:
+        """Answer open requests with a cancellation, and take no more updates."""
+        if not self.open:
+            return
+        self.open = False
+        for task in self._work:
+            task.cancel()
+        self._context.run(self._note_unasked)
+        if not self.failed.done():
+            self.failed.cancel()
+
+    def take(self, update: Any) -> None:
+        """Handle an update."""
+        try:
+            self._context.run(self._take, update)
+        except Exception as error:  # noqa: BLE001 - such as that of a caller's `emit`; it ends the run
+            self._fail(error)
+
+    async def permit(self, request: RequestPermissionRequest) -> RequestPermissionResponse:
+        """Ask for permission; a request that is repeated while it waits shares the answer."""
+        key = request.tool_call.tool_call_id
+        again = key in self._pending
+        if not again:
+            if len(self._pending) >= MOST_PENDING:
+                log.warning("more than %d permissions wait: one is refused", MOST_PENDING)
+                return _cancelled()
+            self._pending[key] = self._start(self._permit(request))
+            self._pending[key].add_done_callback(lambda _: self._pending.pop(key, None))
+        try:
+            return await asyncio.shield(self._pending[key])
+        except asyncio.CancelledError:
+            if self.open and _is_cancelled():
+                raise
+        except Exception as error:  # noqa: BLE001 - it ends the run, which raises it
+            self._fail(error)
+        return _cancelled()
+
+    async def read(self, request: ReadTextFileRequest) -> ReadTextFileResponse:
+        """Read a file for the program, as our own tool would."""
+        return await self._working(self._read(request))
+
+    async def write(self, request: WriteTextFileRequest) -> WriteTextFileResponse:
+        """Write a file for the program, as our own tool would."""
+        return await self._working(self._write(request))
+
+    # -- updates, in the context of the run
+
+    def _take(self, update: Any) -> None:
+        match update:
+            case AgentMessageChunk(content=TextContentBlock(text=text)):
+                self._pulse.at("writing")
+                self._say(text)
+            case AgentMessageChunk(content=content):
+                self._note_once(f"sent {content.type}, which can't be shown here")
+            case AgentThoughtChunk():
+                self._pulse.at("thinking")
+            case ToolCallStart() | ToolCallProgress():
+                self._take_call(update)
+            case AgentPlanUpdate(entries=entries):
+                steps = "; ".join(
+                    f"{_DONE.get(each.status, '·')} {' '.join(each.content.split())}"
+                    for each in entries
+                )
+                if steps and steps != self._plan:
+                    self._plan = steps
+                    self._note(f"plan: {steps}")
+            case UsageUpdate():
+                self.context_tokens = max(self.context_tokens, update.used)
+                cost = update.cost
+                if cost and cost.currency.upper() == "USD" and math.isfinite(cost.amount):
+                    self.session_cost = cost.amount
+            case _:
+                pass
+
+    def _say(self, text: str) -> None:
+        if not text:
+            return
+        if self._broken and self._pieces and not self._pieces[-1].endswith("\n"):
+            text = f"\n\n{text.lstrip()}"
+        self._broken = False
+        self._length += len(text)
+        if self._length > MOST_CHARS:
+            raise FloodError(f"an answer of more than {MOST_CHARS:,} characters")
+        self._pieces.append(text)
+        self._emit(text)
+
+    def _take_call(self, update: ToolCallStart | ToolCallProgress) -> None:
+        call = self._remember(update)
+        self._broken = True
+        name = mapped(call, self._folder).name
+        if call.status != "pending" and (update.status or isinstance(update, ToolCallStart)):
+            self._pulse.at("calling", name)
+        if call.subject and (call.id, call.subject) not in self._named:
+            self._named.add((call.id, call.subject))
+            self._note("", f"{name}: {call.subject}")
+        if update.status == "failed":
+            self._note(f"{name} failed", f"{name} failed: {call.subject}")
+        if call.status in ("completed", "failed"):
+            self._note_unasked_call(call)
+            self._calls[call.id] = replace(
+                call, raw_input=None, changes=(), text=""
+            )  # may be large
+
+    def _remember(self, update: Any) -> KnownCall:
+        known = self._calls.get(update.tool_call_id)
+        if known is None and len(self._calls) >= MOST_CALLS:
+            raise FloodError(f"more than {MOST_CALLS:,} tool calls")
+        call = (known or KnownCall(update.tool_call_id)).updated(update)
+        self._calls[call.id] = call
+        return call
+
+    def _note_unasked(self) -> None:
+        for call in self._calls.values():
+            if call.status == "in_progress":
+                self._note_unasked_call(call)
+
+    def _note_unasked_call(self, call: KnownCall) -> None:
+        """Tell the room of the first call that was made without asking."""
+        if self._own_ways or call.kind in HARMLESS or call.id in self._asked:
+            return
+        paths = {relative_path(self._folder, path) for path in call.paths}
+        if paths and paths <= self._written:  # it was asked about when it wrote through us
+            return
+        self._own_ways = True
+        tool = mapped(call, self._folder).name
+        doing("note", f"acts on its own: {tool}")
+        doing("detail", _line(f"acts on its own: {tool}: {call.subject}"))
+
+    def _note_once(self, text: str) -> None:
+        if ("", text) not in self._named:
+            self._named.add(("", text))
+            self._note(text)
+
+    def _note(self, public: str, whole: str = "") -> None:
+        self._notes += 1
+        if self._notes <= _MOST_NOTES and not public:
+            doing("detail", _line(whole))  # titles repeat arguments, which are the owner's
+        elif self._notes <= _MOST_NOTES:
+            note(_line(public), _line(whole or public))
+        elif self._notes == _MOST_NOTES + 1:
+            doing("note", "does more than is shown here")
+
+    # -- requests
+
+    async def _permit(self, request: RequestPermissionRequest) -> RequestPermissionResponse:
+        call = self._remember(request.tool_call)
+        self._asked.add(call.id)
+        allow = _option(request.options, "allow_once")
+        deny = _option(request.options, "reject_once")
+        if allow is None:
+            self._note_once("asked for a permission that can't be given just once: it was denied")
+            return _selected(deny)
+        wanted = mapped(call, self._folder)
+        verdict = await self._ask(wanted)
+        if verdict and not _is_edited(verdict, wanted):
+            if wanted.name in ("write_file", "edit_file"):
+                self._allowed.append(_AllowedChange(wanted, approval_id.get()))
+            self._pulse.at("calling", wanted.name)
+            return _selected(allow)
+        reason = _refusal(verdict)
+        if verdict:
+            self.wishes.append(f"Your call of {wanted.name} was not made. {reason}")
+            said = f"{wanted.name}: a changed call can't be handed back; it is denied and asked for"
+            doing("note", said)
+        else:
+            self.told.append(f"Your call of {wanted.name} was not made. {reason}")
+            self._denied_at = self._length
+        return _selected(deny, reason)
+
+    async def _ask(self, call: MappedCall) -> Verdict:
+        try:
+            return as_verdict(await ask_about(self._callback, call.name, call.arguments, None))
+        except Exception as error:
+            self._fail(error)  # at once: it ends the run
+            raise
+
+    async def _read(self, request: ReadTextFileRequest) -> ReadTextFileResponse:
+        files, path = self._place(request.path)
+        await self._allow(MappedCall("read_file", {"path": path}))
+        text = await _served("read_file", files.read(path))
+        if request.line is not None or request.limit is not None:
+            lines = text.splitlines(keepends=True)
+            first = max((request.line or 1) - 1, 0)
+            text = "".join(lines[first:][: request.limit])
+        return ReadTextFileResponse(content=text)
+
+    async def _write(self, request: WriteTextFileRequest) -> WriteTextFileResponse:
+        files, path = self._place(request.path)
+        if (approval := await self._covering(files, path, request.content)) is not None:
+            approval_id.set(approval)
+        else:
+            content = request.content
+            arguments = {"path": path, "content": content, "overwrite": True}
+            await self._allow(MappedCall("write_file", arguments))
+        await _served("write_file", files.write(path, request.content))
+        self._written.add(path)
+        return WriteTextFileResponse()
+
+    async def _allow(self, call: MappedCall) -> None:
+        """Ask for a call that we make for the program. Raises `RequestError` if it is denied."""
+        verdict = await self._ask(call)
+        if not verdict or _is_edited(verdict, call):
+            raise RequestError(-32000, _refusal(verdict))
+        doing("calling", call.name)
+
+    def _place(self, path: str) -> tuple[FileAccess, str]:
+        """Return the files and the path in the workspace. Raises `RequestError`."""
+        if self._files is None:
+            raise RequestError.method_not_found("fs")
+        place = relative_path(self._folder, path)
+        if not place:
+            raise RequestError(-32602, f"{path!r} is hidden or outside of the workspace")
+        return self._files, place
+
+    async def _covering(self, files: FileAccess, path: str, content: str) -> str | None:
+        """Return the id of the request that allowed this very change, which it covers once."""
+        for change in self._allowed:
+            wanted = change.call.arguments
+            if wanted["path"] != path:
+                continue
+            after = wanted.get("content")
+            if change.call.name == "edit_file":
+                try:
+                    before = await files.read(path)
+                except (ValueError, OSError):
+                    continue
+                times = -1 if wanted.get("everywhere") else 1
+                is_clear = times < 0 or before.count(wanted["old"]) == 1
+                after = before.replace(wanted["old"], wanted["new"], times) if is_clear else None
+            if after == content and change in self._allowed:
+                self._allowed.remove(change)
+                return change.approval
+        return None
+
+    def _fail(self, error: Exception) -> None:
+        if not self.failed.done():
+            self.failed.set_exception(error)
+            self.failed.exception()  # retrieved, in case the run ends first
+
+    async def _working(self, work: Coroutine[Any, Any, Result]) -> Result:
+        try:
+            return await self._start(work)
+        except asyncio.CancelledError:
+            if self.open and _is_cancelled():
+                raise
+            raise RequestError(-32800, "the run was cancelled") from None
+        except RequestError:
+            raise
+        except Exception as error:
+            self._fail(error)
+            raise RequestError(-32603, "the run has failed") from error
+
+    def _start(self, work: Coroutine[Any, Any, Result]) -> "Task[Result]":
+        """Start a task that reports to the run; each has its own copy of `approval_id`."""
+        task = start_task(work, context=self._context.copy())
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+        return task
+
+
+class Client:
+    """Handles the messages of a program; those of no run are dropped.
+
+    While a session is loaded, the program repeats all of it, which is dropped as well.
+    """
+
+    def __init__(self) -> None:
+        self.run: Run | None = None
+
+    async def __call__(self, method: str, params: Any, is_notification: bool) -> Any:  # noqa: FBT001 - as the SDK calls it
+        if is_notification:
+            if method == "session/update":
+                self._update(params)
+            return None
+        match method:
+            case "session/request_permission":
+                asked = _parsed(RequestPermissionRequest, _without_bad_options(params))
+                run = self._run_of(asked.session_id)
+                return await run.permit(asked) if run else _cancelled()
+            case "fs/read_text_file":
+                reading = _parsed(ReadTextFileRequest, params)
+                return await self._known(reading.session_id).read(reading)
+            case "fs/write_text_file":
+                writing = _parsed(WriteTextFileRequest, params)
+                return await self._known(writing.session_id).write(writing)
+            case _:
+                raise RequestError.method_not_found(method)
+
+    def _update(self, params: Any) -> None:
+        session = params.get("sessionId") if isinstance(params, dict) else None
+        if (run := self._run_of(session)) is None:
+            return
+        try:
+            notification = SessionNotification.model_validate(params)
+        except (ValidationError, RecursionError):
+            update = params.get("update")
+            kind = update.get("sessionUpdate") if isinstance(update, dict) else None
+            log.debug("an update of an agent program is not understood: %.100r", kind)
+            return
+        run.take(notification.update)
+
+    def _run_of(self, session: Any) -> Run | None:
+        run = self.run
+        return run if run is not None and run.open and run.session == session else None
+
+    def _known(self, session: str) -> Run:
+        if (run := self._run_of(session)) is None:
+            raise RequestError(-32602, f"no run of session {session!r} is in progress")
+        return run
+
+
+async def _served(tool: str, work: Awaitable[Result]) -> Result:
+    """Do work of a tool of ours; its failure is the answer to the program."""
+    try:
+        return await work
+    except (ValueError, OSError, GenieError) as error:
+        said = str(error) if isinstance(error, ValueError) else tool_failure(error)
+        note(_line(f"{tool}: {public_summary(error)}"), _line(f"{tool}: {summary(error)}"))
+        raise RequestError(-32603, said) from error
+
+
+def _parsed(kind: type[Params], params: Any) -> Params:
+    try:
+        return kind.model_validate(params)
+    except (ValidationError, RecursionError):
+        raise RequestError.invalid_params({"details": "the parameters are not valid"}) from None
+
+
+def _without_bad_options(params: Any) -> Any:
+    """Drop options of an unknown form or kind: the others can still be chosen."""
+    if not isinstance(params, dict):
+        return params
+    options = []
+    for each in params.get("options") or ():
+        try:
+            options.append(PermissionOption.model_validate(each))
+        except ValidationError:
+            continue
+    return {**params, "options": options}
+
+
+def _option(options: list[PermissionOption], kind: str) -> PermissionOption | None:
+    return next((each for each in options if each.kind == kind), None)
+
+
+def _selected(option: PermissionOption | None, reason: str = "") -> RequestPermissionResponse:
+    """Choose an option, or cancel if there is none. `reason` goes where extensions may look."""
+    if option is None:
+        response = _cancelled()
+    else:
+        chosen = AllowedOutcome(outcome="selected", option_id=option.option_id)
+        response = RequestPermissionResponse(outcome=chosen)
+    return response.model_copy(update={"field_meta": {"reason": reason}}) if reason else response
+
+
+def _cancelled() -> RequestPermissionResponse:
+    return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
+
+
+def _refusal(verdict: Verdict) -> str:
+    """Return why a call is not made, for the program's model."""
+    if not verdict:
+        return denial(verdict)
+    edited = encode_json(verdict.arguments or {}).decode()
+    return f"The user denied the call as it is and wants it made like this: {edited}"
+
+
+def _is_edited(verdict: Verdict, call: MappedCall) -> bool:
+    return verdict.arguments is not None and verdict.arguments != call.arguments
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _line(text: str) -> str:
+    line = hide_secrets(" ".join(text[: 4 * _LONGEST_NOTE].split()))
+    return line if len(line) <= _LONGEST_NOTE else f"{line[:_LONGEST_NOTE]}…"
+
+
+def usage_of(
+    model: str, result: dict[str, Any], run: Run, cost_before: float | None, seconds: float
+) -> Usage | None:
+    """Return the usage of a prompt from its result, or from the usage updates.
+
+    `cost_before` is what the session had cost, None if that is unknown.
+
+    The protocol says that a result counts the whole session; programs count the turn. Without a
+    result's usage, the tokens in the context count as input: what was read at least once.
+    """
+    is_known = run.session_cost is not None and cost_before is not None
+    cost = max((run.session_cost or 0.0) - (cost_before or 0.0), 0.0) if is_known else None
+    counts = result.get("usage")
+    if not isinstance(counts, dict):
+        if not run.context_tokens and cost is None:
+            return None
+        return Usage(model, input_tokens=run.context_tokens, seconds=seconds, cost=cost)
+    read, written, thought, total, cached, stored = (
+        value if isinstance(value := counts.get(name), int) and value > 0 else 0
+        for name in (
+            *("inputTokens", "outputTokens", "thoughtTokens"),
+            *("totalTokens", "cachedReadTokens", "cachedWriteTokens"),
+        )
+    )
+    usage = Usage(model, 1, read, written, cached, seconds, cost)
+    apart = read + written + thought + cached + stored
+    if total == apart:  # the input is counted without what was cached, the output without thoughts
+        return replace(usage, input_tokens=read + cached + stored, output_tokens=written + thought)
+    return usage

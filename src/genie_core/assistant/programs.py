@@ -1,0 +1,191 @@
+"""Agent programs that speak ACP: the known ones, and the preparation of a configured one.
+
+Importing this module loads no SDK.
+"""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from genie_core.assistant.errors import MissingProgram
+from genie_core.assistant.policy.effects import effects_of
+from genie_core.assistant.servers.config_file import ServerSpec
+from genie_core.assistant.servers.errors import MissingValue
+from genie_core.assistant.servers.launch import filled_in, private_values
+from genie_core.assistant.tools.catalog import RISKS
+from genie_core.assistant.tools.files.changes import FileChanges
+from genie_core.assistant.tools.files.edit import Edits
+from genie_core.assistant.tools.files.files import whole_file_text
+from genie_core.assistant.tools.files.workspace import Workspace
+from genie_core.privacy.redaction import know
+from genie_core.room.engine.effects import ToolEffects
+from genie_core.room.engine.policy import Risk, ToolCall
+
+if TYPE_CHECKING:
+    from genie_core.agent.provider.acp import AgentProgram, FileAccess
+
+
+@dataclass(frozen=True, slots=True)
+class KnownProgram:
+    """A program that speaks ACP. `command` starts it; `install` and `login` are clauses.
+
+    `name` is a short name for a person to type. `modes` are those in which it asks before it acts.
+    """
+
+    name: str
+    title: str
+    command: tuple[str, ...]
+    install: str
+    login: str
+    modes: tuple[str, ...] = ()
+
+
+KNOWN_PROGRAMS: Final = (
+    KnownProgram(
+        "claude",
+        "Claude Code",
+        ("claude-agent-acp",),
+        "install it with: npm install -g @agentclientprotocol/claude-agent-acp",
+        "log in with: claude /login, or pass ANTHROPIC_API_KEY on in its env",
+        ("default",),
+    ),
+    KnownProgram(
+        "codex",
+        "Codex",
+        ("codex-acp",),
+        "install it with: npm install -g @agentclientprotocol/codex-acp",
+        "log in with: codex login, or pass OPENAI_API_KEY on in its env",
+        ("read-only",),
+    ),
+    KnownProgram(
+        "gemini",
+        "Gemini CLI",
+        ("gemini", "--acp"),
+        "install it with: npm install -g @google/gemini-cli",
+        "run gemini and log in there, or pass GEMINI_API_KEY on in its env",
+        ("default",),
+    ),
+    KnownProgram(
+        "opencode",
+        "opencode",
+        ("opencode", "acp"),
+        "install it with: npm install -g opencode-ai",
+        "log in with: opencode auth login",
+    ),
+    KnownProgram(
+        "goose",
+        "goose",
+        ("goose", "acp"),
+        "install it as described on https://block.github.io/goose",
+        "set it up with: goose configure",
+        ("approve",),
+    ),
+)
+"""The programs that are found by name, in the order in which they are offered."""
+
+PROGRAM_RISKS: Final[Mapping[str, Risk]] = {
+    **{
+        name: RISKS[name]
+        for name in ("read_file", "write_file", "edit_file", "run_command", "fetch_url")
+    },
+    "acp_execute": "execute",
+}
+"""The risks of the calls that programs ask about; any other is unknown."""
+
+_ITS_OWN: Final = "the agent program makes this call by itself"
+
+
+def known_program(command: Sequence[str]) -> KnownProgram | None:
+    """Return the known program that a command starts, whatever its other arguments are."""
+    if not command:
+        return None
+    words = (Path(command[0]).name, *command[1:])
+    return next((each for each in KNOWN_PROGRAMS if set(each.command) <= set(words)), None)
+
+
+def program_named(name: str) -> KnownProgram | None:
+    """Return the known program with this short name."""
+    return next((each for each in KNOWN_PROGRAMS if each.name == name.strip().lower()), None)
+
+
+def installed_programs(path: str | None = None) -> list[KnownProgram]:
+    """Return the known programs that are on PATH. Reads folders, starts nothing."""
+    return [each for each in KNOWN_PROGRAMS if shutil.which(each.command[0], path=path)]
+
+
+def title_of(command: Sequence[str]) -> str:
+    """Return the display name of a program."""
+    known = known_program(command)
+    return known.title if known else Path(command[0]).name
+
+
+def check_program(command: Sequence[str], env: Mapping[str, str], setting: str) -> None:
+    """Raise `MissingProgram` unless the program is found."""
+    path = env.get("PATH", os.environ.get("PATH"))
+    word = os.path.expanduser(command[0]) if command else ""  # noqa: PTH111 - "~" alone
+    if not word.strip() or ("${" not in (path or "") and shutil.which(word, path=path) is None):
+        known = known_program(command)
+        raise MissingProgram(word, setting, known.install if known else "")
+
+
+def program_of(
+    name: str, command: tuple[str, ...], env: Mapping[str, str], keys: Mapping[str, str]
+) -> "AgentProgram":
+    """Prepare the program of the agent called `name`: fill in placeholders, find out about it.
+
+    Redacts secret values of `env` in this process from now on. Raises `MissingValue`.
+    """
+    from genie_core.agent.provider.acp import AgentProgram
+
+    def find(key: str) -> str | None:
+        return keys.get(key) or os.environ.get(key)
+
+    spec = ServerSpec(name, env=env)
+    try:
+        filled = filled_in(spec, find)
+    except MissingValue as error:
+        raise MissingValue(name or "system", error.key, error.name, "agent") from None
+    know(private_values(spec, filled, find))
+    known = known_program(command)
+    return AgentProgram(
+        command,
+        filled.env,
+        install=known.install if known else "",
+        login=known.login if known else "",
+        setting=setting_of(name),
+        modes=known.modes if known else (),
+    )
+
+
+def setting_of(name: str) -> str:
+    """Return where the command of an agent is set; an empty name is the answering agent."""
+    return f"command in [agents.{name}]" if name else "agent_command"
+
+
+def file_access(workspace: Workspace, changes: FileChanges) -> "FileAccess":
+    """Return access to a workspace's text files with what the file tools refuse and keep."""
+    from genie_core.agent.provider.acp import FileAccess
+
+    edits = Edits(workspace, changes)
+
+    async def read(path: str) -> str:
+        return await asyncio.to_thread(whole_file_text, workspace, path)
+
+    async def write(path: str, content: str) -> None:
+        await asyncio.to_thread(edits.put, path, content)
+
+    return FileAccess(read, write)
+
+
+def program_effects(workspace: Workspace | None, call: ToolCall, risk: Risk) -> ToolEffects:
+    """Resolve a call that a program makes by itself: no sandbox of ours and no refusal holds it."""
+    if workspace is None or call.tool not in RISKS or risk == "unknown":
+        return ToolEffects(anything=True, why=_ITS_OWN)
+    effects = effects_of(workspace, call, risk)
+    if effects.refusal:
+        return ToolEffects(effects.known, anything=True, why=_ITS_OWN, private=True)
+    return effects

@@ -1,0 +1,242 @@
+"""Agents that are installed programs, as the assistant builds them."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.genie_core.agent.provider.acp.rig import Judge, Sink, Stage, ask, permission, staged
+
+from genie_core.agent import Agent, AgentInput, AgentRunner
+from genie_core.agent.approval import Approval, ApprovalContext
+from genie_core.agent.runner import Query
+from genie_core.assistant.agents import roles_of
+from genie_core.assistant.build import Assistant, build_assistant
+from genie_core.assistant.check import faults
+from genie_core.assistant.config import AgentSpec, AssistantConfig, Rule
+from genie_core.assistant.errors import MissingProgram, UnusableAgent
+from genie_core.assistant.programs import (
+    KNOWN_PROGRAMS,
+    installed_programs,
+    known_program,
+    program_named,
+    title_of,
+)
+from genie_core.assistant.servers.errors import MissingValue
+from genie_core.message import Message
+from genie_core.reasoner import Decision
+from genie_core.room.engine.policy import ToolCall
+from genie_core.runtime.tasks import start_task
+
+
+@pytest.fixture
+async def stage() -> AsyncIterator[Stage]:
+    async with staged() as stage:
+        yield stage
+
+
+def config(stage: Stage, **more: Any) -> AssistantConfig:
+    given = {"command": stage.program().command, "workspace": stage.workspace}
+    return AssistantConfig(**{**given, **more})
+
+
+def built(stage: Stage, **more: Any) -> Assistant:
+    return build_assistant(config(stage, **more), owner="ann")
+
+
+async def agent_of(assistant: Assistant, name: str = "system") -> Agent:
+    return await assistant.agent_factory.make_agent(name, "ann", {})
+
+
+def test_the_known_programs_have_what_a_person_needs() -> None:
+    assert {each.name for each in KNOWN_PROGRAMS} == {
+        "claude",
+        "codex",
+        "gemini",
+        "opencode",
+        "goose",
+    }
+    for each in KNOWN_PROGRAMS:
+        assert each.install.startswith("install ")
+        assert each.login
+        assert program_named(each.name.upper()) is each
+        assert known_program(each.command) is each
+
+
+def test_a_program_is_known_by_its_command() -> None:
+    assert title_of(("/opt/bin/codex-acp", "-c", "model=x")) == "Codex"
+    assert title_of(("npx", "-y", "claude-agent-acp")) == "Claude Code"
+    assert known_program(("gemini",)) is None
+    assert title_of(("/opt/my-agent", "acp")) == "my-agent"
+    assert known_program(()) is None
+    assert program_named("nothing") is None
+
+
+def test_installed_programs_are_those_on_path(tmp_path: Path) -> None:
+    (tmp_path / "goose").touch(0o700)
+    (tmp_path / "codex-acp").touch(0o600)
+    assert [each.name for each in installed_programs(str(tmp_path))] == ["goose"]
+
+
+def test_a_program_that_is_not_there_is_a_fault_before_anything_starts() -> None:
+    spec = AgentSpec("coder", "Codes.", command=("no-such-agent",))
+    found = list(faults(AssistantConfig(command=("codex-acp-gone", ""), agents=(spec,)), {}))
+    assert [type(each) for each in found] == [MissingProgram, MissingProgram]
+    assert "agent_command" in str(found[0])
+    assert "[agents.coder]" in str(found[1])
+    [known] = faults(AssistantConfig(command=("/nowhere/codex-acp",)), {})
+    assert "npm install -g @agentclientprotocol/codex-acp" in str(known)
+    [empty] = faults(AssistantConfig(command=("",)), {})
+    assert "names no program" in str(empty)
+
+
+def test_the_runtime_acp_needs_a_command() -> None:
+    [fault] = faults(AssistantConfig(runtime="acp"), {})
+    assert isinstance(fault, UnusableAgent)
+    spec = AgentSpec("coder", "Codes.", runtime="acp")
+    assert any(
+        isinstance(each, UnusableAgent) for each in faults(AssistantConfig(agents=(spec,)), {})
+    )
+
+
+def test_a_program_has_a_prompt_and_no_tools_of_ours() -> None:
+    spec = AgentSpec("codex", "Codes.", command=("codex-acp",), emoji="🦊", idle_timeout=5)
+    answering, sub = roles_of(AssistantConfig(command=("goose", "acp"), agents=(spec,)), {}, "ann")
+    assert answering.name == "system"
+    assert answering.tool_names == sub.tool_names == ()
+    assert "You work for ann" in answering.prompt
+    assert (sub.description, sub.emoji, sub.idle_timeout) == ("Codes.", "🦊", 5)
+
+
+async def test_a_program_answers_and_the_room_is_told_so(stage: Stage) -> None:
+    stage.script()
+    assistant = built(stage)
+    assert not assistant.offline
+    assert assistant.label.startswith("python")
+    [notice] = assistant.notices
+    assert "those to @genie" in notice
+    [summary] = assistant.controls.agents
+    assert (summary.name, summary.runtime) == ("system", "acp")
+    agent = await agent_of(assistant)
+    async with agent.mcp():
+        assert await agent.run(AgentInput("hello"), Judge()) == "echo: hello"
+    first = stage.all("prompt")[0]["blocks"][0]["text"]
+    assert "You work for ann" in first
+
+
+async def test_without_a_model_only_messages_to_the_assistant_are_answered(stage: Stage) -> None:
+    reasoner = built(stage).reasoner_factory.create_group_reasoner("ann")
+    ignored = await reasoner.run([Message("hello all", "bob")])
+    asked = await reasoner.run([Message("@genie what is it?", "bob")])
+    assert (ignored.decision, asked.decision) == (Decision.IGNORE, Decision.DELEGATE)
+
+
+async def test_placeholders_in_its_env_are_filled_in_from_secrets(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENT_KEY", "key-of-the-agent")
+    stage.script()
+    agent = await agent_of(built(stage, env={"THEIR_API_KEY": "${AGENT_KEY}"}))
+    async with agent.mcp():
+        await ask(agent)  # type: ignore[arg-type]
+    assert (await stage.until("started"))["env"]["THEIR_API_KEY"] == "key-of-the-agent"
+    monkeypatch.delenv("AGENT_KEY")
+    with pytest.raises(Exception, match="the agent 'system' needs AGENT_KEY") as failed:
+        await agent_of(built(stage, env={"THEIR_API_KEY": "${AGENT_KEY}"}))
+    assert isinstance(failed.value.__cause__ or failed.value, MissingValue)
+
+
+async def test_writes_through_us_can_be_undone(stage: Stage, tmp_path: Path) -> None:
+    file = stage.workspace / "a.txt"
+    file.write_text("before")
+    edit = {"type": "diff", "path": str(file), "oldText": "before", "newText": "after"}
+    stage.script(
+        [
+            {"ask": permission(kind="edit", content=[edit])},
+            {"fs/write_text_file": {"path": str(file), "content": "after"}},
+            {"fs/read_text_file": {"path": str(file)}},
+            {"fs/read_text_file": {"path": str(stage.workspace / "binary")}},
+            {"say": "done"},
+        ]
+    )
+    (stage.workspace / "binary").write_bytes(b"\0\1")
+    assistant = built(stage)
+    assistant.changes.folder = tmp_path / "changes"
+    queue: asyncio.Queue[Approval] = asyncio.Queue()
+    callback = ApprovalContext(queue).approval_callback("system")
+    agent = await agent_of(assistant)
+    async with agent.mcp():
+        run = start_task(agent.run(AgentInput("go"), callback))
+        request = await queue.get()
+        call = ToolCall("ann", "system", request.tool_name, request.tool_kwargs)
+        result = assistant.policy.evaluate(call)
+        assert (result.effect, result.risk) == ("ask", "write")
+        assert "-before" in result.effects.diff
+        request.approve()
+        for _ in range(2):
+            (await queue.get()).approve()
+        assert await run == "done"
+    assert file.read_text() == "after"
+    assert stage.answers[2]["content"] == "after"
+    assert "not a text file" in stage.answers[3]["message"]
+    plan = await assistant.controls.plan_undo(approval=request.id)
+    await assistant.controls.undo(plan.number)
+    assert file.read_text() == "before"
+
+
+def test_the_policy_knows_what_a_program_asks_about(stage: Stage) -> None:
+    (stage.workspace / "a.txt").write_text("x")
+    rules = (Rule("allow", tool="run_command", command="git *"), Rule("deny", path="*.lock"))
+    policy = built(stage, rules=rules).policy
+
+    def judged(tool: str, **arguments: Any) -> tuple[str, str]:
+        result = policy.evaluate(ToolCall("ann", "system", tool, arguments))
+        return result.effect, result.risk
+
+    assert judged("run_command", command="git status") == ("allow", "execute")
+    assert judged("run_command", command="rm x") == ("ask", "execute")
+    assert judged("acp_execute", title="git status") == ("ask", "execute")
+    assert judged("acp_other", title="x") == ("ask", "unknown")
+    assert judged("acp_read", path="/etc/passwd") == ("ask", "unknown")
+    assert judged("read_file", path="a.txt") == ("allow", "read")
+    assert judged("write_file", path="uv.lock", content="") == ("deny", "write")
+    assert judged("fetch_url", url="https://example.org/") == ("ask", "network")
+    assert judged("calculate", expression="1") == ("ask", "unknown")
+    outside = policy.evaluate(ToolCall("ann", "system", "edit_file", {"path": "/x", "old": "a"}))
+    assert outside.effects.anything
+    assert not outside.effects.refusal
+    assert not policy.evaluate(
+        ToolCall("ann", "system", "run_command", {"command": "ls"})
+    ).effects.held
+
+
+async def test_a_program_is_one_of_a_team(stage: Stage) -> None:
+    stage.script([{"say": "I looked."}])
+    spec = AgentSpec("coder", "Codes.", command=stage.program().command)
+    assistant = built(stage, command=(), agents=(spec,))
+    queue: asyncio.Queue[Approval] = asyncio.Queue()
+    runner = AgentRunner("system", "coder", "ann", assistant.agent_factory)
+    sink = Sink()
+    try:
+        answer = await runner.submit(Query("look", ApprovalContext(queue)))
+    finally:
+        runner.stop()
+        await runner.join()
+    assert answer.text == "I looked."
+    assert sink.usages == []
+    assert [each.runtime for each in assistant.controls.agents][1] == "acp"
+
+
+async def test_lines_of_another_library_are_kept_for_it(stage: Stage) -> None:
+    stage.script()
+    agent: Any = await agent_of(built(stage))
+    theirs = {"role": "user", "content": "hi"}
+    agent.set_serialized([theirs])
+    async with agent.mcp():
+        await agent.run(AgentInput("hello"), Judge())
+    [line] = agent.get_new_messages()
+    assert line["runtime"] == "acp"
+    assert agent.get_serialized() == [theirs, line]
+    json.dumps(line)
