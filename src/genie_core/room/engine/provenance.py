@@ -31,7 +31,7 @@ class Provenance:
         self._state = state
         self._origins: dict[str, None] = {}
         self._has_read = False
-        self._authors: dict[str, None] = {}
+        self._authors: dict[str, bool] = {}
         self._read_to = 0
         for request in state.proposals.values():
             if request.outcome == "approved":
@@ -54,7 +54,11 @@ class Provenance:
     def origins(self, exchange: MessageThread) -> tuple[str, ...]:
         """Whose words the agents have read, beside those of a message's author."""
         self._read_messages()
-        people = [f"messages of {name}" for name in self._authors if name != exchange.author]
+        people = [
+            f"messages of {'the agent ' if by_agent else ''}{name}"
+            for name, by_agent in self._authors.items()
+            if name != exchange.author
+        ]
         return (*people, *self._origins)
 
     def mixture(self, exchange: MessageThread, risk: str, effects: ToolEffects) -> str:
@@ -81,7 +85,7 @@ class Provenance:
 
     def _read_messages(self) -> None:
         for exchange in self._new_messages():
-            self._authors.setdefault(exchange.author)
+            self._authors.setdefault(exchange.author, exchange.by_agent)
         self._read_to = self._state.head
 
     def _new_messages(self) -> Iterator[MessageThread]:

@@ -221,7 +221,11 @@ async def _undo(context: RoomContext, controls: EngineControls, file: str, appro
         plan = await controls.plan_undo(file, approval)
         name, time = visible_line(plan.name), clock_time(plan.at)
         if plan.deletes:
-            title, yes, done = f"Delete {name}, created at {time}?", "delete it", f"{name} is deleted."
+            title, yes, done = (
+                f"Delete {name}, created at {time}?",
+                "delete it",
+                f"{name} is deleted.",
+            )
         else:
             title, yes = f"Undo the change of {name} at {time}?", "undo it"
             done = f"{name} is as before {time}."
