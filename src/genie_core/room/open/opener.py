@@ -184,25 +184,17 @@ async def join_room(
     return await opener.enter(JoinRoom(invite), on_event)
 
 
-async def join_as_agent(
-    invite: str,
-    on_event: OnEvent,
-    *,
-    name: str,
-    locations: Locations,
-    settings: Settings | None = None,
-) -> JoinedRoom:
-    """Join a room as a member that is an agent: it reads, writes and attaches, and nothing else.
+def agent_opener(name: str, locations: Locations, settings: Settings | None = None) -> RoomOpener:
+    """Return the opener of rooms for an agent that joins them by itself.
 
-    Its key and its copies of rooms are its own, in the folder of its name; see
-    `Locations.of_agent`. The room marks its messages, limits them and answers none of them.
+    Its key and its copies of rooms are its own, in the folder of its name. A room shows it as an
+    agent, limits what it posts, answers none of it and refuses it everything else.
 
     Raises:
-        GenieError: as in `join_room`.
+        InvalidName: the name is not allowed.
     """
     own = locations.of_agent(path_name(fold_name(check_name(name))))
-    opener = RoomOpener(name, settings or Settings(), own, kind="agent")
-    return await opener.enter(JoinRoom(invite, guest=True), on_event)
+    return RoomOpener(name, settings or Settings(), own, kind="agent")
 
 
 def _locations(home: Path) -> Locations:

@@ -129,6 +129,11 @@ class JoinedRoom:
         self._left: asyncio.Task[Receipt] | None = None
 
     @property
+    def is_caught_up(self) -> bool:
+        """Whether all events have arrived that the room had when this person was let in."""
+        return self._live_after is not None and self.state.head >= self._live_after
+
+    @property
     def reports(self) -> tuple[PendingReport, ...]:
         """Events of this person's engine that the room has not recorded, oldest first."""
         return self._client.queue.reports
