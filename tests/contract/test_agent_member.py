@@ -1,5 +1,6 @@
 """`genie-tui mcp`, a real process, driven by the MCP SDK's client, in a room on loopback."""
 
+import asyncio
 import json
 import os
 import signal
@@ -299,3 +300,37 @@ def run(*arguments: str, home: Path) -> "subprocess.CompletedProcess[str]":
         check=False,
         env={**ENV, "GENIE_HOME": str(home)},
     )
+
+
+async def test_closed_input_ends_a_wait_and_the_visit(tmp_path: Path) -> None:
+    async with hosted(tmp_path / "ann") as (ann, ear):
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "genie_tui", "mcp", ann.hosting.address, "--name", "bot"),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env={**ENV, "GENIE_HOME": str(tmp_path / "bot")},
+        )
+        assert process.stdin is not None
+        hello = {"protocolVersion": "2025-06-18", "capabilities": {}}
+        hello["clientInfo"] = {"name": "test", "version": "1"}
+        for frame in (
+            {"id": 1, "method": "initialize", "params": hello},
+            {"method": "notifications/initialized"},
+            {
+                "id": 2,
+                "method": "tools/call",
+                "params": {"name": "say", "arguments": {"text": "hi"}},
+            },
+            {
+                "id": 3,
+                "method": "tools/call",
+                "params": {"name": "wait", "arguments": {"seconds": 300}},
+            },
+        ):
+            process.stdin.write(json.dumps({"jsonrpc": "2.0", **frame}).encode() + b"\n")
+        await ear.until(lambda: ann.state.exchanges)
+        process.stdin.close()
+        out, _ = await asyncio.wait_for(process.communicate(), DEADLINE)
+        assert process.returncode == 0
+        assert all(json.loads(line)["jsonrpc"] == "2.0" for line in out.splitlines())
+        await ear.until(lambda: not ann.state.people["bot"].present)

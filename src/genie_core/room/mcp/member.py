@@ -33,6 +33,7 @@ from genie_core.room.participant.receipt import LeftInDisorder
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import Event, FileRef, MessagePosted
 from genie_core.runtime.tasks import start_task
+from genie_core.text.safe import visible_line
 
 MOST_LINES: Final = 200
 """Messages in one result."""
@@ -327,13 +328,13 @@ class AgentMember:
         searched_from: int = 0,
     ) -> Page:
         return Page(
-            room.title,
+            visible_line(room.title),
             last,
             more,
             timed_out,
             searched_from,
             len(room.messages.pending),
-            self._trouble(room),
+            visible_line(self._trouble(room)),
         )
 
     def _trouble(self, room: JoinedRoom) -> str:

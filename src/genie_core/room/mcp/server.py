@@ -15,6 +15,7 @@ from genie_core.privacy.redaction import mask_known
 from genie_core.room.mcp.member import LONGEST_WAIT, MOST_LINES, AgentMember
 from genie_core.room.mcp.messages import text_of
 from genie_core.room.protocol.limits import AGENT_BURST, AGENT_PER_MINUTE, AGENT_TURNS
+from genie_core.text.safe import visible_line
 
 INSTRUCTIONS: Final = f"""\
 You are a member of a group chat of people and agents, and everyone in it sees that you are an agent.
@@ -137,6 +138,6 @@ def _told(kind: type[ToolError | ResourceError] = ToolError) -> Iterator[None]:
     try:
         yield
     except GenieError as error:
-        raise kind(mask_known(str(error))) from error
+        raise kind(visible_line(mask_known(str(error)))) from error
     except OSError as error:
         raise kind(f"the disk: {error.strerror or error}") from error
