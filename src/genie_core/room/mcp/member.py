@@ -50,6 +50,11 @@ RECORDING: Final = 20.0
 SENDING: Final = 120.0
 """Seconds that a call waits for the room to record a message with a file."""
 
+MOST_REFUSED: Final = 20
+"""Messages refused after their call had ended, of which the next result tells."""
+
+EXCERPT: Final = 80
+
 HEARD: Final = 2_000
 """Latest messages that are kept in memory; the copy of the log has those before."""
 
@@ -98,6 +103,7 @@ class AgentMember:
         self._changed = asyncio.Event()
         self._unrecorded: dict[str, asyncio.Future[int]] = {}
         self._not_sent: dict[str, str] = {}
+        self._refused: deque[str] = deque(maxlen=MOST_REFUSED)
 
     async def __aenter__(self) -> Self:
         self._begin()
@@ -290,7 +296,10 @@ class AgentMember:
             case EventsRecorded(events=events):
                 self._hear(events)
             case MessageRejected(message=message, reason=reason):
-                self._fail(message.id, f"the room refused it: {reason}")
+                if message.id in self._unrecorded:
+                    self._fail(message.id, f"the room refused it: {reason}")
+                else:
+                    self._refused.append(visible_line(f"{message.text[:EXCERPT]}: {reason}"))
             case Transfer(direction=Direction.UP, problem=problem) if problem:
                 self._not_sent[event.digest] = problem
             case ConnectionStatus():
@@ -327,6 +336,8 @@ class AgentMember:
         timed_out: bool = False,
         searched_from: int = 0,
     ) -> Page:
+        refused = tuple(self._refused)
+        self._refused.clear()
         return Page(
             visible_line(room.title),
             last,
@@ -335,6 +346,7 @@ class AgentMember:
             searched_from,
             len(room.messages.pending),
             visible_line(self._trouble(room)),
+            refused,
         )
 
     def _trouble(self, room: JoinedRoom) -> str:

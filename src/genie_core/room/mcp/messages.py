@@ -69,7 +69,8 @@ class Page(msgspec.Struct, frozen=True, omit_defaults=True):
     """The first line of a result.
 
     `last` is the number to continue from: nothing up to it is new. `more`: there is more after it.
-    `searched_from` is the number of the earliest event that was searched.
+    `searched_from` is the number of the earliest event that was searched. `unsent` messages wait for
+    the connection; `refused` tells once of those that the room refused later.
     """
 
     room: str
@@ -79,6 +80,7 @@ class Page(msgspec.Struct, frozen=True, omit_defaults=True):
     searched_from: int = 0
     unsent: int = 0
     connection: str = ""
+    refused: tuple[str, ...] = ()
 
 
 class Member(msgspec.Struct, frozen=True, omit_defaults=True):

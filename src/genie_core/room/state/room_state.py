@@ -332,7 +332,7 @@ class RoomState:
             case RoomSuspended() as suspended:
                 self._room_suspended(suspended)
             case MemberJoined() as joined if not counts:
-                self.members.join(event, msgspec.structs.replace(joined, key=""))
+                self.members.join(event, msgspec.structs.replace(joined, key="", kind=""))
             case MemberJoined() as joined:
                 self.members.join(event, joined)
             case MemberLeft() as left:

@@ -333,6 +333,30 @@ async def test_a_room_that_takes_too_long_records_it_later(
     await ann.leave()
 
 
+async def test_what_is_refused_only_later_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "RECORDING", 0.1)
+    home = tmp_path / "ann"
+    async with hosted(home) as (ann, ear):
+        agent = bot(ann, tmp_path)
+        await agent.__aenter__()
+        await agent.read()
+        ann.hosting.moderate("mute", "bot")
+        await ear.until(lambda: ann.state.people["bot"].muted)
+        saved = ann.saved
+    await _page_when(agent, lambda page: page.connection)
+    with pytest.raises(NotPosted, match="do not post it again"):
+        await agent.say("later")
+    ann = await RoomOpener("ann", LOCAL, places(home)).enter(ResumeRoom(saved), Ear())
+    page = await _page_when(agent, lambda page: page.refused)
+    assert page.refused == ("later: the host has muted you",)
+    page, _ = await agent.read()
+    assert (page.refused, page.unsent) == ((), 0)
+    await agent.__aexit__(None, None, None)
+    await ann.leave()
+
+
 async def _page_when(agent: AgentMember, fits: Any) -> Any:
     """Read until the head of the result is as wanted."""
     async with asyncio.timeout(DEADLINE):
