@@ -319,7 +319,8 @@ def test_a_forged_join_makes_no_person_an_agent_and_no_agent_a_person() -> None:
     assert log.state.doubts == {}
     for name, joined in joins.items():
         forged = replace(joined, kind="" if joined.kind else "agent")
-        assert doubt(log, log.next(name, forged, signer="ann")) == UNSIGNED
+        event = log.add(name, forged, signer="ann")
+        assert log.state.doubt_of(event.seq) == UNSIGNED
     assert {name: log.state.members.is_agent(name) for name in joins} == {
         "bob": False,
         "bot": True,
