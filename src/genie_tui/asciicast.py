@@ -107,7 +107,7 @@ def _told(passage: Passage) -> Text:
     told = passage.told
     match told.body:
         case MessagePosted() as said:
-            return _said(visible_line(told.by), said)
+            return _said(passage.author, said)
     mark, text = passage.line or ("", "")
     # As a part, not as a whole: rich renders no style of a text that has no parts.
     line = Text.assemble((f"{mark} {text}", _STYLES.get(mark, _QUIET)))

@@ -13,6 +13,8 @@ from genie_core.room.protocol.events import (
     RunCancelled,
     RunFailed,
 )
+from genie_core.room.state.members import Members
+from genie_core.room.text.events import author_line
 from genie_core.sessions.log.reader import LogReader
 
 AGENT: Final = "genie"
@@ -72,20 +74,22 @@ def excerpt(log: LogReader, room: str, title: str, last: int) -> Quote:
     """
     wanted = min(last, MOST_MESSAGES)
     lines: list[QuotedLine] = []
+    members = log.state().members
     for part in log.backwards():
-        lines[:0] = _lines(part)
+        lines[:0] = _lines(part, members)
         if len(lines) >= wanted:
             break
     lines = sorted(lines, key=lambda line: line.at)[-wanted:]
     return Quote(room, title, _newest(lines))
 
 
-def _lines(events: Iterable[Event]) -> Iterator[QuotedLine]:
+def _lines(events: Iterable[Event], members: Members) -> Iterator[QuotedLine]:
     for event in events:
         told = event.told
+        by = author_line(told.by, by_agent=members.is_agent(told.by))
         match told.body:
             case MessagePosted(text=text, emote=emote) if text.strip():
-                yield QuotedLine(told.by, f"* {told.by} {text}" if emote else text, told.at)
+                yield QuotedLine(by, f"* {by} {text}" if emote else text, told.at)
             case AnswerPosted(text=text):
                 yield QuotedLine(AGENT, text, told.at)
 

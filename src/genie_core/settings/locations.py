@@ -56,6 +56,14 @@ class Locations:
         folders = (self.config, self.data, self.log)
         return folders if self.cache is None else (*folders, self.cache)
 
+    def of_agent(self, name: str) -> "Locations":
+        """Return the folders of an agent that joins rooms by itself; `name` is safe in a path.
+
+        Nothing of the person's is in them: it has a key and copies of rooms of its own.
+        """
+        base = self.data / "agents" / name
+        return Locations(base / "config", base, self.log, base / "cache")
+
     @property
     def settings_file(self) -> Path:
         return self.config / "settings.toml"

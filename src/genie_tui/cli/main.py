@@ -114,6 +114,10 @@ def _run(options: argparse.Namespace) -> int:
             from genie_tui.cli.invite import print_invite
 
             return print_invite(options.id, locations, sys.stdout)
+        case "mcp":
+            from genie_tui.cli.mcp import run_mcp
+
+            return run_mcp(options, source, locations)
         case "id":
             from genie_tui.cli.identity import show_identity
 

@@ -22,6 +22,7 @@ examples:
   genie-tui join genie1-…                join a room by the invite that its host gave you
   genie-tui join :7654 --name bob        join from another terminal of the host's machine
   genie-tui join :7654 --guest           join without an engine of your own
+  genie-tui mcp genie1-… --name bot      join as an agent: an MCP server for Claude Code, Codex …
   genie-tui invite                       print the invite to the room you host
   genie-tui resume                       go on with the room you hosted last
   genie-tui sessions                     list your saved rooms; search, export, tidy up
@@ -56,6 +57,7 @@ _USED: Final[Mapping[str, frozenset[str]]] = {
     ),
     "id": frozenset({"name"}),
     "invite": _NONE,
+    "mcp": frozenset({"name", "workspace", "local"}),
     "secrets": _NONE,
     "sessions": frozenset({"retention"}),
     **{
@@ -333,6 +335,17 @@ def _add_commands(add: AddPart) -> None:
     _add_settings(invite, "invite")
     invite.add_argument("id", metavar="ID", nargs="?", default="", help=_ID_HELP)
     invite.set_defaults(command="invite")
+
+    mcp = add("mcp", "join a room as an agent: an MCP server on standard input and output")
+    _add_settings(mcp, "mcp")
+    mcp.add_argument(
+        "way",
+        metavar="INVITE",
+        nargs="+",
+        help="what the host gave you; on the host's own machine :PORT does, too. The agent has a key "
+        "of its own under its --name, and attaches files of --workspace (default: the current folder)",
+    )
+    mcp.set_defaults(command="mcp")
 
     doctor = add("doctor", "check terminal, folders, key, network, model and port")
     _add_settings(doctor, "doctor")

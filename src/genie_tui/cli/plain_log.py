@@ -9,7 +9,7 @@ from genie_core.room.text.events import file_lines, quote_lines
 from genie_core.sessions.export.story import Passage, story
 from genie_core.sessions.transcript import AGENT
 from genie_core.text.format import duration, local_time
-from genie_core.text.safe import visible, visible_line
+from genie_core.text.safe import visible
 
 _NUMBER: Final = 5
 _INDENT: Final = " " * (_NUMBER + 2 + len("00:00:00") + 2)
@@ -38,7 +38,7 @@ def _text(passage: Passage) -> list[str]:
     vouched = f" ({passage.caveat})" if passage.caveat else ""
     match told.body:
         case MessagePosted() as said:
-            return _said(visible_line(told.by), said, vouched)
+            return _said(passage.author, said, vouched)
     mark, text = passage.line or ("", "")
     if passage.by_agent is not None:
         to = f" → {passage.receiver}" if passage.receiver else ""

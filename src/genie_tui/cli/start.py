@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import logging.handlers
 import os
 import signal
 import sys
@@ -16,8 +15,6 @@ from textual.driver import Driver
 
 from genie_core.assistant.check import check_config
 from genie_core.assistant.errors import MissingVariable
-from genie_core.errors import GenieError
-from genie_core.logging import DiscreetFormatter
 from genie_core.room.open.requests import JoinRoom, OpenRequest, ReplayRoom
 from genie_core.room.open.service import RoomService
 from genie_core.room.protocol.names import check_name
@@ -29,14 +26,12 @@ from genie_core.settings.model import Settings, assistant_config, default_name
 from genie_core.text.safe import visible_line
 from genie_tui.app import GenieApp
 from genie_tui.cli.doctor import terminal_problem
+from genie_tui.cli.log_file import CannotStart, log_to
 from genie_tui.exit_report import ExitReport, exit_lines
 from genie_tui.onboarding import Onboarding
 from genie_tui.screens.settings import SettingsForm
 from genie_tui.terminal import HangupDriver, TerminalWatch
 from genie_tui.themes import theme_problem
-
-LOG_BYTES: Final = 2 * 1024 * 1024
-OLD_LOGS: Final = 2
 
 SIGNALS: Final = {
     signal.SIGINT: "the program was interrupted",
@@ -50,10 +45,6 @@ PATIENCE: Final = 5.0
 
 PRINTING: Final = 60.0
 """Seconds for a terminal that is paused, where it has to take what a person wrote."""
-
-
-class CannotStart(GenieError):
-    """Something outside the program keeps it from starting."""
 
 
 def start(
@@ -76,7 +67,7 @@ def start(
         raise CannotStart(wrong_theme)
     name = check_name(default_name() if settings.name is None else settings.name)
     check_assistant(opening, settings, names_at_hand(name, locations, env), locations)
-    _log_to(locations.log_file)
+    log_to(locations.log_file)
 
     # A keyring may wait for its owner, so this thread is not waited for.
     threading.Thread(target=hide_own_secrets, args=(name, locations), daemon=True).start()
@@ -193,23 +184,3 @@ def _say(descriptor: int, line: str) -> None:
     # The terminal may be gone, which is one of the reasons for ending.
     with suppress(OSError), open(descriptor, "w", closefd=False, encoding="utf-8") as out:
         out.write(f"{line}\n")
-
-
-def _log_to(file: Path) -> None:
-    try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file.touch(mode=0o600)
-        handler = logging.handlers.RotatingFileHandler(
-            file, maxBytes=LOG_BYTES, backupCount=OLD_LOGS, encoding="utf-8"
-        )
-    except OSError as error:
-        raise CannotStart(f"can't write the log file {file}: {error.strerror}") from error
-    handler.setFormatter(
-        DiscreetFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s", "%Y-%m-%d %H:%M:%S")
-    )
-    # What the log's own disk does not take has no other place to go, least of all the screen.
-    logging.raiseExceptions = False
-    root = logging.getLogger()
-    root.addHandler(handler)
-    root.setLevel(logging.INFO)
-    logging.captureWarnings(capture=True)

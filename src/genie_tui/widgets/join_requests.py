@@ -31,6 +31,12 @@ _WORDS: Final[dict[type, dict[str, str]]] = {
 }
 
 
+_COMPARE: Final = {
+    "": ". Ask them to read out theirs; their screen shows it.",
+    "agent": ". Ask its owner to read them out; it reports them as the reason why it waits.",
+}
+
+
 class JoinRequests(Vertical, can_focus=True):
     """Shows one request at a time, the oldest first. Hidden without a request."""
 
@@ -162,8 +168,9 @@ def _text(caller: Caller) -> Content:
     return Content.assemble(
         "Join request: ",
         (visible_line(caller.name), "bold"),
+        ", an agent" if caller.kind == "agent" else "",
         (f", from {_origin(caller.source)}", muted),
         ("\nTheir key in words: ", muted),
         (key_words(caller.key), "$text-accent"),
-        (". Ask them to read out theirs; their screen shows it.", muted),
+        (_COMPARE[caller.kind], muted),
     )

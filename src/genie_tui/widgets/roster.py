@@ -108,7 +108,7 @@ class Roster(Static):
         gap = " " * (columns - name.cell_length + 1)
         if not person.present:
             return Content.assemble("○ ", name, gap, "away").stylize("$foreground-disabled")
-        role = ("muted", "$text-warning") if person.muted else (person.role, "$foreground-muted")
+        role = ("muted", "$text-warning") if person.muted else (_role(person), "$foreground-muted")
         start = Content.assemble(
             ("● ", "$text-success"),
             name.stylize("bold") if person.name == self._me else name,
@@ -151,10 +151,12 @@ class Roster(Static):
             return "✎ typing", "$text-primary"
         if presence is Presence.NONE and self._agent(person):
             return self._agent(person), "$foreground-muted"
-        return _DOING[presence]
+        return ("· here", "$foreground-muted") if person.is_agent else _DOING[presence]
 
     def _agent(self, person: Person) -> str:
         """Return the model that answers this person: their own, the host's, or ""."""
+        if person.is_agent:
+            return ""
         if person.engine:
             return visible_line(person.agent)
         host = self._state.people.get(self._state.host)
@@ -163,4 +165,9 @@ class Roster(Static):
 
 
 def _standing(person: Person) -> str:
-    return f"{person.role}, muted" if person.muted else person.role
+    return f"{_role(person)}, muted" if person.muted else _role(person)
+
+
+def _role(person: Person) -> str:
+    """Return the role in one word: an agent is one, unless it only reads."""
+    return "agent" if person.is_agent and person.role != "observer" else person.role

@@ -209,7 +209,7 @@ def test_the_policy_knows_what_a_program_asks_about(stage: Stage) -> None:
     assert not outside.effects.refusal
     assert not policy.evaluate(
         ToolCall("ann", "system", "run_command", {"command": "ls"})
-    ).effects.held
+    ).effects.sandbox
 
 
 async def test_a_program_is_one_of_a_team(stage: Stage) -> None:

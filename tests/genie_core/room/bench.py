@@ -151,7 +151,12 @@ class Bench:
     def signed_by(self, hello: Hello, by: Identity) -> Hello:
         """The hello with the signature of the arrival that follows from it."""
         joined = MemberJoined(
-            "member", hello.engine, key=hello.key, device=hello.device, visit=hello.visit
+            "member",
+            hello.engine,
+            key=hello.key,
+            device=hello.device,
+            visit=hello.visit,
+            kind=hello.kind,
         )
         joined = sign(by, self.id, joined, fold_name(hello.name))
         return replace(hello, signature=joined.signature)

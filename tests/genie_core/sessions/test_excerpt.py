@@ -7,6 +7,7 @@ from genie_core.room.protocol.events import (
     AnswerPosted,
     AnyBody,
     Event,
+    MemberJoined,
     MessagePosted,
     QuotedLine,
     RecoveredEvent,
@@ -86,3 +87,9 @@ def test_a_room_is_found_by_id_or_title(tmp_path: Path) -> None:
     room(tmp_path, "other")
     with pytest.raises(AmbiguousSession):
         Catalog(tmp_path).find_titled("Other")
+
+
+def test_an_agent_is_marked_as_one(tmp_path: Path) -> None:
+    joined = MemberJoined("guest", kind="agent")
+    saved = room(tmp_path, "Garden", ("bot", joined), ("bot", MessagePosted("1", "hello")))
+    assert texts(saved) == [("bot (agent)", "hello")]

@@ -182,3 +182,11 @@ async def test_somebody_at_the_hosts_own_machine_is_told_as_that() -> None:
         app.door.take(JoinRequested(3, "erik", "", "loopback"))
         await pilot.pause()
         assert "erik, from this machine" in text_of(app)
+
+
+async def test_an_agent_that_asks_is_called_one() -> None:
+    async with at_the_door() as (app, _):
+        app.door.take(JoinRequested(3, "bot", KEY, "10.0.0.7", kind="agent"))
+        shown = str(app.query_one("#door-text", Static).render())
+        assert "bot, an agent, from 10.0.0.7" in shown
+        assert "Ask its owner" in shown

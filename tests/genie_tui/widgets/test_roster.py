@@ -150,3 +150,19 @@ async def test_agents_that_are_directed_stand_below_their_person() -> None:
         roster.show_progress(seq, "[red]:1\x1b", "thinking", "")
         tree = lines(roster)[1:3]
         assert tree == ["  genie ◐ calls run_subagent", "  └ [red]:1␛ ◐ thinks"]
+
+
+async def test_an_agent_that_is_a_member_is_shown_as_one() -> None:
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    joined.feed(MemberJoined("guest", kind="agent"), by="bot")
+    app = Host()
+    async with app.run_test():
+        roster = app.query_one(Roster)
+        roster.bind_state(joined.state, "ann")
+        (line,) = [line for line in lines(roster) if "bot" in line]
+        assert line.split()[1:] == ["bot", "agent", "·", "here"]
+        assert "bot (agent), · here" in roster.as_text()
+        assert "agent: none" in roster.about("bot")
+        joined.feed(MemberModerated("role", "bot", "observer"), by="ann")
+        assert "bot (observer)" in roster.as_text()

@@ -22,7 +22,7 @@ from genie_core.room.protocol.errors import (
     RoomError,
     Unreachable,
 )
-from genie_core.room.protocol.events import RunBody
+from genie_core.room.protocol.events import Kind, RunBody
 from genie_core.room.protocol.frames import Bye, ConfirmHost, FrameRefused, SetPreferences, Welcome
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.challenge import InviteSecret
@@ -60,6 +60,7 @@ class RoomConnection:
         token: gives access as the host, inside the host's process.
         patient: whether to retry if the first attempt fails.
         space: awaited before each frame, to limit reception to what can be stored.
+        kind: "agent" for an agent that joins by itself.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class RoomConnection:
         space: Callable[[], Awaitable[None]] | None = None,
         accepts: Callable[[Claim], bool] | None = None,
         met: Callable[[], None] = lambda: None,
+        kind: Kind = "",
     ) -> None:
         self._connector = connector
         self._deliver = deliver
@@ -99,6 +101,7 @@ class RoomConnection:
             recognises,
             accepts,
             visit=secrets.token_urlsafe(12),
+            kind=kind,
         )
         self._patient = patient
         self._met = met
@@ -127,6 +130,11 @@ class RoomConnection:
     def device(self) -> str:
         """Id that distinguishes this terminal from others of the same person."""
         return self._handshake.device
+
+    @property
+    def is_agent(self) -> bool:
+        """Whether an agent, not a person, joins."""
+        return self._handshake.kind == "agent"
 
     @property
     def limits(self) -> Limits:

@@ -16,7 +16,7 @@ from genie_core.room.protocol.errors import (
     OtherHost,
     RoomRefused,
 )
-from genie_core.room.protocol.events import MemberJoined, tag
+from genie_core.room.protocol.events import Kind, MemberJoined, tag
 from genie_core.room.protocol.frames import (
     KNOWN,
     Arrival,
@@ -48,6 +48,7 @@ class ClientHandshake:
     it (called in a thread, may block). `accepts` gets the host's claim to the room before the host
     learns more than a name and a key. `visit` identifies this run of the program among the person's
     terminals, and `previous` returns the start of the person's latest signature in the room.
+    `kind` tells an agent from a person.
     """
 
     name: str
@@ -62,6 +63,7 @@ class ClientHandshake:
     accepts: Callable[[Claim], bool] | None = None
     visit: str = ""
     previous: Callable[[], bytes] = bytes
+    kind: Kind = ""
 
     async def meet(
         self, link: ClientConnection, since: int, mark: int, pending: Callable[[str], None]
@@ -80,7 +82,9 @@ class ClientHandshake:
             KnownRoom: this machine has a copy of the room to resume from.
         """
         nonce, points, room = new_nonce(), ForkPoints(()), self.room
-        arrival = Arrival(since, mark, self.engine, self.agent, self.device, self.visit)
+        arrival = Arrival(
+            since, mark, self.engine, self.agent, self.device, self.visit, kind=self.kind
+        )
         patience: float | None = WELCOME_TIMEOUT
         proven = link.channel is None  # the host is this process
         hello = self._hello(nonce, self._signed(arrival, room) if proven else None)
@@ -151,7 +155,13 @@ class ClientHandshake:
         """Return the arrival with the signature of the `MemberJoined` event that follows from it."""
         identity = self.identity
         joined = MemberJoined(
-            "member", arrival.engine, "", identity.key, arrival.device, visit=arrival.visit
+            "member",
+            arrival.engine,
+            "",
+            identity.key,
+            arrival.device,
+            visit=arrival.visit,
+            kind=arrival.kind,
         )
         signed = sign(identity, room, joined, fold_name(self.name), self.previous())
         return replace(arrival, previous=signed.previous, signature=signed.signature)

@@ -77,7 +77,7 @@ class ContextSync:
     def await_files(self, exchange: MessageThread) -> None:
         for file in exchange.said.files:
             if self._place is not None and self._place(file.digest) is None:
-                self._awaited[file.digest] = exchange.author, file
+                self._awaited[file.digest] = sender_of(exchange), file
 
     def on_file(self, digest: str) -> None:
         """Add a file that arrived after its message."""
@@ -94,6 +94,11 @@ class ContextSync:
             logger.warning("left out of the engine's context: %s", error)
 
 
+def sender_of(exchange: MessageThread) -> str:
+    """Return a message's author for the engine; an agent's name is marked, as no name has a space."""
+    return f"{exchange.author} (agent)" if exchange.by_agent else exchange.author
+
+
 def as_message(exchange: MessageThread, place: Place | None = None) -> Message:
     """Convert a person's message for the engine.
 
@@ -102,7 +107,8 @@ def as_message(exchange: MessageThread, place: Place | None = None) -> Message:
     file fails. It gets all files since its last run, so one file would break every later answer.
     """
     said = exchange.said
-    content = f"* {exchange.author} {said.text}" if said.emote else said.text
+    sender = sender_of(exchange)
+    content = f"* {sender} {said.text}" if said.emote else said.text
     if not content.strip():
         content = _in_place_of_text(said)
     readable = [file for file in said.files if _is_readable(file)]
@@ -112,7 +118,7 @@ def as_message(exchange: MessageThread, place: Place | None = None) -> Message:
         content = f"{content}\n(attached, but not here yet: {_names(absent)})"
     return Message(
         content=content,
-        sender=exchange.author,
+        sender=sender,
         request_id=str(exchange.seq),
         threads=[_as_thread(quote) for quote in said.quotes],
         attachments=_attachments(readable, place) if place else [],

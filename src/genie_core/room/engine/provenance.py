@@ -14,7 +14,11 @@ ORIGIN_CHARS: Final = 120
 
 def origins_of(reading: Reading, owner: str) -> tuple[str, ...]:
     """Say whose words the agents have read, beside those of their owner."""
-    people = [f"messages of {name}" for name in reading.authors if name != owner]
+    people = [
+        f"messages of {'the agent ' if by_agent else ''}{name}"
+        for name, by_agent in reading.authors.items()
+        if name != owner
+    ]
     origins = [origin[:ORIGIN_CHARS] for origin in (*people, *reading.sources)]
     more = len(origins) - MOST_ORIGINS
     return (*origins[:MOST_ORIGINS], *([f"{more:,} more"] if more > 0 else []))

@@ -34,6 +34,8 @@ class Verifier:
         """Return why the engine rejects a message; empty, and only once, if it accepts it."""
         if not self._state.is_proven(exchange.seq):
             return f"the host claims that {exchange.author} wrote this, but they did not sign it"
+        if exchange.by_agent:
+            return "agents that are members are not answered"
         if exchange.author != self._owner:
             return "" if self._serves else f"{self._owner}'s engine serves no one else"
         if self._author is None:

@@ -340,7 +340,8 @@ class RoomJoiner:
         person = self._person
         place: asyncio.Future[SavedSession] = asyncio.get_running_loop().create_future()
         copy = LogCopy(lambda problem: on_event(Notice(Severity.WARNING, problem)))
-        second = context.lent is not None
+        second, is_agent = context.lent is not None, person.kind == "agent"
+        guest = guest or is_agent
         lent = blobs_of(context.lent) if context.lent is not None else None
         files = FileSync(lent, read_only=second)
         identity, certificate = await asyncio.gather(person.identity(), person.certificate())
@@ -401,7 +402,7 @@ class RoomJoiner:
             past=copy.read,
             put_away=resources.aclose,
             library=files,
-            deed=None if second else lambda: self._deed(identity, certificate, joined),
+            deed=None if second or is_agent else lambda: self._deed(identity, certificate, joined),
             learn=seeker.learn,
             preferences=await person.preferences(),
             claim=lambda: allegiance.claim,

@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Final
 
+from genie_core.datastore import path_name
 from genie_core.errors import GenieError
 from genie_core.room.client.events import OnEvent
 from genie_core.room.open.host import bind_room, join_as_host, serve_room
@@ -27,6 +28,8 @@ from genie_core.room.open.requests import (
 )
 from genie_core.room.open.route import HostFound, host_of
 from genie_core.room.participant.room import JoinedRoom
+from genie_core.room.protocol.events import Kind
+from genie_core.room.protocol.names import check_name, fold_name
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
@@ -66,9 +69,15 @@ class RoomOpener:
     """
 
     def __init__(
-        self, name: str, settings: Settings, locations: Locations, *, renamed: bool = False
+        self,
+        name: str,
+        settings: Settings,
+        locations: Locations,
+        *,
+        renamed: bool = False,
+        kind: Kind = "",
     ) -> None:
-        self._person = Profile.of(name, settings, locations)
+        self._person = Profile.of(name, settings, locations, kind)
         self._renamed = renamed
 
     async def enter(self, opening: OpenRequest, on_event: OnEvent) -> JoinedRoom:
@@ -173,6 +182,19 @@ async def join_room(
     """
     opener = RoomOpener(name, settings or Settings(), _locations(home))
     return await opener.enter(JoinRoom(invite), on_event)
+
+
+def agent_opener(name: str, locations: Locations, settings: Settings | None = None) -> RoomOpener:
+    """Return the opener of rooms for an agent that joins them by itself.
+
+    Its key and its copies of rooms are its own, in the folder of its name. A room shows it as an
+    agent, limits what it posts, answers none of it and refuses it everything else.
+
+    Raises:
+        InvalidName: the name is not allowed.
+    """
+    own = locations.of_agent(path_name(fold_name(check_name(name))))
+    return RoomOpener(name, settings or Settings(), own, kind="agent")
 
 
 def _locations(home: Path) -> Locations:

@@ -19,6 +19,7 @@ from genie_core.room.engine.private_arguments import PrivateArguments
 from genie_core.room.open.engine import OFFLINE_LABEL, engine_loader
 from genie_core.room.open.identities import identity_of_person
 from genie_core.room.participant.config import RoomConfig, RoomPreferences
+from genie_core.room.protocol.events import Kind
 from genie_core.room.security.certificate import Certificate, load_certificate
 from genie_core.room.security.identity import Identity
 from genie_core.room.state.room_state import RoomState
@@ -39,19 +40,23 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One person on this machine, with their settings and folders."""
+    """One person on this machine, with their settings and folders.
+
+    `kind` "agent" stands for an agent that joins rooms by itself, without an engine.
+    """
 
     name: str
     settings: Settings
     locations: Locations
     config: AssistantConfig
     catalog: Catalog
+    kind: Kind = ""
 
     @classmethod
-    def of(cls, name: str, settings: Settings, locations: Locations) -> "Profile":
-        """Build the profile of a person."""
+    def of(cls, name: str, settings: Settings, locations: Locations, kind: Kind = "") -> "Profile":
+        """Build the profile of a person, or of an agent."""
         config = assistant_config(settings, locations)
-        return cls(name, settings, locations, config, Catalog(locations.sessions))
+        return cls(name, settings, locations, config, Catalog(locations.sessions), kind)
 
     def called(self, name: str) -> "Profile":
         """Return this profile under another name; unchanged if the name is empty."""
@@ -132,7 +137,7 @@ def room_config(
             name=person.name,
             engine=loader is not None,
             agent=label,
-            **{"patient": False, **client},
+            **{"patient": False, "kind": person.kind, **client},
         )
 
     engine = EngineConfig(

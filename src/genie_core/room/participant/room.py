@@ -129,6 +129,11 @@ class JoinedRoom:
         self._left: asyncio.Task[Receipt] | None = None
 
     @property
+    def is_caught_up(self) -> bool:
+        """Whether all events have arrived that the room had when this person was let in."""
+        return self._live_after is not None and self.state.head >= self._live_after
+
+    @property
     def reports(self) -> tuple[PendingReport, ...]:
         """Events of this person's engine that the room has not recorded, oldest first."""
         return self._client.queue.reports
@@ -144,8 +149,11 @@ class JoinedRoom:
         return self._ended and replace(self._ended, unsent=self.messages.pending)
 
     def confirm_host(self, link: bytes) -> bool:
-        """State that this person was with the host all the while; False if not connected."""
-        return self._client.confirm_host(link)
+        """State that this person was with the host all the while.
+
+        False if not connected, and for an agent, whose word does not count.
+        """
+        return not self._client.is_agent and self._client.confirm_host(link)
 
     def turn(self, now: float) -> float | None:
         """Return in how many seconds this person may host in the host's place; None if never."""
@@ -208,8 +216,12 @@ class JoinedRoom:
         self._client.queue.restore_reports(lacking(known, events))
 
     def recover(self, events: Sequence[Event]) -> None:
-        """Send events that only this person's copy has; call it before `start`."""
-        self._client.queue.recover(events)
+        """Send events that only this person's copy has; call it before `start`.
+
+        An agent's copy is no source of the room's past, so nothing is sent for one.
+        """
+        if not self._client.is_agent:
+            self._client.queue.recover(events)
 
     async def start(self) -> None:
         """Connect, and return once the room has let this person in.
@@ -394,6 +406,8 @@ class JoinedRoom:
         if self._told_preferences:
             return
         self._told_preferences = True
+        if self._client.is_agent:
+            return
         if self.state.preferences.get(fold_name(self.name), "") != self._preferences:
             self._client.prefer(self._preferences)
 

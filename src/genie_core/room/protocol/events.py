@@ -63,6 +63,9 @@ def is_moment(at: float) -> bool:
 Role: TypeAlias = Literal["host", "member", "guest", "observer"]
 """A member's engine takes part; a guest is served by the host's; an observer only reads."""
 
+Kind: TypeAlias = Literal["", "agent"]
+"""Who a member is: a person, or an agent that runs elsewhere and joined by itself."""
+
 Measure: TypeAlias = Literal["kick", "ban", "pardon", "mute", "unmute", "role"]
 Outcome: TypeAlias = Literal["approved", "denied", "expired", "parked"]
 Scope: TypeAlias = Literal["once", "session", "times", "minutes"]
@@ -174,7 +177,8 @@ class MemberJoined(Body, tag="joined", frozen=True):
     `agent` labels the model of their engine, empty without one. `key` is the author's; the first
     key that uses a name owns it. `device` identifies the terminal. `preferences` say how the author
     wants to be answered. `visit` is a random id that the program draws when it starts; see
-    `MessagePosted.visits`.
+    `MessagePosted.visits`. `kind` "agent" says that an agent, not a person, is the member; a name
+    never changes its kind.
     """
 
     role: Role
@@ -186,6 +190,7 @@ class MemberJoined(Body, tag="joined", frozen=True):
     visit: str = ""
     previous: bytes = b""
     signature: bytes = b""
+    kind: Kind = ""
 
 
 class PreferencesChanged(Body, tag="preferred", frozen=True):

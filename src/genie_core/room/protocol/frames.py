@@ -12,6 +12,7 @@ from genie_core.room.protocol.events import (
     HEIRS_AFTER,
     Event,
     FileRef,
+    Kind,
     Measure,
     Quote,
     Role,
@@ -79,7 +80,7 @@ class Hello(Frame, tag="hello", frozen=True):
     accepts any. `token` is for the host's own participant, which proves nothing else. `visit` is a
     random id that the program draws when it starts. `previous` and `signature` are those of the
     `MemberJoined` event. `knows` names the frames beyond those of the first program of this
-    `version` that they understand; no others are sent to them.
+    `version` that they understand; no others are sent to them. `kind` is that of `MemberJoined`.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Hello(Frame, tag="hello", frozen=True):
     previous: bytes = b""
     signature: bytes = b""
     knows: tuple[str, ...] = ()
+    kind: Kind = ""
 
 
 class Arrival(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -110,6 +112,7 @@ class Arrival(msgspec.Struct, frozen=True, omit_defaults=True):
     visit: str = ""
     previous: bytes = b""
     signature: bytes = b""
+    kind: Kind = ""
 
 
 class Prove(Frame, tag="prove", frozen=True):
@@ -453,13 +456,14 @@ class ApprovalAnswered(Frame, tag="ruled", frozen=True):
 
 
 class JoinRequested(Frame, tag="knocking", frozen=True):
-    """For the host: a person asks to join; with `over`, no longer."""
+    """For the host: a person or an agent asks to join; with `over`, no longer."""
 
     knock: int
     name: str
     key: str
     source: str = ""
     over: bool = False
+    kind: Kind = ""
 
 
 class HostingOffered(Frame, tag="offered", frozen=True):

@@ -11,6 +11,16 @@ WORK_RATE: Final = 20
 """How many times as often as a person may post an engine may report."""
 
 
+AGENT_BURST: Final = 6
+"""How many messages an agent that is a member may post at once."""
+
+AGENT_PER_MINUTE: Final = 12
+"""How many messages a minute it may post after that."""
+
+AGENT_TURNS: Final = 10
+"""How many messages all agents together may post before a person has to write again."""
+
+
 class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the room accepts, in bytes, characters, people and messages.
 

@@ -208,7 +208,10 @@ class Admission:
                 self._peers.dismiss(peer, "turned_away", why, final=True)
 
     def _request_of(self, peer: Peer) -> JoinRequested:
-        return JoinRequested(peer.id, check_name(peer.hello.name), peer.key, peer.source)
+        hello = peer.hello
+        return JoinRequested(
+            peer.id, check_name(hello.name), peer.key, peer.source, kind=hello.kind
+        )
 
     def _tell_host(self, knocking: JoinRequested) -> None:
         for host in self._peers.at(self._log.state.host):
@@ -254,6 +257,8 @@ class Admission:
         founding = self._log.state.founding
         if hello.room not in ("", self._room, founding.before if founding is not None else ""):
             return "wrong_room", "another room is at this address"  # strangers hear no title
+        if hello.kind == "agent" and hello.engine:
+            return "malformed", "an agent that is a member has no engine of its own"
         if len(hello.device) > DEVICE_CHARS:
             return "malformed", f"a device is named in at most {DEVICE_CHARS} characters"
         return None
@@ -285,10 +290,23 @@ class Admission:
         known_as = state.owner_of(peer.key)
         if known_as is not None and fold_name(known_as) != name:
             return "name_taken", f"your key goes by {known_as} in this room; join with that --name"
+        if why := self._change_of_kind(peer, name):
+            return "name_taken", why
         here = self._peers.at(name)
         if any(other.key != peer.key for other in here):
             return "name_taken", f"{here[0].name} is in the room already; choose another name"
         return self._likeness(peer, name) or self._lack_of_space(peer, here)
+
+    def _change_of_kind(self, peer: Peer, name: str) -> str:
+        """Return why a name can't become an agent's, or a person's; empty if it is none."""
+        kind, known = peer.hello.kind, self._log.state.people.values()
+        before = next((one.kind for one in known if fold_name(one.name) == name), None)
+        if self._is_hosts(name):
+            before = ""
+        if before is None or before == kind:
+            return ""
+        whose = "an agent's" if before == "agent" else "a person's"
+        return f"the name {peer.hello.name} is {whose} in this room; choose another with --name"
 
     def _likeness(self, peer: Peer, name: str) -> tuple[Refusal, str] | None:
         """Refuse a new name that looks like another; known members keep theirs."""
@@ -365,7 +383,8 @@ class Admission:
         others = person.terminals.items() if person is not None else ()
         engine = peer.hello.engine or any(each.engine for at, each in others if at != device)
         own: Role = "member" if engine else "guest"
-        return self._log.state.roles.get(fold_name(name), own)
+        role = self._log.state.roles.get(fold_name(name), own)
+        return "guest" if peer.hello.kind == "agent" and role == "member" else role
 
     def _turn_away(self, peer: Peer, code: Refusal, text: str) -> None:
         self._peers.dismiss(peer, code, whole_text(text), final=True)

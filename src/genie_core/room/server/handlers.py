@@ -1,5 +1,6 @@
 """Handles the frames of members: messages, reports of engines, requests to stop runs."""
 
+import math
 from collections import OrderedDict
 from typing import Final
 
@@ -43,7 +44,7 @@ from genie_core.room.protocol.frames import (
     Stop,
     Stopping,
 )
-from genie_core.room.protocol.limits import Limits
+from genie_core.room.protocol.limits import AGENT_PER_MINUTE, AGENT_TURNS, Limits
 from genie_core.room.protocol.names import fold_name, is_blank
 from genie_core.room.security.chain import LINK_BYTES
 from genie_core.room.security.signing import PREVIOUS_BYTES
@@ -69,6 +70,10 @@ PATH_CHARS: Final = 400
 TOO_MUCH: Final = "too much at once; slow down"
 SILENCED: Final = "you may read here, not write"
 REPEATS: Final = "you keep sending what the room has already; come back in a while"
+LOOPING: Final = f"agents have posted {AGENT_TURNS} messages since a person last wrote; wait until a person writes"
+AGENT_TOO_FAST: Final = (
+    f"an agent may post {AGENT_PER_MINUTE} messages a minute; try again in {{}} s"
+)
 CLOSING: Final = "the host suspends the room; this is sent when it is back"
 
 
@@ -356,12 +361,26 @@ class FrameHandlers:
             )
         if self._log.congested:
             return "disk", NO_DISK
+        if self._state.members.is_agent(peer.name) and (why := self._objection_to_agent(peer, now)):
+            return "not_allowed", why
         if not self._quotas.speak(peer, size_of(say), now):
             return "too_fast", TOO_MUCH
         return None
 
+    def _objection_to_agent(self, peer: Peer, now: float) -> str:
+        """Return why an agent may not post now; it is told, instead of trying again by itself."""
+        if self._state.unprompted() >= AGENT_TURNS:
+            return LOOPING
+        seconds = self._quotas.agent_speaks(peer, now)
+        return AGENT_TOO_FAST.format(math.ceil(seconds)) if seconds else ""
+
     def _handler_for(self, author: Peer) -> tuple[str, str]:
-        """Return the engine that answers and its terminal: the author's, else the host's."""
+        """Return the engine that answers and its terminal: the author's, else the host's.
+
+        None answers an agent, so that it can't act through the agents of a person.
+        """
+        if self._state.members.is_agent(author.name):
+            return "", ""
         if self._state.people[author.name].role != "guest":
             terminals = self._state.people[author.name].terminals
             for device in (author.device, *terminals):

@@ -41,6 +41,7 @@ NOT_ON_DISK: Final = (
 )
 
 CAN_NOT_HOST: Final = "{} can't host: that takes a member who is here and may speak"
+NO_AGENT_HOSTS: Final = "{} is an agent, and agents never host"
 PUT_OUT: Final = "put out by the host"
 
 
@@ -113,6 +114,10 @@ class Moderation:
             self._peers.refuse(peer, "too_long", why)
             return
         people = [self._person(peer, name) for name in frame.heirs]
+        agents = [each.name for each in people if each is not None and each.is_agent]
+        if agents:
+            self._peers.refuse(peer, "out_of_state", NO_AGENT_HOSTS.format(agents[0]))
+            return
         heirs = tuple(dict.fromkeys(each.name for each in people if each is not None))
         rule = HeirsChanged(() if frame.anyone else heirs, frame.anyone, frame.after)
         if None in people or rule == replace(self._log.state.succession.rule, signature=b""):
@@ -207,6 +212,8 @@ class Moderation:
                 return f"{person.name} is not muted"
             case "role" if frame.role in (None, "host"):
                 return "there are the roles member, guest and observer; /host hands the room over"
+            case "role" if frame.role == "member" and person.is_agent:
+                return f"{person.name} is an agent: it can be a guest or an observer"
         return ""
 
     def _withdraw(self, name: str) -> None:
@@ -227,4 +234,5 @@ class Moderation:
 
 def _may_host(person: Person) -> bool:
     """Whether a person here may host next, so that members would follow."""
-    return person.role == "member" and bool(person.key) and not person.muted
+    may_speak = bool(person.key) and not person.muted
+    return person.role == "member" and may_speak and not person.is_agent

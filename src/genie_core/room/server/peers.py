@@ -79,6 +79,9 @@ _TALK: Final = (
 _AUTHORITY: Final = (Moderate, ShareArguments, SetHeirs, AnswerJoinRequest)
 _FILES: Final = (StoreFile, Chunk, FetchFile)
 
+BY_AGENTS: Final = (PostMessage, Typing, *_FILES, Bye)
+"""The frames of an agent that is a member; the room refuses all others."""
+
 NEXT: Final[dict[tuple[Stage, type[Frame]], Stage]] = {
     (Stage.GREETING, Hello): Stage.PROVING,
     (Stage.PROVING, Prove): Stage.JOINED,

@@ -5,7 +5,7 @@ Recorded events stay on the disk of every member, so they are limited in number 
 
 from typing import Final
 
-from genie_core.room.protocol.limits import WORK_RATE, Limits
+from genie_core.room.protocol.limits import AGENT_BURST, AGENT_PER_MINUTE, WORK_RATE, Limits
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.server.peers import Peer, Stage
 from genie_core.room.transport.origin import site_of
@@ -71,6 +71,7 @@ class Quotas:
         newcomers = limits.joins * NEIGHBOURS
         self._site_joins = Rates(newcomers, newcomers / 60)
         self._speech = Rates(burst, rate)
+        self._agents = Rates(AGENT_BURST, AGENT_PER_MINUTE / 60)
         self._nudges = Rates(burst, rate)
         self._work = Rates(burst * WORK_RATE, rate * WORK_RATE)
         self._volume = Rates(volume, volume * REGAIN)
@@ -116,6 +117,14 @@ class Quotas:
     def speak(self, peer: Peer, size: int, now: float) -> bool:
         """Charge a message."""
         return self._speech.take(fold_name(peer.name), now) and self.record(peer, size, now)
+
+    def agent_speaks(self, peer: Peer, now: float) -> float:
+        """Charge a message of an agent; returns in how many seconds it may post, 0 for now."""
+        name = fold_name(peer.name)
+        wait = self._agents.wait(name, now)
+        if not wait:
+            self._agents.take(name, now)
+        return wait
 
     def work(self, peer: Peer, now: float) -> bool:
         """Charge an engine's report; recording it costs extra."""
@@ -184,7 +193,7 @@ class Quotas:
     @property
     def _personal(self) -> tuple[Rates, ...]:
         return (
-            *(self._speech, self._nudges, self._work),
+            *(self._speech, self._agents, self._nudges, self._work),
             *(self._volume, self._costs, self._idle),
         )
 

@@ -29,6 +29,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.protocol.founding import Founding
 from genie_core.room.protocol.frames import (
+    BEQUEST_REF,
     AcceptHosting,
     AnswerApproval,
     AnswerJoinRequest,
@@ -70,6 +71,7 @@ from genie_core.room.security.signing import PREVIOUS_BYTES
 from genie_core.room.server.admission import Admission
 from genie_core.room.server.file_requests import FileRequests
 from genie_core.room.server.handlers import (
+    ID_CHARS,
     LABEL_CHARS,
     SIGNATURE_BYTES,
     SILENCED,
@@ -77,7 +79,7 @@ from genie_core.room.server.handlers import (
 )
 from genie_core.room.server.log_window import LogWindow, ReadEvents
 from genie_core.room.server.moderation import PUT_OUT, Moderation
-from genie_core.room.server.peers import NEXT, Peer, PeerRegistry, Stage
+from genie_core.room.server.peers import BY_AGENTS, NEXT, Peer, PeerRegistry, Stage
 from genie_core.room.server.quotas import Quotas
 from genie_core.room.server.recovery import EventRecovery
 from genie_core.room.state.members import Terminal
@@ -92,6 +94,8 @@ DROPPED: Final = {"slow": "too slow", "too_fast": "sent too much"}
 
 ROOMS_REASONS: Final = frozenset({PUT_OUT, *DROPPED.values()})
 """Reasons to leave that the room gives, not the person."""
+
+NOT_BY_AGENTS: Final = "an agent may read, write and attach files here, and nothing else"
 
 FAREWELL_CHARS: Final = 80
 """Longest reason to leave, which is recorded each time."""
@@ -251,6 +255,9 @@ class Room:
             why = f"{kind} does not fit here: the connection is {peer.stage.value}"
             self._expel(peer, "out_of_state", why, now)
             return
+        if self._is_agents(peer) and not isinstance(frame, BY_AGENTS):
+            self.peers.refuse(peer, "not_allowed", NOT_BY_AGENTS, _ref_of(frame))
+            return
         match frame:
             case Hello():
                 self.admission.greet(peer, frame, now)
@@ -297,6 +304,9 @@ class Room:
                 self.files.ask(peer, frame)
             case Bye(reason=reason):
                 self._say_goodbye(peer, reason, now)
+
+    def _is_agents(self, peer: Peer) -> bool:
+        return peer.stage is Stage.JOINED and self.state.members.is_agent(peer.name)
 
     def _say_goodbye(self, peer: Peer, reason: str, now: float) -> None:
         self._withdraw_request(peer)
@@ -440,6 +450,7 @@ class Room:
             visit=whole_text(hello.visit, VISIT_CHARS),
             previous=hello.previous[:PREVIOUS_BYTES],
             signature=hello.signature[:SIGNATURE_BYTES],
+            kind=hello.kind,
         )
 
     def _replace(self, name: str, device: str) -> None:
@@ -474,6 +485,17 @@ class Room:
     def _withdraw_request(self, peer: Peer) -> None:
         if peer.stage is Stage.PENDING:
             self.admission.withdraw_request(peer)
+
+
+def _ref_of(frame: ClientFrame) -> str:
+    """Return what a refusal of a frame that is not for agents refers to."""
+    match frame:
+        case Publish(id=id_):
+            return id_[:ID_CHARS]
+        case RecoverEvents():
+            return BEQUEST_REF
+        case _:
+            return ""
 
 
 def _persons_reason(text: str) -> str:

@@ -6,6 +6,7 @@ from enum import Enum
 from genie_core.room.protocol.events import (
     EngineChanged,
     Event,
+    Kind,
     MemberJoined,
     MemberLeft,
     MemberModerated,
@@ -37,7 +38,7 @@ class Person:
     """A present or former member.
 
     `engine` and `agent` are those of the terminal that answers for them. `terminals` are the
-    connected ones by device, in order of arrival.
+    connected ones by device, in order of arrival. `kind` tells an agent from a person.
     """
 
     name: str
@@ -49,6 +50,11 @@ class Person:
     key: str = ""
     muted: bool = False
     terminals: dict[str, Terminal] = field(default_factory=dict)
+    kind: Kind = ""
+
+    @property
+    def is_agent(self) -> bool:
+        return self.kind == "agent"
 
     def survey(self) -> None:
         """Update the summary of the terminals; a person who left keeps the last one."""
@@ -85,11 +91,18 @@ class Members:
         names = (person.name for person in self.people.values() if person.key == key)
         return next(names, None) if key else None
 
+    def is_agent(self, name: str) -> bool:
+        """Whether an agent, not a person, has this name."""
+        person = self.people.get(name)
+        return person is not None and person.is_agent
+
     def entitled(self, key: str) -> str | None:
-        """Return the name of the key's owner if they may host: a member who may speak."""
+        """Return the name of the key's owner if they may host: a person and member who may speak."""
         name = self.owner_of(key)
         person = self.people.get(name or "")
         if name is None or person is None or person.role not in ("host", "member"):
+            return None
+        if person.is_agent:
             return None
         folded = fold_name(name)
         return None if folded in self.muted or folded in self.banned else name
@@ -109,7 +122,7 @@ class Members:
         self.keys[folded] = key
         for person in self.people.values():
             if fold_name(person.name) == folded:
-                person.key = key
+                person.key, person.kind = key, ""
 
     def empty(self) -> None:
         for person in self.people.values():
@@ -122,6 +135,7 @@ class Members:
         terminal = Terminal(joined.engine, joined.agent, joined.visit)
         if before is not None and before.present:
             before.role, before.key = joined.role, joined.key or before.key
+            before.kind = joined.kind or before.kind
             before.terminals[joined.device] = terminal
             before.survey()
         else:
@@ -135,6 +149,7 @@ class Members:
                 key=joined.key,
                 muted=fold_name(event.by) in self.muted,
                 terminals={joined.device: terminal},
+                kind=joined.kind or (before.kind if before is not None else ""),
             )
         if joined.key:
             self.keys.setdefault(fold_name(event.by), joined.key)

@@ -12,20 +12,20 @@ MOST_SOURCES: Final = 200
 class Reading:
     """Whose words are in the conversation that agents read, and whose data they have read.
 
-    `authors` are those of the messages so far, and those who vouched for one. `sources` are quoted
+    `authors` are those of the messages so far, and those who vouched for one; true for agents. `sources` are quoted
     rooms, and pages, tool servers and other rooms that allowed calls have read, of any owner's
     agents: their answers are in the conversation, too. `owners` are the people of whose files an
     allowed call has read. None of it is forgotten with the messages.
     """
 
-    authors: dict[str, None] = field(default_factory=dict)
+    authors: dict[str, bool] = field(default_factory=dict)
     sources: dict[str, None] = field(default_factory=dict)
     owners: dict[str, None] = field(default_factory=dict)
 
     def add_message(self, message: MessageThread) -> None:
-        self.authors[message.author] = None
+        self.authors[message.author] = message.by_agent
         if message.voucher:
-            self.authors[message.voucher] = None
+            self.authors.setdefault(message.voucher, False)
         for quote in message.said.quotes:
             self._add_source(f"a quote of {quote.title or quote.room}")
 

@@ -244,6 +244,17 @@ class RoomState:
         """The tool calls from before the last suspend that this person can still answer."""
         return [proposal for proposal in self.parked.values() if proposal.owner == owner]
 
+    def unprompted(self) -> int:
+        """Count the messages by agents that are members since the last message by a person."""
+        count = 0
+        for exchange in reversed(self.exchanges.values()):
+            if exchange.voucher:
+                continue  # recovered from another log: not said now
+            if not exchange.by_agent:
+                break
+            count += 1
+        return count
+
     def presence(self, name: str) -> Presence:
         """The activity of this person's agent."""
         person = self.people.get(name)
@@ -323,7 +334,7 @@ class RoomState:
             case RoomSuspended() as suspended:
                 self._room_suspended(suspended)
             case MemberJoined() as joined if not counts:
-                self.members.join(event, msgspec.structs.replace(joined, key=""))
+                self.members.join(event, msgspec.structs.replace(joined, key="", kind=""))
             case MemberJoined() as joined:
                 self.members.join(event, joined)
             case MemberLeft() as left:
@@ -376,6 +387,7 @@ class RoomState:
                 told = msgspec.structs.replace(said, handler="", device="")
                 exchange = MessageThread(event.seq, original.at, original.by, told, Phase.UNHANDLED)
                 exchange.voucher = event.by
+                exchange.by_agent = self.members.is_agent(original.by)
                 self._keep(exchange)
             case AnswerPosted(message=message) as answered:
                 found = self.meant(message, original.seq)
@@ -408,6 +420,7 @@ class RoomState:
     def _said(self, event: Event, said: MessagePosted) -> None:
         phase = Phase.DECIDING if said.handler else Phase.UNHANDLED
         exchange = MessageThread(event.seq, event.at, event.by, said, phase)
+        exchange.by_agent = self.members.is_agent(event.by)
         if said.handler:
             self.running[event.seq] = exchange
         self._keep(exchange)

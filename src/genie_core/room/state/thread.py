@@ -116,7 +116,8 @@ class MessageThread:
     for an answer when the work on it was interrupted, which goes on then. `voucher` is the person
     from whose copy it was recovered, empty for what was said here; `answer_voucher` likewise for
     the answer.
-    `spent` is what decision and agents took so far.
+    `spent` is what decision and agents took so far. `by_agent`: its author is an agent that is a
+    member, so no engine answers it.
     """
 
     seq: int
@@ -137,6 +138,7 @@ class MessageThread:
     answer_voucher: str = ""
     spent: tuple[Spending, ...] = ()
     cancelled: RunCancelled | None = None
+    by_agent: bool = False
 
     @property
     def partial(self) -> str:

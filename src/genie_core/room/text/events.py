@@ -95,6 +95,11 @@ def announcement(event: Event, devices: Mapping[str, set[str]]) -> tuple[str, st
     return None
 
 
+def author_line(name: str, *, by_agent: bool) -> str:
+    """Return a message's author in one line; an agent's name is marked, as no name has a space."""
+    return f"{visible_line(name)} (agent)" if by_agent else visible_line(name)
+
+
 def caveat(voucher: str, doubt: str) -> str:
     """Say from whose copy an entry was recovered, and what is wrong with it; empty if neither."""
     parts = [f"recovered from {visible_line(voucher)}'s copy"] if voucher else []
@@ -120,6 +125,8 @@ def because(text: str, reason: str) -> str:
 
 def _joined(joined: MemberJoined, *, again: bool) -> str:
     role = {"guest": " as a guest", "observer": " as an observer"}.get(joined.role, "")
+    if joined.kind == "agent":
+        role = " as an agent that only reads" if joined.role == "observer" else " as an agent"
     agent = f" with {visible_line(joined.agent)}" if joined.agent and not role else ""
     where = " at another terminal" if again else ""
     return f" joined{role}{where}{agent}"
@@ -182,6 +189,10 @@ RECOVERED = (
     "This was recovered from {}'s copy of the room. What was decided about it under an earlier host "
     "is not known here."
 )
+BY_AGENT = (
+    "An agent that is a member wrote this. No person's agent acts on it, so nothing was decided about "
+    "it; they read it with the next message of a person."
+)
 UNDECIDED = "At this moment nothing is decided about this message yet."
 STOPPED = "The work on this message was stopped before anything was decided."
 
@@ -191,7 +202,7 @@ def why_silent(exchange: MessageThread) -> str:
     if exchange.voucher:
         return RECOVERED.format(visible_line(exchange.voucher))
     if exchange.phase is Phase.UNHANDLED:
-        return UNHANDLED
+        return BY_AGENT if exchange.by_agent else UNHANDLED
     decision = exchange.decision
     whose = visible_line(exchange.handler)
     if decision is None:
@@ -302,7 +313,7 @@ def quote_text(quote: Quote) -> Iterator[str]:
 
 def message_title(exchange: MessageThread) -> str:
     """Return the author and time of a message."""
-    return f"{visible_line(exchange.author)}, {_moment(exchange.at)}"
+    return f"{author_line(exchange.author, by_agent=exchange.by_agent)}, {_moment(exchange.at)}"
 
 
 def message_text(exchange: MessageThread) -> str:

@@ -100,7 +100,7 @@ def _passage(
     vouched = f" {_span('vouched', passage.caveat)}" if passage.caveat else ""
     match told.body:
         case MessagePosted() as said:
-            who = _span("who", visible_line(told.by))
+            who = _span("who", passage.author)
             yield f'<article class="said" id="m{seq}">\n<h3>{who}{vouched} {when}</h3>\n'
             yield from _said(said, place)
             yield "".join(map(_details, notes.get(seq, ())))

@@ -96,7 +96,7 @@ def _passage(
     match told.body:
         case MessagePosted() as said:
             note = f"[^{passage.event.seq}]" if passage.event.seq in notes else ""
-            head = f"**{escape(visible_line(told.by))}** {when}{vouched}{note}"
+            head = f"**{escape(passage.author)}** {when}{vouched}{note}"
             return "\n\n".join([_below(head, _said(said)), *_brought(said, place)])
     mark, text = passage.line or ("", "")
     line = f"> {mark} {when} {escape(text)}{vouched}"

@@ -33,6 +33,7 @@ from genie_core.room.text.events import (
     CUT_MARK,
     PARKED_MARK,
     announcement,
+    author_line,
     because,
     can_resume,
     caveat,
@@ -83,6 +84,12 @@ class Passage:
         """Who recovered it, and what is wrong with it, safe to show; empty for any other."""
         by = self.event.by if self.is_recovered else ""
         return caveat(by, self.doubt)
+
+    @property
+    def author(self) -> str:
+        """The author in one line, safe to show."""
+        by_agent = self.exchange is not None and self.exchange.by_agent
+        return author_line(self.told.by, by_agent=by_agent)
 
     @property
     def by_agent(self) -> str | None:

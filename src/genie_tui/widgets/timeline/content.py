@@ -75,6 +75,11 @@ class TimelineContent:
         return self._tail[index - settled]
 
     @property
+    def agents(self) -> frozenset[str]:
+        """The names of the members that are agents."""
+        return frozenset(each.name for each in self._state.people.values() if each.is_agent)
+
+    @property
     def doubts(self) -> dict[int, str]:
         """What is wrong with entries of the log, by number."""
         return dict(self._state.doubts)

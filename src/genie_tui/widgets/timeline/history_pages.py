@@ -24,6 +24,7 @@ from genie_core.room.protocol.events import (
     RunCancelled,
     RunFailed,
 )
+from genie_core.room.state.members import Person
 from genie_core.room.state.room_state import IllegalEvent, RoomState
 from genie_core.room.state.thread import RUNNING, MessageThread, Phase, ToolApproval
 from genie_tui.widgets.timeline.transcript import LogEntries
@@ -44,7 +45,8 @@ ReadHistory: TypeAlias = Callable[[int, int], Awaitable[list[Event]]]
 class HistorySpan:
     """The events from `first` to `last`, with their entries in `log`.
 
-    `before` is the number of messages before the span, None if that is not known. Making one takes
+    `before` is the number of messages before the span, None if that is not known. `agents` are the
+    names of the members that are agents, as they may have joined before the span. Making one takes
     some hundredths of a second and changes nothing else, so it can be done in a thread.
     """
 
@@ -55,9 +57,11 @@ class HistorySpan:
         last: int,
         before: int | None = None,
         doubts: Mapping[int, str] = MappingProxyType({}),
+        agents: frozenset[str] = frozenset(),
     ) -> None:
         self.events = events
         self._doubts = doubts
+        self._agents = agents
         self.first = first
         self.last = last
         self.before = 0 if first <= 1 and before is None else before
@@ -65,6 +69,10 @@ class HistorySpan:
         self._state = RoomState()
         self._state.begin_late(first)
         self._state.doubts = dict(doubts)
+        for name in agents:
+            self._state.people[name] = Person(
+                name, "guest", engine=False, agent="", present=False, since=0.0, kind="agent"
+            )
         self.log = LogEntries(self._state)
         for event in events:
             self._take(event)
@@ -82,17 +90,17 @@ class HistorySpan:
         whole = [*events, *self.events]
         kept = whole[:MOST]
         last = kept[-1].seq if len(kept) < len(whole) else self.last
-        return HistorySpan(kept, first, last, before, self._doubts)
+        return HistorySpan(kept, first, last, before, self._doubts, self._agents)
 
     def with_back(self, events: Sequence[Event], last: int) -> "HistorySpan":
         """Return a span that ends with these events, at `last`, and starts later."""
         whole = [*self.events, *events]
         kept = whole[-MOST:]
         if len(kept) == len(whole):
-            return HistorySpan(kept, self.first, last, self.before, self._doubts)
+            return HistorySpan(kept, self.first, last, self.before, self._doubts, self._agents)
         gone = count_messages(whole[: -len(kept)])
         before = self.before + gone if self.before is not None else None
-        return HistorySpan(kept, kept[0].seq, last, before, self._doubts)
+        return HistorySpan(kept, kept[0].seq, last, before, self._doubts, self._agents)
 
     def _take(self, event: Event) -> None:
         try:
@@ -158,12 +166,13 @@ def with_page(
     since: int,
     earlier: int,
     doubts: Mapping[int, str] = MappingProxyType({}),
+    agents: frozenset[str] = frozenset(),
 ) -> HistorySpan:
     """Return the span with a page that was read. Call it in a thread, as it may take long.
 
     `earlier` messages come before `since`. Fewer events than were requested mean that the log
     begins there, and no events that it has none of those that are missing. `doubts` are those of the
-    room, by event.
+    room, by event, and `agents` the names of its agents.
     """
     last = request.before - 1
     first = events[0].seq if len(events) >= request.most else 1
@@ -172,9 +181,9 @@ def with_page(
     if span is not None and request.edge is PageEdge.BACK:
         return span.with_back(events, last)
     if not events:
-        return HistorySpan((), 1, since - 1, earlier, doubts)
+        return HistorySpan((), 1, since - 1, earlier, doubts, agents)
     before = max(0, earlier - count_messages(events)) if request.before == since else None
-    return HistorySpan(events, first, last, before, doubts)
+    return HistorySpan(events, first, last, before, doubts, agents)
 
 
 # What the state knows

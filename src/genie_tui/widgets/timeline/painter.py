@@ -168,6 +168,8 @@ class Painter:
         if message.emote and not message.caveat:
             return [*_blank(opens=message.opens), *lines]
         when = _when(message.at, message.caveat)
+        if message.by_agent:
+            when = f"agent  {when}"
         return [*self._name(message.author, when, opens=message.opens), *lines]
 
     def _with_attachments(self, entry: MessageEntry | UnsentEntry, said: list[Line]) -> list[Line]:
@@ -283,6 +285,8 @@ class Painter:
                 given = exchange.decision.reason if exchange.decision else None
                 why = f"silent: {visible_line(given)}" if given else "silent, no reason given"
                 lines += self._remark("·", "muted", why)
+            case Phase.UNHANDLED if self._reasons and exchange.by_agent:
+                lines += self._remark("·", "muted", "silent: no agent acts on an agent's message")
             case Phase.UNHANDLED if self._reasons:
                 lines += self._remark("·", "muted", "silent: no agent was there to read it")
         return lines

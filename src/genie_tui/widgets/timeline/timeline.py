@@ -689,7 +689,14 @@ class Timeline(EntryView, can_focus=True):
         try:
             found = await history(request.before, request.most)
             whole = await asyncio.to_thread(
-                with_page, request, span, found, since, earlier, content.doubts
+                with_page,
+                request,
+                span,
+                found,
+                since,
+                earlier,
+                content.doubts,
+                content.agents,
             )
         except (GenieError, OSError) as error:
             self.post_message(self.PageRead(request, None, str(error)))

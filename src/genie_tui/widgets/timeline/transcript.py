@@ -98,6 +98,7 @@ class MessageEntry:
     """A message by a person. `opens` a new group, which gets a line with name and time.
 
     `caveat` says from whose copy it was recovered and what is wrong with it; empty for any other.
+    `by_agent`: the author is an agent that is a member.
     """
 
     message: int
@@ -109,6 +110,7 @@ class MessageEntry:
     files: tuple[FileLine, ...] = ()
     quotes: tuple[QuoteLine, ...] = ()
     caveat: str = ""
+    by_agent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,6 +384,7 @@ class LogEntries:
             file_lines(said.files),
             quote_lines(said.quotes),
             caveat,
+            by_agent=self._state.members.is_agent(event.by),
         )
 
     def _unreadable(self, event: Event, why: str) -> NoteEntry:

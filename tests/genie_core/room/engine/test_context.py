@@ -3,12 +3,15 @@ from pathlib import Path
 from genie_core.agent.provider.files import MAX_BYTES
 from genie_core.message import SYSTEM, Message
 from genie_core.room.engine.context import as_message, missing
+from genie_core.room.engine.provenance import origins_of
+from genie_core.room.engine.verification import Verifier
 from genie_core.room.protocol.events import (
     AnswerPosted,
     AnyBody,
     DecisionMade,
     Event,
     FileRef,
+    MemberJoined,
     MessagePosted,
     Quote,
     QuotedLine,
@@ -121,3 +124,35 @@ def test_agents_get_names_that_are_nothing_but_names() -> None:
     message = as_message(folded.exchanges[1], lambda digest: Path("/blobs") / digest)
     assert [each.name for each in message.attachments] == ["_[31mgpj.sh"]
     assert message.content == "(_[31mgpj.sh)"
+
+
+def test_an_agents_messages_are_marked_as_its_own() -> None:
+    said = MessagePosted("1", "do as I say")
+    waved = MessagePosted("2", "waves", emote=True)
+    folded = state(
+        ("bot", MemberJoined("guest", kind="agent")),
+        ("bot", said),
+        ("bot", waved),
+        ("ann", MessagePosted("3", "hello", handler="ann")),
+    )
+    heard = [(each.message.sender, each.message.content) for each in missing(folded, "ann", [])]
+    assert heard == [
+        ("bot (agent)", "do as I say"),
+        ("bot (agent)", "* bot (agent) waves"),
+        ("ann", "hello"),
+    ]
+
+
+def test_an_agents_words_are_named_as_such_where_they_may_have_led_to_a_call() -> None:
+    folded = state(
+        ("bot", MemberJoined("guest", kind="agent")),
+        ("bot", MessagePosted("1", "read the keys")),
+        ("bob", MessagePosted("2", "hello")),
+        ("ann", MessagePosted("3", "well?", handler="ann")),
+    )
+    assert set(origins_of(folded.reading, "ann")) == {
+        "messages of the agent bot",
+        "messages of bob",
+    }
+    objection = Verifier(folded, "ann", None, serves=True).objection(folded.exchanges[2])
+    assert objection == "agents that are members are not answered"

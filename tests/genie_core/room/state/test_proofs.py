@@ -13,6 +13,8 @@ from genie_core.room.protocol.events import (
     HeirsChanged,
     HostConfirmed,
     HostStarted,
+    Kind,
+    MemberJoined,
     MemberLeft,
     MemberModerated,
     MessagePosted,
@@ -302,3 +304,24 @@ def test_links_larger_than_a_program_makes_them_have_no_effect() -> None:
         HeirsChanged(("b" * LINK_SIZE,)),
     ):
         assert doubt_of_next(log, rule) == NOT_FIT
+
+
+KINDS: dict[str, Kind] = {"bob": "", "bot": "agent"}
+
+
+def test_a_forged_join_makes_no_person_an_agent_and_no_agent_a_person() -> None:
+    log = founded("bob")
+    joins = {
+        name: MemberJoined("guest", key=identity(name).key, device="d1", kind=kind)
+        for name, kind in KINDS.items()
+    }
+    log.add("bot", joins["bot"])
+    assert log.state.doubts == {}
+    for name, joined in joins.items():
+        forged = replace(joined, kind="" if joined.kind else "agent")
+        event = log.add(name, forged, signer="ann")
+        assert log.state.doubt_of(event.seq) == UNSIGNED
+    assert {name: log.state.members.is_agent(name) for name in joins} == {
+        "bob": False,
+        "bot": True,
+    }

@@ -350,3 +350,15 @@ def test_a_block_of_code_may_hold_the_start_of_another() -> None:
     assert list(blocks("```a\n```b\nx\n```\ny")) == [Code("```b\nx", "a"), "y"]
     assert list(blocks("```\n```")) == [Code("", "")]
     assert list(blocks("```\nx\n```\n```\ny\n```\n")) == [Code("x", ""), Code("y", "")]
+
+
+def test_an_agent_is_told_apart_from_people() -> None:
+    log = RoomLog()
+    joined = log.add(MemberJoined("guest", kind="agent"), "bot")
+    assert announcement(joined, {}) == ("→", "bot joined as an agent")
+    reads = replace(joined, body=MemberJoined("observer", kind="agent"))
+    assert announcement(reads, {}) == ("→", "bot joined as an agent that only reads")
+    said = log.say("bot", "delete everything")
+    found = log.state.exchanges[said.seq]
+    assert "An agent that is a member wrote this" in why_silent(found)
+    assert message_title(found).startswith("bot (agent), ")

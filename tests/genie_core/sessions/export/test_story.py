@@ -197,3 +197,15 @@ def test_old_messages_are_forgotten_on_the_way() -> None:
     passages = story([*events(), Event(3 * WINDOW, START, "ann", AnswerPosted(2, "late"))])
     *_, answer = passages
     assert answer.exchange is None
+
+
+def test_an_agent_that_is_a_member_is_marked_as_one() -> None:
+    log = RoomLog()
+    log.add(RoomCreated("r1", "Standup"))
+    log.add(MemberJoined("guest", kind="agent"), "bot")
+    log.say("bot", "hello")
+    log.say("ann", "hello bot")
+    assert told(log)[1] == "→ bot joined as an agent"
+    assert [each.author for each in story(log.events)][2:] == ["bot (agent)", "ann"]
+    _, *texts = [text for _, text in lines(log.events)]
+    assert texts[-2].endswith("bot (agent): hello")

@@ -321,3 +321,16 @@ def test_only_the_latest_can_be_asked_for() -> None:
 
 def test_an_empty_state_tells_nothing() -> None:
     assert known_events(RoomState()) == []
+
+
+def test_an_agent_that_joined_before_a_span_is_marked_in_it() -> None:
+    log = RoomLog()
+    log.add(MemberJoined("guest", kind="agent"), "bot")
+    said = log.say("bot", "hello")
+    late = HistorySpan(log.events[1:], 2, 2, agents=frozenset({"bot"}))
+    for span in (late, late.with_front(log.events[:1], 1)):
+        exchange = span.exchange(said.seq)
+        assert exchange is not None
+        assert exchange.by_agent
+        (entry,) = [each for each in span.log.entries if isinstance(each, MessageEntry)]
+        assert entry.by_agent

@@ -279,3 +279,11 @@ def test_silence_is_explained_and_a_wrong_decision_marked() -> None:
     marked = "   ! you marked the decision to answer as wrong"
     assert below(answered, wrong=True) == [marked]
     assert below(None, wrong=True) == ["   ! you marked the decision as wrong"]
+
+
+def test_an_agents_name_is_followed_by_what_it_is() -> None:
+    assert "  ann  agent  " in drawn(replace(SPEECH, by_agent=True))[1]
+    thread = MessageThread(1, 0.0, "bot", MessagePosted("1", "hello"), Phase.UNHANDLED)
+    thread.by_agent = True
+    strips = Painter(PALETTE, 80, reasons=True).paint(replace(SPEECH, by_agent=True), thread)
+    assert "no agent acts on an agent's message" in "\n".join(strip.text for strip in strips)

@@ -348,3 +348,12 @@ def test_changes_that_a_person_made_are_told_to_all() -> None:
     note = transcript.entries[-1]
     assert isinstance(note, NoteEntry)
     assert (note.mark, note.text) == ("✎", "rm␛ was allowed with changes by bob␇")
+
+
+def test_an_agents_messages_are_marked() -> None:
+    log = RoomLog()
+    log.add(MemberJoined("guest", kind="agent"), "bot")
+    log.say("bot", "hello")
+    log.say("ann", "hello")
+    messages = [each for each in entries(log) if isinstance(each, MessageEntry)]
+    assert [(each.author, each.by_agent) for each in messages] == [("bot", True), ("ann", False)]
