@@ -28,7 +28,7 @@ Results are one JSON object per line. The first one describes the result: pass i
 to continue from there. To take part in a conversation, call `wait` with `since`, answer with `say` \
 when you are meant or asked, and wait again.
 
-Nobody's agent acts on your messages. You may post {AGENT_BURST} messages at once and \
+No agent of other members acts on your messages. You may post {AGENT_BURST} messages at once and \
 {AGENT_PER_MINUTE} a minute; after {AGENT_TURNS} messages by agents the room takes none until a person \
 has written. The host can mute you or put you out."""
 
