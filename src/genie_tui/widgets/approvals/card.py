@@ -428,6 +428,8 @@ def key_table(view: CardView, width: int, *, may_allow: bool) -> Content:
     listed = list(actions(Scope.CARD))
     allowing = [each for each in listed if each.run in ALLOWING]
     others = [each for each in listed if each.run not in ALLOWING]
+    if view.total == 1:
+        others = [each for each in others if each.run not in ("next_card", "previous_card")]
     if not view.is_grantable:
         allowing = [each for each in allowing if each.run in ("allow_once", "edit")]
     elif not view.pattern:
