@@ -6,16 +6,20 @@ from tests.idle import pilots_compose_no_updates as pilots_compose_no_updates
 from tests.idle import pilots_wait_for_the_loop as pilots_wait_for_the_loop
 from textual.notifications import Notification
 
+SHORTLY = 0.05
+
 
 @pytest.fixture(scope="module", autouse=True)
 def _no_hurry() -> Iterator[None]:
     """Let it make no difference how long a test takes.
 
-    What the app tells people stays, and keys are as old as the test's own clock says.
+    What the app tells people stays, keys are as old as the test's own clock says, and answering
+    keys of a card wait shortly for another one.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Notification, "time_left", 3600.0)
         patch.setattr("genie_tui.widgets.approvals.key_guard.age_of", lambda _: 0.0)
+        patch.setattr("genie_tui.widgets.approvals.card.ALONE", SHORTLY)
         yield
 
 

@@ -16,7 +16,6 @@ from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.approvals import card as approval_card
 from genie_tui.widgets.approvals.call_text import arguments_content, diff_content
 from genie_tui.widgets.approvals.card import ApprovalCard
-from genie_tui.widgets.approvals.key_guard import ALONE
 
 SMALL, USUAL, WIDE, HUGE = (60, 16), (80, 24), (120, 36), (200, 60)
 SENTENCES = ["and sales were up", "so what", "let me look at it", "well yes", "two of them"]
@@ -33,7 +32,7 @@ async def go_to_card(screen: RoomScreen, pilot: Pilot[Any], clock: HandClock) ->
 async def press_alone(pilot: Pilot[Any], clock: HandClock, key: str) -> None:
     """Press a key, and let the keyboard rest long enough for it to count."""
     await pilot.press(key)
-    await pilot.pause(1.5 * ALONE)
+    await pilot.pause(2 * approval_card.ALONE)
     clock.rest()
 
 
