@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.genie_tui.conftest import SHORTLY
 from tests.genie_tui.room_parts import card, editor, text_of
 from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, in_room, until
 from textual.pilot import Pilot
@@ -32,7 +33,7 @@ async def go_to_card(screen: RoomScreen, pilot: Pilot[Any], clock: HandClock) ->
 async def press_alone(pilot: Pilot[Any], clock: HandClock, key: str) -> None:
     """Press a key, and let the keyboard rest long enough for it to count."""
     await pilot.press(key)
-    await pilot.pause(2 * approval_card.ALONE)
+    await pilot.pause(2 * SHORTLY)
     clock.rest()
 
 
