@@ -91,7 +91,13 @@ def program_named(name: str) -> KnownProgram | None:
 
 def installed_programs(path: str | None = None) -> list[KnownProgram]:
     """Return the known programs that are on PATH. Reads folders, starts nothing."""
-    return [each for each in KNOWN_PROGRAMS if shutil.which(each.command[0], path=path)]
+    return [each for each in KNOWN_PROGRAMS if place_of(each.command, path)]
+
+
+def place_of(command: Sequence[str], path: str | None = None) -> str | None:
+    """Return the path of the program that a command starts, None if it is not found."""
+    word = os.path.expanduser(command[0])  # noqa: PTH111 - "~" alone, the rest stays as it is
+    return shutil.which(word, path=path)
 
 
 def with_program(config: AssistantConfig, name: str) -> AssistantConfig:
@@ -119,6 +125,23 @@ def with_program(config: AssistantConfig, name: str) -> AssistantConfig:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class ProgramOffer:
+    """An agent that can be chosen by its name. `why` gives the reason in a few words."""
+
+    name: str
+    label: str
+    why: str
+
+
+def find_programs(path: str | None = None) -> list[ProgramOffer]:
+    """Return the known programs on PATH as offers."""
+    return [
+        ProgramOffer(each.name, each.title, f"is installed: {' '.join(each.command)}")
+        for each in installed_programs(path)
+    ]
+
+
 def title_of(command: Sequence[str]) -> str:
     """Return the display name of a program."""
     known = known_program(command)
@@ -128,8 +151,8 @@ def title_of(command: Sequence[str]) -> str:
 def check_program(command: Sequence[str], env: Mapping[str, str], setting: str) -> None:
     """Raise `MissingProgram` unless the program is found."""
     path = env.get("PATH", os.environ.get("PATH"))
-    word = os.path.expanduser(command[0]) if command else ""  # noqa: PTH111 - "~" alone
-    if not word.strip() or ("${" not in (path or "") and shutil.which(word, path=path) is None):
+    word = command[0] if command else ""
+    if not word.strip() or ("${" not in (path or "") and place_of(command, path) is None):
         known = known_program(command)
         raise MissingProgram(word, setting, known.install if known else "")
 
