@@ -186,7 +186,7 @@ def _program(config: AssistantConfig, env: Mapping[str, str]) -> str:
     """Describe the program that answers; it is not started, so its login is unknown."""
     where = place_of(config.command, config.env.get("PATH") or env.get("PATH", ""))
     known = known_program(config.command)
-    login = f"; {known.login}, if it asks for it" if known else ""
+    login = f"; if it asks you to, {known.login}" if known else ""
     decides = f"{config.model} decides when" if config.model else "to what is addressed to it"
     return f"{title_of(config.command)} answers, {decides} ({where or config.command[0]}{login})"
 

@@ -31,7 +31,7 @@ examples:
   genie-tui host --agent codex           let an agent that you have installed answer
   genie-tui id                           show your name and the words of your key
   genie-tui secrets set OPENAI_API_KEY   keep a key where only you can read it
-  genie-tui doctor                       check terminal, folders, key, network, model and port
+  genie-tui doctor                       check terminal, folders, key, network, agents, model and port
   genie-tui doctor --model               ask the models that are set whether they can do their work
   genie-tui config set model ollama:qwen3    change a setting for good; config show lists them
 
@@ -356,7 +356,7 @@ def _add_commands(add: AddPart) -> None:
     )
     mcp.set_defaults(command="mcp")
 
-    doctor = add("doctor", "check terminal, folders, key, network, model and port")
+    doctor = add("doctor", "check terminal, folders, key, network, agents, model and port")
     _add_settings(doctor, "doctor")
     doctor.add_argument("--port", type=_port, help="the port to check")
     doctor.add_argument(
