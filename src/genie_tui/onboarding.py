@@ -1,4 +1,4 @@
-"""The first start: offer available models, and configure the chosen one."""
+"""The first start: offer installed agents and available models, and configure the chosen one."""
 
 import asyncio
 import logging
@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from genie_core.assistant.config import ModelChoice
+from genie_core.assistant.known_programs import ProgramOffer, find_programs
 from genie_core.assistant.models.discover import ModelOffer, discover
 from genie_core.errors import GenieError
 from genie_core.settings.credentials import names_at_hand
@@ -19,13 +20,13 @@ from genie_core.storage.atomic import reason, replace_file
 Look: TypeAlias = Callable[[Mapping[str, str]], Awaitable[Sequence[ModelOffer]]]
 
 MOST: Final = 6
-"""How many models are offered."""
+"""How many agents and models are offered."""
 
 logger = logging.getLogger(__name__)
 
 
 class Onboarding:
-    """Offers models to a person without settings file and model, until they choose.
+    """Offers agents and models to a person without settings file, agent and model, until they choose.
 
     `use` receives the resulting settings. `look` finds the available models from the names of
     variables and stored secrets.
@@ -46,20 +47,24 @@ class Onboarding:
         self._look = look
         self._over = False
 
-    async def offers(self) -> list[ModelOffer]:
-        """Return models to offer; none if offers are off or something fails."""
+    async def offers(self) -> list[ProgramOffer | ModelOffer]:
+        """Return what to offer, agents first; nothing if offers are off or something fails."""
         try:
             if self._over or not await asyncio.to_thread(self._is_wanted):
                 return []
             keys = await asyncio.to_thread(
                 names_at_hand, self._person, self._locations, self._source.env
             )
-            return list(await self._look(keys))[:MOST]
+            # Without a PATH there is nothing to find; the default of `which` is not the person's.
+            found: list[ProgramOffer | ModelOffer] = []
+            found += await asyncio.to_thread(find_programs, self._source.env.get("PATH", ""))
+            found += await self._look(keys)
+            return found[:MOST]
         except (GenieError, OSError):
-            logger.warning("no models could be looked for", exc_info=True)
+            logger.warning("no agents and models could be looked for", exc_info=True)
             return []
 
-    async def take(self, choice: ModelChoice) -> None:
+    async def take(self, choice: ModelChoice | ProgramOffer) -> None:
         """Write the choice into the settings, and use it from the next room on.
 
         Raises:
@@ -74,7 +79,7 @@ class Onboarding:
         self._over = True
 
     async def decline(self) -> None:
-        """Never offer models again.
+        """Never offer anything again.
 
         Raises:
             SettingsError: that can't be saved.
@@ -89,9 +94,12 @@ class Onboarding:
     def _is_wanted(self) -> bool:
         if self._source.file.exists() or self._locations.no_model_offers.exists():
             return False
-        return not self._source.read().settings.model
+        settings = self._source.read().settings
+        return not (settings.model or settings.agent)
 
-    def _write(self, choice: ModelChoice) -> Settings:
+    def _write(self, choice: ModelChoice | ProgramOffer) -> Settings:
+        if isinstance(choice, ProgramOffer):
+            return self._source.change([partial(put, key=("agent",), value=choice.name)]).settings
         changes = [partial(put, key=("model",), value=choice.name)]
         if choice.base_url:
             changes.append(partial(put, key=("base_url",), value=choice.base_url))

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from genie_core.assistant.config import ModelChoice
+from genie_core.assistant.known_programs import ProgramOffer
 from genie_core.assistant.models.discover import ModelOffer
 from genie_core.assistant.secrets import OwnSecrets
 from genie_core.settings.load import SettingsError, SettingsSource
@@ -63,6 +64,25 @@ async def test_a_choice_is_written_used_and_not_asked_for_again(places: Location
     assert [(each.model, each.base_url) for each in used] == [(LOCAL.name, LOCAL.base_url)]
     assert await advice.offers() == []
     assert await onboarding(places, Looking()).offers() == []
+
+
+async def test_installed_agents_are_offered_first_and_one_becomes_mine(
+    places: Locations, tmp_path: Path
+) -> None:
+    (tmp_path / "opencode").touch(0o700)
+    used: list[Settings] = []
+    advice = onboarding(places, Looking(), used, PATH=str(tmp_path))
+    first, second = await advice.offers()
+    assert isinstance(first, ProgramOffer)
+    assert (first.name, first.why) == ("opencode", "is installed: opencode acp")
+    assert isinstance(second, ModelOffer)
+    await advice.take(first)
+    assert tomllib.loads(places.settings_file.read_text()) == {"agent": "opencode"}
+    assert [each.agent for each in used] == ["opencode"]
+
+
+async def test_who_has_set_an_agent_is_offered_nothing(places: Locations) -> None:
+    assert await onboarding(places, Looking(), GENIE_AGENT="codex").offers() == []
 
 
 async def test_the_offline_helper_is_a_choice_too(places: Locations) -> None:

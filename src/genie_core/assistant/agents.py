@@ -11,10 +11,11 @@ from genie_core.agent.base import AsyncTool
 from genie_core.assistant.budget import BudgetedAgent, BudgetedReasoner, BudgetMeter
 from genie_core.assistant.config import AgentSpec, AssistantConfig, ModelChoice, Runtime
 from genie_core.assistant.errors import UnknownPart, UnusableAgent
+from genie_core.assistant.known_programs import title_of
 from genie_core.assistant.models.registry import ModelBinding, ModelRegistry
 from genie_core.assistant.models.switchable import SwitchableAgent, SwitchableReasoner
 from genie_core.assistant.policy.policy import denied_addresses, path_rules
-from genie_core.assistant.programs import file_access, program_of, title_of
+from genie_core.assistant.programs import file_access, program_of
 from genie_core.assistant.prompts import for_coordinator, for_owner, load_prompt
 from genie_core.assistant.reasoners.addressed import AddressedReasoner
 from genie_core.assistant.servers.config_file import ServerSpec
@@ -114,7 +115,10 @@ def _role(
         prompt = load_prompt("agent", spec.prompt or PROGRAM_PROMPT, config.prompts_dir)
         role = _program_role(spec.name, prompt, owner, spec.command, spec.env)
         return replace(
-            role, description=spec.description, idle_timeout=spec.idle_timeout, emoji=spec.emoji
+            role,
+            description=spec.description or role.description,
+            idle_timeout=spec.idle_timeout,
+            emoji=spec.emoji,
         )
     who = f"the agent {spec.name!r}"
     prompt = load_prompt("agent", spec.prompt or spec.name, config.prompts_dir)
@@ -289,7 +293,7 @@ class AssistantBuilder:
         from genie_core.agent.provider.acp import DefaultAgent
 
         workspace = self.workspace_of(role.name)
-        name = "" if role.name == SYSTEM else role.name
+        name = self.config.entry if role.name == SYSTEM else role.name
         return DefaultAgent(
             program_of(name, role.command, role.env, self.models.keys),
             workspace.root if workspace else None,

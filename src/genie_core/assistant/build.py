@@ -16,11 +16,12 @@ from genie_core.assistant.budget import BudgetMeter
 from genie_core.assistant.check import check_choice, check_config
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig, Sandbox
 from genie_core.assistant.controls import AssistantControls, risk_in
+from genie_core.assistant.known_programs import title_of
 from genie_core.assistant.models.registry import ModelRegistry, label_of
 from genie_core.assistant.policy.effects import effects_of
 from genie_core.assistant.policy.normalize import normalized
 from genie_core.assistant.policy.policy import Policy
-from genie_core.assistant.programs import program_effects, title_of
+from genie_core.assistant.programs import program_effects
 from genie_core.assistant.prompts import load_prompt
 from genie_core.assistant.servers.config_file import load_servers
 from genie_core.assistant.servers.registry import ServerRegistry

@@ -9,16 +9,22 @@ from urllib.parse import urlsplit
 
 from genie_core.assistant.config import AssistantConfig, ModelChoice, Runtime
 from genie_core.assistant.errors import (
+    MissingPackage,
+    MissingProgram,
     MissingVariable,
     UnusableAgent,
     WrongAddress,
     WrongKeyName,
 )
+from genie_core.assistant.known_programs import check_program, check_values, setting_of
 from genie_core.assistant.models.providers import check_compatible, check_model
-from genie_core.assistant.programs import check_program, setting_of
 from genie_core.assistant.prompts import load_prompt
+from genie_core.assistant.servers.errors import MissingValue
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.errors import GenieError
+
+LACKING: Final = (MissingVariable, MissingPackage, MissingProgram, MissingValue)
+"""Errors of a valid configuration: a secret, package or program is missing on this machine."""
 
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}", re.ASCII)
 
@@ -53,10 +59,12 @@ def _checks(config: AssistantConfig, keys: Mapping[str, str]) -> Iterator[Callab
     yield partial(check_choice, config.reasoner, keys)
     yield partial(load_prompt, "reasoner", config.template, folder)
     if config.command:
-        yield partial(check_program, config.command, config.env, setting_of(""))
+        yield partial(check_program, config.command, config.env, setting_of(config.entry))
+        yield partial(check_values, config.entry, config.env, keys)
     for spec in config.agents:
         if spec.command:
             yield partial(check_program, spec.command, spec.env, setting_of(spec.name))
+            yield partial(check_values, spec.name, spec.env, keys)
             if spec.prompt:
                 yield partial(load_prompt, "agent", spec.prompt, folder)
             continue

@@ -9,8 +9,11 @@ from genie_core.room.engine.policy import Effect
 
 DEFAULT_TEMPLATE: Final = "general_assist"
 
-Runtime: TypeAlias = Literal["pydantic-ai", "openai-agents", "acp"]
-"""The library that runs an agent; "acp" is an installed program, see `command`."""
+Library: TypeAlias = Literal["pydantic-ai", "openai-agents"]
+"""The libraries that can run an agent with a model."""
+
+Runtime: TypeAlias = Library | Literal["acp"]
+"""What runs an agent: a library, or with "acp" an installed program, see `command`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +146,8 @@ class AssistantConfig:
     `private_files` are patterns of files that are private beside those known by their names.
 
     With a `command`, an installed program answers, as in `AgentSpec`, with `env`. Without a model,
-    it answers the messages that are addressed to the assistant.
+    it answers the messages that are addressed to the assistant. `entry` is its name in the
+    settings, empty for a known program.
     """
 
     model: str | None = None
@@ -166,6 +170,7 @@ class AssistantConfig:
     private_files: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    entry: str = ""
 
     @property
     def decided_by_mention(self) -> bool:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from genie_core.assistant.agents import DIRECT, MENTION_ONLY, AssistantBuilder
+from genie_core.assistant.known_programs import title_of
 from genie_core.assistant.models.registry import label_of
-from genie_core.assistant.programs import PROGRAM_RISKS, title_of
+from genie_core.assistant.programs import PROGRAM_RISKS
 from genie_core.room.engine.controls import (
     AgentSummary,
     Allowance,

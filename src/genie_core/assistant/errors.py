@@ -13,6 +13,7 @@ AssistantError
 ├── UnreadableTemplate      a prompt's file can't be read as text
 ├── UnknownPlaceholder      a prompt has an unknown placeholder
 ├── UnusableAgent           an agent's name or runtime is invalid
+├── UnknownAgent            the answering agent is no known or configured program
 ├── MissingProgram          the program that is an agent is not installed
 ├── UnknownPart             an agent names a missing tool or tool server
 ├── WorkspaceError          the workspace is not a readable folder
@@ -205,6 +206,35 @@ class UnusableAgent(AssistantError):
 
     def __str__(self) -> str:
         return f"an agent can't be called {self.name!r}: {self.why}"
+
+
+class UnknownAgent(AssistantError):
+    """The name of the answering agent belongs to no known program and no configured one.
+
+    `configured` are entries with a command; an entry without one is `directed`.
+    """
+
+    def __init__(
+        self, name: str, known: Sequence[str], configured: Sequence[str], *, directed: bool = False
+    ) -> None:
+        super().__init__(name)
+        self.name = name
+        self.known = tuple(known)
+        self.configured = tuple(configured)
+        self.directed = directed
+
+    def __str__(self) -> str:
+        listed = f"known: {', '.join(self.known)}"
+        if self.configured:
+            listed += f"; in the settings: {', '.join(self.configured)}"
+        if self.directed:
+            return f"agent can't be {self.name!r}: [agents.{self.name}] has no command; {listed}"
+        near = get_close_matches(self.name.lower(), [*self.known, *self.configured], 1, 0.6)
+        hint = f"did you mean {near[0]!r}? {listed}" if near else listed
+        return (
+            f"agent can't be {hide_secrets(self.name)!r}: no agent has that name; {hint}; "
+            "others need a command in [agents.NAME]"
+        )
 
 
 class MissingProgram(AssistantError):

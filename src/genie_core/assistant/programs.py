@@ -1,17 +1,14 @@
-"""Agent programs that speak ACP: the known ones, and the preparation of a configured one.
+"""Preparing an agent program that speaks ACP, and what its calls do.
 
 Importing this module loads no SDK.
 """
 
 import asyncio
 import os
-import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from genie_core.assistant.errors import MissingProgram
+from genie_core.assistant.known_programs import known_program, setting_of
 from genie_core.assistant.policy.effects import effects_of
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.errors import MissingValue
@@ -29,64 +26,6 @@ if TYPE_CHECKING:
     from genie_core.agent.provider.acp import AgentProgram, FileAccess
 
 
-@dataclass(frozen=True, slots=True)
-class KnownProgram:
-    """A program that speaks ACP. `command` starts it; `install` and `login` are clauses.
-
-    `name` is a short name for a person to type. `modes` are those in which it asks before it acts.
-    """
-
-    name: str
-    title: str
-    command: tuple[str, ...]
-    install: str
-    login: str
-    modes: tuple[str, ...] = ()
-
-
-KNOWN_PROGRAMS: Final = (
-    KnownProgram(
-        "claude",
-        "Claude Code",
-        ("claude-agent-acp",),
-        "install it with: npm install -g @agentclientprotocol/claude-agent-acp",
-        "log in with: claude /login, or pass ANTHROPIC_API_KEY on in its env",
-        ("default",),
-    ),
-    KnownProgram(
-        "codex",
-        "Codex",
-        ("codex-acp",),
-        "install it with: npm install -g @agentclientprotocol/codex-acp",
-        "log in with: codex login, or pass OPENAI_API_KEY on in its env",
-        ("read-only",),
-    ),
-    KnownProgram(
-        "gemini",
-        "Gemini CLI",
-        ("gemini", "--acp"),
-        "install it with: npm install -g @google/gemini-cli",
-        "run gemini and log in there, or pass GEMINI_API_KEY on in its env",
-        ("default",),
-    ),
-    KnownProgram(
-        "opencode",
-        "opencode",
-        ("opencode", "acp"),
-        "install it with: npm install -g opencode-ai",
-        "log in with: opencode auth login",
-    ),
-    KnownProgram(
-        "goose",
-        "goose",
-        ("goose", "acp"),
-        "install it as described on https://block.github.io/goose",
-        "set it up with: goose configure",
-        ("approve",),
-    ),
-)
-"""The programs that are found by name, in the order in which they are offered."""
-
 PROGRAM_RISKS: Final[Mapping[str, Risk]] = {
     **{
         name: RISKS[name]
@@ -97,39 +36,6 @@ PROGRAM_RISKS: Final[Mapping[str, Risk]] = {
 """The risks of the calls that programs ask about; any other is unknown."""
 
 _ITS_OWN: Final = "the agent program makes this call by itself"
-
-
-def known_program(command: Sequence[str]) -> KnownProgram | None:
-    """Return the known program that a command starts, whatever its other arguments are."""
-    if not command:
-        return None
-    words = (Path(command[0]).name, *command[1:])
-    return next((each for each in KNOWN_PROGRAMS if set(each.command) <= set(words)), None)
-
-
-def program_named(name: str) -> KnownProgram | None:
-    """Return the known program with this short name."""
-    return next((each for each in KNOWN_PROGRAMS if each.name == name.strip().lower()), None)
-
-
-def installed_programs(path: str | None = None) -> list[KnownProgram]:
-    """Return the known programs that are on PATH. Reads folders, starts nothing."""
-    return [each for each in KNOWN_PROGRAMS if shutil.which(each.command[0], path=path)]
-
-
-def title_of(command: Sequence[str]) -> str:
-    """Return the display name of a program."""
-    known = known_program(command)
-    return known.title if known else Path(command[0]).name
-
-
-def check_program(command: Sequence[str], env: Mapping[str, str], setting: str) -> None:
-    """Raise `MissingProgram` unless the program is found."""
-    path = env.get("PATH", os.environ.get("PATH"))
-    word = os.path.expanduser(command[0]) if command else ""  # noqa: PTH111 - "~" alone
-    if not word.strip() or ("${" not in (path or "") and shutil.which(word, path=path) is None):
-        known = known_program(command)
-        raise MissingProgram(word, setting, known.install if known else "")
 
 
 def program_of(
@@ -159,11 +65,6 @@ def program_of(
         setting=setting_of(name),
         modes=known.modes if known else (),
     )
-
-
-def setting_of(name: str) -> str:
-    """Return where the command of an agent is set; an empty name is the answering agent."""
-    return f"command in [agents.{name}]" if name else "agent_command"
 
 
 def file_access(workspace: Workspace, changes: FileChanges) -> "FileAccess":

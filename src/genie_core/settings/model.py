@@ -1,6 +1,7 @@
 """The settings as one model, and the assistant's configuration made from it."""
 
 import getpass
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
 
@@ -11,9 +12,9 @@ from genie_core.assistant.config import (
     AgentSpec,
     AssistantConfig,
     Budget,
+    Library,
     ModelChoice,
     Rule,
-    Runtime,
     Sandbox,
     ToolLimits,
 )
@@ -109,16 +110,25 @@ class RuleTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class AgentTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[agents.NAME]`; as `AgentSpec`."""
 
-    description: str
+    description: str = ""
     prompt: str = ""
     model: str = ""
     base_url: str = ""
-    runtime: Runtime | None = None
+    runtime: Library | None = None
     tools: tuple[str, ...] | None = None
     servers: tuple[str, ...] = ()
     idle_timeout: Annotated[float, msgspec.Meta(gt=0, le=1_000_000_000)] = 600.0
     emoji: str = ""
     api_key_env: str = ""
+    command: tuple[str, ...] = ()
+    env: dict[str, str] = msgspec.field(default_factory=dict)
+
+    @classmethod
+    def needed(cls, given: Collection[str]) -> Sequence[str]:
+        """Return what an entry with these fields needs: a program says itself what it is."""
+        if "command" in given:
+            return ()
+        return ("command",) if "env" in given else ("description",)
 
     def agent(self, name: str) -> AgentSpec:
         return AgentSpec(
@@ -131,6 +141,8 @@ class AgentTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             servers=self.servers,
             idle_timeout=self.idle_timeout,
             emoji=self.emoji,
+            command=self.command,
+            env=self.env,
         )
 
 
@@ -138,17 +150,19 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     """All settings; `docs/configure.md` describes each.
 
     A single-valued field is also `GENIE_<FIELD>` in the environment, one of a table
-    `GENIE_<TABLE>_<FIELD>`. Defaults: `name` the login name, `model` the offline helper,
+    `GENIE_<TABLE>_<FIELD>`. Defaults: `name` the login name, `agent` the built-in assistant, `model`
+    the offline helper,
     `reasoner_model` the main model, `template` the default one, `workspace` no file access, `tools`
     and `servers` all of them, `port` 0 the default port or the next free one. `grace` is in
     seconds.
     """
 
     name: str | None = None
+    agent: str = ""
     model: str = ""
     base_url: str = ""
     api_key_env: str = ""
-    runtime: Runtime = "pydantic-ai"
+    runtime: Library = "pydantic-ai"
     reasoner_model: str = ""
     reasoner_base_url: str = ""
     reasoner_api_key_env: str = ""
@@ -179,8 +193,9 @@ def assistant_config(settings: Settings, locations: Locations) -> AssistantConfi
 
     Raises:
         NoSuchPlace: the workspace, a folder of the sandbox or the servers' file names no place.
+        UnknownAgent: the answering agent is no known or configured program.
     """
-    return AssistantConfig(
+    config = AssistantConfig(
         model=settings.model or None,
         template=settings.template or DEFAULT_TEMPLATE,
         workspace=folder_at(settings.workspace) if settings.workspace else None,
@@ -202,6 +217,11 @@ def assistant_config(settings: Settings, locations: Locations) -> AssistantConfi
         budget=settings.budget.budget(),
         rooms=locations.sessions,
     )
+    if not settings.agent:
+        return config
+    from genie_core.assistant.known_programs import with_program
+
+    return with_program(config, settings.agent)
 
 
 def default_name() -> str:

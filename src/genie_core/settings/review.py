@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from genie_core.assistant.errors import MissingPackage, MissingVariable
 from genie_core.errors import GenieError
 from genie_core.room.protocol.names import check_name
 from genie_core.settings.credentials import names_at_hand
@@ -86,7 +85,7 @@ def _in_assistant(
     settings: Settings, locations: Locations, env: Mapping[str, str]
 ) -> Iterator[Problem]:
     from genie_core.assistant.agents import roles_of
-    from genie_core.assistant.check import faults
+    from genie_core.assistant.check import LACKING, faults
     from genie_core.assistant.policy.policy import check_rules
     from genie_core.assistant.servers.config_file import ServerSpec, load_servers
     from genie_core.assistant.servers.launch import lacks
@@ -116,7 +115,7 @@ def _in_assistant(
         yield Problem(str(error))
         return
     for fault in faults(config, keys):
-        yield Problem(str(fault), lacking=isinstance(fault, (MissingVariable, MissingPackage)))
+        yield Problem(str(fault), lacking=isinstance(fault, LACKING))
     for spec in used.values():
         for each in lacks(spec, keys, env):
             yield Problem(f"{config.servers_file}, line {spec.line}: {each}", lacking=True)

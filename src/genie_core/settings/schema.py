@@ -174,6 +174,8 @@ def expected(hint: Any, error: msgspec.ValidationError) -> str:
         return f"it is {', '.join(first)} or {last}"
     if is_list(hint):
         return 'it is a list of texts, as in ["a", "b"]'
+    if get_origin(kind) is dict:
+        return 'it is a table of texts, as in { NAME = "value" }'
     plain = get_args(kind)[0] if get_origin(kind) is Annotated else kind
     why = str(error).partition(" - at ")[0]
     if plain not in _TYPE_NAMES:

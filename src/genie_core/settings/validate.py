@@ -1,7 +1,7 @@
 """Finding all mistakes in the values of a settings file."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -60,12 +60,15 @@ def _in_table(value: Any, table: type[msgspec.Struct], key: Key) -> Iterator[Set
             yield from mistakes(inner, fields[name], (*key, name))
         else:
             yield SettingMistake((*key, name), unknown_key(name, key, tuple(fields)))
-    for name in _required(table):
+    for name in _required(table, value):
         if name not in value:
             yield SettingMistake(key, f"{spell(key)} needs {name!r}")
 
 
-def _required(table: type[msgspec.Struct]) -> Sequence[str]:
+def _required(table: type[msgspec.Struct], given: Collection[str]) -> Sequence[str]:
+    """Return the fields that must be there; `needed` of a table says so by the other ones."""
+    if needed := getattr(table, "needed", None):
+        return tuple(needed(given))
     return [field.name for field in msgspec.structs.fields(table) if field.required]
 
 

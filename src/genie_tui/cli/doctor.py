@@ -15,6 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 from genie_core.assistant.check import check_config
+from genie_core.assistant.config import AssistantConfig
+from genie_core.assistant.known_programs import (
+    KNOWN_PROGRAMS,
+    installed_programs,
+    known_program,
+    place_of,
+    title_of,
+)
 from genie_core.assistant.secrets import OwnSecrets
 from genie_core.errors import GenieError
 from genie_core.room.protocol.address import DEFAULT_PORT, PORTS_TO_TRY
@@ -57,6 +65,7 @@ def check_system(
         _certificate(locations),
         _network(),
         _assistant(settings, locations, env),
+        *_agents(settings, env),
         _commands(settings, locations),
         _port(settings),
     ]
@@ -163,12 +172,39 @@ def _assistant(settings: Settings, locations: Locations, env: Mapping[str, str])
         check_config(config, names_at_hand(settings.name or default_name(), locations, env))
     except GenieError as error:
         return CheckResult("assistant", str(error), ok=False)
-    if config.model is None:
+    if config.command:
+        model = _program(config, env)
+    elif config.model is None:
         model = "no model: the offline helper answers (set one with --model)"
     else:
         model = f"{config.model}, what it needs is set"
     workspace = f", workspace {config.workspace}" if config.workspace else ", no workspace"
     return CheckResult("assistant", f"{model}, template {config.template}{workspace}")
+
+
+def _program(config: AssistantConfig, env: Mapping[str, str]) -> str:
+    """Describe the program that answers; it is not started, so its login is unknown."""
+    where = place_of(config.command, config.env.get("PATH") or env.get("PATH", ""))
+    known = known_program(config.command)
+    login = f"; if it asks you to, {known.login}" if known else ""
+    decides = f"{config.model} decides when" if config.model else "to what is addressed to it"
+    return f"{title_of(config.command)} answers, {decides} ({where or config.command[0]}{login})"
+
+
+def _agents(settings: Settings, env: Mapping[str, str]) -> Iterator[CheckResult]:
+    """Report the known agent programs; which ones are missing is no fault."""
+    path = env.get("PATH", "")
+    found = installed_programs(path)
+    chosen = settings.agent.strip().lower()
+    for each in found:
+        where = place_of(each.command, path)
+        use = (
+            "" if each.name == chosen else f"; use it with: genie-tui config set agent {each.name}"
+        )
+        yield CheckResult("agent", f"{each.title} is at {where}{use}")
+    for each in KNOWN_PROGRAMS:
+        if each not in found:
+            yield CheckResult("agent", f"{each.title} is not there ({each.name}); {each.install}")
 
 
 def _commands(settings: Settings, locations: Locations) -> CheckResult:
@@ -233,7 +269,8 @@ def check_models(
 
     subjects = subjects_of(config)
     if not subjects:
-        _say(out, "ok ", "model", "none is set: the offline helper answers, and nothing was asked")
+        answers = title_of(config.command) if config.command else "the offline helper"
+        _say(out, "ok ", "model", f"none is set: {answers} answers, and nothing was asked")
         return 0
     names = " and ".join(dict.fromkeys(subject.choice.name for subject in subjects))
     _say(out, "...", "model", f"asking {names}, with a few small requests each")

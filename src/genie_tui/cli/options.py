@@ -28,9 +28,10 @@ examples:
   genie-tui sessions                     list your saved rooms; search, export, tidy up
   genie-tui replay                       watch the latest room again
   genie-tui host --model openai:gpt-5    let a language model listen and answer
+  genie-tui host --agent codex           let an agent that you have installed answer
   genie-tui id                           show your name and the words of your key
   genie-tui secrets set OPENAI_API_KEY   keep a key where only you can read it
-  genie-tui doctor                       check terminal, folders, key, network, model and port
+  genie-tui doctor                       check terminal, folders, key, network, agents, model and port
   genie-tui doctor --model               ask the models that are set whether they can do their work
   genie-tui config set model ollama:qwen3    change a setting for good; config show lists them
 
@@ -50,7 +51,7 @@ _USED: Final[Mapping[str, frozenset[str]]] = {
     "config unset": _NONE,
     "doctor": frozenset(
         {
-            "name", "model", "base_url", "api_key_env", "runtime", "reasoner_model",
+            "name", "agent", "model", "base_url", "api_key_env", "runtime", "reasoner_model",
             "reasoner_base_url", "reasoner_api_key_env",
             "template", "workspace", "port",
         }
@@ -72,8 +73,8 @@ _USED: Final[Mapping[str, frozenset[str]]] = {
 
 _ENGINE: Final = frozenset(
     {
-        "model", "base_url", "api_key_env", "runtime", "reasoner_model", "reasoner_base_url",
-        "reasoner_api_key_env", "template", "workspace", "tools", "mcp", "servers", "rules",
+        "agent", "model", "base_url", "api_key_env", "runtime", "reasoner_model",
+        "reasoner_base_url", "reasoner_api_key_env", "template", "workspace", "tools", "mcp", "servers", "rules",
         "agents", "budget", "tool_limits", "private_files",
         "sandbox",
     }
@@ -227,6 +228,14 @@ _SETTINGS: Final = {
     ),
     "your assistant": (
         (
+            "--agent",
+            "NAME",
+            (
+                "an installed agent that answers: claude, codex, gemini, opencode, goose, or one "
+                "with a command in [agents.NAME]"
+            ),
+        ),
+        (
             "--model",
             "PROVIDER:MODEL",
             (
@@ -347,7 +356,7 @@ def _add_commands(add: AddPart) -> None:
     )
     mcp.set_defaults(command="mcp")
 
-    doctor = add("doctor", "check terminal, folders, key, network, model and port")
+    doctor = add("doctor", "check terminal, folders, key, network, agents, model and port")
     _add_settings(doctor, "doctor")
     doctor.add_argument("--port", type=_port, help="the port to check")
     doctor.add_argument(

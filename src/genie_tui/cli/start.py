@@ -13,8 +13,7 @@ from typing import Final
 
 from textual.driver import Driver
 
-from genie_core.assistant.check import check_config
-from genie_core.assistant.errors import MissingVariable
+from genie_core.assistant.check import LACKING, check_config
 from genie_core.room.open.requests import JoinRoom, OpenRequest, ReplayRoom
 from genie_core.room.open.service import RoomService
 from genie_core.room.protocol.names import check_name
@@ -107,14 +106,15 @@ def check_assistant(
 ) -> None:
     """Raise the `GenieError` that the assistant would fail with in the room to open.
 
-    A guest has none, and a recording needs none. Where no room is named, a missing key is no reason to show nothing at all: the
-    settings are there to be changed, and a room tells what is missing.
+    A guest has none, and a recording needs none. Where no room is named, a missing key or program
+    is no reason to show nothing at all: the settings are there to be changed, and a room tells what
+    is missing.
     """
     if isinstance(opening, ReplayRoom) or (isinstance(opening, JoinRoom) and opening.guest):
         return
     try:
         check_config(assistant_config(settings, locations), keys)
-    except MissingVariable:
+    except LACKING:
         if opening is not None:
             raise
 

@@ -35,7 +35,7 @@ class Scope(Enum):
     ASK = "Answering a question"
     UNSAVED = "Unsaved messages"
     EXPORT = "Exporting a session"
-    OFFERS = "Choosing a model in the lobby"
+    OFFERS = "Choosing an agent or a model in the lobby"
     REPLAY = "Watching a replay"
     WHATIF = "What-if reports"
 
@@ -337,7 +337,7 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "app.sessions",
             shown=True,
         ),
-        Action(("f7",), "models", "Go to the models that are offered", "offers"),
+        Action(("f7",), "offers", "Go to the agents and models that are offered", "offers"),
     ),
     Scope.OFFERS: (
         Action(("enter",), "choose", "Write it into your settings"),

@@ -15,6 +15,7 @@ from textual.screen import Screen
 from textual.widgets import Checkbox, Footer, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from genie_core.assistant.known_programs import ProgramOffer
 from genie_core.errors import GenieError
 from genie_core.room.open.requests import (
     JoinRoom,
@@ -133,7 +134,9 @@ class LobbyScreen(Screen[None]):
     @on(ModelPicker.Picked)
     async def _take(self, message: ModelPicker.Picked) -> None:
         said = "The offline helper answers."
-        if message.choice.name:
+        if isinstance(message.choice, ProgramOffer):
+            said = f"{message.choice.label} answers from the next room on when it is addressed."
+        elif message.choice.name:
             said = f"{message.choice.name} answers from the next room on."
         if self._onboarding is not None:
             await self._put_away(self._onboarding.take(message.choice), said)

@@ -13,9 +13,9 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from genie_core.assistant.check import check_config
+from genie_core.assistant.check import LACKING, check_config
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig, ModelChoice
-from genie_core.assistant.errors import MissingVariable
+from genie_core.assistant.known_programs import KNOWN_PROGRAMS, installed_programs
 from genie_core.assistant.prompts import prompt_names
 from genie_core.errors import GenieError
 from genie_core.settings.credentials import names_at_hand
@@ -61,6 +61,7 @@ class Field:
 
 
 FIELDS: Final = (
+    Field("agent", "Agent", NEXT_ROOM),
     Field("model", "Model", MODEL, "none: the offline helper answers"),
     Field("reasoner_model", "Reasoner model", NEXT_ROOM, "the same model"),
     Field("template", "Template", NEXT_ROOM),
@@ -105,6 +106,7 @@ class SettingsForm:
         """Return the choices of each field that has some."""
         templates = prompt_names("reasoner", self.locations.prompts)
         return {
+            "agent": _agents(reading.settings, self.source.env.get("PATH", "")),
             "template": [(name, name) for name in templates],
             "approvals": _approvals(reading.settings),
             "notify": _NOTIFY,
@@ -116,7 +118,7 @@ class SettingsForm:
         try:
             keys = names_at_hand(self.person, self.locations, self.source.env)
             check_config(self._alone(name, value, settings), keys)
-        except MissingVariable as error:
+        except LACKING as error:
             return FieldProblem(str(error), grave=False)
         except GenieError as error:
             return FieldProblem(str(error))
@@ -126,6 +128,10 @@ class SettingsForm:
         """Return a configuration in which only this field can be wrong."""
         bare = AssistantConfig(prompts_dir=self.locations.prompts)
         match name:
+            case "agent" if value:
+                changed = msgspec.structs.replace(Settings(), agent=value, agents=settings.agents)
+                config = assistant_config(changed, self.locations)
+                return replace(bare, command=config.command, env=config.env, entry=config.entry)
             case "model" if value:
                 return replace(
                     bare,
@@ -189,6 +195,18 @@ def change_to(name: str, value: str, *, there: bool) -> Change | None:
     if value:
         return partial(put, key=(name,), value=value)
     return partial(remove, key=(name,)) if there else None
+
+
+def _agents(settings: Settings, path: str) -> Choices:
+    """Return the built-in assistant, the configured programs, and the known ones on PATH."""
+    own = [name for name, table in settings.agents.items() if table.command]
+    found = [each.name for each in installed_programs(path) if each.name not in own]
+    titles = {each.name: each.title for each in KNOWN_PROGRAMS}
+    return [
+        ("", f"the built-in assistant{'' if own or found else ' (no other is installed)'}"),
+        *((name, f"{name}, from [agents.{name}]") for name in own),
+        *((name, f"{titles[name]}, which is installed") for name in found),
+    ]
 
 
 def _approvals(settings: Settings) -> Choices:

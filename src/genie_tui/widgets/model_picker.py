@@ -1,4 +1,4 @@
-"""The card in the lobby with available models."""
+"""The card in the lobby with installed agents and available models."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -12,28 +12,29 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from genie_core.assistant.config import ModelChoice
+from genie_core.assistant.known_programs import ProgramOffer
 from genie_core.assistant.models.discover import ModelOffer
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Scope, bindings
 
 LABEL: Final = 34
-"""Columns for a model's name."""
+"""Columns for the name of an agent or a model."""
 
 OFFLINE: Final = "offline"
 NEVER: Final = "never"
 
-_TITLE: Final = "No language model is set yet. These could answer; f7 to choose."
+_TITLE: Final = "No agent or model is set yet. These could answer; f7 to choose."
 
 
 class ModelPicker(Vertical):
-    """Lists models; hidden without any. It never takes the focus by itself."""
+    """Lists agents and models; hidden without any. It never takes the focus by itself."""
 
     BINDINGS = bindings(Scope.OFFERS)
 
     class Picked(Message):
-        """The person picked this model; an empty name is the offline helper."""
+        """The person picked this agent or model; a model without a name is the offline helper."""
 
-        def __init__(self, choice: ModelChoice) -> None:
+        def __init__(self, choice: ModelChoice | ProgramOffer) -> None:
             super().__init__()
             self.choice = choice
 
@@ -46,7 +47,7 @@ class ModelPicker(Vertical):
 
     def __init__(self) -> None:
         super().__init__()
-        self._offers: list[ModelOffer] = []
+        self._offers: list[ProgramOffer | ModelOffer] = []
 
     def compose(self) -> ComposeResult:
         yield Static(_TITLE, id="offers-title", markup=False)
@@ -55,7 +56,7 @@ class ModelPicker(Vertical):
     def on_mount(self) -> None:
         self.display = False
 
-    def show(self, offers: Sequence[ModelOffer]) -> None:
+    def show(self, offers: Sequence[ProgramOffer | ModelOffer]) -> None:
         """Show the offers; no offer hides the card."""
         self._offers = list(offers)
         listed = self.query_one("#offers-list", OptionList)
@@ -85,7 +86,8 @@ class ModelPicker(Vertical):
         elif chosen == OFFLINE:
             self.post_message(self.Picked(ModelChoice()))
         else:
-            self.post_message(self.Picked(self._offers[int(chosen)].choice))
+            offer = self._offers[int(chosen)]
+            self.post_message(self.Picked(offer.choice if isinstance(offer, ModelOffer) else offer))
 
     def action_not_now(self) -> None:
         """Hide the card until the next start."""

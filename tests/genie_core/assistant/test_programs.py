@@ -16,14 +16,7 @@ from genie_core.assistant.agents import roles_of
 from genie_core.assistant.build import Assistant, build_assistant
 from genie_core.assistant.check import faults
 from genie_core.assistant.config import AgentSpec, AssistantConfig, Rule
-from genie_core.assistant.errors import MissingProgram, UnusableAgent
-from genie_core.assistant.programs import (
-    KNOWN_PROGRAMS,
-    installed_programs,
-    known_program,
-    program_named,
-    title_of,
-)
+from genie_core.assistant.errors import UnusableAgent
 from genie_core.assistant.servers.errors import MissingValue
 from genie_core.message import Message
 from genie_core.reasoner import Decision
@@ -48,48 +41,6 @@ def built(stage: Stage, **more: Any) -> Assistant:
 
 async def agent_of(assistant: Assistant, name: str = "system") -> Agent:
     return await assistant.agent_factory.make_agent(name, "ann", {})
-
-
-def test_the_known_programs_have_what_a_person_needs() -> None:
-    assert {each.name for each in KNOWN_PROGRAMS} == {
-        "claude",
-        "codex",
-        "gemini",
-        "opencode",
-        "goose",
-    }
-    for each in KNOWN_PROGRAMS:
-        assert each.install.startswith("install ")
-        assert each.login
-        assert program_named(each.name.upper()) is each
-        assert known_program(each.command) is each
-
-
-def test_a_program_is_known_by_its_command() -> None:
-    assert title_of(("/opt/bin/codex-acp", "-c", "model=x")) == "Codex"
-    assert title_of(("npx", "-y", "claude-agent-acp")) == "Claude Code"
-    assert known_program(("gemini",)) is None
-    assert title_of(("/opt/my-agent", "acp")) == "my-agent"
-    assert known_program(()) is None
-    assert program_named("nothing") is None
-
-
-def test_installed_programs_are_those_on_path(tmp_path: Path) -> None:
-    (tmp_path / "goose").touch(0o700)
-    (tmp_path / "codex-acp").touch(0o600)
-    assert [each.name for each in installed_programs(str(tmp_path))] == ["goose"]
-
-
-def test_a_program_that_is_not_there_is_a_fault_before_anything_starts() -> None:
-    spec = AgentSpec("coder", "Codes.", command=("no-such-agent",))
-    found = list(faults(AssistantConfig(command=("codex-acp-gone", ""), agents=(spec,)), {}))
-    assert [type(each) for each in found] == [MissingProgram, MissingProgram]
-    assert "agent_command" in str(found[0])
-    assert "[agents.coder]" in str(found[1])
-    [known] = faults(AssistantConfig(command=("/nowhere/codex-acp",)), {})
-    assert "npm install -g @agentclientprotocol/codex-acp" in str(known)
-    [empty] = faults(AssistantConfig(command=("",)), {})
-    assert "names no program" in str(empty)
 
 
 def test_the_runtime_acp_needs_a_command() -> None:

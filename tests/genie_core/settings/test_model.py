@@ -11,6 +11,7 @@ from genie_core.assistant.config import (
     Sandbox,
     ToolLimits,
 )
+from genie_core.assistant.errors import UnknownAgent
 from genie_core.settings.load import SettingsError, load_settings, problems, read_settings
 from genie_core.settings.locations import Locations, NoSuchPlace
 from genie_core.settings.model import Settings, assistant_config, default_name
@@ -51,11 +52,11 @@ def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_p
         ("[limits]\nmembers = 0\n", ["line 2", "members can't be 0", ">= 1"]),
         ("limits = 3\n", ["line 1", "limits can't be 3"]),
         ("[agents]\nx = 1\n", ["line 2", "agents.x can't be 1", "it is a table"]),
-        ("zzz = 1\n", ["line 1", "'zzz'", "known settings: name, model"]),
+        ("zzz = 1\n", ["line 1", "'zzz'", "known settings: name, agent, model"]),
         ("[budget]\nmony = 3\n", ["line 2", "'mony' in budget", "did you mean 'money'?"]),
         ("[budget]\nmoney = nan\n", ["line 2", "budget.money can't be nan"]),
         ("notify = 'mien'\n", ["line 1", "notify can't be 'mien'", "'mine', 'all' or 'none'"]),
-        ("runtime = 'openai'\n", ["'pydantic-ai', 'openai-agents' or 'acp'"]),
+        ("runtime = 'openai'\n", ["'pydantic-ai' or 'openai-agents'"]),
         ("[tool_limits]\nshell = 'yes'\n", ["line 2", "tool_limits.shell", "true or false"]),
         ("[sandbox]\nmode = 'on'\n", ["line 2", "sandbox.mode", "'auto', 'off' or 'required'"]),
         ('tools = [\n "a", 3 ]\n', ["line 1", "tools can't be ['a', 3]", "a list of texts"]),
@@ -296,3 +297,42 @@ def test_a_key_that_is_named_for_one_address_does_not_go_to_another(tmp_path: Pa
     env = {"GENIE_BASE_URL": other, "GENIE_API_KEY_ENV": "OTHER"}
     assert load_settings(file, env).api_key_env == "OTHER"
     assert load_settings(file, env, {"base_url": "http://third/v1"}).api_key_env == ""
+
+
+PROGRAM = """\
+agent = "mine"
+[agents.mine]
+command = ["my-agent", "--acp"]
+env = { KEY = "${MY_KEY}" }
+[agents.coder]
+description = "Codes."
+"""
+
+
+def test_an_agent_with_a_command_answers_by_its_name(tmp_path: Path) -> None:
+    places = Locations(tmp_path, tmp_path, tmp_path)
+    file = write(tmp_path, PROGRAM)
+    config = assistant_config(load_settings(file, {}), places)
+    assert (config.command, config.env) == (("my-agent", "--acp"), {"KEY": "${MY_KEY}"})
+    assert [each.name for each in config.agents] == ["coder"]
+    config = assistant_config(load_settings(file, {"GENIE_AGENT": "codex"}), places)
+    assert config.command == ("codex-acp",)
+    assert [each.name for each in config.agents] == ["mine", "coder"]
+    settings = load_settings(file, {"GENIE_AGENT": "codex"}, {"agent": "nothing"})
+    with pytest.raises(UnknownAgent, match="in the settings: mine"):
+        assistant_config(settings, places)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[agents.a]\nprompt = 'b'\n", "agents.a needs 'description'"),
+        ("[agents.a]\ndescription = 'b'\nenv = {}\n", "agents.a needs 'command'"),
+        ("[agents.a]\ncommand = 'b'\n", "it is a list of texts"),
+        ("[agents.a]\ncommand = ['b']\nenv = 'c'\n", 'as in { NAME = "value" }'),
+    ],
+)
+def test_what_a_program_needs_is_said(tmp_path: Path, text: str, expected: str) -> None:
+    with pytest.raises(SettingsError) as failure:
+        load_settings(write(tmp_path, text), {})
+    assert expected in str(failure.value)

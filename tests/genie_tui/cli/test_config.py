@@ -288,3 +288,22 @@ def test_parts_take_what_they_need() -> None:
     options = parser().parse_args(["config", "set", "budget.money", "3", "port", "7655"])
     assert (options.part, options.key, options.value) == ("set", "budget.money", "3")
     assert options.more == ["port", "7655"]
+
+
+def test_an_agent_that_is_missing_yet_is_noted_and_an_unknown_one_refused(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "did you mean 'codex'?" in shell.refuse("set", "agent", "codx")
+    assert shell.run("set", "agent", "codex") == 0
+    assert "note: the agent program 'codex-acp' is not installed" in shell.out
+    assert shell.run("check") == 1
+    assert "npm install -g @agentclientprotocol/codex-acp" in shell.out
+    shell.file.write_text(
+        'agent = "mine"\n[agents.mine]\ncommand = ["my-agent"]\nenv = { A = "${NO_SUCH_KEY}" }\n'
+    )
+    (tmp_path / "my-agent").touch(0o700)
+    assert shell.run("check") == 1
+    assert "env.A of the agent 'mine' needs NO_SUCH_KEY" in shell.out
+    shell.env["NO_SUCH_KEY"] = "x"
+    assert shell.run("check") == 0

@@ -107,6 +107,42 @@ def test_a_stored_key_is_as_good_as_one_in_the_environment(tmp_path: Path) -> No
     assert report(tmp_path, settings)["assistant"].startswith("ok")
 
 
+def agents_in_report(home: Path, path: Path, **settings: Any) -> list[str]:
+    """The lines about the assistant and agents, with the programs of one folder."""
+    out = io.StringIO()
+    places = find_locations({"GENIE_HOME": str(home)})
+    check_system(Settings(name="ann", **settings), places, {"PATH": str(path)}, out)
+    lines = out.getvalue().splitlines()
+    return [line for line in lines if line.split()[1] in ("assistant", "agent")]
+
+
+def test_it_lists_the_agents_that_are_installed_and_how_to_install_others(tmp_path: Path) -> None:
+    (tmp_path / "codex-acp").touch(0o700)
+    _, first, *others = agents_in_report(tmp_path, tmp_path)
+    assert f"Codex is at {tmp_path}/codex-acp" in first
+    assert "config set agent codex" in first
+    assert len(others) == 4
+    assert "npm install -g @agentclientprotocol/claude-agent-acp" in others[0]
+    assert all(line.startswith("ok") for line in (first, *others))
+
+
+def test_it_says_which_agent_answers_and_how_to_log_in_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    missing, *_ = agents_in_report(tmp_path, tmp_path, agent="codex")
+    assert missing.startswith("BAD")
+    assert "npm install -g @agentclientprotocol/codex-acp" in missing
+    (tmp_path / "codex-acp").touch(0o700)
+    found, first, *_ = agents_in_report(tmp_path, tmp_path, agent="codex")
+    assert found.startswith("ok")
+    assert "Codex answers, to what is addressed to it" in found
+    assert "codex login" in found
+    assert "config set" not in first
+    unknown, *_ = agents_in_report(tmp_path, tmp_path, agent="codx")
+    assert "did you mean 'codex'?" in unknown
+
+
 def test_it_says_whether_commands_run_in_a_sandbox(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,3 +107,11 @@ def test_settings_are_those_that_were_given_wherever_they_stood() -> None:
         "budget.money": 2.0,
         "ask": True,
     }
+
+
+def test_an_agent_is_chosen_where_one_can_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in (["host"], ["resume"], ["join", ":1"], ["doctor"]):
+        assert settings_in(parse([*command, "--agent", "codex"]))["agent"] == "codex"
+    with pytest.raises(SystemExit):
+        parse(["join", ":1", "--guest", "--agent", "codex"])
+    assert "--agent has no effect on 'genie-tui join --guest'" in capsys.readouterr().err

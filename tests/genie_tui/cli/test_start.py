@@ -4,7 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.assistant.errors import MissingVariable, UnknownProvider
+from genie_core.assistant.errors import (
+    MissingProgram,
+    MissingVariable,
+    UnknownAgent,
+    UnknownProvider,
+)
 from genie_core.room.open.requests import JoinRoom
 from genie_core.settings.locations import find_locations
 from genie_core.settings.model import Settings
@@ -20,3 +25,15 @@ def test_a_missing_key_keeps_nobody_from_the_lobby_or_a_seat_as_guest(tmp_path: 
         check_assistant(JoinRoom(":7654"), settings, {}, locations)
     with pytest.raises(UnknownProvider):
         check_assistant(None, Settings(model="nonsense"), {}, locations)
+
+
+def test_a_missing_program_keeps_nobody_from_the_lobby(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    locations = find_locations({"GENIE_HOME": str(tmp_path)})
+    check_assistant(None, Settings(agent="codex"), {}, locations)
+    with pytest.raises(MissingProgram):
+        check_assistant(JoinRoom(":7654"), Settings(agent="codex"), {}, locations)
+    with pytest.raises(UnknownAgent):
+        check_assistant(None, Settings(agent="codx"), {}, locations)

@@ -17,6 +17,7 @@ from textual.pilot import Pilot
 from textual.widgets import Checkbox, Input, OptionList, Static
 
 from genie_core.assistant.config import ModelChoice
+from genie_core.assistant.known_programs import ProgramOffer
 from genie_core.assistant.models.discover import ModelOffer
 from genie_core.errors import GenieError
 from genie_core.room.client.events import OnEvent
@@ -357,17 +358,17 @@ async def test_a_room_of_ones_own_that_somebody_hosts_now_is_joined_there() -> N
 class Advice:
     """Offers what it is told to, and remembers what became of it."""
 
-    def __init__(self, *offers: ModelOffer, error: GenieError | None = None) -> None:
+    def __init__(self, *offers: ProgramOffer | ModelOffer, error: GenieError | None = None) -> None:
         self.ready = asyncio.Event()
         self.given = list(offers)
         self.error = error
         self.done: list[object] = []
 
-    async def offers(self) -> list[ModelOffer]:
+    async def offers(self) -> list[ProgramOffer | ModelOffer]:
         await self.ready.wait()
         return self.given
 
-    async def take(self, choice: ModelChoice) -> None:
+    async def take(self, choice: ModelChoice | ProgramOffer) -> None:
         if self.error is not None:
             raise self.error
         self.done.append(choice)
@@ -413,6 +414,21 @@ async def test_offered_models_leave_whoever_types_alone_and_are_chosen_by_key() 
         await until(pilot, lambda: advice.done == [SMALL])
         await until(pilot, lambda: not card.display and title.has_focus)
         assert title.value == "Spring"
+
+
+async def test_an_installed_agent_is_offered_with_the_models() -> None:
+    codex = ProgramOffer("codex", "Codex", "is installed: codex-acp")
+    advice = Advice(codex, *OFFERS)
+    advice.ready.set()
+    app = GenieApp(service(), None, "ann", onboarding=cast("Onboarding", advice))
+    async with app.run_test() as pilot:
+        card = app.screen.query_one(ModelPicker)
+        await until(pilot, lambda: card.display)
+        assert "is installed: codex-acp" in str(card.query_one(OptionList).options[0].prompt)
+        await pilot.press("f7")
+        await until(pilot, lambda: card.query_one(OptionList).has_focus)
+        await pilot.press("enter")
+        await until(pilot, lambda: advice.done == [codex])
 
 
 @pytest.mark.parametrize(

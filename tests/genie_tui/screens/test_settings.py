@@ -77,7 +77,9 @@ async def test_changing_by_keyboard_alone_on_a_small_terminal(tmp_path: Path) ->
     home = Home(tmp_path, GENIE_REASONER_MODEL="ollama:env", GENIE_THEME="nord")
     async with home.open((80, 24)) as (screen, pilot):
         model = screen.query_one("#model", Input)
-        await until(pilot, lambda: model.has_focus)
+        await until(pilot, lambda: screen.query_one("#agent", Picker).has_focus)
+        await take_steps(screen, pilot, "down")
+        assert model.has_focus
         for name in ("model", "reasoner_model", "approvals", "theme"):
             region = screen.query_one(f"#{name}").region
             assert region.height == 1
@@ -175,11 +177,30 @@ async def test_a_fault_that_is_found_too_late_is_nobodys(
     too_late(monkeypatch, SettingsScreen, "model", found.set)
     async with home.open((80, 24)) as (screen, pilot):
         model = screen.query_one("#model", Input)
+        await until(pilot, lambda: not model.disabled)
+        model.focus()
         await until(pilot, lambda: model.has_focus)
         await pilot.press("x")
         await until(pilot, judged.is_set)
         await pilot.press("escape", "escape")
         await until(pilot, lambda: pilot.app.screen is not screen)
+
+
+async def test_an_installed_agent_becomes_mine_by_one_key(tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "codex-acp").touch(0o700)
+    home = Home(tmp_path, PATH=str(programs))
+    async with home.open((80, 24)) as (screen, pilot):
+        agent = screen.query_one("#agent", Picker)
+        await until(pilot, lambda: agent.has_focus)
+        assert "the built-in assistant" in str(agent.render())
+        await pilot.press("right")
+        await until(pilot, lambda: "Codex, which is installed" in str(agent.render()))
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: pilot.app.screen is not screen)
+    assert 'agent = "codex"' in home.file.read_text()
+    assert [each.agent for each in home.used] == ["codex"]
 
 
 def test_a_command_leads_there_too() -> None:

@@ -44,6 +44,7 @@ def test_every_field_is_a_setting_and_has_a_value() -> None:
         assert field.key[0] in Settings.__struct_fields__
     shown = {field.name: value_of(field.name, Settings()) for field in FIELDS}
     assert shown == {
+        "agent": "",
         "model": "",
         "reasoner_model": "",
         "template": "general_assist",
@@ -137,3 +138,24 @@ def test_what_the_environment_sets_is_known(tmp_path: Path) -> None:
     assert origins["model"].overrides
     assert origins["model"].text == "environment GENIE_MODEL"
     assert origins["approvals"].text == "default"
+
+
+def test_agents_to_choose_are_the_installed_and_the_configured_ones(tmp_path: Path) -> None:
+    (tmp_path / "goose").touch(0o700)
+    form = form_at(tmp_path, PATH=str(tmp_path))
+    form.source.file.write_text(
+        '[agents.mine]\ncommand = ["my-agent", "--acp"]\n[agents.coder]\ndescription = "Codes."\n'
+    )
+    reading = form.read()
+    choices = form.choices(reading)["agent"]
+    assert [name for name, _ in choices] == ["", "mine", "goose"]
+    assert "[agents.mine]" in choices[1][1]
+    missing = form.fault("agent", "mine", reading.settings)
+    assert missing is not None
+    assert not missing.grave  # it can be installed later
+    assert "'my-agent' is not installed" in missing.text
+    assert form.fault("agent", "", reading.settings) is None
+    unknown = form.fault("agent", "nothing", reading.settings)
+    assert unknown is not None
+    assert unknown.grave
+    assert "in the settings: mine" in unknown.text

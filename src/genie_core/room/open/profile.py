@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
+from genie_core.assistant.known_programs import title_of
 from genie_core.assistant.models.registry import choice_in, with_main_model
 from genie_core.assistant.secrets import OwnSecrets
 from genie_core.room.client.connection import RoomConnection
@@ -128,7 +129,9 @@ def room_config(
     **rest: Any,
 ) -> RoomConfig:
     """Return the config of a room."""
-    label = (person.config.model or OFFLINE_LABEL) if loader else ""
+    config = person.config
+    named = title_of(config.command) if config.command else config.model or OFFLINE_LABEL
+    label = named if loader else ""
 
     def connect(deliver: Deliver) -> RoomConnection:
         return RoomConnection(
@@ -143,7 +146,7 @@ def room_config(
     engine = EngineConfig(
         loader,
         label,
-        offline=loader is not None and person.config.model is None,
+        offline=loader is not None and not (config.model or config.command),
         where=f"{person.name}'s machine ({platform.node()})",
         reload=reload,
         private=private or PrivateArguments(),

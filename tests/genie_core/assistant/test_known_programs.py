@@ -1,0 +1,112 @@
+"""The agents that can be installed, and the choice of one."""
+
+from pathlib import Path
+
+import pytest
+
+from genie_core.assistant.check import faults
+from genie_core.assistant.config import AgentSpec, AssistantConfig
+from genie_core.assistant.errors import MissingProgram, UnknownAgent
+from genie_core.assistant.known_programs import (
+    KNOWN_PROGRAMS,
+    installed_programs,
+    known_program,
+    program_named,
+    title_of,
+    with_program,
+)
+from genie_core.assistant.servers.errors import MissingValue
+
+
+def test_the_known_programs_have_what_a_person_needs() -> None:
+    assert {each.name for each in KNOWN_PROGRAMS} == {
+        "claude",
+        "codex",
+        "gemini",
+        "opencode",
+        "goose",
+    }
+    for each in KNOWN_PROGRAMS:
+        assert each.install.startswith("install ")
+        assert each.login
+        assert program_named(each.name.upper()) is each
+        assert known_program(each.command) is each
+
+
+def test_a_program_is_known_by_its_command() -> None:
+    assert title_of(("/opt/bin/codex-acp", "-c", "model=x")) == "Codex"
+    assert title_of(("npx", "-y", "claude-agent-acp")) == "Claude Code"
+    assert known_program(("gemini",)) is None
+    assert title_of(("/opt/my-agent", "acp")) == "my-agent"
+    assert known_program(()) is None
+    assert program_named("nothing") is None
+
+
+def test_installed_programs_are_those_on_path(tmp_path: Path) -> None:
+    (tmp_path / "goose").touch(0o700)
+    (tmp_path / "codex-acp").touch(0o600)
+    assert [each.name for each in installed_programs(str(tmp_path))] == ["goose"]
+
+
+def test_a_program_that_is_not_there_is_a_fault_before_anything_starts() -> None:
+    spec = AgentSpec("coder", "Codes.", command=("no-such-agent",))
+    found = list(faults(AssistantConfig(command=("codex-acp-gone", ""), agents=(spec,)), {}))
+    assert [type(each) for each in found] == [MissingProgram, MissingProgram]
+    assert str(found[0]).endswith("change the setting agent")
+    assert "[agents.coder]" in str(found[1])
+    [known] = faults(AssistantConfig(command=("/nowhere/codex-acp",)), {})
+    assert "npm install -g @agentclientprotocol/codex-acp" in str(known)
+    [empty] = faults(AssistantConfig(command=("",)), {})
+    assert "names no program" in str(empty)
+
+
+MINE = AgentSpec("mine", "", command=("my-agent", "--acp"), env={"A": "${MY_KEY}"})
+TEAM = (MINE, AgentSpec("coder", "Codes."), AgentSpec("other", "", command=("other-agent",)))
+
+
+def test_an_entry_with_a_command_can_answer_and_is_not_directed_then() -> None:
+    chosen = with_program(AssistantConfig(agents=TEAM), " mine ")
+    assert (chosen.command, chosen.env, chosen.entry) == (MINE.command, MINE.env, "mine")
+    assert chosen.agents == TEAM[1:]
+    assert with_program(chosen, "") is chosen
+
+
+def test_a_known_program_answers_unless_an_entry_has_its_name_and_a_command() -> None:
+    known = with_program(AssistantConfig(agents=TEAM), "Codex")
+    assert (known.command, known.entry, known.agents) == (("codex-acp",), "", TEAM)
+    own = AgentSpec("codex", "", command=("/opt/codex-acp", "-c", "model=x"))
+    assert with_program(AssistantConfig(agents=(own,)), "codex").command == own.command
+    directed = AgentSpec("codex", "Codes.")
+    assert with_program(AssistantConfig(agents=(directed,)), "codex").agents == (directed,)
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        (
+            "codx",
+            ["did you mean 'codex'?", "known: claude, codex,", "in the settings: mine, other"],
+        ),
+        ("nothing", ["no agent has that name; known: claude", "[agents.NAME]"]),
+        ("coder", ["[agents.coder] has no command", "in the settings: mine, other"]),
+    ],
+)
+def test_an_unknown_name_is_answered_with_those_that_exist(name: str, parts: list[str]) -> None:
+    with pytest.raises(UnknownAgent) as failure:
+        with_program(AssistantConfig(agents=TEAM), name)
+    for part in parts:
+        assert part in str(failure.value)
+
+
+def test_an_entry_that_answers_is_named_with_its_setting_and_what_its_env_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    config = with_program(AssistantConfig(agents=(MINE,)), "mine")
+    missing, value = faults(config, {})
+    assert isinstance(missing, MissingProgram)
+    assert "the setting command in [agents.mine]" in str(missing)
+    assert isinstance(value, MissingValue)
+    assert "env.A of the agent 'mine' needs MY_KEY" in str(value)
+    (tmp_path / "my-agent").touch(0o700)
+    assert list(faults(config, {"MY_KEY": "x"})) == []
