@@ -117,7 +117,7 @@ class RoomAgent:
     """
 
     def __init__(self, opening: JoinRoom, opener: RoomOpener, folder: Path | None = None) -> None:
-        self._visit = RoomVisit(opening, opener, self._take)
+        self._visit = RoomVisit(opening, opener, self._take, self._joined)
         self._folder = folder
         self._client: Client | None = None
         self._outbox = Outbox(self._send)
@@ -214,6 +214,13 @@ class RoomAgent:
             room.engine.stop()
 
     # -- sessions
+
+    def _joined(self, room: JoinedRoom) -> None:
+        """Show the room anew after it was joined again, maybe with another past."""
+        self._is_troubled = False
+        if self._session:
+            self._seen.clear()
+            self._greet(room)
 
     def _greet(self, room: JoinedRoom) -> None:
         """Tell a new session where it is, and the latest messages."""
@@ -404,10 +411,15 @@ class RoomAgent:
     def _closed(self, room: JoinedRoom, detail: str) -> None:
         parting = room.ended
         if parting is not None and parting.next_step is NextStep.REJOIN:
-            self._is_troubled = True
             self._show(f"⚠ this session of the room ended: {detail}; it is joined again")
-            return
-        self._show(f"⚠ you are no longer in the room: {detail or 'the connection ended'}")
+            self._heard.clear()
+            self._prompts.clear()
+            self._calls.clear()
+            for task in self._asked.values():
+                task.cancel()
+            self._asked.clear()
+        else:
+            self._show(f"⚠ you are no longer in the room: {detail or 'the connection ended'}")
         for turn in self._turns:
             turn.end()
 

@@ -28,7 +28,7 @@ class Outbox:
         self._send = send
         self._waiting: deque[tuple[str, Update] | asyncio.Future[None]] = deque()
         self._chars = 0
-        self._has_left_out = False
+        self._left_out_in = ""
         self._wake = asyncio.Event()
         self._ended = False
 
@@ -70,6 +70,10 @@ class Outbox:
             while True:
                 while self._waiting:
                     await self._send_next()
+                if self._left_out_in:
+                    session, self._left_out_in = self._left_out_in, ""
+                    self.message(session, LEFT_OUT, "left-out")
+                    continue
                 self._wake.clear()
                 await self._wake.wait()
         finally:
@@ -87,13 +91,10 @@ class Outbox:
         session, update = first
         self._chars -= _length(update)
         await self._send(session, update)
-        if self._has_left_out and not self._waiting:
-            self._has_left_out = False
-            self.message(session, LEFT_OUT, "left-out")
 
     def _text(self, session: str, chunk: AgentMessageChunk | AgentThoughtChunk, text: str) -> None:
         if self._chars + len(text) > MOST_CHARS:
-            self._has_left_out = True
+            self._left_out_in = session
             return
         last = self._waiting[-1] if self._waiting else None
         if not (isinstance(last, tuple) and last[0] == session and _continue(last[1], chunk)):

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
@@ -9,8 +10,8 @@ from typing import Final, Self
 
 from genie_core.errors import GenieError
 from genie_core.privacy.redaction import mask_known
-from genie_core.room.client.events import OnEvent, RoomEvent
-from genie_core.room.client.model import ConnectionState, ConnectionStatus, NextStep
+from genie_core.room.client.events import Notice, OnEvent, RoomEvent
+from genie_core.room.client.model import ConnectionState, ConnectionStatus, NextStep, Severity
 from genie_core.room.open.opener import RoomOpener
 from genie_core.room.open.requests import JoinRoom, OpenRequest, RejoinRoom, after_parting
 from genie_core.room.participant.receipt import LeftInDisorder
@@ -37,14 +38,21 @@ class RoomVisit:
 
     Joins at the first call of `room`, and again if that failed. As a context manager it leaves at
     the end. `on_event` gets every event of the room; `joined` is the room once the person was let
-    in and knows its past.
+    in and knows its past, of which `on_joined` is told each time.
     """
 
-    def __init__(self, opening: JoinRoom, opener: RoomOpener, on_event: OnEvent) -> None:
+    def __init__(
+        self,
+        opening: JoinRoom,
+        opener: RoomOpener,
+        on_event: OnEvent,
+        on_joined: Callable[[JoinedRoom], None] = lambda _: None,
+    ) -> None:
         self._opening: OpenRequest = opening
         self._guest = opening.guest
         self._opener = opener
         self._on_event = on_event
+        self._on_joined = on_joined
         self.joined: JoinedRoom | None = None
         self._entered: JoinedRoom | None = None
         self._entering: asyncio.Task[None] | None = None
@@ -101,11 +109,15 @@ class RoomVisit:
             while not (joined.is_caught_up or joined.connection.state is ConnectionState.CLOSED):
                 await self._changed.wait()
             self.joined = joined
+            self._on_joined(joined)
         except GenieError as error:
             self._failure = mask_known(str(error))
         except Exception:  # a fault must not end the program: the editor is told
             logger.exception("joining the room failed")
             self._failure = INTERNAL
+        if self._failure and leaving is not None:
+            lost = f"you are not in the room: {self._failure}"
+            self._on_event(Notice(Severity.ERROR, lost))
 
     def _take(self, event: RoomEvent) -> None:
         if isinstance(event, ConnectionStatus):
