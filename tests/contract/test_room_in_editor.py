@@ -113,13 +113,13 @@ class Seat:
 
 
 @asynccontextmanager
-async def editor(way: str, home: Path, *more: str) -> AsyncIterator[Seat]:
+async def editor(way: str, home: Path, *more: str, name: str = "ben") -> AsyncIterator[Seat]:
     """An editor that has started the agent, and ends it by closing its input."""
     folder = home / "work"
     folder.mkdir(parents=True, exist_ok=True)
     with (home / "stderr").open("w") as errors:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "genie_tui", "acp", way, "--name", "ben"),
+            *(sys.executable, "-m", "genie_tui", "acp", way, "--name", name),
             *("--set", "local=true", *more),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -253,10 +253,12 @@ async def test_calls_are_asked_about_and_answered(tmp_path: Path) -> None:
 
 
 @asynccontextmanager
-async def other_terminal(way: str, home: Path) -> AsyncIterator[tuple[JoinedRoom, Ear]]:
+async def other_terminal(
+    way: str, home: Path, name: str = "ben"
+) -> AsyncIterator[tuple[JoinedRoom, Ear]]:
     ear = Ear()
     places = find_locations({"GENIE_HOME": str(home)})
-    opener = RoomOpener("ben", Settings(local=True), places)
+    opener = RoomOpener(name, Settings(local=True), places)
     ben = await opener.enter(JoinRoom(way, guest=True), ear)
     try:
         yield ben, ear
@@ -289,6 +291,30 @@ async def test_a_question_that_the_editor_cancels_is_answered_elsewhere(tmp_path
             asked = [each for each in ann.state.proposals.values() if not each.unasked]
             outcomes = [each.outcome for each in asked]
             assert outcomes == ["approved", "approved"]
+
+
+async def test_a_guests_call_is_asked_about_at_the_hosts_editor(tmp_path: Path) -> None:
+    home = tmp_path / "ann"
+    async with (
+        hosted(home, workspace=str(tmp_path)) as (ann, ear),
+        editor(ann.hosting.address, home, name="ann") as seat,
+        other_terminal(ann.hosting.address, tmp_path / "cy", "cy") as (cy, _),
+    ):
+        await seat.joined(tmp_path)
+        elsewhere = "open at another terminal of yours"
+        await seat.editor.until(lambda: elsewhere in seat.editor.text())
+        ann.hosting.share(True)
+        await ear.until(lambda: ann.state.sharing)
+        cy.messages.send("@genie run echo hi")
+        await seat.editor.asked(1)
+        call, options = seat.editor.questions[0]
+        assert call.title == '`run_command: command echo hi, folder "", shell false` for `cy`'
+        assert [each.kind for each in options] == ["allow_once", "reject_once"]
+        seat.editor.answers.put_nowait("allow_once")
+        await ear.until(lambda: ann.state.exchanges and not ann.state.running)
+        (call_,) = ann.state.proposals.values()
+        assert (call_.outcome, call_.settled_by) == ("approved", "ann")
+        await seat.editor.until(lambda: "> genie → cy: " in seat.editor.text())
 
 
 async def test_cancelling_stops_the_work(tmp_path: Path) -> None:
