@@ -317,6 +317,26 @@ async def test_a_guests_call_is_asked_about_at_the_hosts_editor(tmp_path: Path) 
         await seat.editor.until(lambda: "> genie → cy: " in seat.editor.text())
 
 
+async def test_what_was_open_at_the_end_is_asked_about_at_the_next_start(tmp_path: Path) -> None:
+    home = tmp_path / "ben"
+    async with hosted(tmp_path / "ann") as (ann, ear):
+        async with editor(ann.hosting.address, home, *with_engine(home)) as seat:
+            session = await seat.joined(home)
+            turn = start_task(seat.prompt(session, "@genie run echo later"))
+            await seat.editor.asked(1)
+        await ear.until(lambda: not ann.state.people["ben"].present)
+        turn.cancel()
+        await asyncio.wait([turn])
+        assert len(seat.editor.questions) == 1
+        assert len(ann.state.parked) == 1
+        async with editor(ann.hosting.address, home, *with_engine(home)) as seat:
+            await seat.joined(home)
+            seat.editor.answers.put_nowait("allow_once")
+            await seat.editor.until(lambda: "> genie → ben: " in seat.editor.text())
+            assert "later" in seat.editor.text().partition("> genie → ben: ")[2]
+            assert len(seat.editor.questions) == 1
+
+
 async def test_cancelling_stops_the_work(tmp_path: Path) -> None:
     home = tmp_path / "ben"
     async with (

@@ -139,11 +139,18 @@ class RoomAgent:
                 try:
                     await self._outbox.run()
                 finally:
-                    for task in list(self._asked.values()):
-                        task.cancel()
+                    self._session = ""  # leaving parks what is open, which asks nothing here
+                    await self._stop_asking()
         finally:
             for turn in self._turns:
                 turn.end()
+
+    async def _stop_asking(self) -> None:
+        tasks = list(self._asked.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
 
     # -- the protocol
 
@@ -352,7 +359,7 @@ class RoomAgent:
                 self._say(event, room)
             return
         if isinstance(event.body, AnswerPosted | RunFailed | RunCancelled):
-            self._complete(turn, visible(event.body.text, tab=0))
+            self._complete(turn, event.body.text)
 
     def _complete(self, turn: _Turn, text: str) -> None:
         """Show what has not been streamed of an answer; all of it if another text was."""
@@ -363,7 +370,7 @@ class RoomAgent:
         else:
             rest = f"\n\n{text}"
         if rest:
-            self._outbox.message(turn.session, rest, f"answer-{turn.seq}")
+            self._outbox.message(turn.session, visible(rest, tab=0), f"answer-{turn.seq}")
 
     def _end_turns(self, room: JoinedRoom) -> None:
         for turn in self._turns:
@@ -377,9 +384,8 @@ class RoomAgent:
     def _stream(self, message: int, text: str) -> None:
         turn = self._turn_of(message)
         if turn is not None:
-            text = visible(text, tab=0)
             turn.shown += text
-            self._outbox.message(turn.session, text, f"answer-{message}")
+            self._outbox.message(turn.session, visible(text, tab=0), f"answer-{message}")
 
     def _show_progress(self, progress: AgentProgress) -> None:
         turn = self._turn_of(progress.message)
