@@ -118,6 +118,10 @@ def _run(options: argparse.Namespace) -> int:
             from genie_tui.cli.mcp import run_mcp
 
             return run_mcp(options, source, locations)
+        case "acp":
+            from genie_tui.cli.acp import run_acp
+
+            return run_acp(options, source, locations)
         case "id":
             from genie_tui.cli.identity import show_identity
 

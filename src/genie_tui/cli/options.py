@@ -23,6 +23,7 @@ examples:
   genie-tui join :7654 --name bob        join from another terminal of the host's machine
   genie-tui join :7654 --guest           join without an engine of your own
   genie-tui mcp genie1-… --name bot      join as an agent: an MCP server for Claude Code, Codex …
+  genie-tui acp genie1-…                 join from your editor: an ACP agent for Zed, toad …
   genie-tui invite                       print the invite to the room you host
   genie-tui resume                       go on with the room you hosted last
   genie-tui sessions                     list your saved rooms; search, export, tidy up
@@ -355,6 +356,17 @@ def _add_commands(add: AddPart) -> None:
         "of its own under its --name, and attaches files of --workspace (default: the current folder)",
     )
     mcp.set_defaults(command="mcp")
+
+    acp = add("acp", "join a room from your editor: an ACP agent on standard input and output")
+    _add_settings(acp, "acp")
+    acp.add_argument(
+        "way",
+        metavar="INVITE",
+        nargs="+",
+        help="as for join; you are the same member as there",
+    )
+    acp.add_argument("--guest", action="store_true", help="bring no engine; the host's answers")
+    acp.set_defaults(command="acp")
 
     doctor = add("doctor", "check terminal, folders, key, network, agents, model and port")
     _add_settings(doctor, "doctor")
