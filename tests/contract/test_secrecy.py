@@ -18,7 +18,7 @@ from keyring.backends import fail
 from tests.genie_core.room.live_room import Ear
 from textual.pilot import Pilot
 
-from genie_core.assistant.config import Runtime
+from genie_core.assistant.config import Library
 from genie_core.assistant.secrets import SHARED
 from genie_core.logging import DiscreetFormatter
 from genie_core.privacy import redaction
@@ -96,7 +96,7 @@ def frames(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("runtime", ["pydantic-ai", "openai-agents"])
 async def test_a_secret_that_everybody_repeats_is_nowhere_to_be_found(
-    runtime: Runtime, locations: Locations, frames: list[bytes], tmp_path: Path
+    runtime: Library, locations: Locations, frames: list[bytes], tmp_path: Path
 ) -> None:
     """The model's replies are scripted; it knows the secret by magic."""
     turns = (
@@ -179,7 +179,7 @@ async def test_a_secret_that_everybody_repeats_is_nowhere_to_be_found(
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("runtime", ["pydantic-ai", "openai-agents"])
 async def test_what_a_provider_says_is_shown_to_the_owner_and_nobody_else(
-    runtime: Runtime, locations: Locations, frames: list[bytes], tmp_path: Path
+    runtime: Library, locations: Locations, frames: list[bytes], tmp_path: Path
 ) -> None:
     """Bob is a guest whom ann's engine serves, and shares her room with a member's copy of it."""
     said = f"Incorrect API key provided: …{KEY[-4:]} (sk-…{KEY[-4:]}, ****{KEY[-4:]}), org-acme"
