@@ -19,7 +19,15 @@ from genie_core.assistant.prompts import for_coordinator, for_owner, load_prompt
 from genie_core.assistant.reasoners.addressed import AddressedReasoner
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.registry import ServerRegistry
-from genie_core.assistant.tools.catalog import FILE_TOOLS, RISKS, TOOL_NAMES, available, build_tools
+from genie_core.assistant.tools.catalog import (
+    FILE_TOOLS,
+    PROGRAM_TOOLS,
+    RISKS,
+    TOOL_NAMES,
+    available,
+    build_tools,
+)
+from genie_core.assistant.tools.chat.room import RoomTools
 from genie_core.assistant.tools.files.changes import FileChanges
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.message import SYSTEM
@@ -44,7 +52,8 @@ _NAME: Final = re.compile(r"[\w\-]{1,40}")
 class Role:
     """The parts of one agent. `tools` are names of built-in tools; a coordinator directs others.
 
-    With a `command`, it is an installed program, which has a model and tools of its own.
+    With a `command`, it is an installed program, which has a model and tools of its own; `tools`
+    are offered to it besides.
     """
 
     name: str
@@ -87,10 +96,11 @@ def roles_of(
     subagents = tuple(_role(config, spec, servers, owner) for spec in config.agents)
     name = COORDINATOR_PROMPT if subagents else ALONE_PROMPT
     prompt = load_prompt("agent", PROGRAM_PROMPT if config.command else name, config.prompts_dir)
-    if config.command:
-        answering = _program_role(SYSTEM, prompt, owner, config.command, config.env)
-        return (answering, *subagents)
     listed = [f"{each.name}: {each.description}" for each in subagents]
+    if config.command:
+        role = _program_role(SYSTEM, prompt, owner, config.command, config.env)
+        prompt = for_coordinator(prompt, owner, listed)
+        return (replace(role, prompt=prompt, coordinates=bool(subagents)), *subagents)
     chosen = tuple(servers) if config.servers is None else config.servers
     answering = Role(
         name=SYSTEM,
@@ -140,7 +150,7 @@ def _program_role(
         prompt=for_coordinator(prompt, owner, ()),
         model=ModelChoice(),
         runtime="acp",
-        tools=(),
+        tools=PROGRAM_TOOLS,
         servers=(),
         idle_timeout=IDLE_TIMEOUT,
         emoji="",
@@ -196,6 +206,8 @@ class AssistantBuilder:
     meter: BudgetMeter
     secrets: SecretsProvider | None
     changes: FileChanges = field(default_factory=FileChanges)
+    members: list[Callable[[], Sequence[str]]] = field(default_factory=list)
+    """Returns a line for each member of the room, once there is one."""
 
     def agent_factory(self) -> AgentFactory:
         """Return a factory for the answering agent and the agents that it directs."""
@@ -246,6 +258,8 @@ class AssistantBuilder:
     def tools_for(self, role: Role, fetch: AsyncTool | None) -> list[AsyncTool]:
         """Build an agent's built-in tools; `fetch` returns the chat."""
         config = self.config
+        if role.command:
+            return RoomTools(fetch, self._present).all() if fetch is not None else []
         return build_tools(
             fetch,
             self.workspace_of(role.name),
@@ -264,12 +278,14 @@ class AssistantBuilder:
             secrets: dict[str, str], extra_tools: dict[str, AsyncTool], _infos: list[AgentInfo]
         ) -> Agent:
             self._use(secrets)
-            if role.command:
-                program = SwitchableAgent(lambda _: self._on_program(role), lambda: (1, "acp"))
-                return BudgetedAgent(program, self.meter)
             tools = self.tools_for(role, extra_tools.get(FETCH))
             if role.coordinates:
                 tools.append(extra_tools[DIRECT])
+            if role.command:
+                program = SwitchableAgent(
+                    lambda _: self._on_program(role, tools), lambda: (1, "acp")
+                )
+                return BudgetedAgent(program, self.meter)
 
             def make(runtime: Runtime) -> Agent:
                 choice = self.models.binding(role.model, role.runtime).choice
@@ -285,7 +301,10 @@ class AssistantBuilder:
 
         return create_agent
 
-    def _on_program(self, role: Role) -> Agent:
+    def _present(self) -> Sequence[str]:
+        return self.members[-1]() if self.members else ()
+
+    def _on_program(self, role: Role, tools: list[AsyncTool]) -> Agent:
         from genie_core.agent.provider.acp import DefaultAgent
 
         workspace = self.workspace_of(role.name)
@@ -295,6 +314,7 @@ class AssistantBuilder:
             workspace.root if workspace else None,
             role.prompt,
             file_access(workspace, self.changes) if workspace else None,
+            tools,
         )
 
     def _on_pydantic_ai(self, role: Role, choice: ModelChoice, tools: list[AsyncTool]) -> Agent:

@@ -164,8 +164,6 @@ def _notices(config: AssistantConfig) -> Iterator[str]:
             f"no model decides which messages need an answer: {title_of(config.command)} answers "
             "those to @genie; set a model to have it decide"
         )
-    if config.command and config.agents:
-        yield f"{title_of(config.command)} can't direct the agents in [agents]"
     for spec in config.agents:
         if spec.command and (spec.tools or spec.servers or spec.model.name):
             yield f"the agent {spec.name} is a program: its tools, servers and model have no effect"

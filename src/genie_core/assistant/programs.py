@@ -16,7 +16,7 @@ from genie_core.assistant.policy.effects import effects_of
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.errors import MissingValue
 from genie_core.assistant.servers.launch import filled_in, private_values
-from genie_core.assistant.tools.catalog import RISKS
+from genie_core.assistant.tools.catalog import ENGINE_TOOLS, PROGRAM_TOOLS, RISKS
 from genie_core.assistant.tools.files.changes import FileChanges
 from genie_core.assistant.tools.files.edit import Edits
 from genie_core.assistant.tools.files.files import whole_file_text
@@ -183,6 +183,8 @@ def file_access(workspace: Workspace, changes: FileChanges) -> "FileAccess":
 
 def program_effects(workspace: Workspace | None, call: ToolCall, risk: Risk) -> ToolEffects:
     """Resolve a call that a program makes by itself: no sandbox of ours and no refusal holds it."""
+    if call.tool in (*PROGRAM_TOOLS, *ENGINE_TOOLS):  # these are ours
+        return ToolEffects()
     if workspace is None or call.tool not in RISKS or risk == "unknown":
         return ToolEffects(anything=True, why=_ITS_OWN)
     effects = effects_of(workspace, call, risk)

@@ -25,10 +25,12 @@ from genie_core.assistant.programs import (
     title_of,
 )
 from genie_core.assistant.servers.errors import MissingValue
+from genie_core.assistant.tools.catalog import PROGRAM_TOOLS
 from genie_core.message import Message
 from genie_core.reasoner import Decision
 from genie_core.room.engine.policy import ToolCall
 from genie_core.runtime.tasks import start_task
+from genie_core.session import GroupSession
 
 
 @pytest.fixture
@@ -101,11 +103,13 @@ def test_the_runtime_acp_needs_a_command() -> None:
     )
 
 
-def test_a_program_has_a_prompt_and_no_tools_of_ours() -> None:
+def test_a_program_has_a_prompt_and_the_tools_of_the_room() -> None:
     spec = AgentSpec("codex", "Codes.", command=("codex-acp",), emoji="🦊", idle_timeout=5)
     answering, sub = roles_of(AssistantConfig(command=("goose", "acp"), agents=(spec,)), {}, "ann")
     assert answering.name == "system"
-    assert answering.tool_names == sub.tool_names == ()
+    assert sub.tool_names == PROGRAM_TOOLS
+    assert answering.tool_names == (*PROGRAM_TOOLS, "run_subagent")
+    assert "codex: Codes." in answering.prompt
     assert "You work for ann" in answering.prompt
     assert (sub.description, sub.emoji, sub.idle_timeout) == ("Codes.", "🦊", 5)
 
@@ -227,6 +231,57 @@ async def test_a_program_is_one_of_a_team(stage: Stage) -> None:
     assert answer.text == "I looked."
     assert sink.usages == []
     assert [each.runtime for each in assistant.controls.agents][1] == "acp"
+
+
+async def test_a_program_directs_the_team(stage: Stage, tmp_path: Path) -> None:
+    async with staged() as other:
+        call = {"kind": "execute", "title": "make", "rawInput": {"command": "make"}}
+        other.script([{"ask": permission(**call)}, {"say": "I made it."}])
+        query = {"query": "make it", "subagent_name": "coder"}
+        calls = [
+            {"method": "tools/call", "params": {"name": "run_subagent", "arguments": query}},
+            {"method": "tools/call", "params": {"name": "who_is_here", "arguments": {}}},
+        ]
+        stage.script([{"mcp": calls}, {"say": "It is made."}])
+        spec = AgentSpec("coder", "Codes.", command=other.program().command)
+        assistant = built(stage, agents=(spec,))
+        assert not any("direct" in each for each in assistant.notices)
+        assert assistant.controls.agents[0].coordinator
+        assistant.controls.enter(lambda: ["ann (host)", "bot (agent)"])
+        session = GroupSession(
+            "room", assistant.reasoner_factory, agent_factory=assistant.agent_factory
+        )
+        asked: list[tuple[str, str]] = []
+        execution = session.delegate("go", sender="ann")
+        async for each in execution.stream():
+            if isinstance(each, Approval):
+                asked.append((each.sender.partition(":")[0], each.tool_name))
+                each.approve()
+        await session.join()
+    assert asked == [
+        ("system", "run_subagent"),
+        ("coder", "run_command"),
+        ("system", "who_is_here"),
+    ]
+    _, directed, here = stage.all("tools")
+    answer = json.loads(directed["result"]["content"][0]["text"])
+    assert answer["subagent_response"] == "I made it."
+    assert here["result"]["content"][0]["text"] == "- ann (host)\n- bot (agent)"
+    assert [each["outcome"]["outcome"] for each in other.answers] == ["selected"]
+
+
+def test_reading_the_room_is_allowed_and_a_rule_can_forbid_it(stage: Stage) -> None:
+    rules = (Rule("deny", tool="search_chat"),)
+    policy = built(stage, workspace=None, rules=rules).policy
+
+    def judged(tool: str) -> tuple[str, str]:
+        result = policy.evaluate(ToolCall("ann", "system", tool, {}))
+        assert not result.effects.anything
+        return result.effect, result.risk
+
+    assert judged("get_group_chat_messages") == ("allow", "read")
+    assert judged("read_attachment") == ("allow", "read")
+    assert judged("search_chat") == ("deny", "read")
 
 
 async def test_lines_of_another_library_are_kept_for_it(stage: Stage) -> None:

@@ -240,6 +240,7 @@ class EngineHost:
         ) as runs:
             if engine.controls is not None:
                 engine.controls.begin(self._state.costs.of(self._name))
+                engine.controls.enter(self._members)
             try:
                 runs.begin(engine.remembered, self._live_after)
             except BaseException:
@@ -264,6 +265,12 @@ class EngineHost:
     def _unfinished(self) -> list[MessageThread]:
         runs = unfinished(self._state, self._reporter.unrecorded)
         return [one for one in map(self._state.exchanges.__getitem__, runs) if self.has(one)]
+
+    def _members(self) -> list[str]:
+        return [
+            f"{each.name} ({'agent' if each.is_agent else each.role})"
+            for each in self._state.present()
+        ]
 
     def _show(self, status: EngineStatus) -> None:
         self._status = status

@@ -5,7 +5,8 @@ import contextvars
 import logging
 import math
 from asyncio import Future, Task
-from collections.abc import Awaitable, Callable, Coroutine
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
@@ -39,6 +40,7 @@ from genie_core.agent.provider.acp.tool_calls import (
     mapped,
     relative_path,
 )
+from genie_core.agent.provider.acp.tool_server import OfferedTool, is_offered, tool_meant
 from genie_core.agent.provider.approval_answer import as_verdict, denial
 from genie_core.agent.provider.progress_reporter import ProgressReporter
 from genie_core.errors import GenieError, public_summary, summary, tool_failure
@@ -105,6 +107,7 @@ class Run:
         emit: Callable[[str], None],
         folder: str,
         files: FileAccess | None,
+        tools: Mapping[str, OfferedTool] = {},
     ) -> None:
         self.session = session
         self.failed: Future[None] = asyncio.get_running_loop().create_future()
@@ -117,6 +120,8 @@ class Run:
         self._emit = emit
         self._folder = folder
         self._files = files
+        self._tools = tools
+        self._served: Counter[str] = Counter()  # calls of our tools without an update so far
         self._context = contextvars.copy_context()
         self._pulse = ProgressReporter()
         self._pieces: list[str] = []
@@ -194,6 +199,11 @@ class Run:
         """Write a file for the program, as our own tool would."""
         return await self._working(self._write(request))
 
+    async def call(self, tool: OfferedTool, arguments: dict[str, Any]) -> Any:
+        """Make a call of a tool of ours for the program. Raises `RequestError`."""
+        self._served[tool.name] += 1
+        return await self._working(self._call(tool, arguments))
+
     # -- updates, in the context of the run
 
     def _take(self, update: Any) -> None:
@@ -269,6 +279,10 @@ class Run:
         """Tell the room of the first call that was made without asking."""
         if self._own_ways or call.kind in HARMLESS or call.id in self._asked:
             return
+        if (name := tool_meant(call, self._tools)) and self._served[name]:
+            self._served[name] -= 1
+            self._asked.add(call.id)  # when it reached us
+            return
         paths = {relative_path(self._folder, path) for path in call.paths}
         if paths and paths <= self._written:  # it was asked about when it wrote through us
             return
@@ -295,9 +309,11 @@ class Run:
 
     async def _permit(self, request: RequestPermissionRequest) -> RequestPermissionResponse:
         call = self._remember(request.tool_call)
-        self._asked.add(call.id)
         allow = _option(request.options, "allow_once")
         deny = _option(request.options, "reject_once")
+        if allow is not None and is_offered(call, self._tools):
+            return _selected(allow)  # we ask when the call reaches us
+        self._asked.add(call.id)
         if allow is None:
             self._note_once("asked for a permission that can't be given just once: it was denied")
             return _selected(deny)
@@ -318,12 +334,31 @@ class Run:
             self._denied_at = self._length
         return _selected(deny, reason)
 
-    async def _ask(self, call: MappedCall) -> Verdict:
+    async def _ask(self, call: MappedCall, schema: dict[str, Any] | None = None) -> Verdict:
         try:
-            return as_verdict(await ask_about(self._callback, call.name, call.arguments, None))
+            return as_verdict(await ask_about(self._callback, call.name, call.arguments, schema))
         except Exception as error:
             self._fail(error)  # at once: it ends the run
             raise
+
+    async def _call(self, tool: OfferedTool, arguments: dict[str, Any]) -> Any:
+        try:
+            wanted = MappedCall(tool.name, tool.settled(arguments))
+        except ValueError as error:
+            raise RequestError(-32602, str(error)) from error
+        verdict = await self._ask(wanted, {**tool.schema, "description": tool.description})
+        if not verdict:
+            raise RequestError(-32000, denial(verdict))
+        self._pulse.at("calling", tool.name)
+        try:
+            return await tool(wanted.arguments if verdict.arguments is None else verdict.arguments)
+        except Exception as error:
+            log.warning("tool %s raised", tool.name, exc_info=True)
+            note(
+                _line(f"{tool.name}: {public_summary(error)}"),
+                _line(f"{tool.name}: {summary(error)}"),
+            )
+            raise RequestError(-32603, tool_failure(error)) from error
 
     async def _read(self, request: ReadTextFileRequest) -> ReadTextFileResponse:
         files, path = self._place(request.path)
@@ -436,6 +471,13 @@ class Client:
                 return await self._known(writing.session_id).write(writing)
             case _:
                 raise RequestError.method_not_found(method)
+
+    async def call(self, tool: OfferedTool, arguments: dict[str, Any]) -> Any:
+        """Make a call of a tool of ours in the run that is in progress. Raises `RequestError`."""
+        run = self.run
+        if run is None or not run.open:
+            raise RequestError(-32000, "the room's tools work only while a request is answered")
+        return await run.call(tool, arguments)
 
     def _update(self, params: Any) -> None:
         session = params.get("sessionId") if isinstance(params, dict) else None
