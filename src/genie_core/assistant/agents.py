@@ -14,7 +14,7 @@ from genie_core.assistant.errors import UnknownPart, UnusableAgent
 from genie_core.assistant.models.registry import ModelBinding, ModelRegistry
 from genie_core.assistant.models.switchable import SwitchableAgent, SwitchableReasoner
 from genie_core.assistant.policy.policy import denied_addresses, path_rules
-from genie_core.assistant.programs import file_access, program_of, title_of
+from genie_core.assistant.programs import check_sandbox, file_access, program_of, title_of
 from genie_core.assistant.prompts import for_coordinator, for_owner, load_prompt
 from genie_core.assistant.reasoners.addressed import AddressedReasoner
 from genie_core.assistant.servers.config_file import ServerSpec
@@ -68,6 +68,7 @@ class Role:
     coordinates: bool = False
     command: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    sandbox: bool = False
 
     @property
     def info(self) -> AgentInfo:
@@ -100,7 +101,10 @@ def roles_of(
     if config.command:
         role = _program_role(SYSTEM, prompt, owner, config.command, config.env)
         prompt = for_coordinator(prompt, owner, listed)
-        return (replace(role, prompt=prompt, coordinates=bool(subagents)), *subagents)
+        role = replace(
+            role, prompt=prompt, coordinates=bool(subagents), sandbox=config.agent_sandbox
+        )
+        return (role, *subagents)
     chosen = tuple(servers) if config.servers is None else config.servers
     answering = Role(
         name=SYSTEM,
@@ -124,7 +128,11 @@ def _role(
         prompt = load_prompt("agent", spec.prompt or PROGRAM_PROMPT, config.prompts_dir)
         role = _program_role(spec.name, prompt, owner, spec.command, spec.env)
         return replace(
-            role, description=spec.description, idle_timeout=spec.idle_timeout, emoji=spec.emoji
+            role,
+            description=spec.description,
+            idle_timeout=spec.idle_timeout,
+            emoji=spec.emoji,
+            sandbox=spec.sandbox,
         )
     who = f"the agent {spec.name!r}"
     prompt = load_prompt("agent", spec.prompt or spec.name, config.prompts_dir)
@@ -223,7 +231,9 @@ class AssistantBuilder:
         )
 
     def make_ready(self) -> None:
-        """Import the agent libraries and set up all models. Raises `ModelError`.
+        """Import the agent libraries and set up all models.
+
+        Raises `ModelError`, or `UnusableAgent` for one that needs a sandbox that is not there.
 
         Blocks for seconds, so that creating agents on the event loop later needs no imports.
         """
@@ -231,6 +241,8 @@ class AssistantBuilder:
             self.models.for_pydantic_ai(self.models.binding(self.config.reasoner).choice)
         for role in self.roles:
             if role.command:
+                if role.sandbox:
+                    check_sandbox(role.name)
                 import_module("genie_core.agent.provider.acp")
                 continue
             binding = self.models.binding(role.model, role.runtime)
@@ -310,7 +322,13 @@ class AssistantBuilder:
         workspace = self.workspace_of(role.name)
         name = "" if role.name == SYSTEM else role.name
         return DefaultAgent(
-            program_of(name, role.command, role.env, self.models.keys),
+            program_of(
+                name,
+                role.command,
+                role.env,
+                self.models.keys,
+                self.config.sandbox if role.sandbox else None,
+            ),
             workspace.root if workspace else None,
             role.prompt,
             file_access(workspace, self.changes) if workspace else None,

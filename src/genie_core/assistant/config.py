@@ -38,7 +38,7 @@ class AgentSpec:
 
     With a `command`, the agent is an installed program that speaks ACP. It has a model and tools of
     its own. `env` are variables for it, whose values may contain `${NAME}` for secrets; `prompt`
-    defaults to the one for programs.
+    defaults to the one for programs. With `sandbox`, it runs only in a sandbox, with network.
     """
 
     name: str
@@ -52,6 +52,7 @@ class AgentSpec:
     emoji: str = ""
     command: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    sandbox: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +143,9 @@ class AssistantConfig:
     answering agent, None for all. `rooms` is the folder of saved rooms that may be searched.
     `private_files` are patterns of files that are private beside those known by their names.
 
-    With a `command`, an installed program answers, as in `AgentSpec`, with `env`. Without a model,
-    it answers the messages that are addressed to the assistant.
+    With a `command`, an installed program answers, as in `AgentSpec`, with `env` and, if
+    `agent_sandbox`, in a sandbox. Without a model, it answers the messages that are addressed to
+    the assistant.
     """
 
     model: str | None = None
@@ -166,6 +168,7 @@ class AssistantConfig:
     private_files: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    agent_sandbox: bool = False
 
     @property
     def decided_by_mention(self) -> bool:

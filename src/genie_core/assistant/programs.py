@@ -7,11 +7,13 @@ import asyncio
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from genie_core.assistant.errors import MissingProgram
+from genie_core.assistant.config import Sandbox
+from genie_core.assistant.errors import MissingProgram, UnusableAgent
 from genie_core.assistant.policy.effects import effects_of
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.errors import MissingValue
@@ -21,6 +23,11 @@ from genie_core.assistant.tools.files.changes import FileChanges
 from genie_core.assistant.tools.files.edit import Edits
 from genie_core.assistant.tools.files.files import whole_file_text
 from genie_core.assistant.tools.files.workspace import Workspace
+from genie_core.assistant.tools.shell.sandbox import (
+    SandboxUnavailable,
+    find_backend,
+    sandbox_command,
+)
 from genie_core.privacy.redaction import know
 from genie_core.room.engine.effects import ToolEffects
 from genie_core.room.engine.policy import Risk, ToolCall
@@ -34,6 +41,7 @@ class KnownProgram:
     """A program that speaks ACP. `command` starts it; `install` and `login` are clauses.
 
     `name` is a short name for a person to type. `modes` are those in which it asks before it acts.
+    `places` are what it keeps for itself in the home, which it writes also in a sandbox.
     """
 
     name: str
@@ -42,6 +50,12 @@ class KnownProgram:
     install: str
     login: str
     modes: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+
+
+def _xdg(name: str) -> tuple[str, ...]:
+    folders = (".config", ".local/share", ".local/state", ".cache")
+    return tuple(f"~/{each}/{name}" for each in folders)
 
 
 KNOWN_PROGRAMS: Final = (
@@ -52,6 +66,7 @@ KNOWN_PROGRAMS: Final = (
         "install it with: npm install -g @agentclientprotocol/claude-agent-acp",
         "log in with: claude /login, or pass ANTHROPIC_API_KEY on in its env",
         ("default",),
+        ("~/.claude", "~/.claude.json"),
     ),
     KnownProgram(
         "codex",
@@ -60,6 +75,7 @@ KNOWN_PROGRAMS: Final = (
         "install it with: npm install -g @agentclientprotocol/codex-acp",
         "log in with: codex login, or pass OPENAI_API_KEY on in its env",
         ("read-only",),
+        ("~/.codex",),
     ),
     KnownProgram(
         "gemini",
@@ -68,6 +84,7 @@ KNOWN_PROGRAMS: Final = (
         "install it with: npm install -g @google/gemini-cli",
         "run gemini and log in there, or pass GEMINI_API_KEY on in its env",
         ("default",),
+        ("~/.gemini",),
     ),
     KnownProgram(
         "opencode",
@@ -75,6 +92,8 @@ KNOWN_PROGRAMS: Final = (
         ("opencode", "acp"),
         "install it with: npm install -g opencode-ai",
         "log in with: opencode auth login",
+        (),
+        _xdg("opencode"),
     ),
     KnownProgram(
         "goose",
@@ -83,6 +102,7 @@ KNOWN_PROGRAMS: Final = (
         "install it as described on https://block.github.io/goose",
         "set it up with: goose configure",
         ("approve",),
+        _xdg("goose"),
     ),
 )
 """The programs that are found by name, in the order in which they are offered."""
@@ -133,11 +153,15 @@ def check_program(command: Sequence[str], env: Mapping[str, str], setting: str) 
 
 
 def program_of(
-    name: str, command: tuple[str, ...], env: Mapping[str, str], keys: Mapping[str, str]
+    name: str,
+    command: tuple[str, ...],
+    env: Mapping[str, str],
+    keys: Mapping[str, str],
+    sandbox: Sandbox | None = None,
 ) -> "AgentProgram":
     """Prepare the program of the agent called `name`: fill in placeholders, find out about it.
 
-    Redacts secret values of `env` in this process from now on. Raises `MissingValue`.
+    With a `sandbox`, it runs only in one. Redacts secret values of `env` in this process from now on. Raises `MissingValue`.
     """
     from genie_core.agent.provider.acp import AgentProgram
 
@@ -151,6 +175,7 @@ def program_of(
         raise MissingValue(name or "system", error.key, error.name, "agent") from None
     know(private_values(spec, filled, find))
     known = known_program(command)
+    settings = sandbox_for(command, sandbox, filled.env.get("HOME")) if sandbox else None
     return AgentProgram(
         command,
         filled.env,
@@ -158,7 +183,29 @@ def program_of(
         login=known.login if known else "",
         setting=setting_of(name),
         modes=known.modes if known else (),
+        confine=partial(_confined, settings) if settings else None,
     )
+
+
+def sandbox_for(command: Sequence[str], settings: Sandbox, home: str | None = None) -> Sandbox:
+    """Return the sandbox of a program: with network for its model, and what it keeps for itself."""
+    known = known_program(command)
+    places = known.places if known else ()
+    own = tuple(Path(each.replace("~", home or str(Path.home()), 1)) for each in places)
+    return replace(settings, mode="required", network=True, writable=(*settings.writable, *own))
+
+
+def check_sandbox(name: str) -> None:
+    """Raise `UnusableAgent` if this machine has no sandbox. Blocks at the first call."""
+    if not (backend := find_backend()).name:
+        raise UnusableAgent(name, f"it must run in a sandbox, but {backend.reason}")
+
+
+def _confined(settings: Sandbox, folder: Path, shown: Sequence[Path]) -> list[str]:
+    try:
+        return sandbox_command(settings, folder, folder, shown)
+    except SandboxUnavailable as error:
+        raise ValueError(str(error)) from error
 
 
 def setting_of(name: str) -> str:
@@ -181,13 +228,18 @@ def file_access(workspace: Workspace, changes: FileChanges) -> "FileAccess":
     return FileAccess(read, write)
 
 
-def program_effects(workspace: Workspace | None, call: ToolCall, risk: Risk) -> ToolEffects:
-    """Resolve a call that a program makes by itself: no sandbox of ours and no refusal holds it."""
+def program_effects(
+    workspace: Workspace | None, call: ToolCall, risk: Risk, sandbox: str = ""
+) -> ToolEffects:
+    """Resolve a call that a program makes by itself, which no refusal of ours holds.
+
+    `sandbox` describes the one in which the program runs, empty if there is none.
+    """
     if call.tool in (*PROGRAM_TOOLS, *ENGINE_TOOLS):  # these are ours
         return ToolEffects()
     if workspace is None or call.tool not in RISKS or risk == "unknown":
         return ToolEffects(anything=True, why=_ITS_OWN)
-    effects = effects_of(workspace, call, risk)
+    effects = effects_of(workspace, call, risk, sandbox)
     if effects.refusal:
         return ToolEffects(effects.known, anything=True, why=_ITS_OWN, private=True)
     return effects

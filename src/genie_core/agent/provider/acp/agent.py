@@ -159,17 +159,18 @@ class DefaultAgent(Agent):
             said = f"{self._program.name} had ended and is started again"
             note(said, said)
             await self._close()
+        await self._tools.open()
         process = AgentProcess(
             self._program,
             self._folder,
             self._client,
             start_seconds=self._start_seconds,
             longest_line=self._longest_line,
+            shown=self._tools.files,
         )
         serves = self._files is not None
         files = FileSystemCapabilities(read_text_file=serves, write_text_file=serves)
         doing("asking")
-        await self._tools.open()
         await process.start(ClientCapabilities(fs=files, terminal=False))
         self._process = process
         return process

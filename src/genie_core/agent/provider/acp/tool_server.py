@@ -125,9 +125,9 @@ class ToolServer:
         self._connections: set[Task[None]] = set()
 
     @property
-    def folder(self) -> str:
-        """The folder with the socket while it is open."""
-        return self._folder
+    def files(self) -> list[Path]:
+        """What the relay consists of and connects to; empty while the server is closed."""
+        return [Path(self._folder), Path(relay.__file__)] if self._folder else []
 
     async def open(self) -> None:
         """Listen for the relay; does nothing without tools, or if it listens already."""

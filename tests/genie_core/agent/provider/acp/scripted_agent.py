@@ -208,6 +208,8 @@ class Agent:
             case "hang":
                 while True:
                     time.sleep(1000)
+            case "look":  # at files
+                self.log("seen", **{each: try_file(each) for each in value})
             case "mcp":  # requests to the first tool server
                 self.ask_tools(value)
             case "wait":  # until it is cancelled
@@ -255,6 +257,18 @@ class Agent:
             self.handle(message)
         if self.cancelled:
             raise Cancelled
+
+
+def try_file(path: str) -> str:
+    try:
+        if not Path(path).read_text():
+            return "nothing"
+        Path(path).open("a").close()
+    except FileNotFoundError:
+        return "nothing"
+    except OSError:
+        return "reads"
+    return "writes"
 
 
 if __name__ == "__main__":

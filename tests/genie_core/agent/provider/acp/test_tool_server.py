@@ -1,7 +1,6 @@
 """Tools of ours for the program."""
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -124,12 +123,12 @@ async def test_the_server_is_in_a_closed_folder_and_leaves_nothing() -> None:
     assert server.described() == []
     await server.open()
     [about] = server.described()
-    folder = Path(server.folder)
+    folder = server.files[0]
     assert folder.stat().st_mode & 0o777 == 0o700
     assert about.args[-1].startswith(str(folder))
     await server.close()
     assert not folder.exists()
-    assert server.described() == []
+    assert server.described() == server.files == []
 
 
 async def test_without_tools_there_is_no_server(stage: Stage) -> None:
