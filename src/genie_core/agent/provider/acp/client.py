@@ -45,7 +45,7 @@ from genie_core.agent.provider.approval_answer import as_verdict, denial
 from genie_core.agent.provider.progress_reporter import ProgressReporter
 from genie_core.errors import GenieError, public_summary, summary, tool_failure
 from genie_core.privacy.redaction import hide_secrets
-from genie_core.runtime.progress import Usage, doing, note
+from genie_core.runtime.progress import Usage, acted, doing, note
 from genie_core.runtime.tasks import start_task
 from genie_core.storage.journal import encode_json
 
@@ -61,6 +61,9 @@ MOST_PENDING: Final = 32
 """Permissions that may wait for an answer at the same time."""
 
 _MOST_NOTES: Final = 200
+_MOST_OWN: Final = 30
+"""Calls of one run that are recorded as made without asking."""
+
 _LONGEST_NOTE: Final = 300
 
 _DONE: Final = {"completed": "✓", "in_progress": "▸"}
@@ -137,7 +140,7 @@ class Run:
         self._written: set[str] = set()
         self._plan = ""
         self._notes = 0
-        self._own_ways = False
+        self._own_ways = 0
 
     @property
     def text(self) -> str:
@@ -276,8 +279,8 @@ class Run:
                 self._note_unasked_call(call)
 
     def _note_unasked_call(self, call: KnownCall) -> None:
-        """Tell the room of the first call that was made without asking."""
-        if self._own_ways or call.kind in HARMLESS or call.id in self._asked:
+        """Tell the room of a call that was made without asking."""
+        if call.kind in HARMLESS or call.id in self._asked:
             return
         if (name := tool_meant(call, self._tools)) and self._served[name]:
             self._served[name] -= 1
@@ -286,10 +289,14 @@ class Run:
         paths = {relative_path(self._folder, path) for path in call.paths}
         if paths and paths <= self._written:  # it was asked about when it wrote through us
             return
-        self._own_ways = True
-        tool = mapped(call, self._folder).name
-        doing("note", f"acts on its own: {tool}")
-        doing("detail", _line(f"acts on its own: {tool}: {call.subject}"))
+        self._asked.add(call.id)  # so that it is told once
+        made = mapped(call, self._folder)
+        self._own_ways += 1
+        if self._own_ways == 1:
+            doing("note", f"acts on its own: {made.name}")
+            doing("detail", _line(f"acts on its own: {made.name}: {call.subject}"))
+        if self._own_ways <= _MOST_OWN:
+            acted(made.name, made.arguments)
 
     def _note_once(self, text: str) -> None:
         if ("", text) not in self._named:

@@ -15,6 +15,7 @@ from tests.genie_core.agent.provider.acp.rig import (
 
 from genie_core.agent import Verdict
 from genie_core.agent.provider.acp.tool_server import ToolServer
+from genie_core.runtime.progress import acted_call
 from genie_core.runtime.tasks import start_task
 
 
@@ -202,4 +203,6 @@ async def test_a_title_alone_does_not_hide_what_was_not_asked(stage: Stage) -> N
     stage.script([{"update": update}, {"say": "done"}])
     sink = Sink()
     await ask(stage.agent(tools=[double]), sink=sink)
-    assert any("on its own" in each for each in sink.of("note"))
+    assert sink.of("note") == ["acts on its own: acp_other"]
+    [made] = sink.of("acted")
+    assert acted_call(made) == ("acp_other", {"title": "genie_double"})
