@@ -47,5 +47,8 @@ class ScriptedBench:
     async def undo(self, number: int) -> None:
         raise NotImplementedError
 
+    def enter(self, members: object) -> None:
+        """Nothing."""
+
     def begin(self, spent: Usage) -> None:
         raise AssertionError(spent)

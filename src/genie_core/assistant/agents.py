@@ -15,12 +15,20 @@ from genie_core.assistant.known_programs import title_of
 from genie_core.assistant.models.registry import ModelBinding, ModelRegistry
 from genie_core.assistant.models.switchable import SwitchableAgent, SwitchableReasoner
 from genie_core.assistant.policy.policy import denied_addresses, path_rules
-from genie_core.assistant.programs import file_access, program_of
+from genie_core.assistant.programs import check_sandbox, file_access, program_of
 from genie_core.assistant.prompts import for_coordinator, for_owner, load_prompt
 from genie_core.assistant.reasoners.addressed import AddressedReasoner
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.registry import ServerRegistry
-from genie_core.assistant.tools.catalog import FILE_TOOLS, RISKS, TOOL_NAMES, available, build_tools
+from genie_core.assistant.tools.catalog import (
+    FILE_TOOLS,
+    PROGRAM_TOOLS,
+    RISKS,
+    TOOL_NAMES,
+    available,
+    build_tools,
+)
+from genie_core.assistant.tools.chat.room import RoomTools
 from genie_core.assistant.tools.files.changes import FileChanges
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.message import SYSTEM
@@ -45,7 +53,8 @@ _NAME: Final = re.compile(r"[\w\-]{1,40}")
 class Role:
     """The parts of one agent. `tools` are names of built-in tools; a coordinator directs others.
 
-    With a `command`, it is an installed program, which has a model and tools of its own.
+    With a `command`, it is an installed program, which has a model and tools of its own; `tools`
+    are offered to it besides.
     """
 
     name: str
@@ -60,6 +69,7 @@ class Role:
     coordinates: bool = False
     command: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    sandbox: bool = False
 
     @property
     def info(self) -> AgentInfo:
@@ -88,10 +98,14 @@ def roles_of(
     subagents = tuple(_role(config, spec, servers, owner) for spec in config.agents)
     name = COORDINATOR_PROMPT if subagents else ALONE_PROMPT
     prompt = load_prompt("agent", PROGRAM_PROMPT if config.command else name, config.prompts_dir)
-    if config.command:
-        answering = _program_role(SYSTEM, prompt, owner, config.command, config.env)
-        return (answering, *subagents)
     listed = [f"{each.name}: {each.description}" for each in subagents]
+    if config.command:
+        role = _program_role(SYSTEM, prompt, owner, config.command, config.env)
+        prompt = for_coordinator(prompt, owner, listed)
+        role = replace(
+            role, prompt=prompt, coordinates=bool(subagents), sandbox=config.agent_sandbox
+        )
+        return (role, *subagents)
     chosen = tuple(servers) if config.servers is None else config.servers
     answering = Role(
         name=SYSTEM,
@@ -119,6 +133,7 @@ def _role(
             description=spec.description or role.description,
             idle_timeout=spec.idle_timeout,
             emoji=spec.emoji,
+            sandbox=spec.sandbox,
         )
     who = f"the agent {spec.name!r}"
     prompt = load_prompt("agent", spec.prompt or spec.name, config.prompts_dir)
@@ -144,7 +159,7 @@ def _program_role(
         prompt=for_coordinator(prompt, owner, ()),
         model=ModelChoice(),
         runtime="acp",
-        tools=(),
+        tools=PROGRAM_TOOLS,
         servers=(),
         idle_timeout=IDLE_TIMEOUT,
         emoji="",
@@ -200,6 +215,8 @@ class AssistantBuilder:
     meter: BudgetMeter
     secrets: SecretsProvider | None
     changes: FileChanges = field(default_factory=FileChanges)
+    members: list[Callable[[], Sequence[str]]] = field(default_factory=list)
+    """Returns a line for each member of the room, once there is one."""
 
     def agent_factory(self) -> AgentFactory:
         """Return a factory for the answering agent and the agents that it directs."""
@@ -215,7 +232,9 @@ class AssistantBuilder:
         )
 
     def make_ready(self) -> None:
-        """Import the agent libraries and set up all models. Raises `ModelError`.
+        """Import the agent libraries and set up all models.
+
+        Raises `ModelError`, or `UnusableAgent` for one that needs a sandbox that is not there.
 
         Blocks for seconds, so that creating agents on the event loop later needs no imports.
         """
@@ -223,6 +242,8 @@ class AssistantBuilder:
             self.models.for_pydantic_ai(self.models.binding(self.config.reasoner).choice)
         for role in self.roles:
             if role.command:
+                if role.sandbox:
+                    check_sandbox(role.name)
                 import_module("genie_core.agent.provider.acp")
                 continue
             binding = self.models.binding(role.model, role.runtime)
@@ -250,6 +271,8 @@ class AssistantBuilder:
     def tools_for(self, role: Role, fetch: AsyncTool | None) -> list[AsyncTool]:
         """Build an agent's built-in tools; `fetch` returns the chat."""
         config = self.config
+        if role.command:
+            return RoomTools(fetch, self._present).all() if fetch is not None else []
         return build_tools(
             fetch,
             self.workspace_of(role.name),
@@ -268,12 +291,14 @@ class AssistantBuilder:
             secrets: dict[str, str], extra_tools: dict[str, AsyncTool], _infos: list[AgentInfo]
         ) -> Agent:
             self._use(secrets)
-            if role.command:
-                program = SwitchableAgent(lambda _: self._on_program(role), lambda: (1, "acp"))
-                return BudgetedAgent(program, self.meter)
             tools = self.tools_for(role, extra_tools.get(FETCH))
             if role.coordinates:
                 tools.append(extra_tools[DIRECT])
+            if role.command:
+                program = SwitchableAgent(
+                    lambda _: self._on_program(role, tools), lambda: (1, "acp")
+                )
+                return BudgetedAgent(program, self.meter)
 
             def make(runtime: Runtime) -> Agent:
                 choice = self.models.binding(role.model, role.runtime).choice
@@ -289,16 +314,26 @@ class AssistantBuilder:
 
         return create_agent
 
-    def _on_program(self, role: Role) -> Agent:
+    def _present(self) -> Sequence[str]:
+        return self.members[-1]() if self.members else ()
+
+    def _on_program(self, role: Role, tools: list[AsyncTool]) -> Agent:
         from genie_core.agent.provider.acp import DefaultAgent
 
         workspace = self.workspace_of(role.name)
         name = self.config.entry if role.name == SYSTEM else role.name
         return DefaultAgent(
-            program_of(name, role.command, role.env, self.models.keys),
+            program_of(
+                name,
+                role.command,
+                role.env,
+                self.models.keys,
+                self.config.sandbox if role.sandbox else None,
+            ),
             workspace.root if workspace else None,
             role.prompt,
             file_access(workspace, self.changes) if workspace else None,
+            tools,
         )
 
     def _on_pydantic_ai(self, role: Role, choice: ModelChoice, tools: list[AsyncTool]) -> Agent:

@@ -21,7 +21,7 @@ from genie_core.assistant.models.registry import ModelRegistry, label_of
 from genie_core.assistant.policy.effects import effects_of
 from genie_core.assistant.policy.normalize import normalized
 from genie_core.assistant.policy.policy import Policy
-from genie_core.assistant.programs import program_effects
+from genie_core.assistant.programs import program_effects, sandbox_for
 from genie_core.assistant.prompts import load_prompt
 from genie_core.assistant.servers.config_file import load_servers
 from genie_core.assistant.servers.registry import ServerRegistry
@@ -141,8 +141,12 @@ def _effects(
 ) -> ToolEffects:
     agent = kind_of(call.agent)
     workspace = builder.workspace_of(agent)
-    if any(role.command for role in builder.roles if role.name == agent):
-        return program_effects(workspace, call, risk)
+    role = next((each for each in builder.roles if each.name == agent and each.command), None)
+    if role is not None:
+        settings = sandbox_for(role.command, builder.config.sandbox) if role.sandbox else None
+        return program_effects(
+            workspace, call, risk, describe_sandbox(settings) if settings else ""
+        )
     return effects_of(workspace, call, risk, sandbox, isolated=isolated)
 
 
@@ -165,8 +169,6 @@ def _notices(config: AssistantConfig) -> Iterator[str]:
             f"no model decides which messages need an answer: {title_of(config.command)} answers "
             "those to @genie; set a model to have it decide"
         )
-    if config.command and config.agents:
-        yield f"{title_of(config.command)} can't direct the agents in [agents]"
     for spec in config.agents:
         if spec.command and (spec.tools or spec.servers or spec.model.name):
             yield f"the agent {spec.name} is a program: its tools, servers and model have no effect"

@@ -41,7 +41,7 @@ class AgentSpec:
 
     With a `command`, the agent is an installed program that speaks ACP. It has a model and tools of
     its own. `env` are variables for it, whose values may contain `${NAME}` for secrets; `prompt`
-    defaults to the one for programs.
+    defaults to the one for programs. With `sandbox`, it runs only in a sandbox, with network.
     """
 
     name: str
@@ -55,6 +55,7 @@ class AgentSpec:
     emoji: str = ""
     command: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    sandbox: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +146,9 @@ class AssistantConfig:
     answering agent, None for all. `rooms` is the folder of saved rooms that may be searched.
     `private_files` are patterns of files that are private beside those known by their names.
 
-    With a `command`, an installed program answers, as in `AgentSpec`, with `env`. Without a model,
-    it answers the messages that are addressed to the assistant. `entry` is its name in the
-    settings, empty for a known program.
+    With a `command`, an installed program answers, as in `AgentSpec`, with `env` and, if
+    `agent_sandbox`, in a sandbox. Without a model, it answers the messages that are addressed to
+    the assistant. `entry` is its name in the settings, empty for a known program.
     """
 
     model: str | None = None
@@ -171,6 +172,7 @@ class AssistantConfig:
     command: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     entry: str = ""
+    agent_sandbox: bool = False
 
     @property
     def decided_by_mention(self) -> bool:

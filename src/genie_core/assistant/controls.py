@@ -2,7 +2,7 @@
 
 import asyncio
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from genie_core.assistant.agents import DIRECT, MENTION_ONLY, AssistantBuilder
@@ -42,7 +42,9 @@ class AssistantControls(EngineControls):
         for role in builder.roles:
             if role.command:
                 label = title_of(role.command)
-                infos.append(AgentSummary(role.name, role.description, label, "acp"))
+                infos.append(
+                    AgentSummary(role.name, role.description, label, "acp", role.coordinates)
+                )
                 continue
             binding = builder.models.binding(role.model, role.runtime)
             infos.append(
@@ -105,6 +107,10 @@ class AssistantControls(EngineControls):
         """Count what was spent in this room before the engine was loaded."""
         self._builder.meter.spend(spent)
 
+    def enter(self, members: Callable[[], Sequence[str]]) -> None:
+        """Let tools tell who is in the room."""
+        self._builder.members[:] = [members]
+
     @property
     def _built_in(self) -> Sequence[ToolInfo]:
         return [
@@ -136,9 +142,9 @@ def risk_in(builder: AssistantBuilder, agent: str, tool: str) -> Risk:
     from genie_core.assistant.tools.catalog import RISKS
 
     role = next((role for role in builder.roles if role.name == agent), None)
-    if role is not None and role.command:
-        return PROGRAM_RISKS.get(tool, "unknown")
     mine = role.tool_names if role else ()
+    if role is not None and role.command and tool not in mine:
+        return PROGRAM_RISKS.get(tool, "unknown")
     return RISKS.get(tool, "unknown") if tool in mine else "unknown"
 
 

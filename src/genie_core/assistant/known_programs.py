@@ -22,6 +22,7 @@ class KnownProgram:
     """A program that speaks ACP. `command` starts it; `install` and `login` are clauses.
 
     `name` is a short name for a person to type. `modes` are those in which it asks before it acts.
+    `places` are what it keeps for itself in the home, which it writes also in a sandbox.
     """
 
     name: str
@@ -30,6 +31,12 @@ class KnownProgram:
     install: str
     login: str
     modes: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+
+
+def _xdg(name: str) -> tuple[str, ...]:
+    folders = (".config", ".local/share", ".local/state", ".cache")
+    return tuple(f"~/{each}/{name}" for each in folders)
 
 
 KNOWN_PROGRAMS: Final = (
@@ -40,6 +47,7 @@ KNOWN_PROGRAMS: Final = (
         "install it with: npm install -g @agentclientprotocol/claude-agent-acp",
         "log in with: claude /login, or pass ANTHROPIC_API_KEY on in its env",
         ("default",),
+        ("~/.claude", "~/.claude.json"),
     ),
     KnownProgram(
         "codex",
@@ -48,6 +56,7 @@ KNOWN_PROGRAMS: Final = (
         "install it with: npm install -g @agentclientprotocol/codex-acp",
         "log in with: codex login, or pass OPENAI_API_KEY on in its env",
         ("read-only",),
+        ("~/.codex",),
     ),
     KnownProgram(
         "gemini",
@@ -56,6 +65,7 @@ KNOWN_PROGRAMS: Final = (
         "install it with: npm install -g @google/gemini-cli",
         "run gemini and log in there, or pass GEMINI_API_KEY on in its env",
         ("default",),
+        ("~/.gemini",),
     ),
     KnownProgram(
         "opencode",
@@ -63,6 +73,8 @@ KNOWN_PROGRAMS: Final = (
         ("opencode", "acp"),
         "install it with: npm install -g opencode-ai",
         "log in with: opencode auth login",
+        (),
+        _xdg("opencode"),
     ),
     KnownProgram(
         "goose",
@@ -71,6 +83,7 @@ KNOWN_PROGRAMS: Final = (
         "install it as described on https://block.github.io/goose",
         "set it up with: goose configure",
         ("approve",),
+        _xdg("goose"),
     ),
 )
 """The programs that are found by name, in the order in which they are offered."""

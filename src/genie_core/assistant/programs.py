@@ -5,19 +5,29 @@ Importing this module loads no SDK.
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from genie_core.assistant.config import Sandbox
+from genie_core.assistant.errors import UnusableAgent
 from genie_core.assistant.known_programs import known_program, setting_of
 from genie_core.assistant.policy.effects import effects_of
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.errors import MissingValue
 from genie_core.assistant.servers.launch import filled_in, private_values
-from genie_core.assistant.tools.catalog import RISKS
+from genie_core.assistant.tools.catalog import ENGINE_TOOLS, PROGRAM_TOOLS, RISKS
 from genie_core.assistant.tools.files.changes import FileChanges
 from genie_core.assistant.tools.files.edit import Edits
 from genie_core.assistant.tools.files.files import whole_file_text
 from genie_core.assistant.tools.files.workspace import Workspace
+from genie_core.assistant.tools.shell.sandbox import (
+    SandboxUnavailable,
+    find_backend,
+    sandbox_command,
+)
 from genie_core.privacy.redaction import know
 from genie_core.room.engine.effects import ToolEffects
 from genie_core.room.engine.policy import Risk, ToolCall
@@ -39,11 +49,15 @@ _ITS_OWN: Final = "the agent program makes this call by itself"
 
 
 def program_of(
-    name: str, command: tuple[str, ...], env: Mapping[str, str], keys: Mapping[str, str]
+    name: str,
+    command: tuple[str, ...],
+    env: Mapping[str, str],
+    keys: Mapping[str, str],
+    sandbox: Sandbox | None = None,
 ) -> "AgentProgram":
     """Prepare the program of the agent called `name`: fill in placeholders, find out about it.
 
-    Redacts secret values of `env` in this process from now on. Raises `MissingValue`.
+    With a `sandbox`, it runs only in one. Redacts secret values of `env` in this process from now on. Raises `MissingValue`.
     """
     from genie_core.agent.provider.acp import AgentProgram
 
@@ -57,6 +71,7 @@ def program_of(
         raise MissingValue(name or "system", error.key, error.name, "agent") from None
     know(private_values(spec, filled, find))
     known = known_program(command)
+    settings = sandbox_for(command, sandbox, filled.env.get("HOME")) if sandbox else None
     return AgentProgram(
         command,
         filled.env,
@@ -64,7 +79,29 @@ def program_of(
         login=known.login if known else "",
         setting=setting_of(name),
         modes=known.modes if known else (),
+        confine=partial(_confined, settings) if settings else None,
     )
+
+
+def sandbox_for(command: Sequence[str], settings: Sandbox, home: str | None = None) -> Sandbox:
+    """Return the sandbox of a program: with network for its model, and what it keeps for itself."""
+    known = known_program(command)
+    places = known.places if known else ()
+    own = tuple(Path(each.replace("~", home or str(Path.home()), 1)) for each in places)
+    return replace(settings, mode="required", network=True, writable=(*settings.writable, *own))
+
+
+def check_sandbox(name: str) -> None:
+    """Raise `UnusableAgent` if this machine has no sandbox. Blocks at the first call."""
+    if not (backend := find_backend()).name:
+        raise UnusableAgent(name, f"it must run in a sandbox, but {backend.reason}")
+
+
+def _confined(settings: Sandbox, folder: Path, shown: Sequence[Path]) -> list[str]:
+    try:
+        return sandbox_command(settings, folder, folder, shown)
+    except SandboxUnavailable as error:
+        raise ValueError(str(error)) from error
 
 
 def file_access(workspace: Workspace, changes: FileChanges) -> "FileAccess":
@@ -82,11 +119,18 @@ def file_access(workspace: Workspace, changes: FileChanges) -> "FileAccess":
     return FileAccess(read, write)
 
 
-def program_effects(workspace: Workspace | None, call: ToolCall, risk: Risk) -> ToolEffects:
-    """Resolve a call that a program makes by itself: no sandbox of ours and no refusal holds it."""
+def program_effects(
+    workspace: Workspace | None, call: ToolCall, risk: Risk, sandbox: str = ""
+) -> ToolEffects:
+    """Resolve a call that a program makes by itself, which no refusal of ours holds.
+
+    `sandbox` describes the one in which the program runs, empty if there is none.
+    """
+    if call.tool in (*PROGRAM_TOOLS, *ENGINE_TOOLS):  # these are ours
+        return ToolEffects()
     if workspace is None or call.tool not in RISKS or risk == "unknown":
         return ToolEffects(anything=True, why=_ITS_OWN)
-    effects = effects_of(workspace, call, risk)
+    effects = effects_of(workspace, call, risk, sandbox)
     if effects.refusal:
         return ToolEffects(effects.known, anything=True, why=_ITS_OWN, private=True)
     return effects

@@ -5,11 +5,12 @@ leads to the run's sink; outside of a run both do nothing.
 """
 
 import asyncio
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from genie_core.errors import Stage, StageFailed
 
@@ -46,8 +47,11 @@ Shared: TypeAlias = Literal["asking", "thinking", "writing", "calling", "retryin
 runs, a request is retried; or there is a note about the run.
 """
 
-What: TypeAlias = Shared | Literal["detail"]
+Shown: TypeAlias = Shared | Literal["detail"]
 """An activity, or a note for the engine's owner only, such as a provider's message."""
+
+What: TypeAlias = Shown | Literal["acted"]
+"""What is shown, or a call that was made without asking; see `acted`."""
 
 _MOST: Final = 10**12
 
@@ -160,6 +164,17 @@ def doing(what: What, detail: str = "") -> None:
     """Report the current run's activity."""
     if (sink := _sink.get()) is not None:
         sink.doing(what, detail)
+
+
+def acted(tool: str, arguments: dict[str, Any]) -> None:
+    """Report a call that the agent has made by itself, without asking; `acted_call` reads it."""
+    doing("acted", json.dumps([tool, arguments], default=repr))
+
+
+def acted_call(detail: str) -> tuple[str, dict[str, Any]]:
+    """Return the tool and the arguments of a call that was reported with `acted`."""
+    tool, arguments = json.loads(detail)
+    return tool, arguments
 
 
 def note(public: str, whole: str) -> None:

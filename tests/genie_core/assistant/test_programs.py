@@ -2,26 +2,41 @@
 
 import asyncio
 import json
+import shlex
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.genie_core.agent.provider.acp.rig import Judge, Sink, Stage, ask, permission, staged
+from tests.genie_core.agent.provider.acp.rig import (
+    SCRIPT,
+    Judge,
+    Sink,
+    Stage,
+    ask,
+    permission,
+    staged,
+)
 
 from genie_core.agent import Agent, AgentInput, AgentRunner
 from genie_core.agent.approval import Approval, ApprovalContext
+from genie_core.agent.provider.acp import AgentProgramFailed, DefaultAgent
 from genie_core.agent.runner import Query
+from genie_core.assistant import programs
 from genie_core.assistant.agents import roles_of
 from genie_core.assistant.build import Assistant, build_assistant
 from genie_core.assistant.check import faults
-from genie_core.assistant.config import AgentSpec, AssistantConfig, Rule
+from genie_core.assistant.config import AgentSpec, AssistantConfig, Rule, Sandbox
 from genie_core.assistant.errors import UnusableAgent
 from genie_core.assistant.servers.errors import MissingValue
+from genie_core.assistant.tools.catalog import PROGRAM_TOOLS
+from genie_core.assistant.tools.shell.sandbox import SandboxBackend, find_backend
 from genie_core.message import Message
 from genie_core.reasoner import Decision
 from genie_core.room.engine.policy import ToolCall
 from genie_core.runtime.tasks import start_task
+from genie_core.session import GroupSession
 
 
 @pytest.fixture
@@ -52,11 +67,13 @@ def test_the_runtime_acp_needs_a_command() -> None:
     )
 
 
-def test_a_program_has_a_prompt_and_no_tools_of_ours() -> None:
+def test_a_program_has_a_prompt_and_the_tools_of_the_room() -> None:
     spec = AgentSpec("codex", "Codes.", command=("codex-acp",), emoji="🦊", idle_timeout=5)
     answering, sub = roles_of(AssistantConfig(command=("goose", "acp"), agents=(spec,)), {}, "ann")
     assert answering.name == "system"
-    assert answering.tool_names == sub.tool_names == ()
+    assert sub.tool_names == PROGRAM_TOOLS
+    assert answering.tool_names == (*PROGRAM_TOOLS, "run_subagent")
+    assert "codex: Codes." in answering.prompt
     assert "You work for ann" in answering.prompt
     assert (sub.description, sub.emoji, sub.idle_timeout) == ("Codes.", "🦊", 5)
 
@@ -178,6 +195,125 @@ async def test_a_program_is_one_of_a_team(stage: Stage) -> None:
     assert answer.text == "I looked."
     assert sink.usages == []
     assert [each.runtime for each in assistant.controls.agents][1] == "acp"
+
+
+async def test_a_program_directs_the_team(stage: Stage, tmp_path: Path) -> None:
+    async with staged() as other:
+        call = {"kind": "execute", "title": "make", "rawInput": {"command": "make"}}
+        other.script([{"ask": permission(**call)}, {"say": "I made it."}])
+        query = {"query": "make it", "subagent_name": "coder"}
+        calls = [
+            {"method": "tools/call", "params": {"name": "run_subagent", "arguments": query}},
+            {"method": "tools/call", "params": {"name": "who_is_here", "arguments": {}}},
+        ]
+        stage.script([{"mcp": calls}, {"say": "It is made."}])
+        spec = AgentSpec("coder", "Codes.", command=other.program().command)
+        assistant = built(stage, agents=(spec,))
+        assert not any("direct" in each for each in assistant.notices)
+        assert assistant.controls.agents[0].coordinator
+        assistant.controls.enter(lambda: ["ann (host)", "bot (agent)"])
+        session = GroupSession(
+            "room", assistant.reasoner_factory, agent_factory=assistant.agent_factory
+        )
+        asked: list[tuple[str, str]] = []
+        execution = session.delegate("go", sender="ann")
+        async for each in execution.stream():
+            if isinstance(each, Approval):
+                asked.append((each.sender.partition(":")[0], each.tool_name))
+                each.approve()
+        await session.join()
+    assert asked == [
+        ("system", "run_subagent"),
+        ("coder", "run_command"),
+        ("system", "who_is_here"),
+    ]
+    _, directed, here = stage.all("tools")
+    answer = json.loads(directed["result"]["content"][0]["text"])
+    assert answer["subagent_response"] == "I made it."
+    assert here["result"]["content"][0]["text"] == "- ann (host)\n- bot (agent)"
+    assert [each["outcome"]["outcome"] for each in other.answers] == ["selected"]
+
+
+def test_reading_the_room_is_allowed_and_a_rule_can_forbid_it(stage: Stage) -> None:
+    rules = (Rule("deny", tool="search_chat"),)
+    policy = built(stage, workspace=None, rules=rules).policy
+
+    def judged(tool: str) -> tuple[str, str]:
+        result = policy.evaluate(ToolCall("ann", "system", tool, {}))
+        assert not result.effects.anything
+        return result.effect, result.risk
+
+    assert judged("get_group_chat_messages") == ("allow", "read")
+    assert judged("read_attachment") == ("allow", "read")
+    assert judged("search_chat") == ("deny", "read")
+
+
+@pytest.mark.skipif(not find_backend().name, reason="this machine has no sandbox")
+async def test_in_a_sandbox_it_sees_the_workspace_and_not_the_home(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    for name in ("diary.txt", ".codex/auth.json", "notes/a.txt"):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text("private")
+    (stage.workspace / "a.txt").write_text("x")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    looked = [home / "diary.txt", home / ".codex/auth.json", home / "notes/a.txt",
+              stage.workspace / "a.txt", Path("/etc/hosts")]  # fmt: skip
+    calls = [{"method": "tools/call", "params": {"name": "who_is_here", "arguments": {}}}]
+    stage.script([{"look": list(map(str, looked))}, {"mcp": calls}, {"say": "done"}])
+    command = stage.program().command
+    (home / "codex-acp").write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
+    (home / "codex-acp").chmod(0o700)
+    sandbox = Sandbox(mode="off", readable=(home / "notes", stage.folder, SCRIPT))
+    sandbox = replace(sandbox, writable=(stage.folder,))  # the script keeps its state there
+    assistant = built(
+        stage, command=(str(home / "codex-acp"),), agent_sandbox=True, sandbox=sandbox
+    )
+    assistant.controls.enter(lambda: ["ann (host)"])
+
+    async def fetch() -> str:
+        return "[]"
+
+    tools: dict[str, Any] = {"get_group_chat_messages": fetch}
+    agent = await assistant.agent_factory.make_agent("system", "ann", tools)
+    try:
+        async with agent.mcp():
+            assert await agent.run(AgentInput("go"), Judge()) == "done"
+    finally:
+        started = stage.all("started")[0]
+        del started["pid"]  # it is one of the sandbox
+    [seen] = stage.all("seen")
+    expected = ["nothing", "writes", "reads", "writes", "reads"]
+    assert [seen[str(each)] for each in looked] == expected
+    assert stage.all("tools")[1]["result"]["content"][0]["text"] == "- ann (host)"
+    assert "TMPDIR" not in started["env"]
+    call = ToolCall("ann", "system", "run_command", {"command": "ls"})
+    assert "with network" in assistant.policy.evaluate(call).effects.sandbox
+
+
+def test_without_a_sandbox_a_program_that_needs_one_does_not_start(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lacking = SandboxBackend(reason="bubblewrap is not installed")
+    monkeypatch.setattr(programs, "find_backend", lambda: lacking)
+    with pytest.raises(UnusableAgent, match="in a sandbox, but bubblewrap is not installed"):
+        built(stage, agent_sandbox=True)
+    spec = AgentSpec("coder", "Codes.", command=stage.program().command, sandbox=True)
+    with pytest.raises(UnusableAgent, match="coder"):
+        built(stage, agents=(spec,))
+
+
+async def test_a_sandbox_that_went_away_is_said_plainly(stage: Stage) -> None:
+    def confine(_folder: Path, _shown: Any) -> list[str]:
+        raise ValueError("bubblewrap is not installed")
+
+    stage.script()
+    agent = DefaultAgent(stage.program(confine=confine), stage.workspace)
+    with pytest.raises(AgentProgramFailed, match="must run in a sandbox, and there is none: bubbl"):
+        await ask(agent)
+    assert not stage.heard
 
 
 async def test_lines_of_another_library_are_kept_for_it(stage: Stage) -> None:

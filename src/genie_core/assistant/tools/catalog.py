@@ -26,15 +26,21 @@ READING_TOOLS: Final = ("list_files", "read_file", "search_files", "grep_files")
 FILE_TOOLS: Final = (*READING_TOOLS, *EDIT_TOOLS)
 COMMAND_TOOLS: Final = ("run_command",)
 WEB_TOOLS: Final = ("fetch_url",)
+PROGRAM_TOOLS: Final = (
+    *("get_group_chat_messages", "search_chat", "summarise_chat"),
+    *("who_is_here", "read_attachment"),
+)
+"""Tools about the room that are offered to agents that are installed programs."""
+
 TOOL_NAMES: Final = (
     *CHAT_TOOLS, *ROOM_TOOLS, "calculate", *DATE_TOOLS, *FILE_TOOLS, *COMMAND_TOOLS, *WEB_TOOLS,
 )  # fmt: skip
 
-_ENGINE_TOOLS: Final = ("run_subagent", "get_group_chat_messages")
+ENGINE_TOOLS: Final = ("run_subagent", "get_group_chat_messages")
 """Tools that the engine provides to agents."""
 
 RISKS: Final[Mapping[str, Risk]] = {
-    **dict.fromkeys((*TOOL_NAMES, *_ENGINE_TOOLS), "read"),
+    **dict.fromkeys((*TOOL_NAMES, *ENGINE_TOOLS, *PROGRAM_TOOLS), "read"),
     **dict.fromkeys(EDIT_TOOLS, "write"),
     **dict.fromkeys(COMMAND_TOOLS, "execute"),
     **dict.fromkeys(WEB_TOOLS, "network"),

@@ -32,6 +32,11 @@ logger = logging.getLogger(__name__)
 
 UNKNOWN_CALL: Final = "the arguments of this call are not known here any more; deny it"
 
+ACTS_ALONE: Final = "the agent acts on its own: it made the call without asking"
+
+_MOST_OWN_BYTES: Final = 32_768
+"""Size of such a call, above which its arguments are shortened: there is nothing to answer."""
+
 UNSHOWABLE: Final = (
     "its arguments can't be shown: they contain a value that can't be written as JSON, or "
     f"are nested more than {MAX_DEPTH} levels deep; make a simpler call"
@@ -160,6 +165,19 @@ class Approvals:
         elif automatic is not None:
             granted, how = automatic
             self._resolve(request, granted.answer, how, granted.original)
+
+    def record_own(
+        self, exchange: MessageThread, agent: str, tool: str, arguments: dict[str, Any]
+    ) -> None:
+        """Record a call that an agent has made without asking, with what it would have been asked."""
+        call = Approval(agent, tool, (), arguments)
+        result = replace(self._evaluate(exchange, call), because=ACTS_ALONE)
+        body = self._request_body(exchange, call, result, unasked=True)
+        if body is not None and (self._obstacle(body) or size_of(body) > _MOST_OWN_BYTES):
+            body = msgspec.structs.replace(body, arguments=_preview(body.arguments), effects=())
+        if body is not None and self._reporter.publish(body):
+            made = ApprovalResolved(exchange.seq, call.id, "approved", how="own")
+            self._reporter.publish(made)
 
     def record(self, closed: ApprovalClosed) -> None:
         """Record the resolution of a request, unless it was parked or refused."""

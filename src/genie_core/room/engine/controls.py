@@ -1,6 +1,6 @@
 """The parts of a loaded engine that its owner can inspect and change."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
@@ -116,3 +116,6 @@ class EngineControls(Protocol):
 
     def begin(self, spent: Usage) -> None:
         """Add earlier spending in this room to the budget."""
+
+    def enter(self, members: Callable[[], Sequence[str]]) -> None:
+        """Begin work in a room; `members` returns a line for each person and agent in it."""

@@ -34,6 +34,12 @@ NOT_READY: Final = "the engine of {0} is not ready; {0} sees the details"
 BROKE: Final = "your engine failed; the log file has the details"
 
 
+ACTS_ALONE: Final = ", acts on its own"
+"""Ends the label of an engine whose agent has made a call without asking."""
+
+_LABEL_CHARS: Final = 160
+
+
 class EngineHost:
     """Runs the engine of one terminal, if there is one.
 
@@ -71,6 +77,7 @@ class EngineHost:
         self._status = EngineStatus(waiting, config.label, config.offline)
         self._runs: RunManager | None = None
         self._controls: EngineControls | None = None
+        self._acts_alone = False
         self._live_after = 0
         self._begun = asyncio.Event()
         self._closing = asyncio.Event()
@@ -237,9 +244,11 @@ class EngineHost:
             place=self._place,
             author=self._author,
             serves=self._serves,
+            on_own=self._mark_own,
         ) as runs:
             if engine.controls is not None:
                 engine.controls.begin(self._state.costs.of(self._name))
+                engine.controls.enter(self._members)
             try:
                 runs.begin(engine.remembered, self._live_after)
             except BaseException:
@@ -265,7 +274,22 @@ class EngineHost:
         runs = unfinished(self._state, self._reporter.unrecorded)
         return [one for one in map(self._state.exchanges.__getitem__, runs) if self.has(one)]
 
+    def _members(self) -> list[str]:
+        return [
+            f"{each.name} ({'agent' if each.is_agent else each.role})"
+            for each in self._state.present()
+        ]
+
+    def _mark_own(self) -> None:
+        """Let the label say from now on that an agent of this engine acts without asking."""
+        if not self._acts_alone:
+            self._acts_alone = True
+            self._show(self._status)
+
     def _show(self, status: EngineStatus) -> None:
+        if self._acts_alone and not status.label.endswith(ACTS_ALONE):
+            label = f"{status.label[:_LABEL_CHARS]}{ACTS_ALONE}"  # a host shortens longer ones
+            status = replace(status, label=label)
         self._status = status
         self._reporter.show_engine(status)
 

@@ -22,7 +22,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.protocol.frames import AgentProgress, AnswerDelta, ReportProgress
 from genie_core.room.state.room_state import RoomState
-from genie_core.runtime.progress import What
+from genie_core.runtime.progress import Shown
 
 
 class EngineReporter:
@@ -77,7 +77,7 @@ class EngineReporter:
             self._client.queue.delta(message, text)
             self._emit(AnswerDelta(message, text))
 
-    def progress(self, message: int, agent: str, what: What, detail: str) -> None:
+    def progress(self, message: int, agent: str, what: Shown, detail: str) -> None:
         """Show what an agent is doing, here and to the other members.
 
         A note may quote the arguments of a call, so it stays here if they do. A detail is a note

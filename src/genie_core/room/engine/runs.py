@@ -7,7 +7,7 @@ each step to the room.
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -51,7 +51,7 @@ from genie_core.room.protocol.names import is_blank
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Phase, ToolApproval
 from genie_core.runtime.grace import Grace
-from genie_core.runtime.progress import Usage
+from genie_core.runtime.progress import Usage, acted_call
 from genie_core.session import GroupSession
 
 logger = logging.getLogger(__name__)
@@ -94,6 +94,7 @@ class RunManager:
 
     Use it as an async context manager, which ends the watchers of all runs. Call `begin` once, then
     `accept` for every later event, in order. `approvals` handles tool calls by the `policy`.
+    `on_own` is called when an agent has made a call without asking.
     `close` parks open requests and ends the session, within the grace plus a few seconds.
     """
 
@@ -111,8 +112,10 @@ class RunManager:
         place: Place | None = None,
         author: Signer | None = None,
         serves: bool = True,
+        on_own: Callable[[], None] = lambda: None,
     ) -> None:
         self._session = session
+        self._on_own = on_own
         self._state = state
         self._owner = owner
         self._reporter = reporter
@@ -354,7 +357,11 @@ class RunManager:
             case run.TextDelta(text=text):
                 self._reporter.delta(seq, text)
             case run.Doing(agent=agent, what=what, detail=detail):
-                self._reporter.progress(seq, agent, what, detail)
+                if what == "acted":
+                    self._approvals.record_own(current.exchange, agent, *acted_call(detail))
+                    self._on_own()
+                else:
+                    self._reporter.progress(seq, agent, what, detail)
             case run.Spent(agent=agent, usage=usage):
                 current.charge(agent, usage)
             case run.ApprovalPending(approval=approval):

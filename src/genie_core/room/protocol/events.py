@@ -71,8 +71,10 @@ Outcome: TypeAlias = Literal["approved", "denied", "expired", "parked"]
 Scope: TypeAlias = Literal["once", "session", "times", "minutes"]
 """How far a grant reaches; "times" and "minutes" have a number."""
 
-How: TypeAlias = Literal["", "edit", "rule", "grant", "auto"]
-"""What resolved an approval; empty for a person's answer to this very call, unchanged."""
+How: TypeAlias = Literal["", "edit", "rule", "grant", "auto", "own"]
+"""What resolved an approval; empty for a person's answer to this very call, unchanged. With "own",
+the agent made the call without asking, and nothing was resolved.
+"""
 
 HEIRS_AFTER: Final = 60.0
 """Seconds without a host after which an heir may host the room, unless the host decided."""

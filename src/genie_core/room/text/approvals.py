@@ -86,6 +86,8 @@ def _short(value: Any) -> str:
 
 def allowed(settled: ApprovalResolved, tool: str, by: str) -> str:
     """Describe how a call was allowed: "allowed rm 5 times". Not yet safe to show."""
+    if settled.how == "own":
+        return f"{tool} ran without asking"
     if settled.how == "edit":
         return f"allowed {tool} with changes by {by}"
     return f"allowed {tool}{_ALLOWED.get(settled.how, _reach(settled))}"
@@ -98,6 +100,8 @@ def denied(settled: ApprovalResolved, tool: str) -> str:
 
 def outcome(settled: ApprovalResolved) -> str:
     """Describe the outcome, its cause and its scope."""
+    if settled.how == "own":
+        return "made without asking"
     words: dict[How, str] = {
         "edit": " with changes",
         "rule": " by rule",

@@ -239,6 +239,8 @@ def _of_run(
 
 def _settled(body: ApprovalResolved, by: str, tool: str) -> StoryLine:
     match body.outcome:
+        case "approved" if body.how == "own":
+            return StoryLine("!", allowed(body, tool, by))
         case "approved":
             who = "" if body.how else f" by {by}"
             return StoryLine("✓", f"{allowed(body, tool, by)}{who}")

@@ -320,6 +320,8 @@ def _approval(row: ActivityRow) -> Headline:
     subject = _call(asked) if isinstance(asked, ApprovalRequested) else ""
     took = duration(row.latest.at - row.opened.at) if row.closed else ""
     match row.latest.body:
+        case ApprovalResolved(outcome="approved", how="own") as settled:
+            return Headline("!", Tone.BAD, allowed(settled, tool, row.latest.by), subject)
         case ApprovalResolved(outcome="approved") as settled:
             return Headline("✓", Tone.GOOD, allowed(settled, tool, row.latest.by), subject, took)
         case ApprovalResolved(outcome="denied") as settled:

@@ -8,7 +8,7 @@ from typing import Final
 from genie_core.message import SYSTEM
 from genie_core.room.state.thread import Phase
 from genie_core.room.text.agents import label_of
-from genie_core.runtime.progress import What
+from genie_core.runtime.progress import Shown
 from genie_core.text.safe import visible_line
 
 SHORTEST_PAUSE: Final = 1 / 20
@@ -60,7 +60,7 @@ class _Report:
     """The latest report of a run, and the time of its model's last one."""
 
     agent: str = SYSTEM
-    what: What = "asking"
+    what: Shown = "asking"
     detail: str = ""
     heard_at: float | None = None
     writes: bool = False
@@ -79,7 +79,7 @@ class RunProgress:
         self._notes: dict[int, tuple[str, ...]] = {}
         self._waiting: set[int] = set()
 
-    def report(self, message: int, agent: str, what: What, detail: str) -> None:
+    def report(self, message: int, agent: str, what: Shown, detail: str) -> None:
         """Record an agent's activity in the run for a message."""
         run = self._run(message)
         detail = visible_line(detail[:LONGEST])

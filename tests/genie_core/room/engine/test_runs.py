@@ -41,8 +41,9 @@ from genie_core.room.protocol.events import (
     Spending,
 )
 from genie_core.room.state.thread import Phase
+from genie_core.room.text.approvals import allowed
 from genie_core.runtime.grace import Grace
-from genie_core.runtime.progress import Usage, doing, spent
+from genie_core.runtime.progress import Usage, acted, doing, spent
 from genie_core.session import GroupSession
 from genie_core.testing import Emit, RunFn, agent_factory, delegate_all, reasoner_factory
 from genie_core.testing.scripted import DecideFn
@@ -159,6 +160,39 @@ async def desk(
 
 
 # -- rules
+
+
+class Wilful(Runner):
+    """Says that it has made calls without asking."""
+
+    async def __call__(
+        self,
+        input: AgentInput,  # noqa: A002 - as in Agent.run
+        callback: ApprovalCallback,
+        _emit: Emit,
+    ) -> str:
+        acted("look", {"path": "a"})
+        acted("edit", {"path": "b" * 100_000})
+        return "done"
+
+
+async def test_a_call_that_was_made_without_asking_is_marked_for_good(tmp_path: Path) -> None:
+    async with desk(tmp_path, Rules(look="deny"), runner=Wilful()) as (ann, live):
+        await ann.run("go")
+        assert [(each.outcome, each.how) for each in ann.settled] == [("approved", "own")] * 2
+        look, edit = ann.asked
+        assert look.unasked
+        assert "without asking" in look.because
+        assert look.arguments == {"path": "a"}
+        assert len(edit.arguments["path"]) < 3_000
+        lines = [allowed(each, "look", "ann") for each in ann.settled]
+        assert lines == ["look ran without asking"] * 2
+        assert not ann.person.state.pending_for("ann")
+        late, ear = await live.joined("bob", None)
+        await ear.until(lambda: late.state.people["ann"].agent.endswith(", acts on its own"))
+        assert ann.person.engine.status.label.count("acts on its own") == 1
+        await ann.run("again")
+        assert ann.person.engine.status.label.count("acts on its own") == 1
 
 
 async def test_rules_answer_before_a_person_is_asked(tmp_path: Path) -> None:

@@ -36,6 +36,9 @@ class Bench:
     async def undo(self, number: int) -> None:
         raise NotImplementedError
 
+    def enter(self, members: object) -> None:
+        """Nothing."""
+
     def begin(self, spent: Usage) -> None:
         """Nothing."""
 

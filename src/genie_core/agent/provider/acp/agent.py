@@ -1,7 +1,7 @@
 """An agent that is an installed program."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from time import monotonic
@@ -26,12 +26,13 @@ from acp.schema import (
 from pydantic import BaseModel
 
 from genie_core.agent.approval import ApprovalCallback
-from genie_core.agent.base import Agent, AgentInput, CutAnswer
+from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
 from genie_core.agent.provider.acp.client import Client, FileAccess, FloodError, Run, usage_of
 from genie_core.agent.provider.acp.content import Block, prompt_blocks, summary_of
 from genie_core.agent.provider.acp.errors import AgentProgramFailed
 from genie_core.agent.provider.acp.history import History
 from genie_core.agent.provider.acp.process import START_SECONDS, AgentProcess, AgentProgram
+from genie_core.agent.provider.acp.tool_server import ToolServer
 from genie_core.agent.provider.acp.transport import LONGEST_LINE
 from genie_core.runtime.progress import doing, note, spent
 from genie_core.runtime.tasks import start_task
@@ -58,6 +59,8 @@ class DefaultAgent(Agent):
     `instructions` precede the first prompt of a session, since programs have system prompts of
     their own.
 
+    `tools` are offered to the program through a tool server, beside its own.
+
     With `files`, the program may read and write the workspace through us. It has tools of its own
     and may run them without asking; the run then reports that it acts on its own.
 
@@ -73,6 +76,7 @@ class DefaultAgent(Agent):
         folder: Path | None = None,
         instructions: str = "",
         files: FileAccess | None = None,
+        tools: Sequence[AsyncTool] = (),
         *,
         start_seconds: float = START_SECONDS,
         longest_line: int = LONGEST_LINE,
@@ -85,6 +89,7 @@ class DefaultAgent(Agent):
         self._longest_line = longest_line
         self._history = History(program.command)
         self._client = Client()
+        self._tools = ToolServer(tools, self._client.call)
         self._process: AgentProcess | None = None
         self._session = ""  # of the running process
         self._cost: float | None = 0.0  # of that session, None if not known
@@ -154,12 +159,14 @@ class DefaultAgent(Agent):
             said = f"{self._program.name} had ended and is started again"
             note(said, said)
             await self._close()
+        await self._tools.open()
         process = AgentProcess(
             self._program,
             self._folder,
             self._client,
             start_seconds=self._start_seconds,
             longest_line=self._longest_line,
+            shown=self._tools.files,
         )
         serves = self._files is not None
         files = FileSystemCapabilities(read_text_file=serves, write_text_file=serves)
@@ -177,7 +184,7 @@ class DefaultAgent(Agent):
             await self._choose_mode(process, earlier, found.modes)
             self._session, self._cost = earlier, None
             return
-        asked = NewSessionRequest(cwd=process.folder, mcp_servers=[])
+        asked = NewSessionRequest(cwd=process.folder, mcp_servers=self._tools.described())
         answer = await process.request_within("session/new", asked, NewSessionResponse)
         await self._choose_mode(process, answer.session_id, answer.modes)
         self._session, self._cost = answer.session_id, 0.0
@@ -210,14 +217,16 @@ class DefaultAgent(Agent):
     ) -> LoadSessionResponse | ResumeSessionResponse | None:
         """Resume or load a session; what the program repeats of it reaches no run."""
         can = process.info.agent_capabilities
+        about: dict[str, Any] = {"session_id": session, "cwd": process.folder}
+        about["mcp_servers"] = self._tools.described()
         request: BaseModel
         answer: type[LoadSessionResponse | ResumeSessionResponse]
         if can and can.session_capabilities and can.session_capabilities.resume is not None:
             method, answer = "session/resume", ResumeSessionResponse
-            request = ResumeSessionRequest(session_id=session, cwd=process.folder, mcp_servers=[])
+            request = ResumeSessionRequest(**about)
         elif can and can.load_session:
             method, answer = "session/load", LoadSessionResponse
-            request = LoadSessionRequest(session_id=session, cwd=process.folder, mcp_servers=[])
+            request = LoadSessionRequest(**about)
         else:
             return None
         try:
@@ -232,11 +241,14 @@ class DefaultAgent(Agent):
     async def _close(self) -> None:
         process, self._process = self._process, None
         self._session = ""
-        if process is not None:
-            try:
-                await process.close()
-            finally:
-                process.kill()
+        try:
+            if process is not None:
+                try:
+                    await process.close()
+                finally:
+                    process.kill()
+        finally:
+            await self._tools.close()
 
     # -- a run
 
@@ -248,7 +260,8 @@ class DefaultAgent(Agent):
         callback: ApprovalCallback,
         emit: Callable[[str], None],
     ) -> str:
-        run = Run(self._session, callback, emit, process.folder, self._files)
+        tools = self._tools.tools
+        run = Run(self._session, callback, emit, process.folder, self._files, tools)
         self._client.run = run
         reason = ""
         try:

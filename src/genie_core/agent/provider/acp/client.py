@@ -5,7 +5,8 @@ import contextvars
 import logging
 import math
 from asyncio import Future, Task
-from collections.abc import Awaitable, Callable, Coroutine
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
@@ -39,11 +40,12 @@ from genie_core.agent.provider.acp.tool_calls import (
     mapped,
     relative_path,
 )
+from genie_core.agent.provider.acp.tool_server import OfferedTool, is_offered, tool_meant
 from genie_core.agent.provider.approval_answer import as_verdict, denial
 from genie_core.agent.provider.progress_reporter import ProgressReporter
 from genie_core.errors import GenieError, public_summary, summary, tool_failure
 from genie_core.privacy.redaction import hide_secrets
-from genie_core.runtime.progress import Usage, doing, note
+from genie_core.runtime.progress import Usage, acted, doing, note
 from genie_core.runtime.tasks import start_task
 from genie_core.storage.journal import encode_json
 
@@ -59,6 +61,9 @@ MOST_PENDING: Final = 32
 """Permissions that may wait for an answer at the same time."""
 
 _MOST_NOTES: Final = 200
+_MOST_OWN: Final = 30
+"""Calls of one run that are recorded as made without asking."""
+
 _LONGEST_NOTE: Final = 300
 
 _DONE: Final = {"completed": "✓", "in_progress": "▸"}
@@ -105,6 +110,7 @@ class Run:
         emit: Callable[[str], None],
         folder: str,
         files: FileAccess | None,
+        tools: Mapping[str, OfferedTool] = {},
     ) -> None:
         self.session = session
         self.failed: Future[None] = asyncio.get_running_loop().create_future()
@@ -117,6 +123,8 @@ class Run:
         self._emit = emit
         self._folder = folder
         self._files = files
+        self._tools = tools
+        self._served: Counter[str] = Counter()  # calls of our tools without an update so far
         self._context = contextvars.copy_context()
         self._pulse = ProgressReporter()
         self._pieces: list[str] = []
@@ -132,7 +140,7 @@ class Run:
         self._written: set[str] = set()
         self._plan = ""
         self._notes = 0
-        self._own_ways = False
+        self._own_ways = 0
 
     @property
     def text(self) -> str:
@@ -193,6 +201,11 @@ class Run:
     async def write(self, request: WriteTextFileRequest) -> WriteTextFileResponse:
         """Write a file for the program, as our own tool would."""
         return await self._working(self._write(request))
+
+    async def call(self, tool: OfferedTool, arguments: dict[str, Any]) -> Any:
+        """Make a call of a tool of ours for the program. Raises `RequestError`."""
+        self._served[tool.name] += 1
+        return await self._working(self._call(tool, arguments))
 
     # -- updates, in the context of the run
 
@@ -266,16 +279,24 @@ class Run:
                 self._note_unasked_call(call)
 
     def _note_unasked_call(self, call: KnownCall) -> None:
-        """Tell the room of the first call that was made without asking."""
-        if self._own_ways or call.kind in HARMLESS or call.id in self._asked:
+        """Tell the room of a call that was made without asking."""
+        if call.kind in HARMLESS or call.id in self._asked:
+            return
+        if (name := tool_meant(call, self._tools)) and self._served[name]:
+            self._served[name] -= 1
+            self._asked.add(call.id)  # when it reached us
             return
         paths = {relative_path(self._folder, path) for path in call.paths}
         if paths and paths <= self._written:  # it was asked about when it wrote through us
             return
-        self._own_ways = True
-        tool = mapped(call, self._folder).name
-        doing("note", f"acts on its own: {tool}")
-        doing("detail", _line(f"acts on its own: {tool}: {call.subject}"))
+        self._asked.add(call.id)  # so that it is told once
+        made = mapped(call, self._folder)
+        self._own_ways += 1
+        if self._own_ways == 1:
+            doing("note", f"acts on its own: {made.name}")
+            doing("detail", _line(f"acts on its own: {made.name}: {call.subject}"))
+        if self._own_ways <= _MOST_OWN:
+            acted(made.name, made.arguments)
 
     def _note_once(self, text: str) -> None:
         if ("", text) not in self._named:
@@ -295,9 +316,11 @@ class Run:
 
     async def _permit(self, request: RequestPermissionRequest) -> RequestPermissionResponse:
         call = self._remember(request.tool_call)
-        self._asked.add(call.id)
         allow = _option(request.options, "allow_once")
         deny = _option(request.options, "reject_once")
+        if allow is not None and is_offered(call, self._tools):
+            return _selected(allow)  # we ask when the call reaches us
+        self._asked.add(call.id)
         if allow is None:
             self._note_once("asked for a permission that can't be given just once: it was denied")
             return _selected(deny)
@@ -318,12 +341,31 @@ class Run:
             self._denied_at = self._length
         return _selected(deny, reason)
 
-    async def _ask(self, call: MappedCall) -> Verdict:
+    async def _ask(self, call: MappedCall, schema: dict[str, Any] | None = None) -> Verdict:
         try:
-            return as_verdict(await ask_about(self._callback, call.name, call.arguments, None))
+            return as_verdict(await ask_about(self._callback, call.name, call.arguments, schema))
         except Exception as error:
             self._fail(error)  # at once: it ends the run
             raise
+
+    async def _call(self, tool: OfferedTool, arguments: dict[str, Any]) -> Any:
+        try:
+            wanted = MappedCall(tool.name, tool.settled(arguments))
+        except ValueError as error:
+            raise RequestError(-32602, str(error)) from error
+        verdict = await self._ask(wanted, {**tool.schema, "description": tool.description})
+        if not verdict:
+            raise RequestError(-32000, denial(verdict))
+        self._pulse.at("calling", tool.name)
+        try:
+            return await tool(wanted.arguments if verdict.arguments is None else verdict.arguments)
+        except Exception as error:
+            log.warning("tool %s raised", tool.name, exc_info=True)
+            note(
+                _line(f"{tool.name}: {public_summary(error)}"),
+                _line(f"{tool.name}: {summary(error)}"),
+            )
+            raise RequestError(-32603, tool_failure(error)) from error
 
     async def _read(self, request: ReadTextFileRequest) -> ReadTextFileResponse:
         files, path = self._place(request.path)
@@ -436,6 +478,13 @@ class Client:
                 return await self._known(writing.session_id).write(writing)
             case _:
                 raise RequestError.method_not_found(method)
+
+    async def call(self, tool: OfferedTool, arguments: dict[str, Any]) -> Any:
+        """Make a call of a tool of ours in the run that is in progress. Raises `RequestError`."""
+        run = self.run
+        if run is None or not run.open:
+            raise RequestError(-32000, "the room's tools work only while a request is answered")
+        return await run.call(tool, arguments)
 
     def _update(self, params: Any) -> None:
         session = params.get("sessionId") if isinstance(params, dict) else None

@@ -9,13 +9,17 @@ from genie_core.agent.provider.failures import without_secrets
 from genie_core.errors import GenieError
 
 ProgramTrouble: TypeAlias = Literal[
-    "missing", "start", "hang", "version", "ended", "flood", "login", "request", "answer",
+    "missing", "sandbox", "start", "hang", "version", "ended", "flood", "login", "request", "answer",
     "refused", "stopped", "silent",
 ]  # fmt: skip
 """What starting or asking an agent program can lead to instead of an answer."""
 
 _TROUBLE: Final[dict[ProgramTrouble, tuple[str, str]]] = {  # what happened, what to do about it
     "missing": ("is not installed", "{install}; its command is in the settings, {setting}"),
+    "sandbox": (
+        "must run in a sandbox, and there is none",
+        "install one, or let it run without by sandbox = false",
+    ),
     "start": ("can't be started", "check its command in the settings, {setting}"),
     "hang": (
         "did not get ready to work in time",
@@ -37,6 +41,7 @@ _TROUBLE: Final[dict[ProgramTrouble, tuple[str, str]]] = {  # what happened, wha
 
 _PUBLIC: Final[dict[ProgramTrouble, str]] = {
     "missing": "the agent program is not installed on its owner's machine",
+    "sandbox": "the agent program must run in a sandbox, and its owner's machine has none",
     "start": "the agent program can't be started",
     "hang": "the agent program did not get ready in time",
     "version": "the agent program speaks another version of the protocol",

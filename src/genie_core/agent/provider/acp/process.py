@@ -10,7 +10,7 @@ import signal
 import tempfile
 from asyncio import Task
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,6 +67,10 @@ class AgentProgram:
     `env` is added to the part of our environment that is passed on. `install` and `login` tell the
     owner how to install the program and how to log in, and `setting` names where the command is
     set. `modes` are ids of modes in which it asks before it acts, the best one first.
+
+    `confine` returns the words to put before the command so that it runs in a sandbox, for the
+    folder in which it works and paths that it has to see. It may block, and raises `ValueError`
+    with the reason if there is no sandbox.
     """
 
     command: tuple[str, ...]
@@ -75,6 +79,7 @@ class AgentProgram:
     login: str = ""
     setting: str = ""
     modes: tuple[str, ...] = ()
+    confine: Callable[[Path, Sequence[Path]], Sequence[str]] | None = None
 
     @property
     def name(self) -> str:
@@ -116,6 +121,7 @@ class AgentProcess:
     """One running program and the connection to it.
 
     It works in `folder`, or in an empty folder of its own. `handler` gets what the program asks.
+    `shown` are paths that it sees also in a sandbox.
     """
 
     def __init__(
@@ -126,8 +132,10 @@ class AgentProcess:
         *,
         start_seconds: float = START_SECONDS,
         longest_line: int = LONGEST_LINE,
+        shown: Sequence[Path] = (),
     ) -> None:
         self.program = program
+        self._shown = shown
         self.info = InitializeResponse(protocol_version=PROTOCOL_VERSION)
         self._temporary = None if folder else tempfile.TemporaryDirectory(prefix="genie-agent-")
         self.folder = str(folder or (self._temporary.name if self._temporary else ""))
@@ -249,14 +257,16 @@ class AgentProcess:
 
     async def _spawn(self) -> None:
         env = self.program.environment()
-        path = self.program.path(env)
+        words = [self.program.path(env), *self.program.command[1:]]
+        if before := await self._confined(Path(words[0])):
+            words = [*before, *words]
+            env.pop("TMPDIR", None)  # what it names is not there
         loop = asyncio.get_running_loop()
         try:
             # as asyncio.create_subprocess_exec, which gives no access to the transport
             pipes, protocol = await loop.subprocess_exec(
                 lambda: asyncio.subprocess.SubprocessStreamProtocol(2**16, loop),
-                path,
-                *self.program.command[1:],
+                *words,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
@@ -275,6 +285,19 @@ class AgentProcess:
         empty = contextvars.Context()
         self._connection = empty.run(Connection, self._handler, self._transport)
         self._errors = start_task(self._read_errors(process.stderr), name=f"stderr of {name}")
+
+    async def _confined(self, path: Path) -> Sequence[str]:
+        confine = self.program.confine
+        if confine is None:
+            return ()
+
+        def words() -> Sequence[str]:
+            return confine(Path(self.folder).resolve(), (*_parts_of(path), *self._shown))
+
+        try:
+            return await asyncio.to_thread(words)
+        except ValueError as error:
+            raise self.program.failed("sandbox", str(error)) from error
 
     async def _read_errors(self, stream: asyncio.StreamReader) -> None:
         """Read standard error to its end, so that the program never blocks; keep a little."""
@@ -361,3 +384,11 @@ def _detail(error: RequestError) -> str:
 def _first_fault(error: ValidationError) -> str:
     fault = error.errors()[0]
     return f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+
+
+def _parts_of(path: Path) -> Iterator[Path]:
+    """Yield a program's files: where links lead to, and the packages beside it if npm has put it."""
+    real = path.resolve()
+    yield from (path, real)
+    packages = [each for each in real.parents if each.name == "node_modules"]
+    yield from packages[-1:]

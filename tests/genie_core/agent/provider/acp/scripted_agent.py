@@ -29,6 +29,7 @@ class Agent:
         self.cancelled = False
         self.session = ""
         self.history: list[Any] = []
+        self.servers: list[Any] = []
 
     def log(self, what: str, **more: object) -> None:
         self.line.sendall((json.dumps({"what": what, **more}) + "\n").encode())
@@ -85,6 +86,7 @@ class Agent:
         elif method == "initialize":
             self.send({"id": message["id"], "result": self.initialize()})
         elif method == "session/new":
+            self.servers = params["mcpServers"]
             if error := self.script.get("new_error"):
                 self.send({"id": message["id"], "error": error})
                 return
@@ -99,6 +101,7 @@ class Agent:
             else:
                 self.send({"id": message["id"], "result": {}})
         elif method in ("session/load", "session/resume"):
+            self.servers = params["mcpServers"]
             file = self.folder / f"{params['sessionId']}.json"
             if not file.exists():
                 self.send({"id": message["id"], "error": {"code": -32002, "message": "gone"}})
@@ -205,6 +208,10 @@ class Agent:
             case "hang":
                 while True:
                     time.sleep(1000)
+            case "look":  # at files
+                self.log("seen", **{each: try_file(each) for each in value})
+            case "mcp":  # requests to the first tool server
+                self.ask_tools(value)
             case "wait":  # until it is cancelled
                 self.log("waiting")
                 while not self.cancelled:
@@ -212,6 +219,24 @@ class Agent:
                 raise Cancelled
             case _:
                 raise ValueError(name)
+
+    def ask_tools(self, requests: list[Any]) -> None:
+        server = self.servers[0]
+        pipe = subprocess.PIPE
+        command = [server["command"], *server["args"]]
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as child:
+            assert child.stdin
+            assert child.stdout
+            first = {"method": "initialize", "params": {"protocolVersion": "2025-03-26"}}
+            for number, each in enumerate([first, *requests]):
+                line = each if isinstance(each, str) else json.dumps({"id": number, **each})
+                child.stdin.write(line + "\n")
+                child.stdin.flush()
+                self.log("called")
+                if not isinstance(each, str):
+                    answer = json.loads(child.stdout.readline())
+                    self.log("tools", **{k: answer.get(k) for k in ("result", "error")})
+            child.stdin.close()
 
     def request(self, method: str, params: dict[str, Any], times: int = 1) -> None:
         self.request_all([(method, params)] * times)
@@ -232,6 +257,18 @@ class Agent:
             self.handle(message)
         if self.cancelled:
             raise Cancelled
+
+
+def try_file(path: str) -> str:
+    try:
+        if not Path(path).read_text():
+            return "nothing"
+        Path(path).open("a").close()
+    except FileNotFoundError:
+        return "nothing"
+    except OSError:
+        return "reads"
+    return "writes"
 
 
 if __name__ == "__main__":

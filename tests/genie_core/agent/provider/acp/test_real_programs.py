@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from tests.genie_core.agent.provider.acp.rig import Judge, Sink, ask, gone
@@ -22,10 +22,18 @@ from genie_core.agent.provider.acp import AgentProgram, DefaultAgent
 
 COMMAND = "touch made_by_agent.txt"
 ANSWER = "Done, the file is there."
+TOOL = "who_is_here"
+
+
+async def who_is_here() -> str:
+    """List who is in the room."""
+    return "Ann and the walrus"
 
 
 class Model(BaseHTTPRequestHandler):
-    """Asks for a tool first, and answers when it has the result."""
+    """Asks for a tool first, for one of ours if there is one, and answers when it has the result."""
+
+    results: ClassVar[list[str]] = []
 
     protocol_version = "HTTP/1.1"
 
@@ -46,7 +54,16 @@ class Model(BaseHTTPRequestHandler):
         self.send_header("content-type", "text/event-stream")
         self.send_header("connection", "close")
         self.end_headers()
-        names = [each.get("function", each).get("name") for each in body.get("tools", [])]
+        names = [
+            f"{group}{tool.get('function', tool).get('name')}"
+            for each in body.get("tools", [])
+            for group, tool in (
+                [(each["name"], inner) for inner in each["tools"]]
+                if each.get("type") == "namespace"
+                else [("", each)]
+            )
+        ]
+        self.results.append(json.dumps(body.get("input", body.get("messages"))))
         if self.path.endswith("/responses"):
             self._respond(body, names)
         else:
@@ -65,13 +82,19 @@ class Model(BaseHTTPRequestHandler):
         self._event({"type": "response.created", "response": begun}, "response.created")
         item: dict[str, Any]
         if names and not done:
-            name = next((each for each in ("shell", "exec_command") if each in names), names[0])
+            ours = [each for each in names if each.endswith(TOOL)]
+            shells = [each for each in ("shell", "exec_command") if each in names]
+            name = (ours + shells + names)[0]
             arguments: dict[str, Any] = {"command": ["bash", "-lc", COMMAND]}
-            if name != "shell":
+            if ours:
+                arguments = {}
+            elif name != "shell":
                 arguments = {"cmd": COMMAND, "sandbox_permissions": "require_escalated",
                              "justification": "make a file"}  # fmt: skip
             item = {"type": "function_call", "id": "fc1", "call_id": "c1", "name": name,
                     "arguments": json.dumps(arguments), "status": "completed"}  # fmt: skip
+            if ours and name.removesuffix(TOOL) and "namespace" in json.dumps(body["tools"]):
+                item |= {"name": TOOL, "namespace": name.removesuffix(TOOL)}
         else:
             content = [{"type": "output_text", "text": ANSWER, "annotations": []}]
             item = {"type": "message", "id": "m1", "role": "assistant", "status": "completed",
@@ -95,10 +118,12 @@ class Model(BaseHTTPRequestHandler):
         base = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "fake"}
         delta: dict[str, Any] = {"content": ANSWER}
         reason = "stop"
+        ours = [each for each in names if each.endswith(TOOL)]
         if "bash" in names and not done:
             arguments = json.dumps({"command": COMMAND, "description": "make a file"})
+            wanted = {"name": ours[0], "arguments": "{}"} if ours else None
             call = {"index": 0, "id": "call1", "type": "function",
-                    "function": {"name": "bash", "arguments": arguments}}  # fmt: skip
+                    "function": wanted or {"name": "bash", "arguments": arguments}}  # fmt: skip
             delta, reason = {"role": "assistant", "tool_calls": [call]}, "tool_calls"
         choice = {"index": 0, "delta": delta, "finish_reason": None}
         self._event({**base, "choices": [choice]})
@@ -163,6 +188,31 @@ def opencode(address: str, workspace: Path, _home: Path) -> tuple[str, ...]:
     return (found, "acp")
 
 
+def environment(home: Path) -> dict[str, str]:
+    names = ("CONFIG", "DATA", "CACHE", "STATE")
+    return {"HOME": str(home), **{f"XDG_{name}_HOME": str(home / name.lower()) for name in names}}
+
+
+@pytest.mark.parametrize("make", [codex, opencode])
+async def test_a_real_program_uses_a_tool_of_ours(make: Any, tmp_path: Path) -> None:
+    workspace, home = tmp_path / "workspace", tmp_path / "home"
+    workspace.mkdir()
+    home.mkdir()
+    Model.results.clear()
+    with model_server() as address:
+        given = AgentProgram(
+            make(address, workspace, home), environment(home), modes=("read-only",)
+        )
+        agent = DefaultAgent(given, workspace, tools=[who_is_here])
+        judge, sink = Judge(), Sink()
+        async with agent.mcp():
+            answer = await ask(agent, "who is here?", judge, sink=sink)
+    assert ANSWER in answer
+    assert judge.asked == [(TOOL, {})]
+    assert any("Ann and the walrus" in each for each in Model.results)
+    assert not any("on its own" in each for each in sink.of("note"))
+
+
 @pytest.mark.parametrize("make", [codex, opencode])
 @pytest.mark.parametrize("allowed", [True, False])
 async def test_a_real_program_asks_before_it_makes_a_file(
@@ -171,8 +221,7 @@ async def test_a_real_program_asks_before_it_makes_a_file(
     workspace, home = tmp_path / "workspace", tmp_path / "home"
     workspace.mkdir()
     home.mkdir()
-    env = {"HOME": str(home), **{f"XDG_{name}_HOME": str(home / name.lower())
-                                for name in ("CONFIG", "DATA", "CACHE", "STATE")}}  # fmt: skip
+    env = environment(home)
     with model_server() as address:
         command = make(address, workspace, home)
         agent = DefaultAgent(AgentProgram(command, env, modes=("read-only",)), workspace)
