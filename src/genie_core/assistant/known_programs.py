@@ -126,7 +126,14 @@ def with_program(config: AssistantConfig, name: str) -> AssistantConfig:
     entry = entries.get(name)
     if entry is not None and entry.command:
         others = tuple(each for each in config.agents if each is not entry)
-        return replace(config, command=entry.command, env=entry.env, entry=name, agents=others)
+        return replace(
+            config,
+            command=entry.command,
+            env=entry.env,
+            agent_sandbox=entry.sandbox,
+            entry=name,
+            agents=others,
+        )
     known = program_named(name)
     if known is not None:
         return replace(config, command=known.command)

@@ -122,13 +122,14 @@ class AgentTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     api_key_env: str = ""
     command: tuple[str, ...] = ()
     env: dict[str, str] = msgspec.field(default_factory=dict)
+    sandbox: bool = False
 
     @classmethod
     def needed(cls, given: Collection[str]) -> Sequence[str]:
         """Return what an entry with these fields needs: a program says itself what it is."""
         if "command" in given:
             return ()
-        return ("command",) if "env" in given else ("description",)
+        return ("command",) if {"env", "sandbox"} & set(given) else ("description",)
 
     def agent(self, name: str) -> AgentSpec:
         return AgentSpec(
@@ -143,6 +144,7 @@ class AgentTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             emoji=self.emoji,
             command=self.command,
             env=self.env,
+            sandbox=self.sandbox,
         )
 
 
