@@ -175,6 +175,7 @@ class Approvals:
         body = self._request_body(exchange, call, result, unasked=True)
         if body is not None and (self._obstacle(body) or size_of(body) > _MOST_OWN_BYTES):
             body = msgspec.structs.replace(body, arguments=_preview(body.arguments), effects=())
+            self._private.add(body)
         if body is not None and self._reporter.publish(body):
             made = ApprovalResolved(exchange.seq, call.id, "approved", how="own")
             self._reporter.publish(made)
