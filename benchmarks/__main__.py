@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import proofs, start
+from benchmarks import acp, proofs, start
 from benchmarks.engine import command as engine
 from benchmarks.room import command as room
 from benchmarks.room import flood, host_screen
@@ -11,6 +11,7 @@ from benchmarks.sessions import command as sessions
 ALL = {
     "start": start.main,
     "engine": engine.main,
+    "acp": acp.main,
     "room": room.main,
     "flood": flood.main,
     "proofs": proofs.main,
