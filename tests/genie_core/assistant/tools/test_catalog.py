@@ -11,6 +11,7 @@ from genie_core.assistant.config import ToolLimits
 from genie_core.assistant.tools.catalog import (
     COMMAND_TOOLS,
     FILE_TOOLS,
+    PROGRAM_TOOLS,
     RISKS,
     ROOM_TOOLS,
     TOOL_NAMES,
@@ -46,7 +47,7 @@ def test_an_agent_has_the_tools_that_it_is_to_have(tmp_path: Path) -> None:
 
 
 def test_the_risk_of_every_tool_is_known() -> None:
-    assert set(RISKS) == {*TOOL_NAMES, "run_subagent", "get_group_chat_messages"}
+    assert set(RISKS) == {*TOOL_NAMES, *PROGRAM_TOOLS, "run_subagent"}
     harmful = {name: risk for name, risk in RISKS.items() if risk != "read"}
     assert harmful == {
         "write_file": "write",
