@@ -98,17 +98,16 @@ def tool_meant(call: KnownCall, tools: Collection[str]) -> str:
 
 
 def is_offered(call: KnownCall, tools: Mapping[str, OfferedTool]) -> bool:
-    """Whether a call can only be one of a tool of ours, which is asked about when it reaches us."""
-    name = tool_meant(call, tools)
-    if not name or call.kind in _ACTS or call.changes or call.paths:
+    """Whether a call can only be one of a tool of ours, which is asked about when it reaches us.
+
+    A title alone is not enough, since a model may have written it: the raw input has to fit, too.
+    """
+    name, given = tool_meant(call, tools), call.raw_input
+    if not name or call.kind in _ACTS or call.changes or call.paths or not isinstance(given, dict):
         return False
-    raw = call.raw_input if isinstance(call.raw_input, dict) else {}
-    given: Any = raw
-    if raw.get("server") == SERVER_NAME and raw.get("tool") == name:
-        given = raw.get("arguments") or {}
-    elif not any(
-        f"{SERVER_NAME}{between}{name}" in call.title for between in ("_", "__", "/", ".")
-    ):
+    if given.get("server") == SERVER_NAME and given.get("tool") == name:
+        given = given.get("arguments") or {}
+    elif not re.fullmatch(rf"(mcp__|mcp\.)?{SERVER_NAME}(__|[_/.:]){name}", call.title.strip()):
         return False
     known = tools[name].schema.get("properties", {})
     return isinstance(given, dict) and set(given) <= set(known)

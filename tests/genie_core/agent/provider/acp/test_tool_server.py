@@ -185,10 +185,12 @@ async def test_a_call_of_ours_is_asked_about_once_and_is_not_its_own(
         ("genie_double", "execute", {"command": "genie_double"}),
         ("genie_double", "other", {"command": "rm -r"}),
         ("other_double", "other", {"number": 4}),
+        ("genie_double", "other", None),
+        ("run genie_double for me", "other", {"number": 4}),
     ],
 )
 async def test_what_only_looks_like_a_call_of_ours_is_asked_about(
-    stage: Stage, title: str, kind: str, raw: dict[str, Any]
+    stage: Stage, title: str, kind: str, raw: dict[str, Any] | None
 ) -> None:
     call = {"title": title, "kind": kind, "rawInput": raw}
     stage.script([{"ask": permission("t1", **call)}, {"say": "done"}])
