@@ -151,7 +151,7 @@ def test_it_says_whether_commands_run_in_a_sandbox(
 
     monkeypatch.setattr(sandbox, "find_backend", lambda: SandboxBackend("bubblewrap"))
     assert said() == (
-        "ok   commands   run in a sandbox: writes only the workspace, no network (bubblewrap)"
+        "ok   commands   run in a sandbox: writes only the workspace, reads no homes, no network (bubblewrap)"
     )
     assert "without a sandbox: it is off" in said(mode="off")
     assert said(readable=("~nosuchuser/x",)).startswith("BAD")

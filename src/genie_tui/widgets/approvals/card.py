@@ -41,6 +41,8 @@ SUBJECT: Final = 100
 
 ASKED: Final = "bold $text-warning"
 
+EACH_TIME: Final = "calls like this are asked about each time"
+
 LOOKING: Final = frozenset({"scroll", "next_card", "previous_card"})
 """Actions that only show something; they need no guard."""
 
@@ -367,6 +369,8 @@ class ApprovalCard(Vertical, can_focus=True):
             self._keys_shown = text
             line = self.query_one("#card-keys", Static)
             line.set_class(guarded, "-guarded")
+            # What was scrolled to stays while the keys make room for a shorter line.
+            line.styles.min_height = line.size.height if guarded else 0
             line.update(text)
 
     def _keys_line(self, *, guarded: bool) -> Content:
@@ -438,7 +442,10 @@ def key_table(view: CardView, width: int, *, may_allow: bool) -> Content:
     if not may_allow:
         read_first = Content.styled("scroll to the end to allow: pgdn", "$text-warning")
         return Content("\n").join([read_first, *_rows(others, width)])
-    return Content("\n").join([*_rows(named, width), *_rows(others, width)])
+    rows = [*_rows(named, width), *_rows(others, width)]
+    if not view.is_grantable:
+        rows.insert(0, Content.styled(EACH_TIME, "$text-warning"))
+    return Content("\n").join(rows)
 
 
 def _naming_pattern(action: Action, pattern: str) -> Action:

@@ -73,7 +73,7 @@ def describe_sandbox(settings: Sandbox) -> str:
     backend, network = _backend(settings), "with network" if settings.network else "no network"
     if backend.name:
         folders = " and ".join(["the workspace", *map(str, settings.writable)])
-        return visible_line(f"in a sandbox: writes only {folders}, {network}")
+        return visible_line(f"in a sandbox: writes only {folders}, reads no homes, {network}")
     if settings.mode == "required":
         return f"not at all: a sandbox is required, but {backend.reason}"
     return f"without a sandbox: {backend.reason}"

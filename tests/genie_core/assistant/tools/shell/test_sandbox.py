@@ -337,7 +337,10 @@ def test_one_line_says_what_holds(monkeypatch: pytest.MonkeyPatch) -> None:
         == f"not at all: a sandbox is required, but {NONE.reason}"
     )
     monkeypatch.setattr(sandbox, "find_backend", lambda: SandboxBackend("bubblewrap"))
-    assert describe_sandbox(Sandbox()) == "in a sandbox: writes only the workspace, no network"
+    assert (
+        describe_sandbox(Sandbox())
+        == "in a sandbox: writes only the workspace, reads no homes, no network"
+    )
     said = describe_sandbox(Sandbox(network=True, writable=(Path("/a\x1b[2J"),)))
     assert said.startswith("in a sandbox: writes only the workspace and /a")
     assert said.endswith(", with network")
