@@ -25,8 +25,8 @@ PINS: Final = ROOT / "constraints.txt"
 ENGINE: Final = ("agent", "privacy", "reasoner", "runtime", "storage", "testing")
 """What belongs to the engine in tests/genie_core, beside the modules there."""
 
-ONCE: Final = ("tests/contract/test_attacks.py",)
-"""What runs on the first Python only: rules decide alike on all of them."""
+CONTRACT: Final = ("assistant", "clocks", "first_room", "formats", "reconnecting", "returning")
+"""Contract tests that run on the last Python: one of each kind, without terminals and kills."""
 
 PROBE: Final = "import ensurepip, sys, venv; sys.stdout.write('%d.%d' % sys.version_info[:2])"
 
@@ -126,11 +126,10 @@ def tested(python: Path, version: str) -> int:
     install(python, "--no-deps", "--require-hashes", "-r", str(PINS))
     core = ROOT / "tests" / "genie_core"
     modules = [*sorted(core.glob("test_*.py")), *(core / each for each in ENGINE)]
-    folders = [ROOT / "tests" / each for each in ("contract", "faults", "hierarchies")]
-    places = [str(each.relative_to(ROOT)) for each in (*folders, *modules)]
+    contract = [ROOT / "tests" / "contract" / f"test_{each}.py" for each in CONTRACT]
+    places = [str(each.relative_to(ROOT)) for each in (*contract, *modules)]
     pytest = [str(python), "-m", "pytest", "-q", "-n", "4", "--dist", "loadfile"]
-    skipped = [f"--ignore={each}" for each in ONCE]
-    return call([*pytest, "--no-loadscope-reorder", "-m", "not drill", *skipped, *places])
+    return call([*pytest, "--no-loadscope-reorder", "-m", "not drill", *places])
 
 
 def install(python: Path, *what: str) -> None:
