@@ -25,7 +25,7 @@ PINS: Final = ROOT / "constraints.txt"
 ENGINE: Final = ("agent", "privacy", "reasoner", "runtime", "storage", "testing")
 """What belongs to the engine in tests/genie_core, beside the modules there."""
 
-CONTRACT: Final = ("assistant", "clocks", "first_room", "formats", "reconnecting", "returning")
+CONTRACT: Final = ("assistant", "clocks", "formats", "reconnecting", "returning")
 """Contract tests that run on the last Python: one of each kind, without terminals and kills."""
 
 PROBE: Final = "import ensurepip, sys, venv; sys.stdout.write('%d.%d' % sys.version_info[:2])"
