@@ -8,8 +8,8 @@ from pathlib import Path
 from genie_core.room.acp.agent import HISTORY
 from genie_core.room.acp.prompts import QUOTED
 from genie_core.room.acp.updates import ALWAYS, options_for
-from genie_core.room.acp.visit import LEAVING
 from genie_core.room.engine.effects import ToolEffects
+from genie_core.room.open.visit import LEAVING
 from genie_tui.cli.options import parse
 
 _, _, REST = (

@@ -44,7 +44,6 @@ from genie_core.room.acp.updates import (
     question_about,
     quoted,
 )
-from genie_core.room.acp.visit import RoomVisit
 from genie_core.room.client.events import EventsRecorded, MessageRejected, Notice, RoomEvent
 from genie_core.room.client.model import (
     ConnectionState,
@@ -57,6 +56,7 @@ from genie_core.room.client.model import (
 from genie_core.room.files.transfer import Direction, Transfer
 from genie_core.room.open.opener import RoomOpener
 from genie_core.room.open.requests import JoinRoom
+from genie_core.room.open.visit import RoomVisit
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -550,7 +550,7 @@ async def _attach(room: JoinedRoom, file: PromptFile) -> FileRef:
 
 
 def _error(text: str) -> RequestError:
-    """Return an error of which every editor shows the text."""
+    """Return an error with a text that every editor shows."""
     return RequestError(-32603, text, {"details": text})
 
 

@@ -1,7 +1,6 @@
 """An agent in a room: what it reads, writes and waits for."""
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -13,7 +12,7 @@ from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace
 from genie_core.errors import GenieError
 from genie_core.privacy.redaction import mask_known
 from genie_core.room.client.events import EventsRecorded, MessageRejected, RoomEvent
-from genie_core.room.client.model import ConnectionState, ConnectionStatus, NextStep
+from genie_core.room.client.model import ConnectionState, ConnectionStatus
 from genie_core.room.files.transfer import Direction, Transfer
 from genie_core.room.mcp.messages import (
     Line,
@@ -28,11 +27,10 @@ from genie_core.room.mcp.messages import (
     member_of,
 )
 from genie_core.room.open.opener import RoomOpener
-from genie_core.room.open.requests import JoinRoom, OpenRequest, after_parting
-from genie_core.room.participant.receipt import LeftInDisorder
+from genie_core.room.open.requests import JoinRoom
+from genie_core.room.open.visit import RoomVisit
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import Event, FileRef, MessagePosted
-from genie_core.runtime.tasks import start_task
 from genie_core.text.safe import visible_line
 
 MOST_LINES: Final = 200
@@ -41,9 +39,6 @@ MOST_LINES: Final = 200
 LONGEST_WAIT: Final = 300.0
 """Seconds that one call may wait for a message."""
 
-JOINING: Final = 20.0
-"""Seconds that a call waits for the room to let the agent in; joining goes on after that."""
-
 RECORDING: Final = 20.0
 """Seconds that a call waits for the room to record a message."""
 
@@ -51,7 +46,7 @@ SENDING: Final = 120.0
 """Seconds that a call waits for the room to record a message with a file."""
 
 MOST_REFUSED: Final = 20
-"""Messages refused after their call had ended, of which the next result tells."""
+"""Messages refused after their call had ended that the next result tells."""
 
 EXCERPT: Final = 80
 
@@ -69,12 +64,6 @@ NOT_RECORDED: Final = (
     "again: `read` shows it once it is recorded"
 )
 
-logger = logging.getLogger(__name__)
-
-
-class NotInRoom(GenieError):
-    """The agent is not in the room now."""
-
 
 class NotPosted(GenieError):
     """The room refused a message, or has not recorded it yet."""
@@ -91,13 +80,9 @@ class AgentMember:
     """
 
     def __init__(self, invite: str, opener: RoomOpener, folder: Path) -> None:
-        self._opening: OpenRequest = JoinRoom(invite, guest=True)
-        self._opener = opener
+        opening = JoinRoom(invite, guest=True)
+        self._visit = RoomVisit(opening, opener, self._take, self._joined, self._forget)
         self._folder = folder
-        self._joined: JoinedRoom | None = None
-        self._entering: asyncio.Task[None] | None = None
-        self._failure = ""
-        self._status = ConnectionStatus(ConnectionState.CONNECTING)
         self._heard: deque[Event] = deque()
         self._heard_from = 0
         self._changed = asyncio.Event()
@@ -106,7 +91,8 @@ class AgentMember:
         self._refused: deque[str] = deque(maxlen=MOST_REFUSED)
 
     async def __aenter__(self) -> Self:
-        self._begin()
+        await self._visit.__aenter__()
+        self._visit.begin()
         return self
 
     async def __aexit__(
@@ -115,12 +101,7 @@ class AgentMember:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._entering is not None:
-            self._entering.cancel()
-            await asyncio.wait([self._entering])
-        if self._joined is not None:
-            with suppress(LeftInDisorder):
-                await self._joined.leave()
+        await self._visit.__aexit__(kind, error, trace)
 
     # -- reading
 
@@ -242,54 +223,15 @@ class AgentMember:
 
     # -- the room
 
-    def _begin(self, leaving: JoinedRoom | None = None) -> None:
-        self._entering = start_task(self._enter(leaving), name="joining a room")
+    async def _room(self) -> JoinedRoom:
+        return await self._visit.room()
 
-    async def _enter(self, leaving: JoinedRoom | None) -> None:
-        if leaving is not None:
-            with suppress(LeftInDisorder):
-                await leaving.leave()
-        self._failure = ""
+    def _forget(self) -> None:
         self._heard.clear()
         self._heard_from = 0
-        try:
-            joined = self._joined = await self._opener.enter(self._opening, self._take)
-            while not (joined.is_caught_up or joined.connection.state is ConnectionState.CLOSED):
-                await self._changed.wait()
-            self._heard_from = self._heard_from or joined.state.head + 1
-        except GenieError as error:
-            self._failure = mask_known(str(error))
-        except Exception:  # a fault must not end the server: the agent is told
-            logger.exception("joining the room failed")
-            self._failure = "an internal error; the log file has the details"
 
-    async def _room(self) -> JoinedRoom:
-        """Return the room once the agent is in it."""
-        joined = self._joined
-        if joined is not None and joined.connection.state is ConnectionState.CLOSED:
-            self._go_on(joined)
-        elif joined is None and (self._entering is None or self._entering.done()):
-            self._begin()
-        if self._entering is not None and not self._entering.done():
-            await asyncio.wait([self._entering], timeout=JOINING)
-            if not self._entering.done():
-                why = mask_known(self._status.detail) or "the host has not answered yet"
-                raise NotInRoom(f"you are not in the room yet: {why}; try again in a while")
-        if self._joined is not None:
-            return self._joined
-        if self._failure:
-            raise NotInRoom(f"you are not in the room: {self._failure}")
-        raise NotInRoom("you are leaving the room")
-
-    def _go_on(self, ended: JoinedRoom) -> None:
-        """Join again after the end of a session, if the room goes on and lets the agent in."""
-        parting = ended.ended
-        again = after_parting(parting) if parting and parting.next_step is NextStep.REJOIN else None
-        if again is None:
-            why = mask_known(ended.connection.detail) or "the connection ended"
-            raise NotInRoom(f"you are no longer in the room: {why}")
-        self._opening, self._joined = again, None
-        self._begin(ended)
+    def _joined(self, room: JoinedRoom) -> None:
+        self._heard_from = self._heard_from or room.state.head + 1
 
     def _take(self, event: RoomEvent) -> None:
         match event:
@@ -302,11 +244,9 @@ class AgentMember:
                     self._refused.append(visible_line(f"{message.text[:EXCERPT]}: {reason}"))
             case Transfer(direction=Direction.UP, problem=problem) if problem:
                 self._not_sent[event.digest] = problem
-            case ConnectionStatus():
-                self._status = event
-                if event.state is ConnectionState.CLOSED:
-                    for id_ in list(self._unrecorded):
-                        self._fail(id_, f"you are no longer in the room: {event.detail}")
+            case ConnectionStatus(state=ConnectionState.CLOSED, detail=detail):
+                for id_ in list(self._unrecorded):
+                    self._fail(id_, f"you are no longer in the room: {detail}")
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
 

@@ -64,8 +64,8 @@ class DefaultAgent(Agent):
     With `files`, the program may read and write the workspace through us. It has tools of its own
     and may run them without asking; the run then reports that it acts on its own.
 
-    The conversation is the program's. What is kept here is the session's id, with which a program
-    that can goes on, and shortened turns, of which another one is told.
+    The conversation is the program's. What is kept here are the session's id, with which the program
+    is asked to continue it, and shortened turns, which a program that can't is told.
 
     A silent program is not given up: what it runs may take long.
     """

@@ -111,7 +111,7 @@ class MappedCall:
 
 
 def mapped(call: KnownCall, folder: str) -> MappedCall:
-    """Return the call of our own tool that a call amounts to in the workspace at `folder`.
+    """Return a call as one of our own tool in the workspace at `folder`, if there is such a tool.
 
     Resolves links in its paths.
     """

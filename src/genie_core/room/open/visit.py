@@ -1,4 +1,4 @@
-"""A person's visit to one room: it joins, and joins again where the session goes on."""
+"""A visit to one room: it joins, and joins again where the session goes on."""
 
 import asyncio
 import logging
@@ -19,10 +19,10 @@ from genie_core.room.participant.room import JoinedRoom
 from genie_core.runtime.tasks import start_task
 
 JOINING: Final = 20.0
-"""Seconds that a call waits for the room to let the person in; joining goes on after that."""
+"""Seconds that a call waits for the room to let the visitor in; joining goes on after that."""
 
 LEAVING: Final = 3.0
-"""Seconds that running work gets when the editor ends the program, which soon kills it."""
+"""Seconds that running work gets at the end: the editor that ends the program soon kills it."""
 
 INTERNAL: Final = "an internal error; the log file has the details"
 
@@ -30,15 +30,17 @@ logger = logging.getLogger(__name__)
 
 
 class NotInRoom(GenieError):
-    """The person is not in the room now."""
+    """The visitor is not in the room now."""
 
 
 class RoomVisit:
-    """One person in one room.
+    """One person or agent in one room, for a program without a screen.
 
-    Joins at the first call of `room`, and again if that failed. As a context manager it leaves at
-    the end. `on_event` gets every event of the room; `joined` is the room once the person was let
-    in and knows its past, of which `on_joined` is told each time.
+    Joins at `begin` or the first call of `room`, and again if that failed. As a context manager it
+    leaves at the end. `joined` is the room once the visitor was let in and knows its past.
+
+    `on_event` gets every event of the room, `on_joining` is called before each try to join, and
+    `on_joined` each time with the room.
     """
 
     def __init__(
@@ -47,12 +49,14 @@ class RoomVisit:
         opener: RoomOpener,
         on_event: OnEvent,
         on_joined: Callable[[JoinedRoom], None] = lambda _: None,
+        on_joining: Callable[[], None] = lambda: None,
     ) -> None:
         self._opening: OpenRequest = opening
         self._guest = opening.guest
         self._opener = opener
         self._on_event = on_event
         self._on_joined = on_joined
+        self._on_joining = on_joining
         self.joined: JoinedRoom | None = None
         self._entered: JoinedRoom | None = None
         self._entering: asyncio.Task[None] | None = None
@@ -77,7 +81,7 @@ class RoomVisit:
                 await self._entered.leave(grace=LEAVING)
 
     async def room(self) -> JoinedRoom:
-        """Return the room once the person is in it.
+        """Return the room once the visitor is in it.
 
         Raises:
             NotInRoom: they were refused, put out, or not let in soon.
@@ -86,7 +90,7 @@ class RoomVisit:
             why = mask_known(self.joined.connection.detail) or "the connection ended"
             raise NotInRoom(f"you are no longer in the room: {why}")
         if self.joined is None and (self._entering is None or self._entering.done()):
-            self._begin()
+            self.begin()
         if self._entering is not None and not self._entering.done():
             await asyncio.wait([self._entering], timeout=JOINING)
             if not self._entering.done():
@@ -96,7 +100,8 @@ class RoomVisit:
             raise NotInRoom(f"you are not in the room: {self._failure or 'it was left'}")
         return self.joined
 
-    def _begin(self, leaving: JoinedRoom | None = None) -> None:
+    def begin(self, leaving: JoinedRoom | None = None) -> None:
+        """Join in the background, after leaving another room."""
         self._entering = start_task(self._enter(leaving), name="joining a room")
 
     async def _enter(self, leaving: JoinedRoom | None) -> None:
@@ -104,6 +109,7 @@ class RoomVisit:
             with suppress(LeftInDisorder):
                 await leaving.leave()
         self._failure = ""
+        self._on_joining()
         try:
             joined = self._entered = await self._opener.enter(self._opening, self._take)
             while not (joined.is_caught_up or joined.connection.state is ConnectionState.CLOSED):
@@ -112,7 +118,7 @@ class RoomVisit:
             self._on_joined(joined)
         except GenieError as error:
             self._failure = mask_known(str(error))
-        except Exception:  # a fault must not end the program: the editor is told
+        except Exception:  # a fault must not end the program: the next call is told
             logger.exception("joining the room failed")
             self._failure = INTERNAL
         if self._failure and leaving is not None:
@@ -138,4 +144,4 @@ class RoomVisit:
         if isinstance(again, RejoinRoom):
             self._opening = replace(again, guest=self._guest)
             self.joined = self._entered = None
-            self._begin(ended)
+            self.begin(ended)

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from tests.genie_core.room.live_room import Ear
 
-from genie_core.room.acp.visit import NotInRoom, RoomVisit
 from genie_core.room.client.model import ConnectionState
 from genie_core.room.open.opener import RoomOpener
 from genie_core.room.open.requests import JoinRoom, NewRoom
+from genie_core.room.open.visit import NotInRoom, RoomVisit
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
