@@ -33,6 +33,7 @@ from genie_core.assistant.tools.files.changes import FileChanges
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.message import SYSTEM
 from genie_core.reasoner import GroupReasoner, GroupReasonerFactory
+from genie_core.runtime.agent_options import AgentOptions
 from genie_core.runtime.progress import REASONER
 from genie_core.secrets import SecretsProvider
 
@@ -215,6 +216,8 @@ class AssistantBuilder:
     meter: BudgetMeter
     secrets: SecretsProvider | None
     changes: FileChanges = field(default_factory=FileChanges)
+    options: AgentOptions = field(default_factory=AgentOptions)
+    """The options of the answering agent, if that is a program."""
     members: list[Callable[[], Sequence[str]]] = field(default_factory=list)
     """Returns a line for each member of the room, once there is one."""
 
@@ -334,6 +337,7 @@ class AssistantBuilder:
             role.prompt,
             file_access(workspace, self.changes) if workspace else None,
             tools,
+            options=self.options if role.name == SYSTEM else None,
         )
 
     def _on_pydantic_ai(self, role: Role, choice: ModelChoice, tools: list[AsyncTool]) -> Agent:

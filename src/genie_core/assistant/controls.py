@@ -18,6 +18,7 @@ from genie_core.room.engine.controls import (
     UndoPlan,
 )
 from genie_core.room.engine.policy import ApprovalPolicy, Risk, ToolCall
+from genie_core.runtime.agent_options import AgentOptions
 from genie_core.runtime.progress import REASONER, Usage
 from genie_core.secrets import fetch_secrets
 
@@ -76,6 +77,11 @@ class AssistantControls(EngineControls):
     def model(self) -> str:
         """The model that answers, as in the settings; empty for the offline helper."""
         return self._builder.models.main.name
+
+    @property
+    def options(self) -> AgentOptions:
+        """The options of the program that answers; empty without one, and before its first run."""
+        return self._builder.options
 
     async def use_model(self, name: str) -> str:
         """Use another model from the next run on; returns its label.

@@ -6,7 +6,7 @@ leads to the run's sink; outside of a run both do nothing.
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -175,6 +175,19 @@ def acted_call(detail: str) -> tuple[str, dict[str, Any]]:
     """Return the tool and the arguments of a call that was reported with `acted`."""
     tool, arguments = json.loads(detail)
     return tool, arguments
+
+
+_PLAN: Final = "plan: "
+
+
+def plan_note(steps: Iterable[str]) -> str:
+    """Return a note on an agent's plan; `plan_steps` reads it. Each step begins with its mark."""
+    return _PLAN + "; ".join(" ".join(each.split()).replace("; ", ", ") for each in steps)
+
+
+def plan_steps(detail: str) -> list[str]:
+    """Return the steps of a note on a plan; none for any other note."""
+    return detail.removeprefix(_PLAN).split("; ") if detail.startswith(_PLAN) else []
 
 
 def note(public: str, whole: str) -> None:

@@ -5,6 +5,7 @@ import shlex
 from typing import Final
 
 from genie_core.room.protocol.frames import JoinRequested
+from genie_core.runtime.agent_options import MODE, MODEL
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import RoomContext
 from genie_tui.commands.handlers.files import file_names
@@ -34,7 +35,10 @@ class CommandCompletion:
         joined = self._context.open_room
         people = joined.state.present() if joined is not None else []
         names = (*AGENTS, *(person.name for person in people))
-        return Completions(names, slash_completions(), self._argument)
+        controls = joined.engine.controls if joined is not None else None
+        known = controls.options.commands if controls is not None else ()
+        commands = [(each.name, each.about) for each in known]
+        return Completions(names, slash_completions(), self._argument, commands)
 
     def forget_folders(self) -> None:
         self._folders.clear()
@@ -45,7 +49,7 @@ class CommandCompletion:
         if known is None or known.slash is None or not known.slash.completes:
             return None
         completes = known.slash.completes
-        if completes[0] == "path":
+        if completes[0] in ("path", "mode"):  # these take all that follows
             place, typed = 0, rest
         else:
             *before, typed = rest.split(" ")
@@ -62,6 +66,8 @@ class CommandCompletion:
                 return self._folders.choices(typed)
             case "role":
                 return _ROLES
+            case "model" | "mode":
+                return self._options(kind)
             case "caller":
                 names = [
                     each.name for each in context.door.callers if isinstance(each, JoinRequested)
@@ -73,6 +79,19 @@ class CommandCompletion:
             case "attachment":
                 names = [shlex.quote(name) for name in context.attachments.attached.names()]
         return [(visible_line(name), "") for name in names]
+
+    def _options(self, kind: str) -> Words:
+        """Return the values of the agent program's option `kind`, for modes those of all others."""
+        joined = self._context.open_room
+        controls = joined.engine.controls if joined is not None else None
+        options = controls.options.options if controls is not None else ()
+        words: list[tuple[str, str]] = []
+        for option in options:
+            if option.category == kind:
+                words += [(each.value, each.name) for each in option.choices]
+            elif kind == MODE and option.category != MODEL:
+                words += [(f"{option.id} {each.value}", option.name) for each in option.choices]
+        return [(visible_line(value), visible_line(about)) for value, about in words]
 
     def _want(self, folder: str) -> None:
         self._context.start(self._read(folder), "folders")

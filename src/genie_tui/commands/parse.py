@@ -105,6 +105,14 @@ class QuoteRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class OptionChoice:
+    """A mode, or an option of an agent program and its value; both may be empty."""
+
+    name: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class BudgetRaise:
     """An increase of this session's budget, in US dollars or tokens."""
 
@@ -234,6 +242,12 @@ def read_model(rest: str) -> str:
     if len(rest.split()) > 1:
         raise InvalidArguments("a model's name has no spaces")
     return rest
+
+
+def read_option(rest: str) -> OptionChoice:
+    """`[NAME]` or `OPTION VALUE`."""
+    name, _, value = rest.partition(" ")
+    return OptionChoice(name, value.strip())
 
 
 def read_budget(rest: str) -> BudgetRaise:

@@ -24,7 +24,9 @@ T = TypeVar("T")
 
 Handler: TypeAlias = Callable[[RoomContext], object]
 
-Completed: TypeAlias = Literal["person", "role", "path", "file", "attachment", "caller"]
+Completed: TypeAlias = Literal[
+    "person", "role", "path", "file", "attachment", "caller", "model", "mode"
+]
 """The kind of values that complete an argument."""
 
 
@@ -515,7 +517,15 @@ COMMANDS: Final = (
             Group.ENGINE,
             parse.read_model,
             engine.model,
+            "model",
             help="Show which models work for you; with a name, let another one answer",
+        ),
+    ),
+    Command(
+        "mode",
+        "Show what your installed agent can be set to; with a name, put it in that mode",
+        slash=Slash.taking(
+            "/mode [NAME or OPTION VALUE]", Group.ENGINE, parse.read_option, engine.mode, "mode"
         ),
     ),
     Command(

@@ -6,7 +6,7 @@ from typing import Final
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.room.text.agents import MOST, depth_of, in_order, label_of, paths_above
-from genie_core.runtime.progress import What
+from genie_core.runtime.progress import What, plan_steps
 from genie_core.text.safe import visible_line
 
 WAITS: Final = "$text-warning"
@@ -27,7 +27,10 @@ _OWN_WORK: Final = frozenset({"asking", "thinking", "writing"})
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """One agent in the tree. `doing` describes its activity, in the theme's colour `tone`."""
+    """One agent in the tree, or a step of its plan.
+
+    `doing` describes its activity, in the theme's colour `tone`.
+    """
 
     path: str
     depth: int
@@ -41,6 +44,7 @@ class _Report:
     what: What
     detail: str
     number: int
+    plan: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -53,9 +57,13 @@ class RunningAgents:
     def report(self, message: int, agent: str, what: What, detail: str) -> None:
         """Record an agent's activity in the run for a message."""
         reports = self._reports.setdefault(message, {})
-        if what != "note" and (agent in reports or len(reports) < MOST):
+        if what == "note":
+            if (steps := plan_steps(detail)) and agent in reports:
+                reports[agent].plan = steps
+        elif agent in reports or len(reports) < MOST:
             self._number += 1
-            reports[agent] = _Report(what, detail, self._number)
+            plan = reports[agent].plan if agent in reports else []
+            reports[agent] = _Report(what, detail, self._number, plan)
 
     def forget_ended(self, state: RoomState) -> None:
         """Forget the reports of runs that have ended."""
@@ -63,7 +71,7 @@ class RunningAgents:
             del self._reports[message]
 
     def rows(self, state: RoomState, person: str) -> list[AgentRow]:
-        """Return the trees of a person's runs, without those of a single agent."""
+        """Return the trees of a person's runs, without those of a single agent without a plan."""
         rows: list[AgentRow] = []
         for exchange in state.running.values():
             if exchange.handler == person:
@@ -77,10 +85,13 @@ class RunningAgents:
         waiting = {
             each.agent: each for each in asked if each.id in exchange.waiting and not each.unasked
         }
-        return [
-            AgentRow(path, depth_of(path), label_of(path), *_doing(path, reports, waiting))
-            for path in in_order([*reports, *(each.agent for each in asked)])
-        ]
+        rows: list[AgentRow] = []
+        for path in in_order([*reports, *(each.agent for each in asked)]):
+            depth = depth_of(path)
+            rows.append(AgentRow(path, depth, label_of(path), *_doing(path, reports, waiting)))
+            plan = reports[path].plan if path in reports else []
+            rows += [AgentRow("", depth + 1, visible_line(each), "", DONE) for each in plan]
+        return rows
 
 
 def _doing(

@@ -8,6 +8,7 @@ from genie_core.room.protocol.events import (
     DecisionMade,
 )
 from genie_core.room.text.agents import LONGEST, MOST, agent_path, depth_of, in_order, stems
+from genie_core.runtime.progress import plan_note
 from genie_tui.widgets.agent_tree import RunningAgents
 
 
@@ -41,6 +42,22 @@ def test_an_agent_alone_is_no_tree() -> None:
     joined, work = ScriptedJoinedRoom(), RunningAgents()
     work.report(working(joined), "system", "asking", "")
     assert shown(work, joined) == []
+
+
+def test_a_plan_is_a_list_below_its_agent() -> None:
+    joined, work = ScriptedJoinedRoom(), RunningAgents()
+    seq = working(joined)
+    work.report(seq, "system", "asking", "")
+    work.report(seq, "system", "note", plan_note(["✓ Look;\nclosely", "▸ Act; now", "· \x1bRest"]))
+    work.report(seq, "system", "writing", "")
+    assert shown(work, joined) == [
+        ("genie", "◐ writes"),
+        ("✓ Look; closely".replace("; ", ", "), ""),
+        ("▸ Act, now", ""),
+        ("· ␛Rest", ""),
+    ]
+    work.report(seq, "system", "note", plan_note(["✓ All"]))
+    assert shown(work, joined)[1:] == [("✓ All", "")]
 
 
 def test_it_is_told_what_each_is_at_and_whose_approval_it_waits_for() -> None:

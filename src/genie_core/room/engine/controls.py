@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from genie_core.room.engine.policy import Effect, Risk
+from genie_core.runtime.agent_options import AgentOptions
 from genie_core.runtime.progress import Usage
 
 ServerState: TypeAlias = Literal["idle", "starting", "ready", "down"]
@@ -94,6 +95,10 @@ class EngineControls(Protocol):
     @property
     def model(self) -> str:
         """The answering model, as in the settings; empty for the offline helper."""
+
+    @property
+    def options(self) -> AgentOptions:
+        """What the answering agent can be set to, if it is an installed program."""
 
     async def use_model(self, name: str) -> str:
         """Use another model from the next request on; returns its label.

@@ -7,6 +7,7 @@ each step to the room.
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -50,6 +51,7 @@ from genie_core.room.protocol.events import (
 from genie_core.room.protocol.names import is_blank
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Phase, ToolApproval
+from genie_core.runtime.agent_options import owner_command
 from genie_core.runtime.grace import Grace
 from genie_core.runtime.progress import Usage, acted_call
 from genie_core.session import GroupSession
@@ -60,6 +62,10 @@ END_TIMEOUT: Final = 5.0
 """Seconds to wait for cancelled runs, and again for the session to save."""
 
 ENDS: Final = (ApprovalResolved, RunFailed, RunCancelled)
+
+_COMMAND: Final = re.compile(
+    r"\s*@?(?:genie|system)[,:]?\s+(?P<command>/\S.*)", re.IGNORECASE | re.DOTALL
+)
 
 UNSHOWABLE_ANSWER: Final = "the answer is empty, too large for this room, or can't be sent"
 
@@ -304,6 +310,7 @@ class RunManager:
         if self._closing:
             self._reporter.publish(RunFailed(exchange.seq, "lost", f"{self._owner} is leaving"))
             return
+        command = owner_command.set(self._command_in(exchange))  # for the run's own task
         try:
             execution = self._session.handle(self._context.message(exchange))
         except GenieError as error:
@@ -311,6 +318,15 @@ class RunManager:
         else:
             self._watch(exchange, execution)
             self._context.await_files(exchange)
+        finally:
+            owner_command.reset(command)
+
+    def _command_in(self, exchange: MessageThread) -> str:
+        """Return what the owner wrote behind the agent's name if it begins with `/`."""
+        if exchange.author != self._owner or self._verifier.doubts_message(exchange):
+            return ""
+        found = _COMMAND.match(exchange.said.text)
+        return found["command"].strip() if found else ""
 
     def _watch(self, exchange: MessageThread, execution: Execution) -> None:
         offered = self._approvals.grants.once_for(exchange.seq)

@@ -1,5 +1,6 @@
 """Commands about the own engine: models, costs, tools, what it may do, and stopping it."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,10 +11,11 @@ from genie_core.room.engine.backlog import BacklogChoice
 from genie_core.room.engine.controls import AgentSummary, EngineControls
 from genie_core.room.state.thread import ToolApproval
 from genie_core.room.text.costs import budget_line
+from genie_core.runtime.agent_options import MODE, MODEL, AgentOption, of_category
 from genie_core.text.format import clock_time, counted
 from genie_core.text.safe import visible, visible_line
 from genie_tui.commands.context import RoomContext
-from genie_tui.commands.parse import BudgetRaise
+from genie_tui.commands.parse import BudgetRaise, OptionChoice
 from genie_tui.screens.dialogs.costs import CostScreen
 from genie_tui.screens.dialogs.edit_call import EditCallScreen
 from genie_tui.screens.dialogs.grants import GrantsScreen
@@ -24,6 +26,15 @@ if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
 
 NO_AGENT: Final = "You have no agent of your own here; the host's answers you."
+NOT_STARTED: Final = (
+    "Your agent tells what it can be set to when it begins to work. Write to it first."
+)
+NO_OPTIONS: Final = "Only an installed agent has modes, and not each of them. See docs/agents.md."
+LISTED: Final = "/mode lists what it can be set to."
+ASK_MODE: Final = (
+    "Your agent is known to ask before it changes or runs anything in the mode {0}. In another one it "
+    "may do so without asking you, and no rule of yours can prevent it."
+)
 LOADING: Final = "Your engine is still loading. Try again in a moment."
 AGAIN: Final = (
     "/model NAME loads it again with that model, /model offline with the helper that needs none."
@@ -46,6 +57,9 @@ UNSEEN: Final = (
     "Only the terminal where this call waits shows what it is called with; edit it there."
 )
 
+MOST_LISTED: Final = 12
+"""Values of an option that are listed at once."""
+
 _NOT_TAKEN: Final = {
     EngineState.LOADING: "Your engine is still loading. Answer again in a moment.",
     EngineState.FAILED: "Your engine is not there to act on it. /model NAME loads it again.",
@@ -55,14 +69,42 @@ _NOT_TAKEN: Final = {
 def model(context: RoomContext, name: str = "") -> None:
     """Use another model, or tell which ones are in use."""
     joined = context.joined
-    if name:
+    controls = joined.engine.controls
+    offered = of_category(controls.options.options, MODEL) if controls is not None else None
+    if offered is not None and name and (offered.choice(name) or ":" not in name):
+        context.start(_set_option(context, offered, name), "model", exclusive=True)
+    elif name:
         context.start(_use_model(context, joined, name), "model", exclusive=True)
-    elif joined.engine.controls is None:
+    elif controls is None:
         context.warn(_no_workbench(joined))
     else:
-        context.screen.notify(
-            models_in_use(joined.engine.controls), title="Models in use", timeout=12
-        )
+        context.screen.notify(models_in_use(controls), title="Models in use", timeout=12)
+
+
+def mode(context: RoomContext, chosen: OptionChoice) -> None:
+    """Set an option of the agent program, by default its mode, or list its options."""
+    joined = context.joined
+    if (controls := joined.engine.controls) is None:
+        context.warn(_no_workbench(joined))
+        return
+    options = controls.options.options
+    if not options:
+        started = any(each.runtime == "acp" for each in controls.agents[:1])
+        context.warn(NOT_STARTED if started else NO_OPTIONS)
+        return
+    name, value = chosen.name, chosen.value
+    modes = of_category(options, MODE)
+    named = next((each for each in options if each.is_named(name)), None)
+    if not name:
+        _list_options(context, options)
+    elif value and named is not None:
+        context.start(_set_option(context, named, value), "mode", exclusive=True)
+    elif not value and modes is not None and modes.choice(name):
+        context.start(_set_option(context, modes, name), "mode", exclusive=True)
+    elif not value and named is not None:
+        _list_options(context, [named])
+    else:
+        context.warn(f"Your agent has no mode or option {visible_line(name)}. {LISTED}")
 
 
 def cost(context: RoomContext) -> None:
@@ -163,12 +205,48 @@ def explain_not_taken(context: RoomContext) -> None:
 
 def models_in_use(workbench: EngineControls) -> str:
     """Which model each part of an engine has, a line for each, and how to change it."""
-    return "\n".join([*map(_agent_line, workbench.agents), HOW])
+    lines = [*map(_agent_line, workbench.agents)]
+    if (offered := of_category(workbench.options.options, MODEL)) is not None:
+        lines.append(_option_line(offered))
+    return "\n".join([*lines, HOW])
 
 
 def _agent_line(info: AgentSummary) -> str:
     name = "genie" if info.name == SYSTEM else visible_line(info.name)
     return f"{name}: {visible_line(info.model)} ({info.runtime})"
+
+
+def _list_options(context: RoomContext, options: Sequence[AgentOption]) -> None:
+    lines = "\n".join(map(_option_line, options))
+    context.screen.notify(lines, title="Your agent's options", timeout=12)
+
+
+def _option_line(option: AgentOption) -> str:
+    others = [each.value for each in option.choices if each.value != option.value]
+    listed = ", ".join(others[:MOST_LISTED])
+    more = f" and {len(others) - MOST_LISTED} more" if len(others) > MOST_LISTED else ""
+    also = f" (or {listed}{more})" if others else ""
+    name = option.name if option.category in (MODE, MODEL) else f"{option.name} [{option.id}]"
+    return visible_line(f"{name}: {option.value}{also}")
+
+
+async def _set_option(context: RoomContext, option: AgentOption, name: str) -> None:
+    choice = option.choice(name)
+    if choice is None:
+        context.warn(f"{visible_line(name)} is none of them. {_option_line(option)}")
+        return
+    if option.asking and choice.value not in option.asking:
+        title = f"Use the mode {visible_line(choice.name)}?"
+        asked = ASK_MODE.format(visible_line(option.asking[0]))
+        if not await context.confirm(title, asked, "use it"):
+            return
+    controls = context.joined.engine.controls
+    if controls is None:
+        context.warn(_no_workbench(context.joined))
+        return
+    controls.options.choose(option.id, choice.value)
+    said = f"{option.name}: {choice.name}, from the next request on."
+    context.screen.notify(visible_line(said))
 
 
 def _no_workbench(joined: "JoinedRoom") -> str:
@@ -200,7 +278,10 @@ async def _use_model(context: RoomContext, joined: "JoinedRoom", name: str) -> N
     except GenieError as error:
         context.screen.notify(visible_line(str(error)), severity="error", timeout=12)
     else:
-        context.screen.notify(f"Your agent is {visible_line(label)} now.")
+        controls = joined.engine.controls
+        acts = controls is not None and controls.agents[:1] and controls.agents[0].runtime == "acp"
+        said = "{} decides now what your agent answers." if acts else "Your agent is {} now."
+        context.screen.notify(said.format(visible_line(label)))
 
 
 async def _turn_auto_on(context: RoomContext, joined: "JoinedRoom") -> None:

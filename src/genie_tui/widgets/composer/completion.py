@@ -16,6 +16,7 @@ MOST: Final = 8
 
 _NAME: Final = re.compile(r"(?:^|[\s(,])@(?P<typed>[^\s@]*)\Z")
 _COMMAND: Final = re.compile(r"/(?P<typed>\w*)")
+_AGENT_COMMAND: Final = re.compile(r"\s*@?(?:genie|system)[,:]?\s+/(?P<typed>\S*)", re.IGNORECASE)
 _ARGUMENT: Final = re.compile(r"/(?P<command>\w+) +(?P<rest>[^\n]*)")
 
 Words: TypeAlias = Sequence[tuple[str, str]]
@@ -30,13 +31,15 @@ def _nothing(_command: str, _rest: str) -> None:
 class Completions:
     """The completions of a room: names for `@`, and commands with their help for `/`.
 
-    Neither names nor commands carry their `@` or `/`. `argument` returns for a command and what
+    Neither names nor commands carry their `@` or `/`. `agent_commands` come behind the agent's name.
+    `argument` returns for a command and what
     follows it the end of that, which is being typed, and what it may become; None for nothing.
     """
 
     names: Sequence[str] = ()
     commands: Words = ()
     argument: Callable[[str, str], tuple[str, Words] | None] = _nothing
+    agent_commands: Words = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ def offer(before: str, completions: Completions) -> Offer | None:
     """Return the completions of the text before the cursor, None if there are none.
 
     Names come after an `@` that starts a word, commands after a `/` that starts the draft, and
-    what a command takes after that.
+    what a command takes after that; the agent's own commands after its name and a `/`.
     """
     if (line := _ARGUMENT.fullmatch(before)) and (
         argument := completions.argument(line["command"], line["rest"])
@@ -73,6 +76,9 @@ def offer(before: str, completions: Completions) -> Offer | None:
     if command := _COMMAND.fullmatch(before):
         typed = command["typed"]
         found = _matching(typed, "/", completions.commands)
+    elif command := _AGENT_COMMAND.fullmatch(before):
+        typed = command["typed"]
+        found = _matching(typed, "/", completions.agent_commands)
     elif name := _NAME.search(before):
         typed = name["typed"]
         found = _matching(typed, "@", [(known, "") for known in completions.names])

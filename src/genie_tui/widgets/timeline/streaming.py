@@ -8,7 +8,7 @@ from typing import Final
 from genie_core.message import SYSTEM
 from genie_core.room.state.thread import Phase
 from genie_core.room.text.agents import label_of
-from genie_core.runtime.progress import Shown
+from genie_core.runtime.progress import Shown, plan_steps
 from genie_core.text.safe import visible_line
 
 SHORTEST_PAUSE: Final = 1 / 20
@@ -65,6 +65,7 @@ class _Report:
     heard_at: float | None = None
     writes: bool = False
     notes: list[str] = field(default_factory=list)
+    plan: tuple[str, ...] = ()
 
 
 class RunProgress:
@@ -82,6 +83,9 @@ class RunProgress:
     def report(self, message: int, agent: str, what: Shown, detail: str) -> None:
         """Record an agent's activity in the run for a message."""
         run = self._run(message)
+        if what == "note" and (steps := plan_steps(detail)):
+            run.plan = tuple(visible_line(step[:LONGEST]) for step in steps)
+            return
         detail = visible_line(detail[:LONGEST])
         if what in ("note", "detail"):
             if detail not in run.notes and len(run.notes) < MOST_NOTES:
@@ -108,15 +112,15 @@ class RunProgress:
                 run.heard_at = self._clock()
         self._waiting = waiting
         for message in [each for each in self._runs if each not in running]:
-            if notes := self._runs.pop(message).notes:
-                self._notes[message] = tuple(notes)
+            if notes := _notes(self._runs.pop(message)):
+                self._notes[message] = notes
         while len(self._notes) > MOST_RUNS:
             del self._notes[next(iter(self._notes))]
 
     def notes(self, message: int) -> tuple[str, ...]:
-        """Return the notes on a run, also after its end."""
+        """Return the notes on a run and the steps of its plan, also after its end."""
         run = self._runs.get(message)
-        return tuple(run.notes) if run is not None else self._notes.get(message, ())
+        return _notes(run) if run is not None else self._notes.get(message, ())
 
     def line(self, message: int) -> str:
         """Say which agent does what in the run for a message; safe to show.
@@ -147,6 +151,10 @@ class RunProgress:
         if len(self._runs) > MOST_RUNS:
             del self._runs[next(iter(self._runs))]
         return run
+
+
+def _notes(run: _Report) -> tuple[str, ...]:
+    return (*run.notes, *run.plan)
 
 
 def _words(run: _Report) -> str:

@@ -42,6 +42,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.thread import Phase
 from genie_core.room.text.approvals import allowed
+from genie_core.runtime.agent_options import owner_command
 from genie_core.runtime.grace import Grace
 from genie_core.runtime.progress import Usage, acted, doing, spent
 from genie_core.session import GroupSession
@@ -753,3 +754,32 @@ async def test_a_backlog_delays_nothing_and_floods_nothing(tmp_path: Path) -> No
         await ear.until(lambda: answers_in(ann) == ["look now"])
         assert len(ann.state.running) > count / 2
         assert len(ear.notices) == 1
+
+
+class Listener(Runner):
+    """Keeps what the owner has given it as a command."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.commands: list[str] = []
+
+    async def __call__(
+        self,
+        input: AgentInput,  # noqa: A002 - as in Agent.run
+        callback: ApprovalCallback,
+        _emit: Emit,
+    ) -> str:
+        self.commands.append(owner_command.get())
+        return "done"
+
+
+async def test_only_the_owners_own_words_can_be_a_command_of_the_agent(tmp_path: Path) -> None:
+    listener = Listener()
+    async with desk(tmp_path, runner=listener) as (ann, live):
+        said = ["@genie /review a\nb ", "Genie, /init", "hi @genie /no", "/no", "genie is /no"]
+        for text in said:
+            await ann.run(text)
+        bob, _ = await live.joined("bob", None)
+        bob.messages.send("@genie /logout")
+        await ann.until(lambda: len(ann.ended) == len(said) + 1)
+        assert listener.commands == ["/review a\nb", "/init", "", "", "", ""]

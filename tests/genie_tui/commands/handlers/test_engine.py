@@ -1,13 +1,15 @@
 from collections.abc import Sequence
 
 from tests.genie_tui.room_parts import notes
-from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room, until
+from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, in_room, until
 
 from genie_core.errors import GenieError
 from genie_core.room.client.model import EngineState, EngineStatus
 from genie_core.room.engine.controls import AgentSummary, Allowance, ServerInfo, ToolInfo, UndoPlan
+from genie_core.runtime.agent_options import AgentCommand, AgentOption, AgentOptions, Choice
 from genie_core.runtime.progress import Usage
-from genie_tui.commands.handlers.engine import LOADING, models_in_use
+from genie_tui.commands.handlers.engine import LOADING, NO_OPTIONS, NOT_STARTED, models_in_use
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.composer.composer import Composer
 
@@ -23,6 +25,7 @@ class Bench:
     servers: Sequence[ServerInfo] = ()
     allowance = Allowance()
     model = "openai:[big]"
+    options = AgentOptions()
 
     async def use_model(self, name: str) -> str:
         return name
@@ -71,3 +74,80 @@ async def test_models_are_shown_and_exchanged_by_command() -> None:
         order(screen, "/model two words")
         await until(pilot, lambda: "no spaces" in notes(pilot))
         assert len(joined.models) == 2
+
+
+def choices(*values: str) -> tuple[Choice, ...]:
+    return tuple(Choice(each, each.title()) for each in values)
+
+
+def program() -> Bench:
+    """A workbench whose answering agent is an installed program."""
+    bench = Bench()
+    bench.agents = (AgentSummary("system", "Answers.", "Codex", "acp"),)
+    bench.options = AgentOptions(
+        (
+            AgentOption("m", "Model", "model", "big", choices("big", "small")),
+            AgentOption("mode", "Mode", "mode", "ask", choices("ask", "yolo"), ("ask",)),
+            AgentOption("effort", "Effort", "thought_level", "low", choices("low", "hi\x1bgh")),
+        ),
+        (AgentCommand("review", "Review the changes"),),
+    )
+    return bench
+
+
+async def test_the_options_of_a_program_are_listed_and_chosen() -> None:
+    joined = ScriptedJoinedRoom()
+    joined.workbench = bench = program()
+    joined.open_room()
+    async with in_room(joined) as (screen, pilot):
+        order(screen, "/mode")
+        await until(pilot, lambda: "Effort [effort]: low (or hi␛gh)" in notes(pilot))
+        assert "Mode: ask (or yolo)" in notes(pilot)
+        order(screen, "/mode effort hi\x1bgh")
+        await until(pilot, lambda: bench.options.chosen == {"effort": "hi\x1bgh"})
+        order(screen, "/mode sideways")
+        await until(pilot, lambda: "no mode or option sideways" in notes(pilot))
+        order(screen, "/mode effort none")
+        await until(pilot, lambda: "none is none of them" in notes(pilot))
+        order(screen, "/model SMALL")
+        await until(pilot, lambda: bench.options.chosen.get("m") == "small")
+        order(screen, "/model tiny")
+        await until(pilot, lambda: "tiny is none of them. Model: small (or big)" in notes(pilot))
+        assert joined.models == []
+        order(screen, "/model openai:small")
+        await until(pilot, lambda: "openai:small decides now" in notes(pilot))
+
+
+async def test_a_mode_that_may_not_ask_is_confirmed() -> None:
+    joined = ScriptedJoinedRoom()
+    joined.workbench = bench = program()
+    joined.open_room()
+    clock = HandClock()
+    async with in_room(joined, clock=clock) as (screen, pilot):
+        order(screen, "/mode yolo")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
+        clock.rest()
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is screen)
+        assert bench.options.chosen == {}
+        order(screen, "/mode Yolo")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
+        clock.rest()
+        await pilot.press("enter")
+        await until(pilot, lambda: bench.options.chosen == {"mode": "yolo"})
+        order(screen, "/mode ask")  # which needs no question
+        await until(pilot, lambda: bench.options.chosen == {"mode": "ask"})
+
+
+async def test_without_a_program_or_before_it_runs_there_is_nothing_to_set() -> None:
+    joined = ScriptedJoinedRoom()
+    joined.workbench = Bench()
+    joined.open_room()
+    async with in_room(joined) as (screen, pilot):
+        order(screen, "/mode")
+        await until(pilot, lambda: NO_OPTIONS in notes(pilot))
+        bench = program()
+        bench.options = AgentOptions()
+        joined.workbench = bench
+        order(screen, "/mode")
+        await until(pilot, lambda: NOT_STARTED in notes(pilot))

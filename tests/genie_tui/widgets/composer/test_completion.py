@@ -31,6 +31,23 @@ def test_where_nothing_is_offered(before: str) -> None:
     assert offer(before, ROOM) is None
 
 
+@pytest.mark.parametrize(
+    ("before", "texts"),
+    [
+        ("@genie /", ["/review", "/undo"]),
+        ("genie, /re", ["/review"]),
+        ("@Genie\n/un", ["/undo"]),
+        ("tell @genie /re", []),
+        ("@genie /review the", []),
+        ("@genius /re", []),
+    ],
+)
+def test_the_agents_own_commands_come_behind_its_name(before: str, texts: list[str]) -> None:
+    agents = (("review", "Review the changes"), ("undo", ""))
+    found = offer(before, Completions(("ann",), (("help", ""),), agent_commands=agents))
+    assert [choice.text for choice in found.choices] == texts if found else not texts
+
+
 def test_a_choice_typed_in_full_is_complete() -> None:
     found = offer("hi @Ann", ROOM)
     assert found is not None

@@ -18,9 +18,6 @@ from acp.schema import (
     PromptRequest,
     ResumeSessionRequest,
     ResumeSessionResponse,
-    SessionModeState,
-    SetSessionModeRequest,
-    SetSessionModeResponse,
     TextContentBlock,
 )
 from pydantic import BaseModel
@@ -31,9 +28,11 @@ from genie_core.agent.provider.acp.client import Client, FileAccess, FloodError,
 from genie_core.agent.provider.acp.content import Block, prompt_blocks, summary_of
 from genie_core.agent.provider.acp.errors import AgentProgramFailed
 from genie_core.agent.provider.acp.history import History
+from genie_core.agent.provider.acp.options import SessionSettings
 from genie_core.agent.provider.acp.process import START_SECONDS, AgentProcess, AgentProgram
 from genie_core.agent.provider.acp.tool_server import ToolServer
 from genie_core.agent.provider.acp.transport import LONGEST_LINE
+from genie_core.runtime.agent_options import AgentOptions, owner_command
 from genie_core.runtime.progress import doing, note, spent
 from genie_core.runtime.tasks import start_task
 from genie_core.runtime.threads import first_done
@@ -61,6 +60,10 @@ class DefaultAgent(Agent):
 
     `tools` are offered to the program through a tool server, beside its own.
 
+    `options` gets the program's modes, options and commands, and what is chosen there applies from
+    the next run on. Only with it is a message that the owner begins with one of these commands
+    passed on as it is; no other request can be a command.
+
     With `files`, the program may read and write the workspace through us. It has tools of its own
     and may run them without asking; the run then reports that it acts on its own.
 
@@ -78,6 +81,7 @@ class DefaultAgent(Agent):
         files: FileAccess | None = None,
         tools: Sequence[AsyncTool] = (),
         *,
+        options: AgentOptions | None = None,
         start_seconds: float = START_SECONDS,
         longest_line: int = LONGEST_LINE,
     ) -> None:
@@ -88,7 +92,9 @@ class DefaultAgent(Agent):
         self._start_seconds = start_seconds
         self._longest_line = longest_line
         self._history = History(program.command)
-        self._client = Client()
+        self._options = options
+        self._settings = SessionSettings(options or AgentOptions(), program.name, program.modes)
+        self._client = Client(self._settings.take)
         self._tools = ToolServer(tools, self._client.call)
         self._process: AgentProcess | None = None
         self._session = ""  # of the running process
@@ -137,18 +143,27 @@ class DefaultAgent(Agent):
         try:
             process = await self._running()
             await self._continue_session(process)
+            await self._settings.apply(process, self._session)
             capabilities = process.info.agent_capabilities
+            command = self._command()
             blocks = await prompt_blocks(
                 input,
                 capabilities.prompt_capabilities if capabilities else None,
                 self._program.name,
                 self._before,
+                command,
             )
-            self._before = []
+            if not command:
+                self._before = []
             return await self._answer(process, input.query, blocks, callback, emit)
         finally:
             if not self._held:
                 await self._close()
+
+    def _command(self) -> str:
+        """Return the owner's message if it is a command of the program, else nothing."""
+        said = owner_command.get()
+        return said if self._options is not None and self._options.is_command(said) else ""
 
     # -- the process and its session
 
@@ -181,36 +196,16 @@ class DefaultAgent(Agent):
             return
         earlier = self._history.session
         if earlier and (found := await self._brought_back(process, earlier)):
-            await self._choose_mode(process, earlier, found.modes)
+            await self._settings.opened(process, earlier, found)
             self._session, self._cost = earlier, None
             return
         asked = NewSessionRequest(cwd=process.folder, mcp_servers=self._tools.described())
         answer = await process.request_within("session/new", asked, NewSessionResponse)
-        await self._choose_mode(process, answer.session_id, answer.modes)
+        await self._settings.opened(process, answer.session_id, answer)
         self._session, self._cost = answer.session_id, 0.0
         self._before = [self._instructions] if self._instructions else []
         if self._history.turns:
             self._before.append(summary_of(self._history.turns))
-
-    async def _choose_mode(
-        self, process: AgentProcess, session: str, modes: SessionModeState | None
-    ) -> None:
-        """Put a session into a mode that asks; programs may start in one that does not."""
-        asking = self._program.modes
-        if modes is None or modes.current_mode_id in asking:
-            return
-        offered = {each.id for each in modes.available_modes}
-        mode = next((each for each in asking if each in offered), None)
-        if mode is None:
-            return
-        asked = SetSessionModeRequest(session_id=session, mode_id=mode)
-        try:
-            await process.request_within("session/set_mode", asked, SetSessionModeResponse)
-        except AgentProgramFailed as error:
-            if error.kind not in ("request", "answer"):
-                raise
-            said = f"{self._program.name} stays in its mode, in which it may act without asking"
-            note(said, f"{said} ({error.detail})")
 
     async def _brought_back(
         self, process: AgentProcess, session: str

@@ -45,7 +45,7 @@ from genie_core.agent.provider.approval_answer import as_verdict, denial
 from genie_core.agent.provider.progress_reporter import ProgressReporter
 from genie_core.errors import GenieError, public_summary, summary, tool_failure
 from genie_core.privacy.redaction import hide_secrets
-from genie_core.runtime.progress import Usage, acted, doing, note
+from genie_core.runtime.progress import Usage, acted, doing, note, plan_note
 from genie_core.runtime.tasks import start_task
 from genie_core.storage.journal import encode_json
 
@@ -65,6 +65,15 @@ _MOST_OWN: Final = 30
 """Calls of one run that are recorded as made without asking."""
 
 _LONGEST_NOTE: Final = 300
+
+MOST_STEPS: Final = 30
+"""Steps of a plan that are shown."""
+
+_OF_SESSION: Final = (
+    *("current_mode_update", "config_option_update"),
+    "available_commands_update",
+)
+"""Updates that may come between runs."""
 
 _DONE: Final = {"completed": "✓", "in_progress": "▸"}
 
@@ -221,13 +230,13 @@ class Run:
             case ToolCallStart() | ToolCallProgress():
                 self._take_call(update)
             case AgentPlanUpdate(entries=entries):
-                steps = "; ".join(
-                    f"{_DONE.get(each.status, '·')} {' '.join(each.content.split())}"
-                    for each in entries
+                steps = plan_note(
+                    f"{_DONE.get(each.status, '·')} {each.content[:_LONGEST_NOTE]}"
+                    for each in entries[:MOST_STEPS]
                 )
-                if steps and steps != self._plan:
+                if entries and steps != self._plan:
                     self._plan = steps
-                    self._note(f"plan: {steps}")
+                    self._note(steps)
             case UsageUpdate():
                 self.context_tokens = max(self.context_tokens, update.used)
                 cost = update.cost
@@ -454,11 +463,13 @@ class Run:
 class Client:
     """Handles the messages of a program; those of no run are dropped.
 
-    While a session is loaded, the program repeats all of it, which is dropped as well.
+    While a session is loaded, the program repeats all of it, which is dropped as well. `settle`
+    takes updates that concern the whole session, also between runs; False for all others.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, settle: Callable[[Any], bool] = lambda _: False) -> None:
         self.run: Run | None = None
+        self._settle = settle
 
     async def __call__(self, method: str, params: Any, is_notification: bool) -> Any:  # noqa: FBT001 - as the SDK calls it
         if is_notification:
@@ -487,17 +498,19 @@ class Client:
         return await run.call(tool, arguments)
 
     def _update(self, params: Any) -> None:
-        session = params.get("sessionId") if isinstance(params, dict) else None
-        if (run := self._run_of(session)) is None:
+        if not isinstance(params, dict) or not isinstance(update := params.get("update"), dict):
+            return
+        kind = update.get("sessionUpdate")
+        run = self._run_of(params.get("sessionId"))
+        if run is None and kind not in _OF_SESSION:
             return
         try:
             notification = SessionNotification.model_validate(params)
         except (ValidationError, RecursionError):
-            update = params.get("update")
-            kind = update.get("sessionUpdate") if isinstance(update, dict) else None
             log.debug("an update of an agent program is not understood: %.100r", kind)
             return
-        run.take(notification.update)
+        if not self._settle(notification.update) and run is not None:
+            run.take(notification.update)
 
     def _run_of(self, session: Any) -> Run | None:
         run = self.run

@@ -38,9 +38,16 @@ _EARLIER: Final = "earlier-conversation"
 
 
 async def prompt_blocks(
-    query: AgentInput, capabilities: PromptCapabilities | None, name: str, before: Sequence[str]
+    query: AgentInput,
+    capabilities: PromptCapabilities | None,
+    name: str,
+    before: Sequence[str],
+    command: str = "",
 ) -> list[Block]:
     """Build a prompt: texts that go `before` it, preferences, the query, and the attachments.
+
+    A `command` of the program stands in for all but the attachments. Any other text is kept from
+    being one: programs take a prompt that begins with `/` for a command.
 
     `capabilities` are those that the program called `name` has declared. It gets a link to a file
     that it can't take.
@@ -51,7 +58,8 @@ async def prompt_blocks(
     texts = [*before]
     if query.preferences:
         texts.append(preferring(query.preferences))
-    blocks: list[Block] = [_text(each) for each in (*texts, query.query)]
+    texts.append(query.query)
+    blocks: list[Block] = [_text(command)] if command else [*map(_plain, texts)]
     for attachment in query.attachments:
         file = await read_file(attachment, READABLE)
         blocks.append(_text(described(attachment)))
@@ -70,6 +78,10 @@ def summary_of(turns: Sequence[Turn]) -> str:
         "requests and your answers, shortened. They are background: do not act on them again.\n"
         f"<{_EARLIER}>\n{quoted}\n</{_EARLIER}>"
     )
+
+
+def _plain(text: str) -> TextContentBlock:
+    return _text(f"Request: {text}" if text.lstrip().startswith("/") else text)
 
 
 def _text(text: str) -> TextContentBlock:

@@ -94,12 +94,21 @@ class Agent:
             self.session, self.history = f"session-{count + 1}", []
             (self.folder / f"new-{self.session}").touch()
             new = {"sessionId": self.session, "odd": [], "modes": self.script.get("modes")}
+            new["configOptions"] = self.script.get("config")
             self.send({"id": message["id"], "result": new})
+            if commands := self.script.get("commands"):
+                kind = "available_commands_update"
+                self.update({"sessionUpdate": kind, "availableCommands": commands})
         elif method == "session/set_mode":
             if error := self.script.get("mode_error"):
                 self.send({"id": message["id"], "error": error})
             else:
                 self.send({"id": message["id"], "result": {}})
+        elif method == "session/set_config_option":
+            for option in self.script["config"]:
+                if option["id"] == params["configId"]:
+                    option["currentValue"] = params["value"]
+            self.send({"id": message["id"], "result": {"configOptions": self.script["config"]}})
         elif method in ("session/load", "session/resume"):
             self.servers = params["mcpServers"]
             file = self.folder / f"{params['sessionId']}.json"
