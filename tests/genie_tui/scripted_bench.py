@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from genie_core.room.engine.controls import AgentSummary, Allowance, ServerInfo, ToolInfo, UndoPlan
+from genie_core.runtime.agent_options import AgentOptions
 from genie_core.runtime.progress import Usage
 
 AGENTS = (
@@ -32,6 +33,7 @@ class ScriptedBench:
     agents: Sequence[AgentSummary] = AGENTS
     tools: Sequence[ToolInfo] = TOOLS
     servers: Sequence[ServerInfo] = SERVERS
+    options = AgentOptions()
     allowance: Allowance = field(default_factory=Allowance)
     model: str = ""
 

@@ -6,6 +6,7 @@ from textual.widgets import Static
 
 from genie_core.room.engine.controls import Allowance, EngineControls
 from genie_core.room.protocol.events import AnswerPosted, DecisionMade, Spending
+from genie_core.runtime.agent_options import AgentOptions
 from genie_tui.screens.dialogs.costs import CostScreen, CostTable
 
 
@@ -13,6 +14,7 @@ from genie_tui.screens.dialogs.costs import CostScreen, CostTable
 class Bench:
     """The part of a workbench that is about money."""
 
+    options: AgentOptions = field(default_factory=AgentOptions)
     allowance: Allowance = field(default_factory=lambda: Allowance(0.5, 2.0, 9000, 0))
 
     def raise_budget(self, *, money: float = 0.0, tokens: int = 0) -> Allowance:
