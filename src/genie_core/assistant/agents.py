@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from genie_core.agent import Agent, AgentFactory, AgentInfo
 from genie_core.agent.base import AsyncTool
@@ -15,12 +15,13 @@ from genie_core.assistant.known_programs import title_of
 from genie_core.assistant.models.registry import ModelBinding, ModelRegistry
 from genie_core.assistant.models.switchable import SwitchableAgent, SwitchableReasoner
 from genie_core.assistant.policy.policy import denied_addresses, path_rules
-from genie_core.assistant.programs import check_sandbox, file_access, program_of
+from genie_core.assistant.programs import check_sandbox, command_access, file_access, program_of
 from genie_core.assistant.prompts import for_coordinator, for_owner, load_prompt
 from genie_core.assistant.reasoners.addressed import AddressedReasoner
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.registry import ServerRegistry
 from genie_core.assistant.tools.catalog import (
+    COMMAND_TOOLS,
     FILE_TOOLS,
     PROGRAM_TOOLS,
     RISKS,
@@ -36,6 +37,9 @@ from genie_core.reasoner import GroupReasoner, GroupReasonerFactory
 from genie_core.runtime.agent_options import AgentOptions
 from genie_core.runtime.progress import REASONER
 from genie_core.secrets import SecretsProvider
+
+if TYPE_CHECKING:
+    from genie_core.agent.provider.acp import RunCommand
 
 ALONE_PROMPT: Final = "general"
 COORDINATOR_PROMPT: Final = "coordinator"
@@ -337,8 +341,19 @@ class AssistantBuilder:
             role.prompt,
             file_access(workspace, self.changes) if workspace else None,
             tools,
+            commands=self._command_access(workspace),
             options=self.options if role.name == SYSTEM else None,
         )
+
+    def _command_access(self, workspace: Workspace | None) -> "RunCommand | None":
+        config = self.config
+        if workspace is None or not {*COMMAND_TOOLS} <= {
+            *(COMMAND_TOOLS if config.tools is None else config.tools)
+        }:
+            return None
+        from genie_core.assistant.tools.shell.command import Commands
+
+        return command_access(Commands(workspace, config.limits, config.sandbox))
 
     def _on_pydantic_ai(self, role: Role, choice: ModelChoice, tools: list[AsyncTool]) -> Agent:
         from genie_core.agent.provider.pydantic_ai import DefaultAgent

@@ -5,11 +5,11 @@ Importing this module loads no SDK.
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from genie_core.assistant.config import Sandbox
 from genie_core.assistant.errors import UnusableAgent
@@ -33,7 +33,8 @@ from genie_core.room.engine.effects import ToolEffects
 from genie_core.room.engine.policy import Risk, ToolCall
 
 if TYPE_CHECKING:
-    from genie_core.agent.provider.acp import AgentProgram, FileAccess
+    from genie_core.agent.provider.acp import AgentProgram, FileAccess, RunCommand
+    from genie_core.assistant.tools.shell.command import Commands
 
 
 PROGRAM_RISKS: Final[Mapping[str, Risk]] = {
@@ -117,6 +118,19 @@ def file_access(workspace: Workspace, changes: FileChanges) -> "FileAccess":
         await asyncio.to_thread(edits.put, path, content)
 
     return FileAccess(read, write)
+
+
+def command_access(commands: "Commands") -> "RunCommand":
+    """Return a way to run commands as the command tool does."""
+
+    async def run(
+        arguments: Mapping[str, Any], listen: Callable[[bytes], None]
+    ) -> tuple[int | None, str]:
+        folder, shell = arguments.get("folder", ""), bool(arguments.get("shell"))
+        outcome = await commands.follow(arguments["command"], listen, folder, shell=shell)
+        return (None if outcome.signal else outcome.code), outcome.signal
+
+    return run
 
 
 def program_effects(

@@ -27,7 +27,7 @@ from genie_core.assistant import programs
 from genie_core.assistant.agents import roles_of
 from genie_core.assistant.build import Assistant, build_assistant
 from genie_core.assistant.check import faults
-from genie_core.assistant.config import AgentSpec, AssistantConfig, Rule, Sandbox
+from genie_core.assistant.config import AgentSpec, AssistantConfig, Rule, Sandbox, ToolLimits
 from genie_core.assistant.errors import UnusableAgent
 from genie_core.assistant.servers.errors import MissingValue
 from genie_core.assistant.tools.catalog import PROGRAM_TOOLS
@@ -327,3 +327,36 @@ async def test_lines_of_another_library_are_kept_for_it(stage: Stage) -> None:
     assert line["runtime"] == "acp"
     assert agent.get_serialized() == [theirs, line]
     json.dumps(line)
+
+
+async def test_a_command_in_a_terminal_runs_in_the_workspace_and_ends_with_its_processes(
+    stage: Stage,
+) -> None:
+    (stage.workspace / "inner").mkdir()
+    line = {
+        "command": "pwd; sleep 1000 & exit 4",
+        "cwd": str(stage.workspace / "inner"),
+    }
+    terminal = {"terminalId": "terminal-1"}
+    steps = [{f"terminal/{each}": terminal} for each in ("wait_for_exit", "output")]
+    stage.script([{"terminal/create": line}, *steps, {"say": "done"}])
+    judge = Judge()
+    agent = await agent_of(built(stage, limits=ToolLimits(shell=True)))  # noqa: S604 - a setting
+    assert await ask(agent, callback=judge) == "done"  # type: ignore[arg-type]  # any agent
+    assert judge.asked == [
+        ("run_command", {"command": line["command"], "shell": True, "folder": "inner"})
+    ]
+    _, ended, output = stage.answers
+    assert ended == {"exitCode": 4}
+    assert output["output"] == f"{stage.workspace / 'inner'}\n"
+
+
+@pytest.mark.parametrize(
+    "more", [{"workspace": None}, {"tools": ("read_file",)}], ids=["no folder", "no commands"]
+)
+async def test_without_the_command_tool_there_are_no_terminals(
+    stage: Stage, more: dict[str, Any]
+) -> None:
+    stage.script([{"terminal/create": {"command": "ls"}}, {"say": "no"}])
+    assert await ask(await agent_of(built(stage, **more))) == "no"  # type: ignore[arg-type]  # any agent
+    assert stage.answers[0]["code"] == -32601

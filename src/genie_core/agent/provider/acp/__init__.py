@@ -4,5 +4,6 @@ from genie_core.agent.provider.acp.agent import DefaultAgent
 from genie_core.agent.provider.acp.client import FileAccess
 from genie_core.agent.provider.acp.errors import AgentProgramFailed
 from genie_core.agent.provider.acp.process import AgentProgram
+from genie_core.agent.provider.acp.terminals import RunCommand
 
-__all__ = ["AgentProgram", "AgentProgramFailed", "DefaultAgent", "FileAccess"]
+__all__ = ["AgentProgram", "AgentProgramFailed", "DefaultAgent", "FileAccess", "RunCommand"]

@@ -30,6 +30,7 @@ from genie_core.agent.provider.acp.errors import AgentProgramFailed
 from genie_core.agent.provider.acp.history import History
 from genie_core.agent.provider.acp.options import SessionSettings
 from genie_core.agent.provider.acp.process import START_SECONDS, AgentProcess, AgentProgram
+from genie_core.agent.provider.acp.terminals import RunCommand
 from genie_core.agent.provider.acp.tool_server import ToolServer
 from genie_core.agent.provider.acp.transport import LONGEST_LINE
 from genie_core.runtime.agent_options import AgentOptions, owner_command
@@ -64,7 +65,8 @@ class DefaultAgent(Agent):
     the next run on. Only with it is a message that the owner begins with one of these commands
     passed on as it is; no other request can be a command.
 
-    With `files`, the program may read and write the workspace through us. It has tools of its own
+    With `files`, the program may read and write the workspace through us, and with `commands` run
+    commands. It has tools of its own
     and may run them without asking; the run then reports that it acts on its own.
 
     The conversation is the program's. What is kept here are the session's id, with which the program
@@ -81,6 +83,7 @@ class DefaultAgent(Agent):
         files: FileAccess | None = None,
         tools: Sequence[AsyncTool] = (),
         *,
+        commands: RunCommand | None = None,
         options: AgentOptions | None = None,
         start_seconds: float = START_SECONDS,
         longest_line: int = LONGEST_LINE,
@@ -92,6 +95,7 @@ class DefaultAgent(Agent):
         self._start_seconds = start_seconds
         self._longest_line = longest_line
         self._history = History(program.command)
+        self._commands = commands
         self._options = options
         self._settings = SessionSettings(options or AgentOptions(), program.name, program.modes)
         self._client = Client(self._settings.take)
@@ -186,7 +190,7 @@ class DefaultAgent(Agent):
         serves = self._files is not None
         files = FileSystemCapabilities(read_text_file=serves, write_text_file=serves)
         doing("asking")
-        await process.start(ClientCapabilities(fs=files, terminal=False))
+        await process.start(ClientCapabilities(fs=files, terminal=self._commands is not None))
         self._process = process
         return process
 
@@ -256,7 +260,7 @@ class DefaultAgent(Agent):
         emit: Callable[[str], None],
     ) -> str:
         tools = self._tools.tools
-        run = Run(self._session, callback, emit, process.folder, self._files, tools)
+        run = Run(self._session, callback, emit, process.folder, self._files, tools, self._commands)
         self._client.run = run
         reason = ""
         try:

@@ -16,23 +16,41 @@ from acp.schema import (
     AgentPlanUpdate,
     AgentThoughtChunk,
     AllowedOutcome,
+    CreateTerminalRequest,
+    CreateTerminalResponse,
     DeniedOutcome,
+    KillTerminalRequest,
+    KillTerminalResponse,
     PermissionOption,
     ReadTextFileRequest,
     ReadTextFileResponse,
+    ReleaseTerminalRequest,
+    ReleaseTerminalResponse,
     RequestPermissionRequest,
     RequestPermissionResponse,
     SessionNotification,
+    TerminalOutputRequest,
+    TerminalOutputResponse,
     TextContentBlock,
     ToolCallProgress,
     ToolCallStart,
     UsageUpdate,
+    WaitForTerminalExitRequest,
+    WaitForTerminalExitResponse,
     WriteTextFileRequest,
     WriteTextFileResponse,
 )
 from pydantic import BaseModel, ValidationError
 
 from genie_core.agent.approval import ApprovalCallback, Verdict, approval_id, ask_about
+from genie_core.agent.provider.acp.terminals import (
+    MOST_TERMINALS,
+    NOT_STARTED,
+    CommandEnd,
+    RunCommand,
+    Terminal,
+    command_of,
+)
 from genie_core.agent.provider.acp.tool_calls import (
     HARMLESS,
     KnownCall,
@@ -94,8 +112,11 @@ class FileAccess:
 
 
 @dataclass(frozen=True, slots=True)
-class _AllowedChange:
-    """A change of a file that was allowed and is not made yet, and the request that allowed it."""
+class _AllowedCall:
+    """A change of a file or a command that was allowed and is not made yet through us.
+
+    `approval` is the request that allowed it.
+    """
 
     call: MappedCall
     approval: str
@@ -120,6 +141,7 @@ class Run:
         folder: str,
         files: FileAccess | None,
         tools: Mapping[str, OfferedTool] = {},
+        commands: RunCommand | None = None,
     ) -> None:
         self.session = session
         self.failed: Future[None] = asyncio.get_running_loop().create_future()
@@ -133,6 +155,8 @@ class Run:
         self._folder = folder
         self._files = files
         self._tools = tools
+        self._commands = commands
+        self._terminals: dict[str, Terminal | None] = {}  # None once it was released
         self._served: Counter[str] = Counter()  # calls of our tools without an update so far
         self._context = contextvars.copy_context()
         self._pulse = ProgressReporter()
@@ -145,7 +169,7 @@ class Run:
         self._asked: set[str] = set()
         self._pending: dict[str, Task[RequestPermissionResponse]] = {}
         self._work: set[Task[Any]] = set()
-        self._allowed: list[_AllowedChange] = []
+        self._allowed: list[_AllowedCall] = []
         self._written: set[str] = set()
         self._plan = ""
         self._notes = 0
@@ -210,6 +234,31 @@ class Run:
     async def write(self, request: WriteTextFileRequest) -> WriteTextFileResponse:
         """Write a file for the program, as our own tool would."""
         return await self._working(self._write(request))
+
+    async def create_terminal(self, request: CreateTerminalRequest) -> CreateTerminalResponse:
+        """Run a command for the program, as our own tool would; it ends with the run at the latest."""
+        return await self._working(self._create_terminal(request))
+
+    async def terminal_output(self, request: TerminalOutputRequest) -> TerminalOutputResponse:
+        """Return the latest output of a command."""
+        return self._terminal(request.terminal_id).output
+
+    async def wait_for_terminal(
+        self, request: WaitForTerminalExitRequest
+    ) -> WaitForTerminalExitResponse:
+        """Wait until a command has ended."""
+        return await self._working(self._wait_for(self._terminal(request.terminal_id)))
+
+    async def kill_terminal(self, request: KillTerminalRequest) -> KillTerminalResponse:
+        """End a command and all its processes; its output stays."""
+        self._kill(self._terminal(request.terminal_id))
+        return KillTerminalResponse()
+
+    async def release_terminal(self, request: ReleaseTerminalRequest) -> ReleaseTerminalResponse:
+        """End a command and forget it."""
+        self._kill(self._terminal(request.terminal_id))
+        self._terminals[request.terminal_id] = None
+        return ReleaseTerminalResponse()
 
     async def call(self, tool: OfferedTool, arguments: dict[str, Any]) -> Any:
         """Make a call of a tool of ours for the program. Raises `RequestError`."""
@@ -298,6 +347,8 @@ class Run:
         paths = {relative_path(self._folder, path) for path in call.paths}
         if paths and paths <= self._written:  # it was asked about when it wrote through us
             return
+        if call.terminals and set(call.terminals) <= self._terminals.keys():  # likewise
+            return
         self._asked.add(call.id)  # so that it is told once
         made = mapped(call, self._folder)
         self._own_ways += 1
@@ -336,8 +387,8 @@ class Run:
         wanted = mapped(call, self._folder)
         verdict = await self._ask(wanted)
         if verdict and not _is_edited(verdict, wanted):
-            if wanted.name in ("write_file", "edit_file"):
-                self._allowed.append(_AllowedChange(wanted, approval_id.get()))
+            if wanted.name in ("write_file", "edit_file", "run_command"):
+                self._allowed.append(_AllowedCall(wanted, approval_id.get()))
             self._pulse.at("calling", wanted.name)
             return _selected(allow)
         reason = _refusal(verdict)
@@ -398,6 +449,53 @@ class Run:
         self._written.add(path)
         return WriteTextFileResponse()
 
+    async def _create_terminal(self, request: CreateTerminalRequest) -> CreateTerminalResponse:
+        if self._commands is None:
+            raise RequestError.method_not_found("terminal/create")
+        if sum(each is not None for each in self._terminals.values()) >= MOST_TERMINALS:
+            raise RequestError(-32000, f"{MOST_TERMINALS} terminals are open; release some first")
+        try:
+            wanted = command_of(request, self._folder)
+        except ValueError as error:
+            raise RequestError(-32602, str(error)) from error
+        allowed = next((each for each in self._allowed if each.call == wanted), None)
+        if allowed is not None:
+            self._allowed.remove(allowed)
+            approval_id.set(allowed.approval)
+        else:
+            await self._allow(wanted)
+        terminal, id_ = Terminal(request.output_byte_limit), f"terminal-{len(self._terminals) + 1}"
+        self._terminals[id_] = terminal
+        terminal.work = self._start(self._run_command(self._commands, wanted, terminal))
+        return CreateTerminalResponse(terminal_id=id_)
+
+    async def _run_command(
+        self, run: RunCommand, call: MappedCall, terminal: Terminal
+    ) -> CommandEnd:
+        try:
+            return await run(call.arguments, terminal.feed)
+        except (ValueError, OSError, GenieError) as error:
+            note(_line(f"{call.name}: {public_summary(error)}"), _line(f"{call.name}: {error}"))
+            terminal.feed(f"{error}\n".encode())
+            return NOT_STARTED, ""
+
+    async def _wait_for(self, terminal: Terminal) -> WaitForTerminalExitResponse:
+        if terminal.work is not None:
+            await asyncio.wait({terminal.work})
+        end = terminal.end
+        return WaitForTerminalExitResponse(
+            exit_code=end.exit_code if end else None, signal=end.signal if end else None
+        )
+
+    def _kill(self, terminal: Terminal) -> None:
+        if terminal.work is not None:
+            terminal.work.cancel()
+
+    def _terminal(self, id_: str) -> Terminal:
+        if (terminal := self._terminals.get(id_)) is None:
+            raise RequestError(-32602, f"there is no terminal {id_[:80]!r}")
+        return terminal
+
     async def _allow(self, call: MappedCall) -> None:
         """Ask for a call that we make for the program. Raises `RequestError` if it is denied."""
         verdict = await self._ask(call)
@@ -418,7 +516,7 @@ class Run:
         """Return the id of the request that allowed this very change, which it covers once."""
         for change in self._allowed:
             wanted = change.call.arguments
-            if wanted["path"] != path:
+            if wanted.get("path") != path:
                 continue
             after = wanted.get("content")
             if change.call.name == "edit_file":
@@ -487,6 +585,21 @@ class Client:
             case "fs/write_text_file":
                 writing = _parsed(WriteTextFileRequest, params)
                 return await self._known(writing.session_id).write(writing)
+            case "terminal/create":
+                creating = _parsed(CreateTerminalRequest, params)
+                return await self._known(creating.session_id).create_terminal(creating)
+            case "terminal/output":
+                looking = _parsed(TerminalOutputRequest, params)
+                return await self._known(looking.session_id).terminal_output(looking)
+            case "terminal/wait_for_exit":
+                waiting = _parsed(WaitForTerminalExitRequest, params)
+                return await self._known(waiting.session_id).wait_for_terminal(waiting)
+            case "terminal/kill":
+                ending = _parsed(KillTerminalRequest, params)
+                return await self._known(ending.session_id).kill_terminal(ending)
+            case "terminal/release":
+                leaving = _parsed(ReleaseTerminalRequest, params)
+                return await self._known(leaving.session_id).release_terminal(leaving)
             case _:
                 raise RequestError.method_not_found(method)
 

@@ -16,6 +16,7 @@ from typing import Any, Final, get_args
 from acp.schema import (
     ContentToolCallContent,
     FileEditToolCallContent,
+    TerminalToolCallContent,
     TextContentBlock,
     ToolCall,
     ToolCallUpdate,
@@ -74,6 +75,7 @@ class KnownCall:
     paths: tuple[str, ...] = ()
     changes: tuple[FileChange, ...] = ()
     text: str = ""
+    terminals: tuple[str, ...] = ()
 
     def updated(self, update: ToolCall | ToolCallUpdate) -> "KnownCall":
         """Add what an update tells; what it leaves out stays.
@@ -92,6 +94,7 @@ class KnownCall:
             else tuple(each.path for each in update.locations),
             changes=self.changes if content is None else tuple(_changes(content)),
             text=self.text if content is None else _text(content),
+            terminals=self.terminals if content is None else tuple(_terminals(content)),
         )
 
     @property
@@ -289,6 +292,10 @@ def _changes(content: Sequence[Any]) -> list[FileChange]:
         for each in content
         if isinstance(each, FileEditToolCallContent)
     ]
+
+
+def _terminals(content: Sequence[Any]) -> list[str]:
+    return [each.terminal_id for each in content if isinstance(each, TerminalToolCallContent)]
 
 
 def _text(content: Sequence[Any]) -> str:

@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -57,29 +58,60 @@ class Commands:
         allowed = longest if seconds is None or seconds <= 0 else min(seconds, longest)
         try:
             words = self._words(command, shell=shell)
-            place = self.workspace.resolve(folder)
+            outcome, wrapper = await self._outcome(words, folder, allowed)
+        except AccessRefused as refusal:
+            return cannot(str(refusal))
+        offline = bool(wrapper) and not self.sandbox.network
+        return _report(words[0], outcome, allowed, offline=offline)
+
+    async def follow(
+        self,
+        command: str,
+        listen: Callable[[bytes], None],
+        folder: str = "",
+        *,
+        shell: bool = False,
+    ) -> Outcome:
+        """Run a program as `run_command` does, and pass its output to `listen`, from a thread.
+
+        Raises `AccessRefused` with the reason if it can't be run.
+        """
+        words, seconds = self._words(command, shell=shell), self.limits.command_seconds
+        outcome, _ = await self._outcome(words, folder, seconds, listen)
+        if outcome.error:
+            raise AccessRefused(f"{words[0]!r} cannot be started: {outcome.error}")
+        return outcome
+
+    async def _outcome(
+        self,
+        words: Sequence[str],
+        folder: str,
+        seconds: float,
+        listen: Callable[[bytes], None] | None = None,
+    ) -> tuple[Outcome, Sequence[str]]:
+        """Run a program; returns its outcome and its sandbox. Raises `AccessRefused`."""
+        place = self.workspace.resolve(folder)
+        try:
             with self.workspace.folder(place) as opened:
                 wrapper = await off_loop(partial(self._wrapper, place), "genie-sandbox")
                 outcome = await run_to_end(
                     words,
                     place if wrapper else opened,
-                    allowed,
+                    seconds,
                     self.limits.command_bytes,
                     environment(self.sandbox.env),
                     wrapper,
+                    listen,
                 )
-        except AccessRefused as refusal:
-            return cannot(str(refusal))
         except SandboxUnavailable as error:
-            return cannot(
+            raise AccessRefused(
                 f"commands run only in a sandbox here (setting: mode in [sandbox]), but {error}"
-            )
+            ) from error
         except NotADirectoryError:
-            return cannot(f"{folder!r} is not a folder")
+            raise AccessRefused(f"{folder!r} is not a folder") from None
         except OSError as error:
-            return cannot(f"the system cannot start the command: {reason(error)}")
-        offline = bool(wrapper) and not self.sandbox.network
-        return _report(words[0], outcome, allowed, offline=offline)
+            raise AccessRefused(f"the system cannot start the command: {reason(error)}") from error
+        return outcome, wrapper
 
     def _wrapper(self, place: Path) -> list[str]:
         return sandbox_command(self.sandbox, place, self.workspace.root, [SUPERVISOR])

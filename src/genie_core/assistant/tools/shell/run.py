@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,15 +74,16 @@ async def run_to_end(
     limit: int,
     env: Mapping[str, str],
     wrapper: Sequence[str] = (),
+    listen: Callable[[bytes], None] | None = None,
 ) -> Outcome:
     """Run a command without input, in an open folder or, in a sandbox, in one that it sees.
 
     `wrapper` are the words that start a sandbox. The supervisor runs in it, too: it sees the
     command's processes and their signals, and all that is outside stays invisible; an open folder
     would lead out. When this returns or raises, also on cancellation, no process of the command is
-    left. Raises `OSError` if the system can't start one.
+    left. `listen` gets the output as it comes, from a thread. Raises `OSError` if the system can't start one.
     """
-    run = _Run(command, folder, seconds, Clip(limit), env, wrapper)
+    run = _Run(command, folder, seconds, Clip(limit), env, wrapper, listen)
     work = start_task(off_loop(run.run, "genie-command"))
     try:
         return await asyncio.shield(work)
@@ -115,6 +116,7 @@ class _Run:
         output: Clip,
         env: Mapping[str, str],
         wrapper: Sequence[str],
+        listen: Callable[[bytes], None] | None,
     ) -> None:
         self._command = command
         # the caller may be cancelled and close its own
@@ -123,6 +125,7 @@ class _Run:
         self._wrapper = wrapper
         self._seconds = seconds
         self._output = output
+        self._listen = listen
         self._socket, self._child_end = socket.socketpair()
 
     def stop(self) -> None:
@@ -211,4 +214,6 @@ class _Run:
         except BlockingIOError:
             return False
         self._output.feed(data)
+        if self._listen is not None:
+            self._listen(data)
         return bool(data)

@@ -74,7 +74,10 @@ class Stage:
     @property
     def answers(self) -> list[Any]:
         """What we have answered to its requests."""
-        return [each.get("result") or each.get("error") for each in self.all("answer")]
+        return [
+            each["error"] if each.get("result") is None else each["result"]
+            for each in self.all("answer")
+        ]
 
     async def listen(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

@@ -185,7 +185,9 @@ class Agent:
                 self.request("session/request_permission", value, times=2)
             case "ask_all":
                 self.request_all([("session/request_permission", each) for each in value])
-            case "fs/read_text_file" | "fs/write_text_file" | "terminal/create":
+            case "fs/read_text_file" | "fs/write_text_file":
+                self.request(name, value)
+            case _ if name.startswith("terminal/"):
                 self.request(name, value)
             case "raw":
                 sys.stdout.write(value + "\n")
