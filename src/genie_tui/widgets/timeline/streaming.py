@@ -65,7 +65,6 @@ class _Report:
     heard_at: float | None = None
     writes: bool = False
     notes: list[str] = field(default_factory=list)
-    plan: tuple[str, ...] = ()
 
 
 class RunProgress:
@@ -83,8 +82,7 @@ class RunProgress:
     def report(self, message: int, agent: str, what: Shown, detail: str) -> None:
         """Record an agent's activity in the run for a message."""
         run = self._run(message)
-        if what == "note" and (steps := plan_steps(detail)):
-            run.plan = tuple(visible_line(step[:LONGEST]) for step in steps)
+        if what == "note" and plan_steps(detail):  # the tree of agents shows it
             return
         detail = visible_line(detail[:LONGEST])
         if what in ("note", "detail"):
@@ -112,15 +110,15 @@ class RunProgress:
                 run.heard_at = self._clock()
         self._waiting = waiting
         for message in [each for each in self._runs if each not in running]:
-            if notes := _notes(self._runs.pop(message)):
-                self._notes[message] = notes
+            if notes := self._runs.pop(message).notes:
+                self._notes[message] = tuple(notes)
         while len(self._notes) > MOST_RUNS:
             del self._notes[next(iter(self._notes))]
 
     def notes(self, message: int) -> tuple[str, ...]:
-        """Return the notes on a run and the steps of its plan, also after its end."""
+        """Return the notes on a run, without its plan, also after its end."""
         run = self._runs.get(message)
-        return _notes(run) if run is not None else self._notes.get(message, ())
+        return tuple(run.notes) if run is not None else self._notes.get(message, ())
 
     def line(self, message: int) -> str:
         """Say which agent does what in the run for a message; safe to show.
@@ -151,10 +149,6 @@ class RunProgress:
         if len(self._runs) > MOST_RUNS:
             del self._runs[next(iter(self._runs))]
         return run
-
-
-def _notes(run: _Report) -> tuple[str, ...]:
-    return (*run.notes, *run.plan)
 
 
 def _words(run: _Report) -> str:

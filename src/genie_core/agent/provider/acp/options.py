@@ -57,9 +57,8 @@ class SessionSettings:
         """Take an update of options or commands; False for any other."""
         match update:
             case CurrentModeUpdate(current_mode_id=mode):
-                if self._modes is not None:
-                    self._modes = self._modes.model_copy(update={"current_mode_id": mode})
-                    self._report()
+                self._enter(mode)
+                self._report()
             case ConfigOptionUpdate(config_options=options):
                 self._config = options
                 self._report()
@@ -114,7 +113,7 @@ class SessionSettings:
         if config is None and self._modes is not None:
             mode = SetSessionModeRequest(session_id=session, mode_id=value)
             await process.request_within("session/set_mode", mode, SetSessionModeResponse)
-            self._modes = self._modes.model_copy(update={"current_mode_id": value})
+            self._enter(value)
             return
         asked: BaseModel = SetSessionConfigOptionSelectRequest(
             session_id=session, config_id=option, value=value
@@ -127,6 +126,15 @@ class SessionSettings:
             "session/set_config_option", asked, SetSessionConfigOptionResponse
         )
         self._config = answer.config_options
+
+    def _enter(self, mode: str) -> None:
+        """Take over a mode; some programs have it as an option as well."""
+        if self._modes is not None:
+            self._modes = self._modes.model_copy(update={"current_mode_id": mode})
+        self._config = [
+            each.model_copy(update={"current_value": mode}) if each.category == MODE else each
+            for each in self._config
+        ]
 
     def _report(self) -> None:
         self._options.known = tuple(self._listed())

@@ -103,9 +103,11 @@ async def test_what_a_program_refuses_is_told_and_not_tried_again(stage: Stage) 
     assert [each.value for each in options.options] == ["ask"]
 
 
-async def test_a_mode_that_the_program_changes_is_known(stage: Stage) -> None:
+@pytest.mark.parametrize("twice", [False, True])
+async def test_a_mode_that_the_program_changes_is_known(stage: Stage, *, twice: bool) -> None:
     update = {"sessionUpdate": "current_mode_update", "currentModeId": "act"}
-    stage.script([{"update": update}, {"say": "done"}], modes=modes("plan", "act"))
+    config = [select(MODE, MODE, "plan", "act")] if twice else []
+    stage.script([{"update": update}, {"say": "done"}], modes=modes("plan", "act"), config=config)
     options = AgentOptions()
     assert await ask(stage.agent(options=options)) == "done"
     assert values(options) == {MODE: "act"}

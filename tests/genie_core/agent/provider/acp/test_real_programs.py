@@ -19,10 +19,12 @@ from tests.genie_core.agent.provider.acp.rig import Judge, Sink, ask, gone
 
 from genie_core.agent import Verdict
 from genie_core.agent.provider.acp import AgentProgram, DefaultAgent
+from genie_core.runtime.agent_options import MODE, AgentOptions, of_category
 
 COMMAND = "touch made_by_agent.txt"
 ANSWER = "Done, the file is there."
 TOOL = "who_is_here"
+QUESTION = "who is here?"
 
 
 async def who_is_here() -> str:
@@ -31,7 +33,7 @@ async def who_is_here() -> str:
 
 
 class Model(BaseHTTPRequestHandler):
-    """Asks for a tool first, for one of ours if there is one, and answers when it has the result."""
+    """Asks for a tool first, for ours if that is the question, and answers when it has the result."""
 
     results: ClassVar[list[str]] = []
 
@@ -64,6 +66,8 @@ class Model(BaseHTTPRequestHandler):
             )
         ]
         self.results.append(json.dumps(body.get("input", body.get("messages"))))
+        if QUESTION not in self.results[-1]:
+            names = [each for each in names if not each.endswith(TOOL)]
         if self.path.endswith("/responses"):
             self._respond(body, names)
         else:
@@ -203,14 +207,19 @@ async def test_a_real_program_uses_a_tool_of_ours(make: Any, tmp_path: Path) -> 
         given = AgentProgram(
             make(address, workspace, home), environment(home), modes=("read-only",)
         )
-        agent = DefaultAgent(given, workspace, tools=[who_is_here])
+        options = AgentOptions()
+        agent = DefaultAgent(given, workspace, tools=[who_is_here], options=options)
         judge, sink = Judge(), Sink()
         async with agent.mcp():
-            answer = await ask(agent, "who is here?", judge, sink=sink)
+            answer = await ask(agent, QUESTION, judge, sink=sink)
     assert ANSWER in answer
     assert judge.asked == [(TOOL, {})]
     assert any("Ann and the walrus" in each for each in Model.results)
     assert not any("on its own" in each for each in sink.of("note"))
+    mode = of_category(options.known, MODE)
+    assert mode is not None
+    assert mode.value in ("read-only", "build")
+    assert "review" in {each.name for each in options.commands}
 
 
 @pytest.mark.parametrize("make", [codex, opencode])
