@@ -89,9 +89,10 @@ def offer(before: str, completions: Completions) -> Offer | None:
 
 
 def _matching(typed: str, sign: str, known: Sequence[tuple[str, str]]) -> Iterator[Choice]:
-    """Yield matches by prefix, then, from two typed characters on, matches anywhere."""
+    """Yield the word itself, matches by prefix, and, from two typed characters on, matches anywhere."""
     wanted = typed.casefold()
     starting = [one for one in known if one[0].casefold().startswith(wanted)]
+    starting.sort(key=lambda one: one[0].casefold() != wanted)
     containing = [one for one in known if len(wanted) > 1 and wanted in one[0].casefold()]
     for text, detail in dict.fromkeys([*starting, *containing]):
         yield Choice(sign + text, detail)

@@ -48,6 +48,12 @@ def test_the_agents_own_commands_come_behind_its_name(before: str, texts: list[s
     assert [choice.text for choice in found.choices] == texts if found else not texts
 
 
+def test_a_word_typed_in_full_comes_before_longer_ones() -> None:
+    found = offer("/mode", Completions(commands=(("model", ""), ("mode", ""))))
+    assert found is not None
+    assert [choice.text for choice in found.choices] == ["/mode", "/model"]
+
+
 def test_a_choice_typed_in_full_is_complete() -> None:
     found = offer("hi @Ann", ROOM)
     assert found is not None
