@@ -44,7 +44,8 @@ def test_the_settings_load(place: int, tmp_path: Path) -> None:
     file.write_text(TOML[place])
     config = assistant_config(load_settings(file, {}), Locations(tmp_path, tmp_path, tmp_path))
     values = tomllib.loads(TOML[place])
-    assert config.command == tuple(values["agents"][values["agent"]]["command"])
+    assert config.program is not None
+    assert config.program.command == tuple(values["agents"][values["agent"]]["command"])
 
 
 def test_the_errors_are_those_of_the_program() -> None:

@@ -102,15 +102,11 @@ def roles_of(
     _check_names(config.agents)
     subagents = tuple(_role(config, spec, servers, owner) for spec in config.agents)
     name = COORDINATOR_PROMPT if subagents else ALONE_PROMPT
-    prompt = load_prompt("agent", PROGRAM_PROMPT if config.command else name, config.prompts_dir)
     listed = [f"{each.name}: {each.description}" for each in subagents]
-    if config.command:
-        role = _program_role(SYSTEM, prompt, owner, config.command, config.env)
-        prompt = for_coordinator(prompt, owner, listed)
-        role = replace(
-            role, prompt=prompt, coordinates=bool(subagents), sandbox=config.agent_sandbox
-        )
-        return (role, *subagents)
+    if config.program is not None:
+        role = _program_role(config, config.program, owner, listed)
+        return (replace(role, name=SYSTEM, coordinates=bool(subagents)), *subagents)
+    prompt = load_prompt("agent", name, config.prompts_dir)
     chosen = tuple(servers) if config.servers is None else config.servers
     answering = Role(
         name=SYSTEM,
@@ -131,15 +127,7 @@ def _role(
     config: AssistantConfig, spec: AgentSpec, servers: Mapping[str, ServerSpec], owner: str
 ) -> Role:
     if spec.command:
-        prompt = load_prompt("agent", spec.prompt or PROGRAM_PROMPT, config.prompts_dir)
-        role = _program_role(spec.name, prompt, owner, spec.command, spec.env)
-        return replace(
-            role,
-            description=spec.description or role.description,
-            idle_timeout=spec.idle_timeout,
-            emoji=spec.emoji,
-            sandbox=spec.sandbox,
-        )
+        return _program_role(config, spec, owner, ())
     who = f"the agent {spec.name!r}"
     prompt = load_prompt("agent", spec.prompt or spec.name, config.prompts_dir)
     return Role(
@@ -156,20 +144,23 @@ def _role(
 
 
 def _program_role(
-    name: str, prompt: str, owner: str, command: tuple[str, ...], env: Mapping[str, str]
+    config: AssistantConfig, spec: AgentSpec, owner: str, listed: Sequence[str]
 ) -> Role:
+    prompt = load_prompt("agent", spec.prompt or PROGRAM_PROMPT, config.prompts_dir)
+    about = f"Answers questions in the chat; it is {title_of(spec.command)}."
     return Role(
-        name=name,
-        description=f"Answers questions in the chat; it is {title_of(command)}.",
-        prompt=for_coordinator(prompt, owner, ()),
+        name=spec.name,
+        description=spec.description or about,
+        prompt=for_coordinator(prompt, owner, listed),
         model=ModelChoice(),
         runtime="acp",
         tools=PROGRAM_TOOLS,
         servers=(),
-        idle_timeout=IDLE_TIMEOUT,
-        emoji="",
-        command=command,
-        env=env,
+        idle_timeout=spec.idle_timeout,
+        emoji=spec.emoji,
+        command=spec.command,
+        env=spec.env,
+        sandbox=spec.sandbox,
     )
 
 
@@ -328,7 +319,8 @@ class AssistantBuilder:
         from genie_core.agent.provider.acp import DefaultAgent
 
         workspace = self.workspace_of(role.name)
-        name = self.config.entry if role.name == SYSTEM else role.name
+        program = self.config.program
+        name = program.name if program is not None and role.name == SYSTEM else role.name
         return DefaultAgent(
             program_of(
                 name,

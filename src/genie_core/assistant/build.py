@@ -95,8 +95,8 @@ def build_assistant(
     return Assistant(
         reasoner_factory=builder.reasoner_factory(prompt),
         agent_factory=builder.agent_factory(),
-        label=title_of(config.command) if config.command else label_of(builder.models.main),
-        offline=not (builder.models.main.name or config.command),
+        label=title_of(config.program.command) if config.program else label_of(builder.models.main),
+        offline=not (builder.models.main.name or config.program),
         notices=tuple(_notices(config)),
         policy=policy,
         controls=AssistantControls(builder, policy, owner),
@@ -164,15 +164,16 @@ def _offline_model(config: AssistantConfig) -> "Model":
 
 
 def _notices(config: AssistantConfig) -> Iterator[str]:
-    if config.decided_by_mention and config.template != MENTION_ONLY:
+    program = config.program
+    if program is not None and config.decided_by_mention and config.template != MENTION_ONLY:
         yield (
-            f"no model decides which messages need an answer: {title_of(config.command)} answers "
+            f"no model decides which messages need an answer: {title_of(program.command)} answers "
             "those to @genie; set a model to have it decide"
         )
     for spec in config.agents:
         if spec.command and (spec.tools or spec.servers or spec.model.name):
             yield f"the agent {spec.name} is a program: its tools, servers and model have no effect"
-    if config.command:
+    if program is not None:
         return
     if not config.model and config.template not in (DEFAULT_TEMPLATE, MENTION_ONLY):
         yield (

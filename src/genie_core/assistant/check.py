@@ -53,14 +53,14 @@ def faults(config: AssistantConfig, keys: Mapping[str, str]) -> Iterator[GenieEr
 
 def _checks(config: AssistantConfig, keys: Mapping[str, str]) -> Iterator[Callable[[], object]]:
     folder = config.prompts_dir
-    if config.runtime == "acp" and not config.command:
+    if config.runtime == "acp" and config.program is None:
         yield partial(_needs_command, "system")
     yield partial(check_choice, config.main_model, keys, config.runtime)
     yield partial(check_choice, config.reasoner, keys)
     yield partial(load_prompt, "reasoner", config.template, folder)
-    if config.command:
-        yield partial(check_program, config.command, config.env, setting_of(config.entry))
-        yield partial(check_values, config.entry, config.env, keys)
+    if (program := config.program) is not None:
+        yield partial(check_program, program.command, program.env, setting_of(program.name))
+        yield partial(check_values, program.name, program.env, keys)
     for spec in config.agents:
         if spec.command:
             yield partial(check_program, spec.command, spec.env, setting_of(spec.name))

@@ -146,9 +146,9 @@ class AssistantConfig:
     answering agent, None for all. `rooms` is the folder of saved rooms that may be searched.
     `private_files` are patterns of files that are private beside those known by their names.
 
-    With a `command`, an installed program answers, as in `AgentSpec`, with `env` and, if
-    `agent_sandbox`, in a sandbox. Without a model, it answers the messages that are addressed to
-    the assistant. `entry` is its name in the settings, empty for a known program.
+    With a `program`, that installed program answers; its name is empty for a known one that has no
+    entry in the settings. Without a model, it answers the messages that are addressed to the
+    assistant.
     """
 
     model: str | None = None
@@ -169,15 +169,12 @@ class AssistantConfig:
     rooms: Path | None = None
     key_name: str = ""
     private_files: tuple[str, ...] = ()
-    command: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict, repr=False)
-    entry: str = ""
-    agent_sandbox: bool = False
+    program: AgentSpec | None = None
 
     @property
     def decided_by_mention(self) -> bool:
         """Whether only messages to the assistant are answered, for want of a model to decide."""
-        return bool(self.command) and not (self.model or self.reasoner.name)
+        return self.program is not None and not (self.model or self.reasoner.name)
 
     @property
     def main_model(self) -> ModelChoice:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from genie_core.assistant.config import AssistantConfig
+from genie_core.assistant.config import AgentSpec, AssistantConfig
 from genie_core.assistant.errors import MissingProgram, UnknownAgent
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.errors import MissingValue
@@ -126,17 +126,10 @@ def with_program(config: AssistantConfig, name: str) -> AssistantConfig:
     entry = entries.get(name)
     if entry is not None and entry.command:
         others = tuple(each for each in config.agents if each is not entry)
-        return replace(
-            config,
-            command=entry.command,
-            env=entry.env,
-            agent_sandbox=entry.sandbox,
-            entry=name,
-            agents=others,
-        )
+        return replace(config, program=entry, agents=others)
     known = program_named(name)
     if known is not None:
-        return replace(config, command=known.command)
+        return replace(config, program=AgentSpec("", "", command=known.command))
     raise UnknownAgent(
         name,
         [each.name for each in KNOWN_PROGRAMS],

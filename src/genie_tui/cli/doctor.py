@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 from genie_core.assistant.check import check_config
-from genie_core.assistant.config import AssistantConfig
+from genie_core.assistant.config import AgentSpec
 from genie_core.assistant.known_programs import (
     KNOWN_PROGRAMS,
     installed_programs,
@@ -167,28 +167,36 @@ def _network() -> CheckResult:
 
 
 def _assistant(settings: Settings, locations: Locations, env: Mapping[str, str]) -> CheckResult:
+    from genie_core.assistant.programs import check_sandbox
+
     try:
         config = assistant_config(settings, locations)
         check_config(config, names_at_hand(settings.name or default_name(), locations, env))
     except GenieError as error:
         return CheckResult("assistant", str(error), ok=False)
-    if config.command:
-        model = _program(config, env)
+    if config.program is not None:
+        model = _program(config.program, config.model, env)
     elif config.model is None:
         model = "no model: the offline helper answers (set one with --model)"
     else:
         model = f"{config.model}, what it needs is set"
+    try:
+        for each in (config.program, *config.agents):
+            if each is not None and each.sandbox:
+                check_sandbox(each.name)
+    except GenieError as error:
+        return CheckResult("assistant", str(error), ok=False)
     workspace = f", workspace {config.workspace}" if config.workspace else ", no workspace"
     return CheckResult("assistant", f"{model}, template {config.template}{workspace}")
 
 
-def _program(config: AssistantConfig, env: Mapping[str, str]) -> str:
+def _program(program: AgentSpec, model: str | None, env: Mapping[str, str]) -> str:
     """Describe the program that answers; it is not started, so its login is unknown."""
-    where = place_of(config.command, config.env.get("PATH") or env.get("PATH", ""))
-    known = known_program(config.command)
+    where = place_of(program.command, program.env.get("PATH") or env.get("PATH", ""))
+    known = known_program(program.command)
     login = f"; if it asks you to, {known.login}" if known else ""
-    decides = f"{config.model} decides when" if config.model else "to what is addressed to it"
-    return f"{title_of(config.command)} answers, {decides} ({where or config.command[0]}{login})"
+    decides = f"{model} decides when" if model else "to what is addressed to it"
+    return f"{title_of(program.command)} answers, {decides} ({where or program.command[0]}{login})"
 
 
 def _agents(settings: Settings, env: Mapping[str, str]) -> Iterator[CheckResult]:
@@ -269,7 +277,7 @@ def check_models(
 
     subjects = subjects_of(config)
     if not subjects:
-        answers = title_of(config.command) if config.command else "the offline helper"
+        answers = title_of(config.program.command) if config.program else "the offline helper"
         _say(out, "ok ", "model", f"none is set: {answers} answers, and nothing was asked")
         return 0
     names = " and ".join(dict.fromkeys(subject.choice.name for subject in subjects))

@@ -62,7 +62,7 @@ class Field:
 
 FIELDS: Final = (
     Field("agent", "Agent", NEXT_ROOM),
-    Field("model", "Model", MODEL, "none: the offline helper answers"),
+    Field("model", "Model", MODEL, "none: the agent above or the offline helper answers"),
     Field("reasoner_model", "Reasoner model", NEXT_ROOM, "the same model"),
     Field("template", "Template", NEXT_ROOM),
     Field("workspace", "Workspace", NEXT_ROOM, "none: no access to files"),
@@ -131,7 +131,7 @@ class SettingsForm:
             case "agent" if value:
                 changed = msgspec.structs.replace(Settings(), agent=value, agents=settings.agents)
                 config = assistant_config(changed, self.locations)
-                return replace(bare, command=config.command, env=config.env, entry=config.entry)
+                return replace(bare, program=config.program)
             case "model" if value:
                 return replace(
                     bare,

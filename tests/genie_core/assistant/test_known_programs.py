@@ -50,13 +50,22 @@ def test_installed_programs_are_those_on_path(tmp_path: Path) -> None:
 
 def test_a_program_that_is_not_there_is_a_fault_before_anything_starts() -> None:
     spec = AgentSpec("coder", "Codes.", command=("no-such-agent",))
-    found = list(faults(AssistantConfig(command=("codex-acp-gone", ""), agents=(spec,)), {}))
+    found = list(
+        faults(
+            AssistantConfig(
+                program=AgentSpec("", "", command=("codex-acp-gone", "")), agents=(spec,)
+            ),
+            {},
+        )
+    )
     assert [type(each) for each in found] == [MissingProgram, MissingProgram]
     assert str(found[0]).endswith("change the setting agent")
     assert "[agents.coder]" in str(found[1])
-    [known] = faults(AssistantConfig(command=("/nowhere/codex-acp",)), {})
+    [known] = faults(
+        AssistantConfig(program=AgentSpec("", "", command=("/nowhere/codex-acp",))), {}
+    )
     assert "npm install -g @agentclientprotocol/codex-acp" in str(known)
-    [empty] = faults(AssistantConfig(command=("",)), {})
+    [empty] = faults(AssistantConfig(program=AgentSpec("", "", command=("",))), {})
     assert "names no program" in str(empty)
 
 
@@ -66,16 +75,16 @@ TEAM = (MINE, AgentSpec("coder", "Codes."), AgentSpec("other", "", command=("oth
 
 def test_an_entry_with_a_command_can_answer_and_is_not_directed_then() -> None:
     chosen = with_program(AssistantConfig(agents=TEAM), " mine ")
-    assert (chosen.command, chosen.env, chosen.entry) == (MINE.command, MINE.env, "mine")
+    assert chosen.program == MINE
     assert chosen.agents == TEAM[1:]
     assert with_program(chosen, "") is chosen
 
 
 def test_a_known_program_answers_unless_an_entry_has_its_name_and_a_command() -> None:
     known = with_program(AssistantConfig(agents=TEAM), "Codex")
-    assert (known.command, known.entry, known.agents) == (("codex-acp",), "", TEAM)
+    assert (known.program, known.agents) == (AgentSpec("", "", command=("codex-acp",)), TEAM)
     own = AgentSpec("codex", "", command=("/opt/codex-acp", "-c", "model=x"))
-    assert with_program(AssistantConfig(agents=(own,)), "codex").command == own.command
+    assert with_program(AssistantConfig(agents=(own,)), "codex").program == own
     directed = AgentSpec("codex", "Codes.")
     assert with_program(AssistantConfig(agents=(directed,)), "codex").agents == (directed,)
 

@@ -45,8 +45,13 @@ async def stage() -> AsyncIterator[Stage]:
         yield stage
 
 
+def entry(stage: Stage, **more: Any) -> AgentSpec:
+    return AgentSpec("", "", **{"command": stage.program().command, **more})
+
+
 def config(stage: Stage, **more: Any) -> AssistantConfig:
-    given = {"command": stage.program().command, "workspace": stage.workspace}
+    program = entry(stage)
+    given = {"program": program, "workspace": stage.workspace}
     return AssistantConfig(**{**given, **more})
 
 
@@ -69,7 +74,11 @@ def test_the_runtime_acp_needs_a_command() -> None:
 
 def test_a_program_has_a_prompt_and_the_tools_of_the_room() -> None:
     spec = AgentSpec("codex", "Codes.", command=("codex-acp",), emoji="🦊", idle_timeout=5)
-    answering, sub = roles_of(AssistantConfig(command=("goose", "acp"), agents=(spec,)), {}, "ann")
+    answering, sub = roles_of(
+        AssistantConfig(program=AgentSpec("", "", command=("goose", "acp")), agents=(spec,)),
+        {},
+        "ann",
+    )
     assert answering.name == "system"
     assert sub.tool_names == PROGRAM_TOOLS
     assert answering.tool_names == (*PROGRAM_TOOLS, "run_subagent")
@@ -106,13 +115,15 @@ async def test_placeholders_in_its_env_are_filled_in_from_secrets(
 ) -> None:
     monkeypatch.setenv("AGENT_KEY", "key-of-the-agent")
     stage.script()
-    agent = await agent_of(built(stage, env={"THEIR_API_KEY": "${AGENT_KEY}"}))
+    agent = await agent_of(
+        built(stage, program=entry(stage, env={"THEIR_API_KEY": "${AGENT_KEY}"}))
+    )
     async with agent.mcp():
         await ask(agent)  # type: ignore[arg-type]
     assert (await stage.until("started"))["env"]["THEIR_API_KEY"] == "key-of-the-agent"
     monkeypatch.delenv("AGENT_KEY")
     with pytest.raises(Exception, match="the agent 'system' needs AGENT_KEY") as failed:
-        await agent_of(built(stage, env={"THEIR_API_KEY": "${AGENT_KEY}"}))
+        await agent_of(built(stage, program=entry(stage, env={"THEIR_API_KEY": "${AGENT_KEY}"})))
     assert isinstance(failed.value.__cause__ or failed.value, MissingValue)
 
 
@@ -183,7 +194,7 @@ def test_the_policy_knows_what_a_program_asks_about(stage: Stage) -> None:
 async def test_a_program_is_one_of_a_team(stage: Stage) -> None:
     stage.script([{"say": "I looked."}])
     spec = AgentSpec("coder", "Codes.", command=stage.program().command)
-    assistant = built(stage, command=(), agents=(spec,))
+    assistant = built(stage, program=None, agents=(spec,))
     queue: asyncio.Queue[Approval] = asyncio.Queue()
     runner = AgentRunner("system", "coder", "ann", assistant.agent_factory)
     sink = Sink()
@@ -269,7 +280,9 @@ async def test_in_a_sandbox_it_sees_the_workspace_and_not_the_home(
     sandbox = Sandbox(mode="off", readable=(home / "notes", stage.folder, SCRIPT))
     sandbox = replace(sandbox, writable=(stage.folder,))  # the script keeps its state there
     assistant = built(
-        stage, command=(str(home / "codex-acp"),), agent_sandbox=True, sandbox=sandbox
+        stage,
+        program=entry(stage, command=(str(home / "codex-acp"),), sandbox=True),
+        sandbox=sandbox,
     )
     assistant.controls.enter(lambda: ["ann (host)"])
 
@@ -299,7 +312,7 @@ def test_without_a_sandbox_a_program_that_needs_one_does_not_start(
     lacking = SandboxBackend(reason="bubblewrap is not installed")
     monkeypatch.setattr(programs, "find_backend", lambda: lacking)
     with pytest.raises(UnusableAgent, match="in a sandbox, but bubblewrap is not installed"):
-        built(stage, agent_sandbox=True)
+        built(stage, program=entry(stage, sandbox=True))
     spec = AgentSpec("coder", "Codes.", command=stage.program().command, sandbox=True)
     with pytest.raises(UnusableAgent, match="coder"):
         built(stage, agents=(spec,))
@@ -327,6 +340,19 @@ async def test_lines_of_another_library_are_kept_for_it(stage: Stage) -> None:
     assert line["runtime"] == "acp"
     assert agent.get_serialized() == [theirs, line]
     json.dumps(line)
+
+
+def test_the_entry_that_answers_keeps_its_prompt_timeout_and_sandbox(tmp_path: Path) -> None:
+    (tmp_path / "agent").mkdir()
+    (tmp_path / "agent" / "brief.md").write_text("Answer {owner} in one line.")
+    mine = AgentSpec(
+        "mine", "", "brief", idle_timeout=5, emoji="🦊", command=("my-agent",), sandbox=True
+    )
+    chosen = AssistantConfig(program=mine, prompts_dir=tmp_path)
+    (answering,) = roles_of(chosen, {}, "ann")
+    assert (answering.name, answering.idle_timeout, answering.emoji) == ("system", 5, "🦊")
+    assert answering.prompt.startswith("Answer ann in one line.")
+    assert answering.sandbox
 
 
 async def test_a_command_in_a_terminal_runs_in_the_workspace_and_ends_with_its_processes(

@@ -313,10 +313,13 @@ def test_an_agent_with_a_command_answers_by_its_name(tmp_path: Path) -> None:
     places = Locations(tmp_path, tmp_path, tmp_path)
     file = write(tmp_path, PROGRAM)
     config = assistant_config(load_settings(file, {}), places)
-    assert (config.command, config.env) == (("my-agent", "--acp"), {"KEY": "${MY_KEY}"})
+    assert config.program is not None
+    assert config.program.command == ("my-agent", "--acp")
+    assert config.program.env == {"KEY": "${MY_KEY}"}
     assert [each.name for each in config.agents] == ["coder"]
     config = assistant_config(load_settings(file, {"GENIE_AGENT": "codex"}), places)
-    assert config.command == ("codex-acp",)
+    assert config.program is not None
+    assert config.program.command == ("codex-acp",)
     assert [each.name for each in config.agents] == ["mine", "coder"]
     settings = load_settings(file, {"GENIE_AGENT": "codex"}, {"agent": "nothing"})
     with pytest.raises(UnknownAgent, match="in the settings: mine"):

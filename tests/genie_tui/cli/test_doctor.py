@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from genie_core.assistant import programs
 from genie_core.assistant.secrets import OwnSecrets
 from genie_core.assistant.tools.shell import sandbox
 from genie_core.assistant.tools.shell.sandbox import SandboxBackend
 from genie_core.settings.locations import find_locations
-from genie_core.settings.model import SandboxTable, Settings
+from genie_core.settings.model import AgentTable, SandboxTable, Settings
 from genie_tui.cli.doctor import check_system, terminal_problem
 
 
@@ -158,3 +159,16 @@ def test_it_says_whether_commands_run_in_a_sandbox(
     monkeypatch.setattr(sandbox, "find_backend", lambda: SandboxBackend(reason="bwrap is missing"))
     assert said() == "ok   commands   run without a sandbox: bwrap is missing"
     assert said(mode="required").startswith("BAD")
+
+
+@pytest.mark.parametrize("chosen", ["", "mine"])
+def test_an_agent_that_needs_a_sandbox_which_is_not_there_is_found(
+    chosen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agents = {"mine": AgentTable(command=(sys.executable,), description="Codes.", sandbox=True)}
+    monkeypatch.setattr(programs, "find_backend", lambda: SandboxBackend("bubblewrap"))
+    assert agents_in_report(tmp_path, tmp_path, agent=chosen, agents=agents)[0].startswith("ok")
+    monkeypatch.setattr(programs, "find_backend", lambda: SandboxBackend(reason="bwrap is missing"))
+    found = agents_in_report(tmp_path, tmp_path, agent=chosen, agents=agents)[0]
+    assert found.startswith("BAD")
+    assert "must run in a sandbox, but bwrap is missing" in found

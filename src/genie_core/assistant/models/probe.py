@@ -56,7 +56,7 @@ class ProbeResult:
 def subjects_of(config: AssistantConfig) -> list[Subject]:
     """Return the distinct models of a configuration and their users."""
     uses: list[tuple[str, ModelChoice, Runtime]] = [
-        *([] if config.command else [(MAIN, config.main_model, config.runtime)]),
+        *([] if config.program else [(MAIN, config.main_model, config.runtime)]),
         (REASONER, _decider(config), "pydantic-ai"),
         *(
             (spec.name, _or(spec.model, config), spec.runtime or config.runtime)

@@ -130,7 +130,7 @@ def room_config(
 ) -> RoomConfig:
     """Return the config of a room."""
     config = person.config
-    named = title_of(config.command) if config.command else config.model or OFFLINE_LABEL
+    named = title_of(config.program.command) if config.program else config.model or OFFLINE_LABEL
     label = named if loader else ""
 
     def connect(deliver: Deliver) -> RoomConnection:
@@ -146,7 +146,7 @@ def room_config(
     engine = EngineConfig(
         loader,
         label,
-        offline=loader is not None and not (config.model or config.command),
+        offline=loader is not None and not (config.model or config.program),
         where=f"{person.name}'s machine ({platform.node()})",
         reload=reload,
         private=private or PrivateArguments(),
