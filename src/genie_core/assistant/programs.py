@@ -20,16 +20,17 @@ from genie_core.assistant.servers.errors import MissingValue
 from genie_core.assistant.servers.launch import filled_in, private_values
 from genie_core.assistant.tools.catalog import ENGINE_TOOLS, PROGRAM_TOOLS, RISKS
 from genie_core.assistant.tools.files.changes import FileChanges
+from genie_core.assistant.tools.files.diff import unified_diff
 from genie_core.assistant.tools.files.edit import Edits
 from genie_core.assistant.tools.files.files import whole_file_text
-from genie_core.assistant.tools.files.workspace import Workspace
+from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace
 from genie_core.assistant.tools.shell.sandbox import (
     SandboxUnavailable,
     find_backend,
     sandbox_command,
 )
 from genie_core.privacy.redaction import know
-from genie_core.room.engine.effects import ToolEffects
+from genie_core.room.engine.effects import ToolEffect, ToolEffects
 from genie_core.room.engine.policy import Risk, ToolCall
 
 if TYPE_CHECKING:
@@ -142,9 +143,40 @@ def program_effects(
     """
     if call.tool in (*PROGRAM_TOOLS, *ENGINE_TOOLS):  # these are ours
         return ToolEffects()
+    if workspace is not None and call.tool == "acp_edit":
+        # the raw input may have a name of ours
+        name = "acp_changes" if "acp_changes" in call.arguments else "changes"
+        return _announced_changes(workspace, call.arguments.get(name))
     if workspace is None or call.tool not in RISKS or risk == "unknown":
         return ToolEffects(anything=True, why=_ITS_OWN)
     effects = effects_of(workspace, call, risk, sandbox)
     if effects.refusal:
         return ToolEffects(effects.known, anything=True, why=_ITS_OWN, private=True)
     return effects
+
+
+def _announced_changes(workspace: Workspace, changes: object) -> ToolEffects:
+    """Return the changes of files that a program announces; it may make others."""
+    effects = ToolEffects(anything=True, why=_ITS_OWN)
+    diffs: list[str] = []
+    for each in changes if isinstance(changes, list) else ():
+        match each:
+            case {"path": str(named), "old": str() | None as old, "new": str(new)}:
+                path = Path(named)
+            case _:
+                return ToolEffects(anything=True, why=_ITS_OWN, private=True)
+        inside = path.is_relative_to(workspace.root)
+        try:
+            place = workspace.place(str(path.relative_to(workspace.root) if inside else path))
+        except AccessRefused:
+            name, private = str(path), True
+        else:
+            name = workspace.key(place)
+            private = workspace.is_private(name)
+        diffs.append(unified_diff(old or "", new, name, whole=True))
+        known = (*effects.known, ToolEffect("write", name))
+        effects = replace(effects, known=known, private=effects.private or private)
+    if not diffs:
+        return effects
+    title = f"{len(diffs)} files"  # the card leaves the first names out
+    return replace(effects, diff="\n".join([f"--- {title}", f"+++ {title}", *diffs]))

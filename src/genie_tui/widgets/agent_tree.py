@@ -13,6 +13,9 @@ WAITS: Final = "$text-warning"
 WORKS: Final = "$text-accent"
 DONE: Final = "$foreground-muted"
 
+MOST_STEPS: Final = 12
+"""Steps of a plan that are shown; another member's engine may send any number."""
+
 _BUSY: Final[dict[What, str]] = {
     "asking": "◐ waits for its model",
     "thinking": "◐ thinks",
@@ -59,7 +62,7 @@ class RunningAgents:
         reports = self._reports.setdefault(message, {})
         if what == "note":
             if (steps := plan_steps(detail)) and agent in reports:
-                reports[agent].plan = steps
+                reports[agent].plan = [each for each in steps if each.strip()][:MOST_STEPS]
         elif agent in reports or len(reports) < MOST:
             self._number += 1
             plan = reports[agent].plan if agent in reports else []

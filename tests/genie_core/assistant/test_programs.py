@@ -355,6 +355,32 @@ def test_the_entry_that_answers_keeps_its_prompt_timeout_and_sandbox(tmp_path: P
     assert answering.sandbox
 
 
+def test_several_announced_changes_are_shown_and_judged_file_by_file(stage: Stage) -> None:
+    changes = [
+        {"path": str(stage.workspace / "a.txt"), "old": "one\n", "new": "two\n"},
+        {"path": "b/c.lock", "old": None, "new": "new\n"},
+        {"path": "/etc/passwd", "old": "", "new": "root"},
+    ]
+    rules = (Rule("deny", path="*.lock"),)
+    policy = built(stage, rules=rules).policy
+    call = ToolCall("ann", "system", "acp_edit", {"title": "Edit", "changes": changes})
+    found = policy.evaluate(call)
+    assert found.effect == "deny"
+    assert found.effects.anything
+    assert found.effects.private
+    assert found.effects.targets("write") == ("a.txt", "b/c.lock", "/etc/passwd")
+    assert found.effects.diff.split("\n")[2:7] == [
+        *("--- a.txt", "+++ a.txt"), "@@ -1 +1 @@", "-one", "+two"
+    ]  # fmt: skip
+    assert "+++ /etc/passwd" in found.effects.diff
+    odds: list[Any] = ["?", ["?"], [{"path": "a.txt"}], {"a.txt": {}}]
+    for odd in odds:
+        given = {"changes": odd, "acp_changes": changes}
+        assert policy.evaluate(ToolCall("ann", "system", "acp_edit", given)).effect == "deny"
+        alone = policy.evaluate(ToolCall("ann", "system", "acp_edit", {"changes": odd}))
+        assert (alone.effects.diff, alone.effects.anything) == ("", True)
+
+
 async def test_a_command_in_a_terminal_runs_in_the_workspace_and_ends_with_its_processes(
     stage: Stage,
 ) -> None:

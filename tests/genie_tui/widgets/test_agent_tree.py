@@ -9,7 +9,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.text.agents import LONGEST, MOST, agent_path, depth_of, in_order, stems
 from genie_core.runtime.progress import plan_note
-from genie_tui.widgets.agent_tree import RunningAgents
+from genie_tui.widgets.agent_tree import MOST_STEPS, RunningAgents
 
 
 def working(joined: ScriptedJoinedRoom) -> int:
@@ -58,6 +58,8 @@ def test_a_plan_is_a_list_below_its_agent() -> None:
     ]
     work.report(seq, "system", "note", plan_note(["✓ All"]))
     assert shown(work, joined)[1:] == [("✓ All", "")]
+    work.report(seq, "system", "note", plan_note(["", *map(str, range(99))]))
+    assert [label for label, _ in shown(work, joined)[1:]] == [*map(str, range(MOST_STEPS))]
 
 
 def test_it_is_told_what_each_is_at_and_whose_approval_it_waits_for() -> None:
