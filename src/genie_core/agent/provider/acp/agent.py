@@ -24,12 +24,13 @@ from pydantic import BaseModel
 
 from genie_core.agent.approval import ApprovalCallback
 from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
-from genie_core.agent.provider.acp.client import Client, FileAccess, FloodError, Run, usage_of
+from genie_core.agent.provider.acp.client import Client
 from genie_core.agent.provider.acp.content import Block, prompt_blocks, summary_of
 from genie_core.agent.provider.acp.errors import AgentProgramFailed
 from genie_core.agent.provider.acp.history import History
 from genie_core.agent.provider.acp.options import SessionSettings
 from genie_core.agent.provider.acp.process import START_SECONDS, AgentProcess, AgentProgram
+from genie_core.agent.provider.acp.run import FileAccess, FloodError, Run, usage_of
 from genie_core.agent.provider.acp.terminals import RunCommand
 from genie_core.agent.provider.acp.tool_server import ToolServer
 from genie_core.agent.provider.acp.transport import LONGEST_LINE
