@@ -311,10 +311,19 @@ class Run:
         if update.status == "failed":
             self._note(f"{name} failed", f"{name} failed: {call.subject}")
         if call.status in ("completed", "failed"):
+            if last := self._last_line(call):
+                self._note("", f"{name} ended with: {last}")
             self._note_unasked_call(call)
             self._calls[call.id] = replace(
                 call, raw_input=None, changes=(), text=""
             )  # may be large
+
+    def _last_line(self, call: KnownCall) -> str:
+        """Return the last line of a call's output, of its terminals or as the program tells it."""
+        shown = (self._terminals.get(each) for each in call.terminals)
+        texts = [call.text, *(each.output.output for each in shown if each is not None)]
+        lines = [line for text in texts for line in text.splitlines() if line.strip()]
+        return lines[-1] if lines else ""
 
     def _remember(self, update: Any) -> KnownCall:
         known = self._calls.get(update.tool_call_id)

@@ -126,6 +126,21 @@ async def test_a_call_that_shows_our_terminal_was_asked_about(stage: Stage) -> N
     assert any("acts on its own" in each for each in second.of("note"))
 
 
+async def test_the_owner_sees_the_last_line_of_a_calls_output(stage: Stage) -> None:
+    def ends(number: str, **content: Any) -> dict[str, Any]:
+        more = {"kind": "execute", "title": "x", "status": "completed", "content": [content]}
+        return {"update": {"sessionUpdate": "tool_call", **tool_call(number, **more)}}
+
+    text = {"type": "text", "text": "first\nlast \x1b[31m\n\n"}
+    told = ends("t1", type="content", content=text)
+    stage.script([create("ls"), ends("t2", type="terminal", terminalId="terminal-1"), told, DONE])
+    sink = Sink()
+    await ask(stage.agent(commands=Machine()), sink=sink)
+    ended = [each for each in sink.of("detail") if "ended with" in each]
+    assert ended == ["acp_execute ended with: ran ls", "acp_execute ended with: last \x1b[31m"]
+    assert not any("ran ls" in each for each in sink.of("note"))  # what the others see
+
+
 async def test_a_killed_command_ends_and_keeps_its_output(stage: Stage) -> None:
     stage.script([create("serve"), on("kill"), on("wait_for_exit"), on("output"), DONE])
     machine = Machine(lets=False)
