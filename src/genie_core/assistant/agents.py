@@ -21,7 +21,6 @@ from genie_core.assistant.reasoners.addressed import AddressedReasoner
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.registry import ServerRegistry
 from genie_core.assistant.tools.catalog import (
-    COMMAND_TOOLS,
     FILE_TOOLS,
     PROGRAM_TOOLS,
     RISKS,
@@ -339,9 +338,7 @@ class AssistantBuilder:
 
     def _command_access(self, workspace: Workspace | None) -> "RunCommand | None":
         config = self.config
-        if workspace is None or not {*COMMAND_TOOLS} <= {
-            *(COMMAND_TOOLS if config.tools is None else config.tools)
-        }:
+        if workspace is None or "run_command" not in _tools(config, "the assistant", config.tools):
             return None
         from genie_core.assistant.tools.shell.command import Commands
 

@@ -67,8 +67,8 @@ class DefaultAgent(Agent):
     passed on as it is; no other request can be a command.
 
     With `files`, the program may read and write the workspace through us, and with `commands` run
-    commands. It has tools of its own
-    and may run them without asking; the run then reports that it acts on its own.
+    commands. It has tools of its own and may run them without asking; the run then reports that it
+    acts on its own.
 
     The conversation is the program's. What is kept here are the session's id, with which the program
     is asked to continue it, and shortened turns, which a program that can't is told.

@@ -66,7 +66,7 @@ class SessionSettings:
                 self._options.commands = tuple(
                     AgentCommand(each.name, _short(each.description))
                     for each in commands[:MOST_COMMANDS]
-                    if each.name and len(each.name) <= LONGEST_ID
+                    if each.name.isprintable() and 0 < len(each.name) <= LONGEST_ID
                 )
             case _:
                 return False

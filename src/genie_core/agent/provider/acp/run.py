@@ -39,7 +39,6 @@ from acp.schema import (
     WriteTextFileRequest,
     WriteTextFileResponse,
 )
-from pydantic import BaseModel
 
 from genie_core.agent.approval import ApprovalCallback, Verdict, approval_id, ask_about
 from genie_core.agent.provider.acp.terminals import (
@@ -82,13 +81,14 @@ _MOST_OWN: Final = 30
 """Calls of one run that are recorded as made without asking."""
 
 _LONGEST_NOTE: Final = 300
+_LONGEST_OUTPUT: Final = 4_000
+"""Characters at the end of a call's output in which its last line is looked for."""
 
 MOST_STEPS: Final = 30
 """Steps of a plan that are shown."""
 
 _DONE: Final = {"completed": "✓", "in_progress": "▸"}
 
-Params = TypeVar("Params", bound=BaseModel)
 Result = TypeVar("Result")
 
 
@@ -150,6 +150,7 @@ class Run:
         self._tools = tools
         self._commands = commands
         self._terminals: dict[str, Terminal | None] = {}  # None once it was released
+        self._unclaimed: set[str] = set()  # terminals that no call has shown so far
         self._served: Counter[str] = Counter()  # calls of our tools without an update so far
         self._context = contextvars.copy_context()
         self._pulse = ProgressReporter()
@@ -214,7 +215,7 @@ class Run:
         try:
             return await asyncio.shield(self._pending[key])
         except asyncio.CancelledError:
-            if self.open and _iscancelled():
+            if self.open and _is_cancelled():
                 raise
         except Exception as error:  # noqa: BLE001 - it ends the run, which raises it
             self._fail(error)
@@ -311,7 +312,7 @@ class Run:
         if update.status == "failed":
             self._note(f"{name} failed", f"{name} failed: {call.subject}")
         if call.status in ("completed", "failed"):
-            if last := self._last_line(call):
+            if update.status and (last := self._last_line(call)):
                 self._note("", f"{name} ended with: {last}")
             self._note_unasked_call(call)
             self._calls[call.id] = replace(
@@ -319,11 +320,10 @@ class Run:
             )  # may be large
 
     def _last_line(self, call: KnownCall) -> str:
-        """Return the last line of a call's output, of its terminals or as the program tells it."""
-        shown = (self._terminals.get(each) for each in call.terminals)
-        texts = [call.text, *(each.output.output for each in shown if each is not None)]
-        lines = [line for text in texts for line in text.splitlines() if line.strip()]
-        return lines[-1] if lines else ""
+        """Return the last line of a call's output, of its last terminal or as the program tells it."""
+        shown = self._terminals.get(call.terminals[-1]) if call.terminals else None
+        text = shown.output.output if shown is not None else call.text
+        return text[-_LONGEST_OUTPUT:].strip().rpartition("\n")[2]
 
     def _remember(self, update: Any) -> KnownCall:
         known = self._calls.get(update.tool_call_id)
@@ -349,7 +349,9 @@ class Run:
         paths = {relative_path(self._folder, path) for path in call.paths}
         if paths and paths <= self._written:  # it was asked about when it wrote through us
             return
-        if call.terminals and set(call.terminals) <= self._terminals.keys():  # likewise
+        if call.terminals and self._unclaimed.issuperset(call.terminals):  # likewise
+            self._unclaimed.difference_update(call.terminals)
+            self._asked.add(call.id)
             return
         self._asked.add(call.id)  # so that it is told once
         made = mapped(call, self._folder)
@@ -454,8 +456,6 @@ class Run:
     async def _create_terminal(self, request: CreateTerminalRequest) -> CreateTerminalResponse:
         if self._commands is None:
             raise RequestError.method_not_found("terminal/create")
-        if sum(each is not None for each in self._terminals.values()) >= MOST_TERMINALS:
-            raise RequestError(-32000, f"{MOST_TERMINALS} terminals are open; release some first")
         try:
             wanted = command_of(request, self._folder)
         except ValueError as error:
@@ -466,8 +466,11 @@ class Run:
             approval_id.set(allowed.approval)
         else:
             await self._allow(wanted)
+        if sum(each is not None for each in self._terminals.values()) >= MOST_TERMINALS:
+            raise RequestError(-32000, f"{MOST_TERMINALS} terminals are open; release some first")
         terminal, id_ = Terminal(request.output_byte_limit), f"terminal-{len(self._terminals) + 1}"
         self._terminals[id_] = terminal
+        self._unclaimed.add(id_)
         terminal.work = self._start(self._run_command(self._commands, wanted, terminal))
         return CreateTerminalResponse(terminal_id=id_)
 
@@ -543,7 +546,7 @@ class Run:
         try:
             return await self._start(work)
         except asyncio.CancelledError:
-            if self.open and _iscancelled():
+            if self.open and _is_cancelled():
                 raise
             raise RequestError(-32800, "the run was cancelled") from None
         except RequestError:
@@ -601,7 +604,7 @@ def _is_edited(verdict: Verdict, call: MappedCall) -> bool:
     return verdict.arguments is not None and verdict.arguments != call.arguments
 
 
-def _iscancelled() -> bool:
+def _is_cancelled() -> bool:
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 

@@ -81,7 +81,8 @@ async def run_to_end(
     `wrapper` are the words that start a sandbox. The supervisor runs in it, too: it sees the
     command's processes and their signals, and all that is outside stays invisible; an open folder
     would lead out. When this returns or raises, also on cancellation, no process of the command is
-    left. `listen` gets the output as it comes, from a thread. Raises `OSError` if the system can't start one.
+    left. `listen` gets the output as it comes, from a thread. Raises `OSError` if the system can't
+    start one.
     """
     run = _Run(command, folder, seconds, Clip(limit), env, wrapper, listen)
     work = start_task(off_loop(run.run, "genie-command"))

@@ -151,7 +151,8 @@ async def test_no_other_request_is_a_command(stage: Stage) -> None:
 
 async def test_options_beyond_all_measure_are_cut(stage: Stage) -> None:
     many = [select(f"o{number}", "x", "y" * 500) for number in range(99)]
-    long = [{"name": "n" * 999, "description": ""}, {"name": "ok", "description": "d" * 9_999}]
+    odd = [{"name": each, "description": ""} for each in ("n" * 999, "", "x\x1b[31m")]
+    long = [*odd, {"name": "ok", "description": "d" * 9_999}]
     stage.script(config=many, commands=long)
     options = AgentOptions()
     await ask(stage.agent(options=options))

@@ -110,13 +110,16 @@ async def test_a_permission_covers_one_equal_command_once(stage: Stage) -> None:
     ]
 
 
-async def test_a_call_that_shows_our_terminal_was_asked_about(stage: Stage) -> None:
-    def shows(*terminals: str) -> dict[str, Any]:
+@pytest.mark.parametrize("twice", [True, False])
+async def test_a_terminal_of_ours_stands_for_one_call(stage: Stage, *, twice: bool) -> None:
+    def shows(call: str, *terminals: str) -> dict[str, Any]:
         content = [{"type": "terminal", "terminalId": each} for each in terminals]
         more = {"kind": "execute", "title": "x", "status": "completed", "content": content}
-        return {"update": {"sessionUpdate": "tool_call", **tool_call("-".join(terminals), **more)}}
+        return {"update": {"sessionUpdate": "tool_call", **tool_call(call, **more)}}
 
-    stage.script([create("ls"), shows("terminal-1"), DONE], [shows("terminal-1", "other"), DONE])
+    once = [create("ls"), shows("t1", "terminal-1"), shows("t1", "terminal-1")]
+    again = shows("t2", "terminal-1") if twice else shows("t2", "terminal-1", "other")
+    stage.script([*once, DONE], [create("ls"), shows("t1", "terminal-1"), again, DONE])
     agent = stage.agent(commands=Machine())
     async with agent.mcp():
         first, second = Sink(), Sink()
