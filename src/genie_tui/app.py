@@ -288,6 +288,16 @@ class GenieApp(GuardedApp[ExitReport]):
         self._room = OpenRoom(room, self._service)
         return room
 
+    def on_app_blur(self) -> None:
+        self._look(here=False)
+
+    def on_app_focus(self) -> None:
+        self._look(here=True)
+
+    def _look(self, *, here: bool) -> None:
+        if self._room is not None:
+            self._room.screen.look(here=here)
+
     # Ending
 
     async def action_quit(self) -> None:

@@ -33,6 +33,8 @@ class Scope(Enum):
     SESSIONS = "All sessions"
     SESSION_LIST = "All sessions, row by row"
     ASK = "Answering a question"
+    PICK = "Picking from a list"
+    FIND = "Finding in the conversation"
     UNSAVED = "Unsaved messages"
     EXPORT = "Exporting a session"
     OFFERS = "Choosing an agent or a model in the lobby"
@@ -142,6 +144,9 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("pagedown",), "page down", "Read on by a page", "page(1)"),
         Action(("home",), "first", "Read from the start", "home"),
         Action(("end",), "latest", "Go to the latest message and follow", "follow"),
+        Action(("slash",), "find", "Find in the conversation", "screen.command('find')"),
+        Action(("n",), "match before", "While finding: go to the match before", "step(-1)"),
+        Action(("N",), "match after", "While finding: go to the match after", "step(1)"),
         Action(("y",), "copy", "Copy the selected message", "copy"),
         Action(
             ("exclamation_mark",),
@@ -159,8 +164,8 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(
             ("escape",),
             "back",
-            "Back; on a message that an agent works on, ask whether to stop it",
-            "stop",
+            "Unselect the message, or go back to writing",
+            "leave",
         ),
     ),
     Scope.CARD: (
@@ -393,6 +398,18 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "choose",
             shown=True,
         ),
+    ),
+    Scope.PICK: (
+        Action(("enter",), "choose", "Take the highlighted row"),
+        Action(("up",), "up", "Highlight the row before", "move(-1)", display="↑ ↓"),
+        Action(("down",), "down", "Highlight the row after", "move(1)"),
+        Action(("escape",), "back", "Change nothing", "back"),
+    ),
+    Scope.FIND: (
+        Action(("enter",), "read", "Read on from the match that is shown"),
+        Action(("up",), "earlier", "Go to the match before", "step(-1)"),
+        Action(("down",), "later", "Go to the match after", "step(1)"),
+        Action(("escape",), "close", "Close, and return to where you were", "close"),
     ),
     Scope.ASK: (
         Action(("enter",), "go on", "Do it like this"),

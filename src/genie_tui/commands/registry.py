@@ -310,6 +310,22 @@ COMMANDS: Final = (
         keys=("f5",),
     ),
     Command(
+        "find",
+        "Find a text in the conversation",
+        room_focus.to_find,
+        Slash.taking(
+            "/find [TEXT]", Group.GENERAL, parse.read_phrase, room_focus.to_find, at_once=False
+        ),
+        keys=("ctrl+f",),
+    ),
+    Command(
+        "mentions",
+        "List the messages with your name, and go to one",
+        room.mentions,
+        Slash("/mentions", Group.GENERAL),
+        keys=("ctrl+n",),
+    ),
+    Command(
         "invite",
         "Host: show what others join with, copied at once",
         host.invite,
@@ -579,5 +595,16 @@ COMMANDS: Final = (
             "/backlog all|latest|none", Group.TOOLS, parse.read_backlog, engine.backlog
         ),
     ),
-    Command("stop", "Stop the agents that run for you", engine.stop, Slash("/stop", Group.GENERAL)),
+    Command(
+        "stop",
+        "Stop the agents that run for you, at once",
+        engine.stop,
+        Slash("/stop", Group.GENERAL),
+    ),
+    Command(
+        "stop an agent",
+        "Stop the selected message's agent, or pick one of those that run for you",
+        engine.ask_to_stop,
+        keys=("ctrl+s",),
+    ),
 )

@@ -9,7 +9,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.command import Provider
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
@@ -34,7 +33,6 @@ from genie_core.room.client.model import (
 from genie_core.room.files.transfer import Transfer
 from genie_core.room.open.requests import NewRoom, OpenRequest, Question, ReplayRoom, question_after
 from genie_core.room.open.service import RoomService
-from genie_core.room.participant.receipt import excerpt
 from genie_core.room.protocol.events import Event
 from genie_core.room.protocol.frames import (
     AgentProgress,
@@ -56,9 +54,9 @@ from genie_tui.notifications import Bell
 from genie_tui.room_feed import RoomFeed
 from genie_tui.screens import room_focus
 from genie_tui.screens.decision_labels import DecisionLabels
-from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.room_connection import ConnectionDisplay
+from genie_tui.screens.room_find import RoomFind
 from genie_tui.screens.room_progress import RoomProgress
 from genie_tui.screens.room_view import RoomView
 from genie_tui.widgets.activity.activity_list import ActivityList
@@ -67,6 +65,7 @@ from genie_tui.widgets.approvals.card import ApprovalCard
 from genie_tui.widgets.approvals.panel import ApprovalPanel
 from genie_tui.widgets.banner import rivals_line
 from genie_tui.widgets.composer.composer import Composer
+from genie_tui.widgets.find_bar import FindBar
 from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.join_requests import JoinRequests
 from genie_tui.widgets.roster import Roster
@@ -142,6 +141,7 @@ class RoomScreen(Screen[None]):
         self._progress = RoomProgress(self.context)
         self._connection = ConnectionDisplay(self.context, self._part)
         self._completion = CommandCompletion(self.context)
+        self._find = RoomFind(self.context)
         self._labels = DecisionLabels(self, self._timeline, lambda: self.query_one(ActivityList))
         self.views = RoomView(self.context)
 
@@ -152,6 +152,7 @@ class RoomScreen(Screen[None]):
         with Horizontal(id="middle"):
             with Vertical(id="conversation"):
                 yield self._timeline
+                yield FindBar()
             yield SidePanel(Roster(), ActivityPanel(), ApprovalPanel(self._clock))
         yield self._door
         yield HintLine(self._clock)
@@ -168,6 +169,10 @@ class RoomScreen(Screen[None]):
         self.watch(self, "focused", self._show_who_answers, init=False)
         self.set_interval(1.0, self._second_passed)
         self.run_worker(self._open(), group="opening")
+
+    def look(self, *, here: bool) -> None:
+        """Note whether the person has this terminal before them; what comes meanwhile is unread."""
+        self._timeline.is_attended = here
 
     def on_screen_resume(self) -> None:
         """Ignore keys meant for the screen above, so that they answer no approval."""
@@ -307,6 +312,7 @@ class RoomScreen(Screen[None]):
 
     @on(Composer.Submitted)
     async def _submitted(self, message: Composer.Submitted) -> None:
+        self._timeline.mark_read()
         await dispatch.submit(self.context, message.text)
 
     @on(Composer.Edited)
@@ -317,27 +323,29 @@ class RoomScreen(Screen[None]):
         elif self._joined is not None and draft.strip():
             self._joined.messages.typing()
 
-    @on(Timeline.StopRequested)
-    async def _stop_requested(self, message: Timeline.StopRequested) -> None:
-        seq = message.exchange.seq
+    @on(FindBar.Changed)
+    def _find_changed(self, message: FindBar.Changed) -> None:
+        self._find.change(message.text)
 
-        def stop(agreed: bool | None) -> None:  # noqa: FBT001 - as push_screen has it
-            if agreed:
-                engine.stop(self.context, seq)
+    @on(FindBar.Stepped)
+    @on(Timeline.MatchWanted)
+    def _next_match(self, message: FindBar.Stepped | Timeline.MatchWanted) -> None:
+        self._find.step(message.step)
 
-        asked = Content(f"It works on: {excerpt(message.exchange)}")
-        question = ConfirmScreen("Stop the agent?", asked, "stop it", self._clock)
-        await self.app.push_screen(question, stop)
+    @on(FindBar.Done)
+    def _find_done(self, message: FindBar.Done) -> None:
+        self._find.end(closed=message.closed)
 
     @on(Timeline.Left)
     def _reading_left(self) -> None:
+        self._find.end(closed=True)
         self._timeline.action_follow()
         room_focus.back(self.context)
         if self._joined is not None and any(
             self._joined.name in (exchange.author, exchange.handler)
             for exchange in self._joined.state.running.values()
         ):
-            self.notify("Your agents go on. /stop stops them.", timeout=4)
+            self.notify("Your agents go on. ctrl+s stops them.", timeout=4)
 
     @on(JoinRequests.Answered)
     def _answered_at_door(self, message: JoinRequests.Answered) -> None:

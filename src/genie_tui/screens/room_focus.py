@@ -6,6 +6,7 @@ returns to where the first one was run.
 
 from genie_tui.commands.context import RoomContext
 from genie_tui.widgets.activity.panel import ActivityPanel
+from genie_tui.widgets.find_bar import FindBar
 from genie_tui.widgets.side_panel import Tab
 
 
@@ -23,7 +24,7 @@ def to_approvals(context: RoomContext) -> None:
     elif not context.approvals.waiting:
         context.screen.notify("No tool call waits for you.")
     else:
-        _remember(context)
+        remember(context)
         context.panel.open(Tab.APPROVALS)
         context.approvals.jump_to_oldest()
 
@@ -34,7 +35,7 @@ def to_activity(context: RoomContext) -> None:
     if activity.has_focus_within:
         back(context)
     else:
-        _remember(context)
+        remember(context)
         context.panel.open(Tab.ACTIVITY)
         activity.activity_list.focus()
 
@@ -46,7 +47,7 @@ def to_join_requests(context: RoomContext) -> None:
     elif not context.door.callers:
         context.screen.notify("There are no requests to join or to host.")
     else:
-        _remember(context)
+        remember(context)
         context.door.focus()
 
 
@@ -55,14 +56,21 @@ def to_conversation(context: RoomContext) -> None:
     if context.timeline.has_focus:
         back(context)
     else:
-        _remember(context)
+        remember(context)
         context.panel.uncover()
         context.timeline.focus()
 
 
+def to_find(context: RoomContext, text: str = "") -> None:
+    """Open the line for finding, with a text to find if one is given."""
+    remember(context)
+    context.panel.uncover()
+    context.screen.query_one(FindBar).open(text)
+
+
 def to_message(context: RoomContext, seq: int) -> None:
     """Focus a message in the timeline and select it."""
-    _remember(context)
+    remember(context)
     context.panel.uncover()
     context.timeline.show_message(seq)
     context.timeline.focus()
@@ -87,6 +95,7 @@ def leave_approvals(context: RoomContext) -> None:
         back(context)
 
 
-def _remember(context: RoomContext) -> None:
+def remember(context: RoomContext) -> None:
+    """Note where the focus is, unless a command has moved it there."""
     if context.came_from is None:
         context.came_from = context.screen.focused

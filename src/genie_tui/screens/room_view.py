@@ -128,6 +128,8 @@ class RoomView:
         self._bring_attachments(view)
         self._screen.set_class(view.hidden, "-no-panel")
         self._timeline.show_reasons(view.reasons)
+        if view.seen:
+            self._timeline.mark_unread(view.seen)
         self._show_panel(view)
         if view.at is not None:
             self._timeline.read_at(view.at, view.distance)
@@ -157,7 +159,7 @@ class RoomView:
                 self._kept, unsent=joined.messages.pending, unrecorded=joined.reports
             )
         place, activity = self._timeline.reading, self._screen.query_one(ActivityPanel)
-        if place is None:
+        if place is None and self._timeline.is_attended:
             self._seen = max(self._seen, joined.state.head)
         joined.note_seen(self._seen)
         return View(

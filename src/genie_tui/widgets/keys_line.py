@@ -1,7 +1,8 @@
 """A card's line of keys, and the guard that decides when they count."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Final
 
 from textual import events
@@ -76,11 +77,16 @@ class KeysLine(Static):
             self.update(line)
 
     def _listed(self) -> Content:
-        return Content("   ").join(
-            Content.assemble(
-                (action.short_keys, "$primary bold"),
-                f" {self._words.get(action.run, action.label)}",
-            )
-            for action in actions(self._scope)
-            if action.run not in self._left_out
+        shown = [each for each in actions(self._scope) if each.run not in self._left_out]
+        return key_list(shown, self._words)
+
+
+def key_list(listed: Iterable[Action], words: Mapping[str, str] = MappingProxyType({})) -> Content:
+    """List actions in a line, each with its first key; `words` replace labels, by what runs."""
+    return Content("   ").join(
+        Content.assemble(
+            (action.display or action.short_keys.split()[0], "$primary bold"),
+            f" {words.get(action.run, action.label)}",
         )
+        for action in listed
+    )

@@ -11,7 +11,7 @@ from tests.genie_tui.scripted_room import (
 )
 from textual import events
 from textual.pilot import Pilot
-from textual.widgets import TextArea
+from textual.widgets import Static, TextArea
 from textual.widgets._footer import FooterKey  # the footer's keys have no public name
 
 from genie_core.room.client.events import Notice, RoomRenamed
@@ -32,7 +32,9 @@ from genie_core.room.protocol.events import (
     RunCancelled,
 )
 from genie_core.room.protocol.frames import MemberTyping
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.full_view import FullViewScreen
+from genie_tui.screens.dialogs.pick import PickScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.activity.activity_list import ActivityList
 from genie_tui.widgets.activity.panel import ActivityPanel
@@ -536,6 +538,47 @@ async def test_commands_run(joined: ScriptedJoinedRoom, command: str, expected: 
             await until(
                 pilot, lambda: any(expected in note.message for note in pilot.app._notifications)
             )
+
+
+async def test_a_key_stops_the_one_agent_that_runs_after_a_question(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    clock = HandClock()
+    async with in_room(joined, clock=clock) as (_screen, pilot):
+        joined.say_here("@genie dig", author="bob")
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
+        assert "bob: @genie dig" in str(
+            pilot.app.screen.query_one("#confirm-text", Static).render()
+        )
+        assert joined.stops == []
+        clock.rest()
+        await pilot.press("enter")
+        await until(pilot, lambda: joined.stops == [joined.state.head])
+
+
+async def test_the_key_to_stop_offers_each_of_several_agents(joined: ScriptedJoinedRoom) -> None:
+    clock = HandClock()
+    async with in_room(joined, clock=clock) as (_screen, pilot):
+        joined.say_here("@genie dig")
+        second = joined.say_here("@genie plant")
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: isinstance(pilot.app.screen, PickScreen))
+        await pilot.press(*"plant")
+        await pilot.press("enter")  # typed on: does not count yet
+        assert isinstance(pilot.app.screen, PickScreen)
+        clock.rest()
+        await pilot.press("enter")
+        await until(pilot, lambda: joined.stops == [second])
+
+
+async def test_escape_never_stops_an_agent(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
+        joined.say_here("@genie dig")
+        await pilot.press("f5", "up", "escape", "escape", "escape")
+        await until(pilot, lambda: editor(screen).has_focus)
+        assert isinstance(pilot.app.screen, RoomScreen)
+        assert joined.stops == []
 
 
 async def test_stopping_nothing_says_so(joined: ScriptedJoinedRoom) -> None:

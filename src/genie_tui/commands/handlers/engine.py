@@ -9,7 +9,8 @@ from genie_core.message import SYSTEM
 from genie_core.room.client.model import Answer, EngineState
 from genie_core.room.engine.backlog import BacklogChoice
 from genie_core.room.engine.controls import AgentSummary, EngineControls
-from genie_core.room.state.thread import ToolApproval
+from genie_core.room.participant.receipt import excerpt
+from genie_core.room.state.thread import MessageThread, Phase, ToolApproval
 from genie_core.room.text.costs import budget_line
 from genie_core.runtime.agent_options import MODE, MODEL, AgentOption, of_category
 from genie_core.text.format import clock_time, counted
@@ -19,6 +20,7 @@ from genie_tui.commands.parse import BudgetRaise, OptionChoice
 from genie_tui.screens.dialogs.costs import CostScreen
 from genie_tui.screens.dialogs.edit_call import EditCallScreen
 from genie_tui.screens.dialogs.grants import GrantsScreen
+from genie_tui.screens.dialogs.pick import CarefulPickScreen, Row
 from genie_tui.screens.dialogs.tools import ToolsScreen
 from genie_tui.widgets.approvals.call_text import diff_lines
 
@@ -53,6 +55,8 @@ ASK_AUTO: Final = (
     "It ends with this session, or by /auto off."
 )
 NO_ENGINE: Final = "There is no engine here whose calls you could allow."
+NOTHING_RUNS: Final = "No agent runs that you could stop."
+ALL: Final = "all"
 UNSEEN: Final = (
     "Only the terminal where this call waits shows what it is called with; edit it there."
 )
@@ -172,7 +176,49 @@ def stop(context: RoomContext, message: int | None = None) -> None:
     """Stop the agent that works on a message, or all that run for this person."""
     joined = context.open_room
     if joined is None or not joined.engine.stop(message):
-        context.screen.notify("No agent runs that you could stop.")
+        context.screen.notify(NOTHING_RUNS)
+
+
+def ask_to_stop(context: RoomContext) -> None:
+    """Stop the agent of the selected message, or one of those running, if the person agrees."""
+    joined, chosen = context.joined, context.timeline.chosen
+    running = [
+        each for each in joined.state.running.values() if joined.name in (each.author, each.handler)
+    ]
+    if chosen in running:
+        running = [chosen]
+    if running:
+        context.start(_stop_one(context, running), "stop", exclusive=True)
+    else:
+        context.screen.notify(NOTHING_RUNS)
+
+
+async def _stop_one(context: RoomContext, running: Sequence[MessageThread]) -> None:
+    """Ask which of these to stop, or only whether to if there is one."""
+    picked: str | None = str(running[0].seq)
+    if len(running) == 1:
+        if not await context.confirm(
+            "Stop the agent?", f"It works on: {_work(running[0])}", "stop it"
+        ):
+            return
+    else:
+        rows = [Row(str(each.seq), _work(each), _doing(context, each)) for each in running]
+        everything = Row(ALL, f"All {len(running)} agents")
+        picked = await context.screen.app.push_screen_wait(
+            CarefulPickScreen("Which agent shall stop?", [*rows, everything])
+        )
+    if picked:
+        stop(context, None if picked == ALL else int(picked))
+
+
+def _work(exchange: MessageThread) -> str:
+    return f"{visible_line(exchange.author)}: {excerpt(exchange)}"
+
+
+def _doing(context: RoomContext, exchange: MessageThread) -> str:
+    if exchange.phase is Phase.WAITING:
+        return "waits for an approval"
+    return context.timeline.progress.line(exchange.seq)
 
 
 def edit_call(context: RoomContext, proposal: ToolApproval) -> None:

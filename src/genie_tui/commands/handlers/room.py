@@ -5,9 +5,13 @@ from typing import TYPE_CHECKING
 
 from genie_core.errors import GenieError
 from genie_core.room.protocol.names import fold_name
+from genie_core.text.format import clock_time
 from genie_core.text.safe import visible, visible_line
 from genie_tui.commands.context import RoomContext
+from genie_tui.notifications import mentions as is_mentioned
+from genie_tui.screens import room_focus
 from genie_tui.screens.dialogs.full_view import FullViewScreen
+from genie_tui.screens.dialogs.pick import PickScreen, Row
 from genie_tui.screens.dialogs.preferences import PreferencesScreen
 
 if TYPE_CHECKING:
@@ -23,6 +27,23 @@ def who(context: RoomContext, name: str = "") -> None:
         context.screen.notify(about, title="Who that is", timeout=12)
     else:
         context.warn(f"{visible_line(name)} was never in this room.")
+
+
+def mentions(context: RoomContext) -> None:
+    """List the messages that name this person, the latest first, and go to the picked one."""
+    joined = context.joined
+    rows = [
+        Row(str(each.seq), visible_line(each.said.text), f"{each.author} {clock_time(each.at)}")
+        for each in reversed(joined.state.exchanges.values())
+        if each.author != joined.name and is_mentioned(each.said.text, joined.name)
+    ]
+    none = f"No recent message has @{visible_line(joined.name)} in it."
+
+    def go(picked: str | None) -> None:
+        if picked:
+            room_focus.to_message(context, int(picked))
+
+    _ = context.screen.app.push_screen(PickScreen("Messages with your name", rows, none), go)
 
 
 def prefs(context: RoomContext, name: str) -> None:

@@ -10,6 +10,7 @@ from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Scope, actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.keys_in_order import LineInput
+from genie_tui.widgets.keys_line import key_list
 from genie_tui.widgets.too_small import TooSmall
 
 
@@ -35,7 +36,7 @@ class AskLineScreen(Dialog[str | None]):
             )
             if self._hint:
                 yield Static(self._hint, id="ask-hint", markup=False)
-            yield DialogKeys(ask_keys(), id="ask-keys")
+            yield DialogKeys(key_list(actions(Scope.ASK)), id="ask-keys")
 
     @on(Input.Submitted)
     def _keep(self, event: Input.Submitted) -> None:
@@ -43,10 +44,3 @@ class AskLineScreen(Dialog[str | None]):
 
     def action_back(self) -> None:
         _ = self.dismiss(None)
-
-
-def ask_keys() -> Content:
-    return Content("   ").join(
-        Content.assemble((action.short_keys, "$primary bold"), f" {action.label}")
-        for action in actions(Scope.ASK)
-    )

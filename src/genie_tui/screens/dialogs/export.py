@@ -17,6 +17,7 @@ from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Scope, actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.keys_in_order import LineInput
+from genie_tui.widgets.keys_line import key_list
 from genie_tui.widgets.too_small import TooSmall
 
 LONGEST: Final = 4_096
@@ -169,8 +170,4 @@ class ExportScreen(Dialog[Wish | None]):
 
 def _keys(*, files: bool) -> Content:
     """Return the dialog's keys; without files there is no checkbox."""
-    return Content("   ").join(
-        Content.assemble((action.short_keys, "$primary bold"), f" {action.label}")
-        for action in actions(Scope.EXPORT)
-        if files or action.run
-    )
+    return key_list(action for action in actions(Scope.EXPORT) if files or action.run)

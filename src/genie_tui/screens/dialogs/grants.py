@@ -19,6 +19,7 @@ from genie_core.text.format import clock_time, duration
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Scope, actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.widgets.keys_line import key_list
 
 if TYPE_CHECKING:
     from genie_core.room.engine.grants import Grant
@@ -62,7 +63,7 @@ class GrantsScreen(Dialog[None]):
             yield Static(AUTO, id="grants-auto", markup=False)
             yield Static(NOTHING, id="grants-none", markup=False)
             yield OptionList(id="grants-list", markup=False)
-            yield DialogKeys(_keys(), id="grants-keys")
+            yield DialogKeys(key_list(actions(Scope.GRANTS)), id="grants-keys")
 
     def on_mount(self) -> None:
         """Show the grants and update what is left of them."""
@@ -169,10 +170,3 @@ def _use(grant: "Grant") -> str:
 def _origin(said: str) -> str:
     quote = visible_line(said)
     return f" · for “{quote[:CALL]}{'…' * (len(quote) > CALL)}”" if quote else ""
-
-
-def _keys() -> Content:
-    return Content("   ").join(
-        Content.assemble((action.short_keys.split()[0], "$primary bold"), f" {action.label}")
-        for action in actions(Scope.GRANTS)
-    )

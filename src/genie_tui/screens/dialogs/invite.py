@@ -20,6 +20,7 @@ from genie_tui.commands.keys import Scope, actions, bindings
 from genie_tui.commands.parse import InviteOptions
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.widgets.keys_line import key_list
 from genie_tui.widgets.qr import qr_code
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class InviteScreen(Dialog[Terms]):
                 yield Static(id="invite-string", markup=False)
                 yield Static(id="invite-about", markup=False)
                 yield Static(id="invite-code", markup=False)
-            yield DialogKeys(_keys(), id="invite-keys")
+            yield DialogKeys(key_list(actions(Scope.INVITE)), id="invite-keys")
 
     def on_mount(self) -> None:
         """Show and copy it."""
@@ -150,10 +151,3 @@ def _about(terms: Terms) -> Content:
     if places:
         lines.append(Content.assemble(("It leads to ", "$foreground-muted"), visible_line(places)))
     return Content("\n").join(lines)
-
-
-def _keys() -> Content:
-    return Content("   ").join(
-        Content.assemble((action.short_keys.split()[0], "$primary bold"), f" {action.label}")
-        for action in actions(Scope.INVITE)
-    )

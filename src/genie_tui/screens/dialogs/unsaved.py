@@ -11,6 +11,7 @@ from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Scope, actions, bindings
 from genie_tui.exit_report import UnsavedInput
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.widgets.keys_line import key_list
 
 
 class Rescue(Enum):
@@ -60,8 +61,8 @@ class UnsavedScreen(Dialog[Rescue]):
         area.scroll_relative(y=lines, animate=False)
 
     def _keys(self) -> Content:
-        return Content("   ").join(
-            Content.assemble((action.short_keys, "$primary bold"), f" {action.label}")
+        return key_list(
+            action
             for action in actions(Scope.UNSAVED)
             if "choose" in action.run and (self._can_stay or "stay" not in action.run)
         )

@@ -22,6 +22,7 @@ from genie_core.assistant.what_if.text import (
 )
 from genie_tui.commands.keys import Scope, actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.widgets.keys_line import key_list
 
 SAME: Final = "Every decision was the same."
 
@@ -48,7 +49,7 @@ class WhatIfScreen(Dialog[int | None]):
             yield Static(id="whatif-summary", markup=False)
             yield Static(SAME, id="whatif-none", markup=False)
             yield OptionList(id="whatif-list", markup=False)
-            yield DialogKeys(_keys(), id="whatif-keys")
+            yield DialogKeys(key_list(actions(Scope.WHATIF)), id="whatif-keys")
 
     def on_mount(self) -> None:
         self._show()
@@ -109,11 +110,4 @@ def _prompt(outcome: CaseResult) -> Content:
         ("  now  ", "$foreground-muted"),
         (told(after), "bold") if after else (f"FAILED    {excerpt(outcome.error)}", "$text-error"),
         "\n",
-    )
-
-
-def _keys() -> Content:
-    return Content("   ").join(
-        Content.assemble((action.short_keys, "$primary bold"), f" {action.label}")
-        for action in actions(Scope.WHATIF)
     )

@@ -46,7 +46,18 @@ HUES: Final = 4
 """Number of colours for authors."""
 
 NAMES: Final = (
-    *("muted", "rule", "agent", "failed", "waiting", "working", "done", "mention", "link"),
+    *(
+        "muted",
+        "rule",
+        "unread",
+        "agent",
+        "failed",
+        "waiting",
+        "working",
+        "done",
+        "mention",
+        "link",
+    ),
     *("heading", "quote", "inline", "code", "keyword", "string", "number", "comment", "name"),
     *(f"author-{hue}" for hue in range(HUES)),
 )
@@ -134,12 +145,12 @@ class Canvas:
             filled.append([Segment(" ", back), *shown, Segment(" " * room, back)])
         return filled
 
-    def rule(self, title: str, width: int) -> Line:
-        """Draw a horizontal line with a title near its start."""
+    def rule(self, title: str, width: int, style: str = "") -> Line:
+        """Draw a horizontal line with a title near its start, all in one style if it has one."""
         text = Text(no_wrap=True, overflow="ellipsis")
-        text.append("──", self.palette["rule"])
-        text.append(f" {title} ", self.palette["muted"])
-        text.append("─" * max(0, width - text.cell_len), self.palette["rule"])
+        text.append("──", self.palette[style or "rule"])
+        text.append(f" {title} ", self.palette[style or "muted"])
+        text.append("─" * max(0, width - text.cell_len), self.palette[style or "rule"])
         return self.lines(text, width)[0]
 
 

@@ -20,6 +20,7 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
 from genie_core.room.text.events import file_lines, quote_lines
 from genie_core.text.safe import visible, visible_line
+from genie_tui.notifications import mentions
 from genie_tui.widgets.timeline.history_pages import HistorySpan, known_events
 from genie_tui.widgets.timeline.streaming import AnswerStreams
 from genie_tui.widgets.timeline.transcript import (
@@ -244,15 +245,20 @@ class TimelineContent:
 
     # What is live
 
-    def is_running(self, message: int) -> bool:
-        """Whether a run for a message can be stopped."""
-        return message in self._state.running
-
     def is_news(self, entry: TimelineEntry) -> bool:
         """Whether an entry is a message or answer of others."""
         return isinstance(entry, AnswerEntry) or (
             isinstance(entry, MessageEntry) and entry.author != self._me
         )
+
+    def is_for_me(self, entry: TimelineEntry) -> bool:
+        """Whether an entry is an answer to this person or has their name."""
+        match entry:
+            case AnswerEntry(receiver=receiver, text=text):
+                return receiver == visible_line(self._me) or mentions(text, self._me)
+            case MessageEntry(author=author, text=text):
+                return author != visible_line(self._me) and mentions(text, self._me)
+        return False
 
     def add(self, events: Iterable[Event]) -> tuple[int, set[int]]:
         """Add events; return the first index that is new and the changed ones before it.

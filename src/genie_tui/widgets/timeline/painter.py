@@ -111,6 +111,10 @@ class Painter:
             lines = self._plain(entry)
         return [Strip(self._safe.apply(line, _TRANSPARENT)) for line in lines]
 
+    def divider(self, title: str, style: str) -> list[Strip]:
+        """Draw a line across the timeline, in one style."""
+        return [Strip(self._canvas.rule(title, self._width, style))]
+
     def _lines(self, entry: TimelineEntry, exchange: MessageThread | None) -> list[Line]:
         match entry:
             case DayEntry(day=day):

@@ -1,6 +1,7 @@
 """The widget that shows a room's timeline, follows its end, and reads back in its log."""
 
 import asyncio
+import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -8,6 +9,7 @@ from time import perf_counter
 from typing import ClassVar, Final, Literal
 
 from rich.segment import Segment
+from rich.style import Style
 from textual import events, on
 from textual.binding import BindingType
 from textual.geometry import Size
@@ -68,11 +70,24 @@ class DecisionMarkRequested(Message):
         self.decision = decision
 
 
+def marked(strip: Strip, pattern: re.Pattern[str], style: Style) -> Strip:
+    """Return a strip in which what matches has another style."""
+    parts, end = list[Strip](), 0
+    for match in pattern.finditer(strip.text):
+        start, stop = (strip.index_to_cell_position(place) for place in match.span())
+        found = Segment.apply_style(strip.crop(start, stop), post_style=style)
+        parts += [strip.crop(end, start), Strip(found)]
+        end = stop
+    return Strip.join([*parts, strip.crop(end)]) if parts else strip
+
+
 class EntryView(ScrollView, can_focus=True):
     """Draws a `TimelineContent` line by line, and follows its end while that is in view.
 
     No widget is made for an entry, and only entries near the visible part are ever drawn. Lines in
     view stay there when entries above them come, go, or turn out to be of another height.
+
+    What arrives while the person does not look, as `is_attended` says, gets a line above it.
     """
 
     ALLOW_SELECT: ClassVar[bool] = True
@@ -94,6 +109,10 @@ class EntryView(ScrollView, can_focus=True):
         self._settling = False
         self._settled_size = Size(0, 0)
         self._due = False
+        self._unread: int | None = None
+        self._for_me = 0
+        self._found: re.Pattern[str] | None = None
+        self.is_attended = True
 
     def render_line(self, y: int) -> Strip:
         width, base = self.size.width, self.visual_style.rich_style
@@ -170,7 +189,13 @@ class EntryView(ScrollView, can_focus=True):
         if self._painter is None:
             return []
         entry = self._content[index]
-        return self._painter.paint(entry, self._content.exchange(entry))
+        strips = self._painter.paint(entry, self._content.exchange(entry))
+        if self._found is not None and self._found.search(text_of(entry) or ""):
+            style = self.get_visual_style(component("found")).rich_style
+            strips = [marked(strip, self._found, style) for strip in strips]
+        if self._unread is not None and self._content.seq_at(index) == self._unread:
+            strips = [*self._painter.divider("new", "unread"), *strips]
+        return strips
 
     def _estimate(self, index: int) -> int:
         return estimate(self._content[index], self._width) if self._width else 1
@@ -198,7 +223,8 @@ class EntryView(ScrollView, can_focus=True):
 
     def _with_marker(self, strip: Strip) -> Strip:
         style = self.get_visual_style(component("below")).rich_style
-        marker = Strip([Segment(f"  ↓ {self._below} new  ", style)])
+        for_me = f", {self._for_me} for you" if self._for_me else ""
+        marker = Strip([Segment(f"  ↓ {self._below} new{for_me}  ", style)])
         left = max(0, (strip.cell_length - marker.cell_length) // 2)
         rest = strip.crop(min(strip.cell_length, left + marker.cell_length))
         return Strip.join([strip.crop(0, left), marker, rest])
@@ -299,7 +325,7 @@ class EntryView(ScrollView, can_focus=True):
             self._settling = False
         self._settled_size = self.size
         if self._following and self._below:
-            self._set_below(0)
+            self._set_below(0, 0)
         self.refresh()
 
     def _go(self, top: int) -> None:
@@ -307,20 +333,36 @@ class EntryView(ScrollView, can_focus=True):
 
     def _follow(self) -> None:
         self._following = True
-        self._set_below(0)
+        self._set_below(0, 0)
 
     def _count(self, first: int) -> None:
-        if self._following:
+        """Count what arrived while the person reads back or looks elsewhere."""
+        if self._following and self.is_attended:
             return
         arrived = range(first, self._content.settled)
-        news = sum(self._content.is_news(self._content[index]) for index in arrived)
-        if news:
-            self._set_below(self._below + news)
+        news = [index for index in arrived if self._content.is_news(self._content[index])]
+        if not news:
+            return
+        if self._unread is None:
+            self._set_unread(self._content.seq_at(news[0]))
+        if not self._following:
+            for_me = sum(self._content.is_for_me(self._content[index]) for index in news)
+            self._set_below(self._below + len(news), self._for_me + for_me)
 
-    def _set_below(self, count: int) -> None:
-        if count != self._below:
-            self._below = count
+    def _set_below(self, count: int, for_me: int) -> None:
+        if (count, for_me) != (self._below, self._for_me):
+            self._below, self._for_me = count, for_me
             self.refresh()
+
+    def _set_unread(self, seq: int | None) -> None:
+        """Draw the line above this event, and no longer above another one."""
+        before, self._unread = self._unread, seq
+        for each in (before, seq):
+            index = self._content.near(each) if each is not None else None
+            if index is not None:
+                self._layout.redraw(index)
+        if before != seq:
+            self._settle_soon()
 
 
 class Timeline(EntryView, can_focus=True):
@@ -335,6 +377,7 @@ class Timeline(EntryView, can_focus=True):
         *map(component, NAMES),
         component("selected"),
         component("below"),
+        component("found"),
     }
     DEFAULT_CSS = """
     Timeline {
@@ -370,20 +413,22 @@ class Timeline(EntryView, can_focus=True):
         & .timeline--author-2 { color: $text-secondary; text-style: bold; }
         & .timeline--author-3 { color: $foreground; text-style: bold; }
         & .timeline--selected { background: $primary 20%; }
+        & .timeline--found { color: $background; background: $primary; }
+        & .timeline--unread { color: $text-primary; }
         & .timeline--below { color: $text-primary; background: $primary-muted; text-style: bold; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings(Scope.TIMELINE)
 
-    class StopRequested(Message):
-        """The person asks to stop the run for a message."""
-
-        def __init__(self, exchange: MessageThread) -> None:
-            super().__init__()
-            self.exchange = exchange
-
     class Left(Message):
         """The person is done reading."""
+
+    class MatchWanted(Message):
+        """The person goes to the match before, -1, or after, 1."""
+
+        def __init__(self, step: int) -> None:
+            super().__init__()
+            self.step = step
 
     class DetailsRequested(Message):
         """The person requests to read all of a message, with what it brought along."""
@@ -416,7 +461,7 @@ class Timeline(EntryView, can_focus=True):
     def bind_state(self, state: RoomState, me: str) -> None:
         """Show a room as seen by `me`, starting with what the state includes."""
         self._content = TimelineContent(state, me, can_read_back=self.history is not None)
-        self._selected = self._reading = self._target = None
+        self._selected = self._reading = self._target = self._unread = None
         self._follow()
         self._replaced_from(0)
 
@@ -504,6 +549,25 @@ class Timeline(EntryView, can_focus=True):
         for message in changed:
             self._redraw_message(message)
 
+    def mark_matches(self, pattern: re.Pattern[str] | None) -> None:
+        """Mark what matches in messages and answers; None for nothing."""
+        if pattern != self._found:
+            self._found = pattern
+            self._layout.redraw_all()
+            self._settle_soon()
+
+    def mark_unread(self, seen: int) -> None:
+        """Draw a line above the first news after an event, if there are any."""
+        for index in range(self._content.settled):
+            seq = self._content.seq_at(index)
+            if seq is not None and seq > seen and self._content.is_news(self._content[index]):
+                self._set_unread(seq)
+                return
+
+    def mark_read(self) -> None:
+        """Remove the line above what was unread."""
+        self._set_unread(None)
+
     # Actions
 
     @property
@@ -555,10 +619,16 @@ class Timeline(EntryView, can_focus=True):
             self._go(0)
 
     def action_follow(self) -> None:
-        """Go to the end and follow it."""
+        """Go to the end and follow it; what was unread counts as read."""
+        self.mark_read()
         self._selected = self._reading = self._target = None
         self._follow()
         self._settle()
+
+    def action_step(self, step: int) -> None:
+        """Go to another match of what is being found."""
+        if self._found is not None:
+            self.post_message(self.MatchWanted(step))
 
     def action_copy(self) -> None:
         """Copy the selected message as shown."""
@@ -567,15 +637,9 @@ class Timeline(EntryView, can_focus=True):
             self.app.copy_to_clipboard(text)
             self.notify("Message copied.", markup=False, timeout=2)
 
-    def action_stop(self) -> None:
-        """Stop the run for the selected message, unselect it, or leave, whichever comes first.
-
-        Nothing stops by this alone: `StopRequested` is for the screen to confirm.
-        """
-        exchange = self.chosen
-        if exchange is not None and self._content.is_running(exchange.seq):
-            self.post_message(self.StopRequested(exchange))
-        elif self._selected is not None:
+    def action_leave(self) -> None:
+        """Unselect the message, or leave."""
+        if self._selected is not None:
             self._selected = None
             self.refresh()
         else:

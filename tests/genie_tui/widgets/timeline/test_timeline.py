@@ -45,7 +45,6 @@ class Host(App[None]):
         self.broken = ""
         self.place: tuple[int, int] | None = None
         self.reads: list[tuple[int, int]] = []
-        self.stops: list[int] = []
         self.lefts = 0
 
     def compose(self) -> ComposeResult:
@@ -69,10 +68,6 @@ class Host(App[None]):
     @property
     def timeline(self) -> Timeline:
         return self.query_one(Timeline)
-
-    @on(Timeline.StopRequested)
-    def _stop(self, message: Timeline.StopRequested) -> None:
-        self.stops.append(message.exchange.seq)
 
     @on(Timeline.Left)
     def _left(self) -> None:
@@ -461,18 +456,86 @@ async def test_the_selection_is_brought_into_view() -> None:
         assert app.shows("message 199")
 
 
-async def test_escape_leaves_and_asks_to_stop_only_what_is_selected() -> None:
+async def test_escape_unselects_and_then_leaves_also_on_a_running_message() -> None:
     log = RoomLog()
-    running = log.ask("ann", "@genie work")
-    log.say("bob", "idle")
+    log.ask("ann", "@genie work")
     app = Host(log)
     async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.press("up", "escape")
+        assert (app.timeline.chosen, app.lefts) == (None, 0)
         await pilot.press("escape")
-        assert (app.stops, app.lefts) == ([], 1)
-        await pilot.press("up", "escape")  # nobody works on this one: only the selection goes
-        assert (app.stops, app.lefts) == ([], 1)
-        await pilot.press("up", "up", "escape")
-        assert (app.stops, app.lefts) == ([running.seq], 1)
+        assert app.lefts == 1
+
+
+async def test_the_marker_counts_what_is_for_the_person() -> None:
+    app = Host(long_log())
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.press("home")
+        app.timeline.apply_many(
+            [app.log_.say("bob", "hello all"), app.log_.say("bob", "and @ann, too")]
+        )
+        await pilot.pause()
+        assert "↓ 2 new, 1 for you" in app.lines()[-1]
+
+
+async def test_what_comes_while_nobody_looks_stands_below_a_line_until_it_is_read() -> None:
+    app = Host(long_log(3))
+    async with app.run_test(size=(60, 30)) as pilot:
+        app.timeline.is_attended = False
+        app.timeline.apply_many([app.log_.say("ann", "mine"), app.log_.say("bob", "first news")])
+        app.timeline.is_attended = True
+        app.timeline.apply_many([app.log_.say("bob", "second news")])
+        await pilot.pause()
+        lines = app.lines()
+        line = next(at for at, text in enumerate(lines) if text.startswith("── new ─"))
+        assert next(at for at, text in enumerate(lines) if "mine" in text) < line
+        assert next(at for at, text in enumerate(lines) if "first news" in text) > line
+        assert sum("── new ─" in text for text in lines) == 1
+        await pilot.press("end")
+        await pilot.pause()
+        assert not app.shows("── new ─")
+
+
+async def test_news_since_the_last_visit_stands_below_a_line() -> None:
+    log = RoomLog()
+    seen = log.say("bob", "known").seq
+    log.say("bob", "not known")
+    app = Host(log)
+    async with app.run_test(size=(60, 30)) as pilot:
+        app.timeline.mark_unread(log.events[-1].seq)
+        await pilot.pause()
+        assert not app.shows("── new ─")
+        app.timeline.mark_unread(seen)
+        await pilot.pause()
+        lines = app.lines()
+        line = next(at for at, text in enumerate(lines) if text.startswith("── new ─"))
+        assert any("not known" in text for text in lines[line:])
+        assert not any("not known" in text for text in lines[:line])
+
+
+async def test_matches_are_marked_where_they_are() -> None:
+    log = RoomLog()
+    log.say("bob", "a Vendor, one vendor, 语 vendor")
+    app = Host(log)
+    async with app.run_test(size=(60, 30)) as pilot:
+        app.timeline.mark_matches(re.compile("vendor", re.IGNORECASE))
+        await pilot.pause()
+        strips = [app.timeline.render_line(y) for y in range(30)]
+        found = app.timeline.get_visual_style("timeline--found").rich_style.bgcolor
+        marked = [
+            segment.text
+            for strip in strips
+            for segment in strip
+            if segment.style is not None and segment.style.bgcolor == found
+        ]
+        assert marked == ["Vendor", "vendor", "vendor"]
+        app.timeline.mark_matches(None)
+        await pilot.pause()
+        assert not any(
+            segment.style is not None and segment.style.bgcolor == found
+            for y in range(30)
+            for segment in app.timeline.render_line(y)
+        )
 
 
 async def test_text_is_selected_with_the_mouse() -> None:

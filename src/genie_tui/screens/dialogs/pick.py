@@ -1,0 +1,114 @@
+"""Pick one of several rows, found by a few of their letters."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.fuzzy import Matcher
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from genie_core.text.safe import visible_line
+from genie_tui.commands.keys import Scope, actions, bindings
+from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.widgets.keys_in_order import LineInput
+from genie_tui.widgets.keys_line import key_list
+from genie_tui.widgets.too_small import TooSmall
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row to pick: `id` is returned, `text` is shown and searched, `about` only shown."""
+
+    id: str
+    text: str
+    about: str = ""
+    is_marked: bool = False
+
+
+class PickScreen(Dialog[str | None]):
+    """Returns the id of the picked row; None if the person went back.
+
+    Picking with enter needs no wait, so it must do no harm; `CarefulPickScreen` is for the rest.
+    """
+
+    CSS_PATH = "pick.tcss"
+    BINDINGS = bindings(Scope.PICK)
+    FREE: ClassVar[frozenset[str]] = frozenset({"enter"})
+
+    def __init__(self, title: str, rows: Sequence[Row], none: str = "No match.") -> None:
+        super().__init__()
+        self._title = title
+        self._rows = rows
+        self._none = none
+        self._shown: list[Row] = []
+
+    def compose(self) -> ComposeResult:
+        yield TooSmall()
+        with Vertical(id="pick"):
+            yield Static(self._title, id="pick-title", markup=False)
+            yield LineInput(placeholder="Type to filter", id="pick-filter", compact=True)
+            yield OptionList(id="pick-list", markup=False, compact=True)
+            yield Static(self._none, id="pick-none", markup=False)
+            yield DialogKeys(key_list(actions(Scope.PICK)), id="pick-keys")
+
+    def on_mount(self) -> None:
+        self._list.can_focus = False
+        self._show("")
+
+    @on(Input.Changed)
+    def _filter(self, event: Input.Changed) -> None:
+        self._show(event.value)
+
+    @on(Input.Submitted)
+    def _pick(self) -> None:
+        place = self._list.highlighted
+        if place is not None and place < len(self._shown):
+            _ = self.dismiss(self._shown[place].id)
+
+    @on(OptionList.OptionSelected)
+    def _clicked(self, event: OptionList.OptionSelected) -> None:
+        _ = self.dismiss(self._shown[event.option_index].id)
+
+    def action_move(self, step: int) -> None:
+        """Highlight the row before or after, around the ends."""
+        if self._shown:
+            self._list.highlighted = ((self._list.highlighted or 0) + step) % len(self._shown)
+
+    def action_back(self) -> None:
+        _ = self.dismiss(None)
+
+    @property
+    def _list(self) -> OptionList:
+        return self.query_one(OptionList)
+
+    def _show(self, wanted: str) -> None:
+        self._shown = matching(wanted, self._rows)
+        self._list.set_options([Option(_line(row)) for row in self._shown])
+        self._list.highlighted = 0 if self._shown else None
+        self.set_class(not self._shown, "-none")
+
+
+class CarefulPickScreen(PickScreen):
+    """A `PickScreen` where enter counts only once the keyboard has rested."""
+
+    FREE = frozenset()
+
+
+def matching(wanted: str, rows: Sequence[Row]) -> list[Row]:
+    """Return the rows whose text has the letters in order, the best match first."""
+    wanted = wanted.strip()
+    if not wanted:
+        return list(rows)
+    matcher = Matcher(wanted)
+    scored = [(matcher.match(row.text), row) for row in rows]
+    return [row for score, row in sorted(scored, key=lambda each: -each[0]) if score > 0]
+
+
+def _line(row: Row) -> Content:
+    text = Content.styled(visible_line(row.text), "bold" if row.is_marked else "")
+    return Content.assemble(text, (f"  {visible_line(row.about)}" if row.about else "", "dim"))

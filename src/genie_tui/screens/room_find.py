@@ -1,0 +1,130 @@
+"""Find a text in a room's conversation, also in the part that is only on disk."""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from genie_core.room.protocol.events import AnswerPosted, Event, MessagePosted
+from genie_core.room.state.room_state import RoomState
+from genie_core.text.safe import visible_line
+from genie_tui.commands.context import RoomContext
+from genie_tui.screens import room_focus
+from genie_tui.widgets.find_bar import FindBar
+
+if TYPE_CHECKING:
+    from genie_core.room.participant.room import JoinedRoom
+
+PAGE: Final = 4_000
+"""Events of the log that are searched at once."""
+
+
+class RoomFind:
+    """Searches the latest messages at once and the rest of the log in the background.
+
+    A match is the number of a message's or an answer's event.
+    """
+
+    def __init__(self, context: RoomContext) -> None:
+        self._context = context
+        self._matches: list[int] = []
+        self._at: int | None = None
+        self._is_done = True
+
+    def change(self, text: str) -> None:
+        """Search for another text, and show its latest match."""
+        wanted = text.strip()
+        pattern = re.compile(re.escape(wanted), re.IGNORECASE) if wanted else None
+        self._context.timeline.mark_matches(pattern)
+        self._matches, self._at, self._is_done = [], None, pattern is None
+        self._context.screen.workers.cancel_group(self._context.screen, "find")
+        joined = self._context.open_room
+        if pattern is not None and joined is not None:
+            self._add(matches_in_state(joined.state, pattern))
+            self._context.start(self._search(joined, pattern), "find", exclusive=True)
+        self._show()
+
+    def step(self, step: int) -> None:
+        """Go to the match before or after the shown one, and stay at the ends."""
+        if not self._matches:
+            return
+        if self._at is None:
+            place = len(self._matches) - 1
+        elif step < 0:
+            place = max(bisect_left(self._matches, self._at) - 1, 0)
+        else:
+            place = min(bisect_right(self._matches, self._at), len(self._matches) - 1)
+        self._go_to(self._matches[place])
+
+    def end(self, *, closed: bool) -> None:
+        """Read on from the match, or close the search."""
+        if not closed and self._at is not None:
+            self._context.timeline.focus()
+            return
+        self._bar.close()
+        self.change("")
+        if closed and self._context.timeline.has_focus:
+            return
+        room_focus.back(self._context)
+
+    @property
+    def _bar(self) -> FindBar:
+        return self._context.screen.query_one(FindBar)
+
+    async def _search(self, joined: "JoinedRoom", pattern: re.Pattern[str]) -> None:
+        before = joined.state.head + 1
+        while before > 1:
+            try:
+                events = await joined.past(before, PAGE)
+            except OSError as error:
+                self._context.warn(
+                    f"Earlier messages can't be searched: {visible_line(str(error))}"
+                )
+                break
+            if not events:
+                break
+            self._add(matches_among(events, pattern))
+            self._show()
+            before = events[0].seq
+        self._is_done = True
+        self._show()
+
+    def _add(self, found: Iterable[int]) -> None:
+        self._matches = sorted({*self._matches, *found})
+        if self._at is None and self._matches:
+            self._go_to(self._matches[-1])
+
+    def _go_to(self, match: int) -> None:
+        self._at = match
+        self._context.timeline.show_message(match)
+        self._show()
+
+    def _show(self) -> None:
+        if self._context.screen.is_running:
+            self._bar.show_count(self._count())
+
+    def _count(self) -> str:
+        if not self._bar.text:
+            return "↑ ↓ step · esc close"
+        many = f"{len(self._matches):,}" if self._is_done else f"{len(self._matches):,}…"
+        if self._at is None:
+            return "no match" if self._is_done else "searching…"
+        return f"{bisect_right(self._matches, self._at):,} of {many}"
+
+
+def matches_in_state(state: RoomState, pattern: re.Pattern[str]) -> Iterator[int]:
+    """Yield the latest messages and answers that match."""
+    for seq, exchange in state.exchanges.items():
+        if pattern.search(exchange.said.text):
+            yield seq
+        answer = exchange.answer
+        if answer is not None and exchange.answered_seq and pattern.search(answer.text):
+            yield exchange.answered_seq
+
+
+def matches_among(events: Iterable[Event], pattern: re.Pattern[str]) -> Iterator[int]:
+    """Yield the messages and answers among events that match, recovered ones included."""
+    for event in events:
+        match event.told.body:
+            case MessagePosted(text=text) | AnswerPosted(text=text) if pattern.search(text):
+                yield event.seq

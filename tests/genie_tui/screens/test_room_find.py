@@ -1,0 +1,93 @@
+import re
+
+from tests.genie_tui.room_parts import editor
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room, until
+from textual.pilot import Pilot
+
+from genie_core.room.protocol.events import AnswerPosted, Event, MessagePosted, RecoveredEvent
+from genie_tui.screens.dialogs.pick import PickScreen, Row, matching
+from genie_tui.screens.room import RoomScreen
+from genie_tui.screens.room_find import matches_among, matches_in_state
+from genie_tui.widgets.find_bar import FindBar
+from genie_tui.widgets.timeline.timeline import Timeline
+
+
+def say(joined: ScriptedJoinedRoom, *texts: str) -> list[int]:
+    return [joined.feed(MessagePosted(text, text), by="bob")[0].seq for text in texts]
+
+
+def chosen(screen: RoomScreen) -> int | None:
+    exchange = screen.query_one(Timeline).chosen
+    return exchange.seq if exchange is not None else None
+
+
+async def find(screen: RoomScreen, pilot: Pilot[None], text: str) -> None:
+    await pilot.press("ctrl+f", *text)
+    await until(pilot, lambda: screen.query_one(FindBar).text == text)
+
+
+def count(screen: RoomScreen) -> str:
+    return str(screen.query_one("#find-count").render())
+
+
+async def test_finding_goes_from_the_latest_match_back_and_on(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
+        first, _, third = say(joined, "a Vendor", "something else", "no vendor")
+        await find(screen, pilot, "vendor")
+        await until(pilot, lambda: (chosen(screen), count(screen)) == (third, "2 of 2"))
+        await pilot.press("up")
+        await until(pilot, lambda: (chosen(screen), count(screen)) == (first, "1 of 2"))
+        await pilot.press("up", "down", "down")
+        await until(pilot, lambda: chosen(screen) == third)
+        await pilot.press("enter", "n")
+        await until(pilot, lambda: screen.query_one(Timeline).has_focus and chosen(screen) == first)
+        await pilot.press("N")
+        await until(pilot, lambda: chosen(screen) == third)
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: editor(screen).has_focus)
+        assert not screen.query_one(FindBar).has_class("-open")
+
+
+async def test_escape_closes_the_search_and_returns_to_writing(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
+        say(joined, "a vendor")
+        await find(screen, pilot, "nothing like it")
+        await until(pilot, lambda: count(screen) == "no match")
+        await pilot.press("escape")
+        await until(pilot, lambda: editor(screen).has_focus)
+        assert not screen.query_one(FindBar).has_class("-open")
+
+
+async def test_the_command_finds_at_once(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
+        (place,) = say(joined, "the [vendor] (x")
+        await pilot.press(*"/find [vendor] (", "enter")
+        await until(pilot, lambda: chosen(screen) == place)
+
+
+def test_answers_and_recovered_messages_are_found_too(joined: ScriptedJoinedRoom) -> None:
+    asked = joined.say_here("which one?")
+    answered = joined.feed(AnswerPosted(asked, "The vendor."))[0].seq
+    pattern = re.compile("VENDOR", re.IGNORECASE)
+    assert list(matches_in_state(joined.state, pattern)) in ([], [answered])
+    recovered = Event(
+        90, 1.0, "bob", RecoveredEvent(Event(3, 1.0, "x", MessagePosted("i", "vendor")))
+    )
+    assert list(matches_among([*joined.events, recovered], pattern)) == [answered, 90]
+
+
+async def test_mentions_are_listed_and_reached(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
+        wanted, *_ = say(joined, "@ann look here", "nothing", "not @annabel", "@Ann: and here")
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: isinstance(pilot.app.screen, PickScreen))
+        await pilot.press(*"look", "enter")
+        await until(pilot, lambda: chosen(screen) == wanted)
+
+
+def test_rows_are_found_by_some_of_their_letters() -> None:
+    rows = [Row("1", "Launch week"), Row("2", "Lunch"), Row("3", "Garden")]
+    assert [row.id for row in matching("lnch", rows)] in (["1", "2"], ["2", "1"])
+    assert [row.id for row in matching("gdn", rows)] == ["3"]
+    assert matching("xyz", rows) == []
+    assert matching(" ", rows) == rows
