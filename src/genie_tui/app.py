@@ -41,6 +41,7 @@ from genie_tui.exit_report import ExitReport
 from genie_tui.notifications import Bell
 from genie_tui.onboarding import Onboarding
 from genie_tui.quit import OpenRoom, QuitFlow
+from genie_tui.readable import Readable
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.dialog import GuardedApp
 from genie_tui.screens.dialogs.grants import GrantsScreen
@@ -53,7 +54,7 @@ from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.sessions import SessionsScreen
 from genie_tui.screens.settings import SettingsForm, SettingsScreen
 from genie_tui.terminal import TerminalSafe
-from genie_tui.themes import DARK, LIGHT, selection_colours
+from genie_tui.themes import DARK, LIGHT, author_colours, selection_colours
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
@@ -63,7 +64,7 @@ logger = logging.getLogger(__name__)
 WIDE: Final = 120
 """Columns from which the panel fits beside the timeline."""
 
-FOR_ALL: Final = "It holds for requests of all people, in all rooms that you open."
+FOR_ALL: Final = "It applies to everyone's requests, in every room you open."
 
 SMALLEST: Final = (60, 16)
 """Columns and rows below which nothing useful fits."""
@@ -139,15 +140,16 @@ class GenieApp(GuardedApp[ExitReport]):
             await self.open(self._opening)
 
     def get_css_variables(self) -> dict[str, str]:
-        """Keep selected text readable in every theme."""
+        """Add the colours of names, and those of selected text, to the theme's own."""
         variables = super().get_css_variables()
         variables |= selection_colours(variables)
+        variables |= author_colours(dark=self.current_theme.dark)
         self.theme_variables = variables
         return variables
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Filter control characters from every line for the terminal."""
-        return [*super().get_line_filters(), TerminalSafe()]
+        """Keep every line for the terminal readable, and free of control characters."""
+        return [*super().get_line_filters(), Readable(), TerminalSafe()]
 
     def get_system_commands(self, screen: Screen[object]) -> Sequence[SystemCommand]:
         """Return no commands: the registry has everything that the palette offers."""
@@ -363,20 +365,20 @@ class GenieApp(GuardedApp[ExitReport]):
 
     async def action_sessions(self) -> None:
         if self._store is None:
-            self.notify("There are no sessions to list.", severity="warning")
+            self.notify("There are no sessions.", severity="warning")
         elif isinstance(self.screen, LobbyScreen):
             await self.push_screen(SessionsScreen(self._store, self.clock))
 
     async def action_settings(self) -> None:
         if self._form is None:
-            self.notify("There is no settings file to change.", severity="warning")
+            self.notify("There is no settings file.", severity="warning")
         elif not isinstance(self.screen, SettingsScreen | LeavingScreen | ReceiptScreen):
             await self.push_screen(SettingsScreen(self._form), self._use)
 
     @on(GrantsScreen.RuleWanted)
     def _make_rule(self, event: GrantsScreen.RuleWanted) -> None:
         if self._form is None:
-            self.notify("There is no settings file to change.", severity="warning")
+            self.notify("There is no settings file.", severity="warning")
         else:
             self.run_worker(self._confirm_rule(self._form, event.rule))
 
@@ -390,7 +392,7 @@ class GenieApp(GuardedApp[ExitReport]):
             except SettingsError as error:
                 self.notify(str(error), severity="error")
             else:
-                self.notify("The rule is saved. It holds in rooms that you open from now on.")
+                self.notify("Rule saved. It applies to rooms you open from now on.")
 
     def _use(self, settings: Settings | None) -> None:
         if settings is None or self._form is None:

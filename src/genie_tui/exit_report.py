@@ -11,7 +11,7 @@ from genie_core.settings.locations import short_path
 from genie_core.text.format import counted
 from genie_core.text.safe import visible, visible_line
 
-NOTHING: Final = "Nothing was under way."
+NOTHING: Final = "No agent was working."
 DRAFT: Final = "your draft"
 PLACE: Final = "saved to"
 """Headings that are shown even if no work was running."""

@@ -11,7 +11,7 @@ DARK: Final = Theme(
     name="genie-dark",
     primary="#82aaff",
     secondary="#b69cf0",
-    accent="#f2b866",
+    accent="#6fd0c4",
     success="#84c99a",
     warning="#eab75a",
     error="#ec7a84",
@@ -45,7 +45,7 @@ LIGHT: Final = Theme(
     name="genie-light",
     primary="#2f5fb8",
     secondary="#7049a6",
-    accent="#9c5f0c",
+    accent="#0b6f68",
     success="#2c7a47",
     warning="#95600a",
     error="#b02e3d",
@@ -74,6 +74,23 @@ LIGHT: Final = Theme(
         "block-cursor-blurred-background": "#ebe9e3",
     },
 )
+
+
+DARK_AUTHORS: Final = (
+    *("#5aa9ff", "#19c9a0", "#e4f08a", "#f7a6dc"),
+    *("#8f7bff", "#ff6f61", "#f5f7fb", "#a9806a"),
+)
+LIGHT_AUTHORS: Final = (
+    *("#2468d8", "#00807a", "#3c4600", "#8e0052"),
+    *("#5a2fd0", "#c93f1c", "#10131a", "#86614e"),
+)
+"""The colours of names. Also with red or green blindness any two of them can be told apart."""
+
+
+def author_colours(*, dark: bool) -> dict[str, str]:
+    """The variables for the colours of names."""
+    colours = DARK_AUTHORS if dark else LIGHT_AUTHORS
+    return {f"author-{number}": colour for number, colour in enumerate(colours)}
 
 
 def theme_names() -> list[str]:

@@ -136,7 +136,7 @@ async def test_the_receipt_tells_of_a_draft_that_was_kept(
         await until(pilot, lambda: screen.draft)
         await pilot.press("ctrl+q")
         told = await receipt_of(pilot)
-        assert "Nothing was under way." in told
+        assert "No agent was working." in told
         assert "your draft  kept: [b]look here · plan␛.pdf" in told
         await put_away(pilot, clock)
     departure = pilot.app.return_value
@@ -153,7 +153,7 @@ async def test_a_receipt_is_put_away_by_what_asks_to_end(
         app = pilot.app
         assert isinstance(app, GenieApp)
         await pilot.press("ctrl+q")
-        assert "Nothing was under way." in await receipt_of(pilot)
+        assert "No agent was working." in await receipt_of(pilot)
         if way == "signal":
             app.quitting.quit_unattended("SIGTERM")
             await until(pilot, lambda: app.return_value is not None)

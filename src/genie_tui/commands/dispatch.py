@@ -10,8 +10,8 @@ from genie_tui.commands.context import RoomContext, RoomNotOpen
 from genie_tui.commands.parse import MessageLine
 from genie_tui.commands.registry import CommandLine, InvalidLine, command_named, parse_line
 
-OPENING: Final = "The room is still opening; your draft is kept."
-CLOSED: Final = "The room is closed; your draft is kept."
+OPENING: Final = "The room is still opening. Your draft is kept."
+CLOSED: Final = "The room is closed. Your draft is kept."
 
 EXCERPT: Final = 60
 """Characters of a message shown to identify it."""

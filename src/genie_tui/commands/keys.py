@@ -20,25 +20,25 @@ class Scope(Enum):
     TIMELINE = "Reading"
     CARD = "Answering a tool call"
     JOIN_REQUESTS = "Answering join requests"
-    CONFIRM = "Before something goes out"
-    EDIT = "Changing a tool call"
+    CONFIRM = "Confirming"
+    EDIT = "Editing a tool call"
     GRANTS = "Grants"
-    INVITE = "The invite"
+    INVITE = "Invite"
     SETTINGS = "Settings"
     TOOLS = "Agents and tools"
     ACTIVITY = "Activity"
     ACTIVITY_ROWS = "Activity, row by row"
-    PREFERENCES = "Your preferences"
+    PREFERENCES = "Preferences"
     LOBBY = "Lobby"
     SESSIONS = "All sessions"
     SESSION_LIST = "All sessions, row by row"
-    ASK = "Answering a question"
+    ASK = "Entering a line"
     PICK = "Picking from a list"
     FIND = "Finding in the conversation"
     UNSAVED = "Unsaved messages"
     EXPORT = "Exporting a session"
-    OFFERS = "Choosing an agent or a model in the lobby"
-    REPLAY = "Watching a replay"
+    OFFERS = "Agents and models found"
+    REPLAY = "Replay"
     WHATIF = "What-if reports"
 
 
@@ -127,23 +127,23 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(
             ("up", "down"),
             "history",
-            "On the first and last line: earlier messages; the draft is kept",
+            "On the first and last line: messages you sent; the draft is kept",
         ),
         Action(
             ("pageup", "pagedown"),
             "read",
-            "Read back or on by a page; esc goes to the latest message",
+            "Scroll by a page; esc goes to the latest message",
             display="pgup pgdn",
         ),
-        Action(("tab",), "complete", "Take the suggested name, command or path"),
+        Action(("tab",), "complete", "Complete a name, command or path"),
     ),
     Scope.TIMELINE: (
-        Action(("up", "k"), "up", "Select the message before", "select(-1)"),
-        Action(("down", "j"), "down", "Select the message after", "select(1)"),
-        Action(("pageup",), "page up", "Read back by a page", "page(-1)"),
-        Action(("pagedown",), "page down", "Read on by a page", "page(1)"),
-        Action(("home",), "first", "Read from the start", "home"),
-        Action(("end",), "latest", "Go to the latest message and follow", "follow"),
+        Action(("up", "k"), "up", "Previous message", "select(-1)"),
+        Action(("down", "j"), "down", "Next message", "select(1)"),
+        Action(("pageup",), "page up", "Scroll up by a page", "page(-1)"),
+        Action(("pagedown",), "page down", "Scroll down by a page", "page(1)"),
+        Action(("home",), "first", "Go to the first message", "home"),
+        Action(("end",), "latest", "Go to the latest message and stay there", "follow"),
         Action(("slash",), "find", "Find in the conversation", "screen.command('find')"),
         Action(("n",), "match before", "While finding: go to the match before", "step(-1)"),
         Action(("N",), "match after", "While finding: go to the match after", "step(1)"),
@@ -151,14 +151,14 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(
             ("exclamation_mark",),
             "wrong",
-            "Mark the decision about the selected message as wrong, or no longer",
+            "Mark or unmark the decision about the selected message as wrong",
             "mark_wrong",
             display="!",
         ),
         Action(
             ("enter",),
             "details",
-            "Read all of the selected message, with what it quotes from other rooms",
+            "Show the selected message in full, with its quotes",
             "details",
         ),
         Action(
@@ -173,28 +173,28 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(
             ("s",),
             "allow same call",
-            "Allow this very call, with these arguments, until the session ends",
+            "Allow this exact call until the session ends",
             "allow_again",
         ),
         Action(
             ("l",),
             "allow pattern",
-            "Allow what a pattern of commands, files or hosts covers; edit it first",
+            "Allow what Pattern of commands, files or hosts covers; edit it first",
             "allow_like",
         ),
         Action(
             ("w",),
             "allow tool",
-            "Allow this tool, with any arguments, to this agent until the session ends",
+            "Allow this agent any call of this tool until the session ends",
             "allow_tool",
         ),
         Action(
             ("t",),
             "allow for a while",
-            "Allow this very call so many times, or for so many minutes",
+            "Allow this exact call a number of times, or for some minutes",
             "allow_for",
         ),
-        Action(("e",), "edit", "Change what it is called with, and then allow it", "edit"),
+        Action(("e",), "edit", "Edit the arguments before allowing it", "edit"),
         Action(("d",), "deny", "Deny the call", "deny", shown=True),
         Action(("r",), "deny with reason", "Deny the call and tell the agent why", "deny_because"),
         Action(
@@ -203,7 +203,7 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "Deny the call and stop the agent's work on this message",
             "deny_and_stop",
         ),
-        Action(("v",), "full view", "Show everything, scrollable", "full_view"),
+        Action(("v",), "full view", "Show all details", "full_view"),
         Action(("n",), "next", "Show the next one", "next_card"),
         Action(("p",), "previous", "Show the previous one", "previous_card"),
         Action(
@@ -213,17 +213,17 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "scroll",
             display="↑ ↓",
         ),
-        Action(("escape",), "later", "Leave it pending and go back", "leave_pending", shown=True),
+        Action(("escape",), "later", "Leave it waiting and go back", "leave_pending", shown=True),
     ),
     Scope.JOIN_REQUESTS: (
-        Action(("a",), "yes", "Admit them, or host the room from now on", "allow"),
-        Action(("d",), "no", "Refuse them, or leave the room to its host", "deny"),
+        Action(("a",), "yes", "Admit the person, or accept to host", "allow"),
+        Action(("d",), "no", "Refuse the person, or decline to host", "deny"),
         Action(("n",), "next", "Show the next one", "next"),
-        Action(("escape",), "later", "Let them wait and go back", "later"),
+        Action(("escape",), "later", "Decide later", "later"),
     ),
     Scope.ACTIVITY_ROWS: (
-        Action(("up", "k"), "up", "Select the row before", "move(-1)"),
-        Action(("down", "j"), "down", "Select the row after", "move(1)"),
+        Action(("up", "k"), "up", "Previous row", "move(-1)"),
+        Action(("down", "j"), "down", "Next row", "move(1)"),
         Action(("pageup",), "page up", "Go back by a page", "page(-1)"),
         Action(("pagedown",), "page down", "Go on by a page", "page(1)"),
         Action(("home",), "first", "Go to the first row", "go(0)"),
@@ -233,11 +233,11 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(
             ("exclamation_mark",),
             "wrong",
-            "Mark the row's decision as wrong, or no longer",
+            "Mark or unmark the row's decision as wrong",
             "mark_wrong",
             display="!",
         ),
-        Action(("u",), "undo", "Undo the change of a file that the row's call made", "undo"),
+        Action(("u",), "undo", "Undo the file change that the row's call made", "undo"),
     ),
     Scope.ACTIVITY: (
         Action(
@@ -247,16 +247,16 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "cycle_filter",
             shown=True,
         ),
-        Action(("slash",), "find", "Show rows with a text only", "find", shown=True),
+        Action(("slash",), "find", "Show only rows with a text", "find", shown=True),
         Action(("escape",), "back", "Back to where you were", "back", shown=True),
     ),
     Scope.CONFIRM: (
-        Action(("enter",), "go on", "Do what is shown", "go_on"),
-        Action(("escape",), "go back", "Do nothing; a draft is kept", "go_back"),
+        Action(("enter",), "continue", "Confirm", "go_on"),
+        Action(("escape",), "go back", "Cancel; a draft is kept", "go_back"),
         Action(
             ("up", "down", "pageup", "pagedown"),
             "scroll",
-            "Read all of it",
+            "Scroll",
             "scroll",
             display="↑ ↓",
         ),
@@ -266,54 +266,46 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(
             ("w",),
             "write it to a file",
-            "Write it to a new file elsewhere, and leave",
+            "Write it to a file, and leave",
             "choose('write')",
         ),
-        Action(
-            ("p",), "print it", "Leave, and print it on the terminal afterwards", "choose('print')"
-        ),
-        Action(("up",), "scroll", "Scroll what is not saved", "scroll(-1)", display="↑ ↓"),
-        Action(("down",), "scroll", "Scroll on what is not saved", "scroll(1)"),
+        Action(("p",), "print it", "Leave, and print it on the terminal", "choose('print')"),
+        Action(("up",), "scroll", "Scroll up", "scroll(-1)", display="↑ ↓"),
+        Action(("down",), "scroll", "Scroll down", "scroll(1)"),
     ),
     Scope.PREFERENCES: (
-        Action(
-            ("ctrl+s",), "keep", "Keep what is written, and tell the room", "keep", priority=True
-        ),
-        Action(("escape",), "back", "Back to the room; twice with changes", "back"),
+        Action(("ctrl+s",), "save", "Save and send to the room", "keep", priority=True),
+        Action(("escape",), "back", "Back; press twice to discard changes", "back"),
     ),
     Scope.EDIT: (
-        Action(("ctrl+s",), "look at the changes", "See before and after", "review"),
-        Action(("escape",), "back", "Back to the call, which stays open", "leave"),
+        Action(("ctrl+s",), "review", "Compare before and after", "review"),
+        Action(("escape",), "back", "Back to the call, which keeps waiting", "leave"),
     ),
     Scope.GRANTS: (
-        Action(("up", "k"), "up", "Select the one before", "cursor_up"),
-        Action(("down", "j"), "down", "Select the one after", "cursor_down"),
-        Action(("d", "delete"), "revoke", "Ask again from now on", "revoke"),
-        Action(("r",), "make a rule", "Write it into the settings, after showing it", "make_rule"),
+        Action(("up", "k"), "up", "Previous", "cursor_up"),
+        Action(("down", "j"), "down", "Next", "cursor_down"),
+        Action(("d", "delete"), "revoke", "Revoke: ask again from now on", "revoke"),
+        Action(("r",), "make a rule", "Save it as a rule in the settings", "make_rule"),
         Action(("escape", "q"), "back", "Back to the room", "close"),
     ),
     Scope.INVITE: (
-        Action(("c",), "copy again", "Copy the invite once more", "copy"),
-        Action(
-            ("n",), "new", "Make a new invite; those given away stop working, members stay", "renew"
-        ),
+        Action(("c",), "copy again", "Copy the invite again", "copy"),
+        Action(("n",), "new", "Replace the invite; old ones stop working, members stay", "renew"),
         Action(("escape", "q", "f6"), "back", "Back to the room", "close"),
     ),
     Scope.SETTINGS: (
-        Action(
-            ("up", "down"), "field", "Go to the field before or after", display="↑ ↓", shown=True
-        ),
+        Action(("up", "down"), "field", "Previous or next field", display="↑ ↓", shown=True),
         Action(
             ("left", "right"),
             "choose",
-            "Pick another value, where there is a choice",
+            "Change the value of a choice",
             display="← →",
             shown=True,
         ),
         Action(
             ("ctrl+s",),
             "save",
-            "Write what was changed into the settings file",
+            "Save the changes",
             "save",
             shown=True,
             priority=True,
@@ -321,72 +313,72 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(
             ("escape",),
             "back",
-            "Go back; changes are dropped if it is pressed twice",
+            "Back; press twice to discard changes",
             "back",
             shown=True,
         ),
     ),
     Scope.TOOLS: (
-        Action(("up", "down", "pageup", "pagedown"), "scroll", "Read all of it", display="↑ ↓"),
+        Action(("up", "down", "pageup", "pagedown"), "scroll", "Scroll", display="↑ ↓"),
         Action(("escape", "q", "f9"), "back", "Back to the room", "close"),
     ),
     Scope.LOBBY: (
-        Action(("enter",), "open", "Resume the selected room, open or join"),
-        Action(("n",), "new room", "Go to the new room's title", "new_room", shown=True),
-        Action(("j",), "join", "Go to the address to join", "join_room", shown=True),
+        Action(("enter",), "open", "Open the selected room, or create or join one"),
+        Action(("n",), "new room", "Create a room", "new_room", shown=True),
+        Action(("j",), "join", "Join a room by invite", "join_room", shown=True),
         Action(("escape",), "saved rooms", "Go to the saved rooms", "saved_rooms"),
         Action(
             ("f3",),
             "all sessions",
-            "List, search and tidy up everything that was recorded",
+            "List, search and manage all sessions",
             "app.sessions",
             shown=True,
         ),
-        Action(("f7",), "offers", "Go to the agents and models that are offered", "offers"),
+        Action(("f7",), "offers", "Choose an agent or a model", "offers"),
     ),
     Scope.OFFERS: (
-        Action(("enter",), "choose", "Write it into your settings"),
-        Action(("escape",), "not now", "Put them away until the next start", "not_now"),
+        Action(("enter",), "choose", "Use it and save it in the settings"),
+        Action(("escape",), "not now", "Hide until the next start", "not_now"),
     ),
     Scope.SESSIONS: (
         Action(
             ("slash",),
             "find",
-            "List what fits a text, and what was said like it in any session",
+            "Filter sessions and search their messages",
             "find",
             shown=True,
         ),
         Action(
             ("r",),
             "replay",
-            "Watch the session again, from its start or from what was found",
+            "Replay the session, from the match if there is one",
             "replay",
             shown=True,
         ),
-        Action(("e",), "export", "Write it into a file", "export", shown=True),
-        Action(("n",), "rename", "Call it otherwise", "rename", shown=True),
+        Action(("e",), "export", "Export to a file", "export", shown=True),
+        Action(("n",), "rename", "Rename", "rename", shown=True),
         Action(
             ("d", "delete"),
             "delete",
-            "Move it to the system's trash, after asking",
+            "Move to the trash, after asking",
             "delete",
             display="d",
             shown=True,
         ),
-        Action(("escape",), "back", "Clear the text, or go back", "back", shown=True),
-        Action(("s",), "sort", "Sort by activity, title, size or news", "sort", shown=True),
-        Action(("t",), "tags", "Put tags on it, or take them off", "tags", shown=True),
+        Action(("escape",), "back", "Clear the filter, or go back", "back", shown=True),
+        Action(("s",), "sort", "Sort by activity, title, size or unread", "sort", shown=True),
+        Action(("t",), "tags", "Edit tags", "tags", shown=True),
         Action(
             ("f",),
             "fork",
-            "Begin a new session with what happened in it, up to what was found",
+            "Copy it as a new session, up to the match if there is one",
             "fork",
             shown=True,
         ),
     ),
     Scope.SESSION_LIST: (
-        Action(("up", "k"), "up", "Select the one before", "move(-1)"),
-        Action(("down", "j"), "down", "Select the one after", "move(1)"),
+        Action(("up", "k"), "up", "Previous", "move(-1)"),
+        Action(("down", "j"), "down", "Next", "move(1)"),
         Action(("pageup",), "page up", "Go back by a page", "page(-1)"),
         Action(("pagedown",), "page down", "Go on by a page", "page(1)"),
         Action(("home",), "first", "Go to the first one", "go(0)"),
@@ -394,7 +386,7 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(
             ("enter",),
             "open",
-            "Resume or join again; of what was found, watch the replay there",
+            "Open it, or replay it from the match",
             "choose",
             shown=True,
         ),
@@ -403,7 +395,7 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("enter",), "choose", "Take the highlighted row"),
         Action(("up",), "up", "Highlight the row before", "move(-1)", display="↑ ↓"),
         Action(("down",), "down", "Highlight the row after", "move(1)"),
-        Action(("escape",), "back", "Change nothing", "back"),
+        Action(("escape",), "back", "Cancel", "back"),
     ),
     Scope.FIND: (
         Action(("enter",), "read", "Read on from the match that is shown"),
@@ -412,19 +404,19 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("escape",), "close", "Close, and return to where you were", "close"),
     ),
     Scope.ASK: (
-        Action(("enter",), "go on", "Do it like this"),
-        Action(("escape",), "back", "Change nothing", "back"),
+        Action(("enter",), "continue", "Confirm"),
+        Action(("escape",), "back", "Cancel", "back"),
     ),
     Scope.EXPORT: (
-        Action(("enter",), "export", "Write it there", "go_on"),
-        Action(("escape",), "back", "Write nothing", "back"),
-        Action(("tab",), "files", "Go to whether files come along, and back"),
-        Action(("space",), "on or off", "Take attached files along, or not"),
+        Action(("enter",), "export", "Export", "go_on"),
+        Action(("escape",), "back", "Cancel", "back"),
+        Action(("tab",), "files", "Next field"),
+        Action(("space",), "on or off", "Include attached files or not"),
     ),
     Scope.REPLAY: (
         Action(("space",), "play", "Play or pause", "play", shown=True),
         Action(("right",), "next", "Show the next event", "step(1)", display="→", shown=True),
-        Action(("left",), "back", "Go back by an event", "step(-1)", display="←", shown=True),
+        Action(("left",), "back", "Show the event before", "step(-1)", display="←", shown=True),
         Action(
             ("n", "shift+right"),
             "message",
@@ -446,54 +438,57 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("f",), "failure", "Go to the next failure", "jump('failure', 1)", shown=True),
         Action(("F",), "failure before", "Go to the failure before", "jump('failure', -1)"),
         Action(
-            ("p",), "person", "Go to where a person next answered a tool call", "jump('verdict', 1)"
+            ("p",),
+            "person",
+            "Go to the next answer of a person to a tool call",
+            "jump('verdict', 1)",
         ),
         Action(
             ("P",),
             "person before",
-            "Go to where a person answered a tool call before",
+            "Go to the answer before",
             "jump('verdict', -1)",
         ),
         Action(("plus", "equals_sign"), "faster", "Play faster", "speed(1)", display="+"),
         Action(("minus",), "slower", "Play slower", "speed(-1)", display="-"),
         Action(("home",), "start", "Go to the start", "start"),
         Action(("end",), "end", "Go to the end", "end"),
-        Action(tuple("0123456789"), "part", "Go to so many tenths of the whole", display="0 … 9"),
-        Action(("slash",), "search", "Go to where a text is said next", "search", shown=True),
-        Action(("g",), "again", "Search for the same text further on", "again(1)"),
-        Action(("G",), "again back", "Search for the same text before", "again(-1)"),
-        Action(("up", "k"), "up", "Select the message before", "select(-1)"),
-        Action(("down", "j"), "down", "Select the message after", "select(1)"),
-        Action(("pageup",), "page up", "Read back by a page", "page(-1)"),
-        Action(("pagedown",), "page down", "Read on by a page", "page(1)"),
+        Action(tuple("0123456789"), "part", "Jump to a tenth of the recording", display="0 … 9"),
+        Action(("slash",), "search", "Find a text", "search", shown=True),
+        Action(("g",), "again", "Find next", "again(1)"),
+        Action(("G",), "again back", "Find previous", "again(-1)"),
+        Action(("up", "k"), "up", "Previous message", "select(-1)"),
+        Action(("down", "j"), "down", "Next message", "select(1)"),
+        Action(("pageup",), "page up", "Scroll up by a page", "page(-1)"),
+        Action(("pagedown",), "page down", "Scroll down by a page", "page(1)"),
         Action(
             ("w",),
             "why silent",
-            "Show why no agent answered the selected message, or each message",
+            "Show why agents stayed silent",
             "why",
             shown=True,
         ),
         Action(
             ("exclamation_mark",),
             "wrong",
-            "Mark the selected or latest decision as wrong, or no longer",
+            "Mark or unmark the selected or latest decision as wrong",
             "mark_wrong",
             display="!",
         ),
-        Action(("r",), "reports", "Show what other reasoners would have decided", "reports"),
-        Action(("enter",), "details", "Read all of the selected message", "details"),
+        Action(("r",), "reports", "Show what-if reports of other reasoners", "reports"),
+        Action(("enter",), "details", "Show the selected message in full", "details"),
         Action(("y",), "copy", "Copy the selected message", "copy"),
         Action(
             ("f2",),
             "activity",
-            "Go to what was decided and why, and back",
+            "Go to the activity list, and back",
             "activity",
             priority=True,
         ),
         Action(
             ("ctrl+g",),
             "approvals",
-            "Show the tool calls that waited, or the activity again",
+            "Switch between approvals and activity",
             "approvals",
             priority=True,
         ),
@@ -501,9 +496,9 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("escape", "q"), "leave", "Leave the replay", "leave", shown=True),
     ),
     Scope.WHATIF: (
-        Action(("up", "k"), "up", "Select the decision before", "cursor_up"),
-        Action(("down", "j"), "down", "Select the decision after", "cursor_down"),
-        Action(("enter",), "go there", "Watch the message in the replay"),
+        Action(("up", "k"), "up", "Previous decision", "cursor_up"),
+        Action(("down", "j"), "down", "Next decision", "cursor_down"),
+        Action(("enter",), "go there", "Show the message in the replay"),
         Action(("right",), "older", "Show the report before", "turn(1)", display="→"),
         Action(("left",), "newer", "Show the report after", "turn(-1)", display="←"),
         Action(("escape", "q", "r"), "back", "Back to the replay", "close"),

@@ -238,7 +238,7 @@ COMMANDS: Final = (
     ),
     Command(
         "quit",
-        "Suspend the room, or leave it, and end",
+        "Suspend or leave the room, and quit",
         "app.quit",
         Slash("/quit", Group.APP),
         Scope.APP,
@@ -247,7 +247,7 @@ COMMANDS: Final = (
     ),
     Command(
         "suspend",
-        "Suspend the room, or leave it, and end",
+        "Suspend or leave the room, and quit",
         "app.quit",
         Slash("/suspend", Group.APP),
         Scope.APP,
@@ -263,16 +263,16 @@ COMMANDS: Final = (
     ),
     Command(
         "settings",
-        "Change what you have set: models, template, approvals, bell and theme",
+        "Change settings: name, models, approvals, alerts, theme",
         "app.settings",
         Slash("/settings", Group.APP),
         Scope.APP,
         ("f12",),
     ),
-    Command("choose theme", "Pick one of all themes", "app.change_theme", scope=Scope.APP),
+    Command("choose theme", "Choose from all themes", "app.change_theme", scope=Scope.APP),
     Command(
         "palette",
-        "Find an action by name",
+        "Find a command",
         "app.command_palette",
         scope=Scope.APP,
         keys=("ctrl+p",),
@@ -281,7 +281,7 @@ COMMANDS: Final = (
     ),
     Command(
         "approvals",
-        "Go to the oldest tool call that waits for you, and back to where you were",
+        "Go to the oldest approval, and back",
         room_focus.to_approvals,
         Slash("/approvals", Group.TOOLS),
         keys=("ctrl+g",),
@@ -289,7 +289,7 @@ COMMANDS: Final = (
     ),
     Command(
         "activity",
-        "Go to what was decided and why, and back to where you were",
+        "Go to the activity list, and back",
         room_focus.to_activity,
         Slash("/activity", Group.TOOLS),
         keys=("f2",),
@@ -298,14 +298,14 @@ COMMANDS: Final = (
     Command("panel", "Show or hide the side panel", room_focus.toggle_panel, keys=("f3",)),
     Command(
         "reasons",
-        "Show or hide below each message why an agent stayed silent",
+        "Show or hide why agents stayed silent",
         room.reasons,
         Slash("/reasons", Group.TOOLS),
         keys=("f4",),
     ),
     Command(
         "read back",
-        "Go to the conversation, and back to where you were",
+        "Go to the conversation, and back",
         room_focus.to_conversation,
         keys=("f5",),
     ),
@@ -327,31 +327,31 @@ COMMANDS: Final = (
     ),
     Command(
         "invite",
-        "Host: show what others join with, copied at once",
+        "Host: show and copy the invite",
         host.invite,
         Slash.taking(
             "/invite [--new] [--once] [--for 1h]",
             Group.HOST,
             parse.read_invite,
             host.invite,
-            help="Host: show what others join with; --once and --for make another one, "
-            "--new voids all",
+            help="Host: show and copy the invite; --once and --for make a limited one, "
+            "--new voids all others",
         ),
         keys=("f6",),
     ),
     Command(
         "admit",
-        "Host: let a person in who asks to join",
+        "Host: admit a person who asks to join",
         slash=Slash.taking("/admit NAME", Group.HOST, parse.read_name, host.admit, "caller"),
     ),
     Command(
         "refuse",
-        "Host: turn a person away who asks to join",
+        "Host: refuse a person who asks to join",
         slash=Slash.taking("/refuse NAME", Group.HOST, parse.read_name, host.refuse, "caller"),
     ),
     Command(
         "kick",
-        "Host: remove a member, who may come back",
+        "Host: remove a member; they may come back",
         slash=Slash.taking(
             "/kick NAME [why]",
             Group.HOST,
@@ -373,7 +373,7 @@ COMMANDS: Final = (
     ),
     Command(
         "pardon",
-        "Host: let a person come back who was banned",
+        "Host: lift a ban",
         slash=Slash.taking(
             "/pardon NAME",
             Group.HOST,
@@ -384,14 +384,14 @@ COMMANDS: Final = (
     ),
     Command(
         "mute",
-        "Host: let a member only read",
+        "Host: mute a member",
         slash=Slash.taking(
             "/mute NAME", Group.HOST, partial(parse.read_measure, "mute"), host.moderate, "person"
         ),
     ),
     Command(
         "unmute",
-        "Host: let a member write again",
+        "Host: unmute a member",
         slash=Slash.taking(
             "/unmute NAME",
             Group.HOST,
@@ -402,7 +402,7 @@ COMMANDS: Final = (
     ),
     Command(
         "role",
-        "Host: give a member another role",
+        "Host: change a member's role",
         slash=Slash.taking(
             "/role NAME member|guest|observer",
             Group.HOST,
@@ -414,25 +414,25 @@ COMMANDS: Final = (
     ),
     Command(
         "share",
-        "Host: show guests what your tools are called with, or no longer",
+        "Host: show or hide the arguments of tool calls for guests",
         slash=Slash.taking("/share on|off", Group.HOST, parse.read_switch, host.share),
     ),
     Command(
         "heirs",
-        "Host: choose who may host the room while you are away",
+        "Host: choose who may host while you are away",
         slash=Slash.taking(
             "/heirs anyone|none|NAME… [after 5m]", Group.HOST, parse.read_heirs, host.set_heirs
         ),
     ),
     Command(
         "join requests",
-        "Go to requests to join or to host, and back to where you were",
+        "Go to join and hosting requests, and back",
         room_focus.to_join_requests,
         keys=("f7",),
     ),
     Command(
         "host",
-        "Host the room from your own copy while its host is away",
+        "Host the room from your copy while the host is away",
         host.take_over,
         Slash.taking(
             "/host [NAME]",
@@ -447,7 +447,7 @@ COMMANDS: Final = (
     ),
     Command(
         "who",
-        "Show who is in the room, and what their agents are doing",
+        "Show who is here and what their agents do",
         room.who,
         Slash.taking(
             "/who [NAME]",
@@ -455,8 +455,8 @@ COMMANDS: Final = (
             parse.read_optional_name,
             room.who,
             "person",
-            help="Show who is in the room, and what their agents are doing; with a name, the "
-            "words of that person's key",
+            help="Show who is here and what their agents do; with a name, that "
+            "person's key in words",
             at_once=False,
         ),
     ),
@@ -477,7 +477,7 @@ COMMANDS: Final = (
     ),
     Command(
         "detach",
-        "Remove a file or quote from your next message, or all of them",
+        "Remove an attachment from your next message, or all",
         slash=Slash.taking(
             "/detach [NAME]",
             Group.MESSAGE,
@@ -514,7 +514,7 @@ COMMANDS: Final = (
     ),
     Command(
         "prefs",
-        "Tell agents and the room how you like to be answered; with a name, see what that person likes",
+        "Set how agents answer you; with a name, show that person's preferences",
         slash=Slash.taking(
             "/prefs [NAME]",
             Group.ENGINE,
@@ -526,7 +526,7 @@ COMMANDS: Final = (
     ),
     Command(
         "models",
-        "Show which models work for you",
+        "Show the models in use",
         engine.model,
         Slash.taking(
             "/model [NAME]",
@@ -534,76 +534,75 @@ COMMANDS: Final = (
             parse.read_model,
             engine.model,
             "model",
-            help="Show which models work for you; with a name, let another one answer",
+            help="Show the models in use; with a name, switch to it",
         ),
     ),
     Command(
         "mode",
-        "Show what your installed agent can be set to; with a name, put it in that mode",
+        "Show your installed agent's options; with a name, set its mode",
         slash=Slash.taking(
             "/mode [NAME or OPTION VALUE]", Group.ENGINE, parse.read_option, engine.mode, "mode"
         ),
     ),
     Command(
         "cost",
-        "Show what the agents here took, by person and agent",
+        "Show costs by person and agent",
         engine.cost,
         Slash("/cost", Group.ENGINE),
         offered=False,
     ),
     Command(
         "budget",
-        "Show how much of your session's budget is used; with an amount, allow so many "
-        "dollars or tokens more",
+        "Show the budget; with an amount, raise it by so many dollars or tokens",
         slash=Slash.taking("/budget [+5 or +100k]", Group.ENGINE, parse.read_budget, engine.budget),
     ),
     Command(
         "tools",
-        "Show what your agents may do, and how the tool servers are",
+        "Show your agents, their tools and tool servers",
         engine.tools,
         Slash("/tools", Group.TOOLS),
         keys=("f9",),
     ),
     Command(
         "grants",
-        "Show what you allowed beyond single calls, and take it back",
+        "Show grants and revoke them",
         engine.grants,
         Slash("/grants", Group.TOOLS),
     ),
     Command(
         "auto",
-        "Allow what your agents do for your own messages without a question, or no longer",
+        "Allow all tool calls for your own messages without asking",
         slash=Slash.taking("/auto on|off", Group.TOOLS, parse.read_switch, engine.auto),
     ),
     Command(
         "undo",
-        "Look at the latest change of a file by your agents' tools, and undo it",
+        "Undo the latest file change by your agents' tools",
         engine.undo,
         Slash.taking(
             "/undo [FILE]",
             Group.TOOLS,
             parse.read_phrase,
             engine.undo,
-            help="Look at the latest change of a file by your agents' tools, and undo it; with a "
+            help="Undo the latest file change by your agents' tools; with a "
             "name, that of this file",
         ),
     ),
     Command(
         "backlog",
-        "Host: answer messages from before the room was resumed, or only each person's latest",
+        "Host: answer messages from before the restart, or only the latest per person",
         slash=Slash.taking(
             "/backlog all|latest|none", Group.TOOLS, parse.read_backlog, engine.backlog
         ),
     ),
     Command(
         "stop",
-        "Stop the agents that run for you, at once",
+        "Stop all your agents at once",
         engine.stop,
         Slash("/stop", Group.GENERAL),
     ),
     Command(
         "stop an agent",
-        "Stop the selected message's agent, or pick one of those that run for you",
+        "Stop an agent, after asking",
         engine.ask_to_stop,
         keys=("ctrl+s",),
     ),

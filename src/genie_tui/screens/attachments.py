@@ -96,7 +96,7 @@ class AttachmentController:
                 joined.messages.send(line.text, emote=line.emote)
         elif self.attached.reading:
             self._give_back(line)
-            self._complain("A file is still being read; your draft is kept.")
+            self._complain("A file is still being read. Your draft is kept.")
         elif agents_here(joined.state):
             self._work(self._ask_and_say(joined, line))
         else:
@@ -136,7 +136,7 @@ class AttachmentController:
                 self._complain(str(error))
             else:
                 if path in self.attached.reading and not self.attached.add(file):
-                    self._complain(f"{visible_line(path.name)} goes along already.")
+                    self._complain(f"{visible_line(path.name)} is already attached.")
             finally:
                 if path in self.attached.reading:
                     self.attached.reading.remove(path)
@@ -188,10 +188,10 @@ class AttachmentController:
             self._complain(str(error))
             return
         if not quote.lines:
-            self._complain("Nothing was said in that room.")
+            self._complain("That room has no messages.")
             return
         text = quote_question(quote, joined.state, joined.name)
-        if not await self._confirm("Let this go with your next message?", text, "attach"):
+        if not await self._confirm("Attach this quote to your next message?", text, "attach"):
             return
         self.attached.quotes.append(quote)
         if self.attached.quoted > MOST_CHARS:
@@ -209,7 +209,7 @@ class AttachmentController:
         agreed = False
         self.asked_about = line.draft
         try:
-            agreed = await self._confirm("Send this?", text, "send")
+            agreed = await self._confirm("Send with attachments?", text, "send")
         finally:
             self.asked_about = ""
             if not agreed and self._screen.is_running:

@@ -15,7 +15,7 @@ from genie_tui.widgets.timeline.timeline import DecisionMarkRequested, Timeline
 if TYPE_CHECKING:
     from genie_core.sessions.labels import Labels
 
-UNDECIDED: Final = "Nothing was decided about that message, so nothing can be wrong."
+UNDECIDED: Final = "There is no decision about that message to mark."
 NOT_YET: Final = "The room is still opening. Try again in a moment."
 
 
@@ -77,7 +77,7 @@ class DecisionLabels:
         if self._screen.is_running:
             self._show(labels)
             self._screen.notify(
-                "Marked as wrong." if marks else "Not marked as wrong any more.", timeout=2
+                "Marked as wrong." if marks else "No longer marked as wrong.", timeout=2
             )
 
     def _show(self, labels: "Labels") -> None:

@@ -93,11 +93,11 @@ class LobbyScreen(Screen[None]):
             yield OptionList(id="nearby", markup=False, compact=True)
             yield Static("none so far", id="no-nearby", markup=False)
             yield Static("New room", classes="lobby-label", markup=False)
-            yield LineInput(placeholder="what it is about", id="new-title", max_length=80)
+            yield LineInput(placeholder="Room name (optional)", id="new-title", max_length=80)
             yield Static("Join a room", classes="lobby-label", markup=False)
-            yield WayInput(placeholder="the host's invite, genie1-…, or HOST:PORT", id="address")
+            yield WayInput(placeholder="Invite from the host: genie1-…, or HOST:PORT", id="address")
             yield Static(id="join-hint", markup=False)
-            yield Checkbox("as a guest, without an engine of my own", id="guest", compact=True)
+            yield Checkbox("Join as a guest: the host's agent answers me", id="guest", compact=True)
         yield Footer(show_command_palette=False, compact=True)
 
     def on_screen_resume(self) -> None:
@@ -133,11 +133,11 @@ class LobbyScreen(Screen[None]):
 
     @on(ModelPicker.Picked)
     async def _take(self, message: ModelPicker.Picked) -> None:
-        said = "The offline helper answers."
+        said = "The offline helper will answer."
         if isinstance(message.choice, ProgramOffer):
-            said = f"{message.choice.label} answers from the next room on when it is addressed."
+            said = f"{message.choice.label} answers in the next room when you address it."
         elif message.choice.name:
-            said = f"{message.choice.name} answers from the next room on."
+            said = f"{message.choice.name} answers in the next room."
         if self._onboarding is not None:
             await self._put_away(self._onboarding.take(message.choice), said)
 
@@ -157,7 +157,7 @@ class LobbyScreen(Screen[None]):
         except GenieError as error:
             self.show_error(str(error))
         else:
-            self.notify(f"{said} You can change it in the settings.")
+            self.notify(f"{said} You can change it in the settings (f12).")
         self._end_offers()
 
     def _end_offers(self) -> None:
@@ -300,7 +300,7 @@ def _title(person: str) -> Content:
     return Content.assemble(
         ("✦ ", "$text-accent"),
         ("genie", "bold"),
-        ("   rooms for people and their agents\n", "$foreground-muted"),
+        ("   group chat with agents\n", "$foreground-muted"),
         ("  you are ", "$foreground-muted"),
         (visible_line(person), "bold $text-primary"),
     )
@@ -313,11 +313,11 @@ def _rejoining(room: NearbyRoom) -> RejoinRoom:
 def _announced(room: NearbyRoom) -> Content:
     title = Content(visible_line(room.title)).truncate(TITLE, ellipsis=True, pad=True)
     host = Content(visible_line(room.host)).truncate(HOST, ellipsis=True, pad=True)
-    status = ("needs an invite", "$text-warning")
+    status = ("needs an invite", "$text-accent")
     if room.known:
         status = ("known", "$text-success")
     elif room.claimed:
-        status = (f"claims to be “{visible_line(room.claimed)}”", "$text-warning")
+        status = (f"claims to be “{visible_line(room.claimed)}”", "$text-error")
     words = (f"\n  {room.words}", "$foreground-muted")
     return Content.assemble(title, "  ", host.stylize("$foreground-muted"), "  ", status, words)
 

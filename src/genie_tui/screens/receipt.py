@@ -16,10 +16,10 @@ _SCROLL = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}
 
 _COLOURS = {
     "finished": "$text-success",
-    "cancelled": "$text-warning",
+    "cancelled": "$text-accent",
     "parked": "$text-primary",
     "left behind": "$text-error",
-    "unheard": "$text-warning",
+    "unheard": "$text-accent",
     "problem": "$text-error",
 }
 

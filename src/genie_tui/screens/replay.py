@@ -95,7 +95,7 @@ class ReplayScreen(Screen[None]):
                 yield self._timeline
             yield SidePanel(Roster(), ActivityPanel(), self._asked)
         yield LineInput(
-            placeholder="search: what was said, decided, asked", id="replay-find", compact=True
+            placeholder="Search messages, decisions and tool calls", id="replay-find", compact=True
         )
         yield SeekBar()
         yield Footer(show_command_palette=False, compact=True)
@@ -241,7 +241,7 @@ class ReplayScreen(Screen[None]):
         if exchange is None and self._playback.last is not None:
             exchange = self._state.exchanges.get(message_of(self._playback.last))
         if exchange is None:
-            self.notify("Select a message first: ↑ ↓.", timeout=2)
+            self.notify("Select a message first (↑ ↓).", timeout=2)
         else:
             decision = exchange.decision.decision if exchange.decision is not None else None
             self._labels.mark(DecisionMarkRequested(exchange.seq, decision))

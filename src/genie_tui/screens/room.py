@@ -198,7 +198,7 @@ class RoomScreen(Screen[None]):
         try:
             joined = await self._service.open(self._opening, self._feed)
         except SessionInUse as error:
-            note = f"Only watched, nothing can be said here: {error}."
+            note = f"Read-only: {error}."
             instead = ReplayRoom(error.room, follow=True, note=note)
             self.post_message(self.OpeningFailed(str(error), instead))
         except GenieError as error:
@@ -258,7 +258,7 @@ class RoomScreen(Screen[None]):
             case EventsRecorded(events=events):
                 self._events_recorded(events)
             case RoomRenamed(title=title):
-                self.notify(f"The room is called {visible_line(title)} now.")
+                self.notify(f"The room is now called {visible_line(title)}.")
             case MemberTyping(name=name):
                 self._progress.types(name)
             case AnswerDelta() as delta:
@@ -345,7 +345,7 @@ class RoomScreen(Screen[None]):
             self._joined.name in (exchange.author, exchange.handler)
             for exchange in self._joined.state.running.values()
         ):
-            self.notify("Your agents go on. ctrl+s stops them.", timeout=4)
+            self.notify("Your agents keep working. ctrl+s stops one.", timeout=4)
 
     @on(JoinRequests.Answered)
     def _answered_at_door(self, message: JoinRequests.Answered) -> None:

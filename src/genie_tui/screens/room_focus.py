@@ -22,7 +22,7 @@ def to_approvals(context: RoomContext) -> None:
     if context.approvals.has_focus_within:
         back(context)
     elif not context.approvals.waiting:
-        context.screen.notify("No tool call waits for you.")
+        context.screen.notify("No tool call is waiting for you.")
     else:
         remember(context)
         context.panel.open(Tab.APPROVALS)
@@ -45,7 +45,7 @@ def to_join_requests(context: RoomContext) -> None:
     if context.door.has_focus:
         back(context)
     elif not context.door.callers:
-        context.screen.notify("There are no requests to join or to host.")
+        context.screen.notify("No one is asking to join or to host.")
     else:
         remember(context)
         context.door.focus()

@@ -137,7 +137,7 @@ class SessionsScreen(Screen[None]):
 
     def _show_nothing(self) -> None:
         nothing = not self._list.rows and not self._list.hits
-        words = "Nothing fits." if self._rows else "Nothing has been recorded yet."
+        words = "No sessions match." if self._rows else "No sessions yet."
         note = self.query_one("#sessions-none", Static)
         note.update(Content(words), layout=False)
         note.display = nothing
@@ -175,7 +175,7 @@ class SessionsScreen(Screen[None]):
     @work(exclusive=True, group="searching")
     async def _search(self) -> None:
         text = self._text
-        self._show_hits((), "searching in all sessions…")
+        self._show_hits((), "searching all sessions…")
         try:
             found = await asyncio.to_thread(self._store.search, text, partial(self._wants, text))
         except GenieError as error:
@@ -185,7 +185,7 @@ class SessionsScreen(Screen[None]):
         if self.is_running:  # else the list is gone already
             listed = {row.id for row in self._list.rows}
             hits = tuple(hit for hit in found.hits if hit.seq or hit.session not in listed)
-            heading = "found in sessions" if hits else "nothing like it was said"
+            heading = "found in sessions" if hits else "no messages match"
             self._show_hits(hits, heading, " · ".join(found.notes))
 
     def _wants(self, text: str) -> bool:

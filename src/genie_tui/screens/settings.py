@@ -62,8 +62,8 @@ class Field:
 
 FIELDS: Final = (
     Field("agent", "Agent", NEXT_ROOM),
-    Field("model", "Model", MODEL, "none: the agent above or the offline helper answers"),
-    Field("reasoner_model", "Reasoner model", NEXT_ROOM, "the same model"),
+    Field("model", "Model", MODEL, "none: the agent above, else the offline helper"),
+    Field("reasoner_model", "Reasoner model", NEXT_ROOM, "same as the model"),
     Field("template", "Template", NEXT_ROOM),
     Field("workspace", "Workspace", NEXT_ROOM, "none: no access to files"),
     Field("approvals", "Tool calls", NEXT_ROOM),
@@ -72,8 +72,8 @@ FIELDS: Final = (
 )
 
 _NOTIFY: Final = (
-    ("mine", "for what waits for me or names me"),
-    ("all", "for every message"),
+    ("mine", "approvals and messages for me"),
+    ("all", "every message"),
     ("none", "never"),
 )
 
@@ -363,7 +363,7 @@ class SettingsScreen(Dialog[Settings | None]):
         """Go back without saving; ask once if there are changes."""
         if self._changed() and not self._warned:
             self._warned = True
-            self._show_problem("There are changes: ctrl+s saves them, esc again drops them.")
+            self._show_problem("Unsaved changes: ctrl+s saves, esc again discards them.")
             return
         self.app.theme = self._theme
         _ = self.dismiss(None)

@@ -17,12 +17,12 @@ MOST_STEPS: Final = 12
 """Steps of a plan that are shown; another member's engine may send any number."""
 
 _BUSY: Final[dict[What, str]] = {
-    "asking": "◐ waits for its model",
-    "thinking": "◐ thinks",
-    "writing": "◐ writes",
+    "asking": "◐ waiting for its model",
+    "thinking": "◐ thinking",
+    "writing": "◐ writing",
     "calling": "◐ calls {}",
-    "retrying": "↻ tries again",
-    "note": "◐ works",
+    "retrying": "↻ retrying",
+    "note": "◐ working",
 }
 _OWN_WORK: Final = frozenset({"asking", "thinking", "writing"})
 """An agent in one of these states has received its subagents' answers."""
@@ -106,7 +106,7 @@ def _doing(
     if _is_done(path, report, reports):
         return "✓ done", DONE
     if report is None:
-        return "◐ works", WORKS
+        return "◐ working", WORKS
     return _BUSY[report.what].format(visible_line(report.detail)), WORKS
 
 

@@ -107,7 +107,7 @@ class HintLine(Widget):
     def _approvals(self) -> Content:
         if not self._waiting:
             return Content("")
-        calls = "a tool call waits" if self._waiting == 1 else f"{self._waiting} tool calls wait"
+        calls = "1 tool call waits" if self._waiting == 1 else f"{self._waiting} tool calls wait"
         return Content.assemble(
             (f"▲ {calls} for your answer  ", "$text-warning"), ("ctrl+g", "bold $text-warning")
         )

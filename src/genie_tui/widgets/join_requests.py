@@ -144,7 +144,7 @@ class JoinRequests(Vertical, can_focus=True):
         self.query_one("#door-text", Static).update(_text(caller))
         left_out = frozenset() if count > 1 else frozenset({"next"})
         self._keys.name_keys(_WORDS[type(caller)], left_out)
-        self._keys.sleep("" if had_focus else "f7 to answer")
+        self._keys.sleep("" if had_focus else "Press f7 to answer")
 
 
 def _same(one: Caller, other: Caller) -> bool:

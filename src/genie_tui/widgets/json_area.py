@@ -31,7 +31,7 @@ class JsonArea(TextEditor):
         & .json--name { color: $text-primary; }
         & .json--string { color: $text-success; }
         & .json--number { color: $text-accent; }
-        & .json--keyword { color: $text-warning; }
+        & .json--keyword { color: $text-secondary; }
     }
     """
 

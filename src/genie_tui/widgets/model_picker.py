@@ -23,7 +23,7 @@ LABEL: Final = 34
 OFFLINE: Final = "offline"
 NEVER: Final = "never"
 
-_TITLE: Final = "No agent or model is set yet. These could answer; f7 to choose."
+_TITLE: Final = "No agent or model is set up yet. Found on this machine (f7 to choose):"
 
 
 class ModelPicker(Vertical):
@@ -65,10 +65,8 @@ class ModelPicker(Vertical):
             listed.add_options(
                 [Option(_line(offer.label, offer.why), id=str(n)) for n, offer in enumerate(offers)]
             )
-            listed.add_option(
-                Option(_line("no language model", "the offline helper answers"), id=OFFLINE)
-            )
-            listed.add_option(Option(_line("ask me no more", ""), id=NEVER))
+            listed.add_option(Option(_line("No model", "Use the offline helper"), id=OFFLINE))
+            listed.add_option(Option(_line("Don't ask again", ""), id=NEVER))
             listed.highlighted = 0
         self.display = bool(offers)
 

@@ -27,7 +27,7 @@ _DOING: Final = {
     Presence.NONE: ("no agent", "$foreground-disabled"),
     Presence.IDLE: ("· idle", "$foreground-muted"),
     Presence.THINKING: ("◐ thinking", "$text-accent"),
-    Presence.WAITING: ("▲ waits for approval", "$text-warning"),
+    Presence.WAITING: ("▲ needs approval", "$text-warning"),
 }
 """Glyph, word and theme colour of each state of an agent."""
 
@@ -68,7 +68,7 @@ class Roster(Static):
         lines: list[Content] = []
         for person in [*here, *away]:
             lines += [self._line(person), *self._tree(person)]
-        self.update(Content("\n").join(lines) if lines else Content.styled("nobody yet", "dim"))
+        self.update(Content("\n").join(lines) if lines else Content.styled("no one yet", "dim"))
 
     def as_text(self) -> str:
         """Return the roster as plain text, for a notice."""
@@ -108,7 +108,7 @@ class Roster(Static):
         gap = " " * (columns - name.cell_length + 1)
         if not person.present:
             return Content.assemble("○ ", name, gap, "away").stylize("$foreground-disabled")
-        role = ("muted", "$text-warning") if person.muted else (_role(person), "$foreground-muted")
+        role = ("muted", "$text-accent") if person.muted else (_role(person), "$foreground-muted")
         start = Content.assemble(
             ("● ", "$text-success"),
             name.stylize("bold") if person.name == self._me else name,

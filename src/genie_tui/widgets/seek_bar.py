@@ -118,7 +118,7 @@ class SeekBar(Widget):
     def _words(self) -> Content:
         now = self._standing
         if now.doing and not now.head:
-            return Content.styled(now.doing, "$text-warning")  # nothing is known of it yet
+            return Content.styled(now.doing, "$text-accent")  # nothing is known of it yet
         place = f"event {now.position:,} of {now.head:,}"
         parts = [_state(now), Content(speed_text(now.speed)), Content(place)]
         if now.at is not None:
@@ -127,7 +127,7 @@ class SeekBar(Widget):
         if now.kind is not None:
             parts.append(_named(now.kind))
         if now.doing:
-            parts.append(Content.styled(now.doing, "$text-warning"))
+            parts.append(Content.styled(now.doing, "$text-accent"))
         return Content("   ").join(parts).truncate(self.content_size.width, ellipsis=True)
 
 

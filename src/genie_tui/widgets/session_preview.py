@@ -20,9 +20,9 @@ from genie_core.text.safe import visible, visible_line
 from genie_tui.widgets.session_list import snippet_parts
 
 _WAYS = {
-    OpenMode.HOST: "yours to host",
+    OpenMode.HOST: "you can host it",
     OpenMode.JOIN: "hosted by {host}",
-    OpenMode.WATCH: "to be watched only",
+    OpenMode.WATCH: "read-only copy",
 }
 
 
@@ -68,7 +68,7 @@ class SessionPreview(Vertical):
             lines = await asyncio.to_thread(self._last_lines, row.id)
         except GenieError as error:
             if self._shows(row):
-                shown = Content.styled(visible_line(str(error)), "$text-warning")
+                shown = Content.styled(visible_line(str(error)), "$text-accent")
                 self.query_one("#preview-lines", Static).update(shown)
         else:
             if self._shows(row):
@@ -118,7 +118,7 @@ def _facts(row: SessionRow) -> Content:
         lines.append(Content.styled(f"open in {row.holder}", "$text-primary"))
     due = f"past your limit: {row.due}" if row.due else ""
     lines += [
-        Content.styled(visible_line(each), "$text-warning") for each in (row.note, due) if each
+        Content.styled(visible_line(each), "$text-accent") for each in (row.note, due) if each
     ]
     return Content("\n").join(lines)
 

@@ -17,7 +17,7 @@ from genie_core.text.safe import visible_line
 _LINKS: Final = {
     ConnectionState.CONNECTING: ("◌ connecting", "$foreground-muted"),
     ConnectionState.ONLINE: ("● online", "$text-success"),
-    ConnectionState.RETRYING: ("◌ reconnecting", "$text-warning"),
+    ConnectionState.RETRYING: ("◌ reconnecting", "$text-accent"),
     ConnectionState.CLOSED: ("✗ closed", "$text-error"),
 }
 """Glyph, word and theme colour of each state of the connection."""
@@ -88,7 +88,7 @@ class StatusBar(Widget):
         parts = [
             self._approvals(),
             auto if self._engine.auto else Content(""),
-            Content.styled(counted(self._grants, "grant"), "$text-warning")
+            Content.styled(counted(self._grants, "grant"), "$text-accent")
             if self._grants
             else Content(""),
             _engine(self._engine),

@@ -29,7 +29,7 @@ _EFFECTS: Final[dict[Effect, tuple[str, str]]] = {
 }
 _STATES: Final[dict[ServerState, tuple[str, str]]] = {
     "idle": ("starts when it is needed", "$foreground-muted"),
-    "starting": ("starting…", "$text-warning"),
+    "starting": ("starting…", "$text-accent"),
     "ready": ("ready", "$text-success"),
     "down": ("down", "$text-error"),
 }

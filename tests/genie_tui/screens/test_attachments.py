@@ -325,7 +325,7 @@ async def test_a_thread_that_is_not_wanted_stays(joined: ScriptedJoinedRoom) -> 
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is screen)
         order(screen, "/thread empty")
-        await until(pilot, lambda: "Nothing was said" in notes(pilot))
+        await until(pilot, lambda: "That room has no messages" in notes(pilot))
         order(screen, "/thread nowhere")
         await until(pilot, lambda: "no saved room 'nowhere'" in notes(pilot))
         assert chips(screen) == ""

@@ -405,8 +405,8 @@ async def test_offered_models_leave_whoever_types_alone_and_are_chosen_by_key() 
         assert "small [/red] (LM Studio)" in lines[0]
         assert "runs on this machine␛[2J" in lines[0]
         assert [line.split("  ")[0] for line in lines[2:]] == [
-            "no language model",
-            "ask me no more",
+            "No model",
+            "Don't ask again",
         ]
         await pilot.press("f7")
         await until(pilot, lambda: listed.has_focus)

@@ -231,7 +231,9 @@ async def test_what_waited_is_shown_and_can_not_be_answered(
         assert "old.txt" in text
         assert not screen.query_one(PastApprovals).can_focus
         await press(screen, pilot, "right", 13)
-        assert "No tool call waited" in str(screen.query_one("#past-approvals", Static).render())
+        assert "No tool call was waiting" in str(
+            screen.query_one("#past-approvals", Static).render()
+        )
 
 
 # Moving

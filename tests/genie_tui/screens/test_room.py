@@ -595,7 +595,7 @@ async def test_the_roster_shows_people_and_their_agents(joined: ScriptedJoinedRo
     joined.ask()
     async with in_room(joined) as (screen, pilot):
         text = str(screen.query_one(Roster).render())
-        assert "waits for approval" in text
+        assert "needs approval" in text
         assert "bob" in text
         assert "idle" in text
         joined.emit(MemberTyping("bob"))
@@ -772,4 +772,4 @@ async def test_a_long_room_is_read_back_from_its_log(joined: ScriptedJoinedRoom)
 async def test_a_new_title_is_announced(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (_, pilot):
         joined.emit(RoomRenamed("[b]Kitchen"))
-        await until(pilot, lambda: "The room is called [b]Kitchen now." in notes(pilot))
+        await until(pilot, lambda: "The room is now called [b]Kitchen." in notes(pilot))

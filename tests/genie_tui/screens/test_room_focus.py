@@ -52,7 +52,7 @@ async def test_escape_in_the_conversation_goes_back_and_stops_no_agent(
         await until(pilot, lambda: editor(screen).has_focus)
         assert timeline.reading is None
         assert joined.stops == []
-        assert "/stop stops them" in notes(pilot)
+        assert "ctrl+s stops one" in notes(pilot)
 
 
 @pytest.mark.parametrize(("key", "stops"), [("escape", False), ("enter", True)])
@@ -64,7 +64,7 @@ async def test_an_agent_is_stopped_from_its_message_after_a_question(
     async with in_room(joined, clock=clock) as (screen, pilot):
         await pilot.press("f5")
         await until(pilot, lambda: screen.query_one(Timeline).has_focus)
-        await pilot.press("up", "escape")
+        await pilot.press("up", "ctrl+s")
         await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
         question = str(pilot.app.screen.query_one("#confirm-text", Static).render())
         assert "@genie work on this" in question
@@ -114,7 +114,7 @@ async def test_the_way_to_the_door_is_open_while_somebody_stands_there(
 ) -> None:
     async with in_room(joined) as (screen, pilot):
         await pilot.press("f7")
-        await until(pilot, lambda: "There are no requests to join or to host." in notes(pilot))
+        await until(pilot, lambda: "No one is asking to join or to host." in notes(pilot))
         assert editor(screen).has_focus
         joined.emit(JoinRequested(7, "carol", "", "10.0.0.7"))
         await until(pilot, lambda: screen.query_one(JoinRequests).callers)

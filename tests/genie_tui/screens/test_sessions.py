@@ -180,7 +180,7 @@ async def test_a_session_is_told_in_one_line_without_markup_or_escapes(recorded:
 
 async def test_an_empty_list_says_so(recorded: Recorded) -> None:
     async with listed(recorded) as (screen, pilot):
-        await until(pilot, lambda: "Nothing has been recorded" in text(screen, "#sessions-none"))
+        await until(pilot, lambda: "No sessions yet" in text(screen, "#sessions-none"))
         await pilot.press("enter", "r", "d", "n", "t", "e", "f")
         assert screen.is_current
         assert screen.chosen == []
@@ -325,7 +325,7 @@ async def test_where_there_is_no_room_there_is_no_preview(recorded: Recorded) ->
         assert "Garden" in line
         assert "ago" in line or "just now" in line
         about = screen.query_one("#sessions-about", Static)
-        assert "yours to host" in str(about.render())
+        assert "you can host it" in str(about.render())
         assert screen.region.contains_region(about.region)
         assert about.region.height
 
@@ -548,7 +548,7 @@ async def test_a_search_that_nobody_wants_any_more_shows_nothing(
         await until(pilot, wanted.is_set)
         await pilot.press("ctrl+u", *"zz")
         going.set()
-        await until(pilot, lambda: "nothing like it" in drawn(screen))
+        await until(pilot, lambda: "no messages match" in drawn(screen))
         await until(pilot, lambda: asked == [False])
         assert rows.hits == ()
 

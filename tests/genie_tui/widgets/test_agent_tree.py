@@ -51,7 +51,7 @@ def test_a_plan_is_a_list_below_its_agent() -> None:
     work.report(seq, "system", "note", plan_note(["✓ Look;\nclosely", "▸ Act; now", "· \x1bRest"]))
     work.report(seq, "system", "writing", "")
     assert shown(work, joined) == [
-        ("genie", "◐ writes"),
+        ("genie", "◐ writing"),
         ("✓ Look; closely".replace("; ", ", "), ""),
         ("▸ Act, now", ""),
         ("· ␛Rest", ""),
@@ -72,13 +72,13 @@ def test_it_is_told_what_each_is_at_and_whose_approval_it_waits_for() -> None:
     joined.feed(ApprovalRequested(seq, "x", "coder:2b", "run_command", {}), by="ann")
     assert shown(work, joined) == [
         ("genie", "◐ calls run_subagent"),
-        ("researcher:1a", "◐ thinks"),
+        ("researcher:1a", "◐ thinking"),
         ("coder:2b", "▲ asks ann for run_command"),
     ]
     joined.feed(ApprovalResolved(seq, "x", "approved"), by="ann")
     work.report(seq, "system", "writing", "")
     assert shown(work, joined) == [
-        ("genie", "◐ writes"),
+        ("genie", "◐ writing"),
         ("researcher:1a", "✓ done"),
         ("coder:2b", "✓ done"),
     ]

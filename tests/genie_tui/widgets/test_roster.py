@@ -52,7 +52,7 @@ async def test_an_agent_that_works_is_seen_to() -> None:
         assert "thinking" in lines(roster)[0]
         joined.ask()
         roster.refresh_people()
-        assert "waits for approval" in lines(roster)[0]
+        assert "needs approval" in lines(roster)[0]
 
 
 async def test_names_are_cut_to_their_column_and_never_markup() -> None:
@@ -149,7 +149,7 @@ async def test_agents_that_are_directed_stand_below_their_person() -> None:
         assert len(lines(roster)) == len(joined.state.people)
         roster.show_progress(seq, "[red]:1\x1b", "thinking", "")
         tree = lines(roster)[1:3]
-        assert tree == ["  genie ◐ calls run_subagent", "  └ [red]:1␛ ◐ thinks"]
+        assert tree == ["  genie ◐ calls run_subagent", "  └ [red]:1␛ ◐ thinking"]
 
 
 async def test_an_agent_that_is_a_member_is_shown_as_one() -> None:

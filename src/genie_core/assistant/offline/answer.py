@@ -1,5 +1,6 @@
 """The texts of the offline helper: tool results, and its abilities."""
 
+import re
 from collections.abc import Collection, Sequence
 from typing import Final
 
@@ -22,6 +23,10 @@ _ABILITIES: Final = (
     ("run_command", "run a program in the workspace folder: *@genie run git status*"),
     ("fetch_url", "read a web page: *@genie fetch https://example.org*"),
 )
+_HELP: Final = re.compile(
+    r"(?:@?(?:genie|system)[,:]?\s*)?(?:help|what (?:can|do) you (?:do|know|understand))\W*",
+    re.IGNORECASE,
+)
 HOW_TO_CONFIGURE: Final = (
     "To talk to a language model instead, choose one with `/model`, for example `/model openai:…` "
     "or `/model ollama:…`. To keep it, start with `--model`, set `GENIE_MODEL`, or set `model` "
@@ -41,6 +46,20 @@ def introduction(tools: Collection[str]) -> str:
         "I am the offline helper: no language model is configured, and I understand only a few "
         f"kinds of request. I can\n\n{able}\n\n{HOW_TO_CONFIGURE}"
     )
+
+
+def not_understood() -> str:
+    """Decline a request that the helper does not understand, and lead to a model."""
+    return (
+        "I did not understand that: I am the offline helper, without a language model.\n\n"
+        "To choose a model or an agent, press `f12` or type `/model NAME`. *@genie help* lists what I "
+        "can do without one."
+    )
+
+
+def asks_for_help(question: str) -> bool:
+    """Whether a request asks for the helper's abilities."""
+    return bool(_HELP.fullmatch(question.strip()))
 
 
 def unavailable(call: PlannedCall) -> str:

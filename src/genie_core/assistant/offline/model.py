@@ -179,9 +179,12 @@ def _answered(
     if results:
         return TextPart(answer.from_results(results))
     available = {tool.name for tool in parameters.function_tools}
-    call = asked_of_helper(question_in(prompt))
-    if call is None:
+    question = question_in(prompt)
+    call = asked_of_helper(question)
+    if call is None and answer.asks_for_help(question):
         return TextPart(answer.introduction(available))
+    if call is None:
+        return TextPart(answer.not_understood())
     if call.tool not in available:
         return TextPart(answer.unavailable(call))
     return ToolCallPart(call.tool, call.args, tool_call_id=f"offline-{uuid4().hex[:12]}")

@@ -15,10 +15,8 @@ from genie_core.text.safe import visible_line
 
 MOST_PAYERS: Final = 40
 
-NO_BUDGET: Final = (
-    "No budget is set, so requests need no approval. Set one under [budget] in the settings."
-)
-NO_ENGINE: Final = "You have no agent of your own here that could spend anything."
+NO_BUDGET: Final = "No budget is set. Set one under [budget] in the settings."
+NO_ENGINE: Final = "You have no agent of your own here."
 
 
 @dataclass(frozen=True, slots=True)

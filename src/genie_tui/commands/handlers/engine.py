@@ -27,26 +27,20 @@ from genie_tui.widgets.approvals.call_text import diff_lines
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
 
-NO_AGENT: Final = "You have no agent of your own here; the host's answers you."
-NOT_STARTED: Final = (
-    "Your agent tells what it can be set to when it begins to work. Write to it first."
-)
-NO_OPTIONS: Final = "Only an installed agent has modes, and not each of them. See docs/agents.md."
-LISTED: Final = "/mode lists what it can be set to."
+NO_AGENT: Final = "You have no agent of your own in this room; the host's agent answers you."
+NOT_STARTED: Final = "Your agent reports its options when it starts. Send it a message first."
+NO_OPTIONS: Final = "This agent has no modes. Some installed agents do: see docs/agents.md."
+LISTED: Final = "/mode lists its options."
 ASK_MODE: Final = (
     "Your agent is known to ask before it changes or runs anything in the mode {0}. In another one it "
     "may do so without asking you, and no rule of yours can prevent it."
 )
-LOADING: Final = "Your engine is still loading. Try again in a moment."
-AGAIN: Final = (
-    "/model NAME loads it again with that model, /model offline with the helper that needs none."
-)
-HOW: Final = "/model NAME puts another in its place, /model offline the helper that needs none."
+LOADING: Final = "Your agent is still loading. Try again in a moment."
+AGAIN: Final = "/model NAME loads another model, /model offline the helper that needs none."
+HOW: Final = "/model NAME switches to another one, /model offline to the helper that needs none."
 
-NO_MONEY_LIMIT: Final = "There is no limit on money in this session, so nothing needs to be raised."
-NO_COUNT_LIMIT: Final = (
-    "There is no limit on tokens in this session, so nothing needs to be raised."
-)
+NO_MONEY_LIMIT: Final = "This session has no spending limit."
+NO_COUNT_LIMIT: Final = "This session has no token limit."
 
 ASK_AUTO: Final = (
     "Whatever your agents want to do for your own messages is then done at once: they write files, "
@@ -54,8 +48,8 @@ ASK_AUTO: Final = (
     "What a rule of yours denies stays denied, and what they want to do for others is still asked. "
     "It ends with this session, or by /auto off."
 )
-NO_ENGINE: Final = "There is no engine here whose calls you could allow."
-NOTHING_RUNS: Final = "No agent runs that you could stop."
+NO_ENGINE: Final = "You have no agent here, so there are no calls to allow."
+NOTHING_RUNS: Final = "No agent is running for you."
 ALL: Final = "all"
 UNSEEN: Final = (
     "Only the terminal where this call waits shows what it is called with; edit it there."
@@ -65,8 +59,8 @@ MOST_LISTED: Final = 12
 """Values of an option that are listed at once."""
 
 _NOT_TAKEN: Final = {
-    EngineState.LOADING: "Your engine is still loading. Answer again in a moment.",
-    EngineState.FAILED: "Your engine is not there to act on it. /model NAME loads it again.",
+    EngineState.LOADING: "Your agent is still loading. Answer again in a moment.",
+    EngineState.FAILED: "Your agent failed to load. /model NAME loads it again.",
 }
 
 
@@ -142,7 +136,7 @@ def auto(context: RoomContext, on: bool) -> None:  # noqa: FBT001 - the command'
         context.start(_turn_auto_on(context, joined), "auto")
     else:
         joined.engine.set_auto(on=False)
-        context.screen.notify("Auto mode is off: tool calls are asked about again.")
+        context.screen.notify("Auto mode is off: tool calls need your approval again.")
 
 
 def backlog(context: RoomContext, choice: BacklogChoice) -> None:
@@ -150,16 +144,12 @@ def backlog(context: RoomContext, choice: BacklogChoice) -> None:
     joined = context.joined
     answered = joined.engine.choose(choice)
     if answered is None:
-        context.warn(
-            _NOT_TAKEN.get(
-                joined.engine.status.state, "No messages from before wait to be answered."
-            )
-        )
+        context.warn(_NOT_TAKEN.get(joined.engine.status.state, "No earlier messages are waiting."))
     elif answered:
         messages = counted(answered, "message")
-        context.screen.notify(f"Agents look at {messages} from before now.")
+        context.screen.notify(f"Answering {messages} from before.")
     else:
-        context.screen.notify("The messages from before stay unanswered, and the log says so.")
+        context.screen.notify("The earlier messages stay unanswered; the log says so.")
 
 
 def undo(context: RoomContext, file: str = "") -> None:
@@ -205,7 +195,7 @@ async def _stop_one(context: RoomContext, running: Sequence[MessageThread]) -> N
         rows = [Row(str(each.seq), _work(each), _doing(context, each)) for each in running]
         everything = Row(ALL, f"All {len(running)} agents")
         picked = await context.screen.app.push_screen_wait(
-            CarefulPickScreen("Which agent shall stop?", [*rows, everything])
+            CarefulPickScreen("Stop which agent?", [*rows, everything])
         )
     if picked:
         stop(context, None if picked == ALL else int(picked))
@@ -246,7 +236,7 @@ def explain_not_taken(context: RoomContext) -> None:
     """Tell why an answer to a tool call changed nothing."""
     joined = context.open_room
     state = joined.engine.status.state if joined is not None else EngineState.ABSENT
-    context.warn(_NOT_TAKEN.get(state, "That tool call does not wait any more."))
+    context.warn(_NOT_TAKEN.get(state, "That tool call is no longer waiting."))
 
 
 def models_in_use(workbench: EngineControls) -> str:

@@ -18,7 +18,7 @@ from genie_tui.widgets.join_requests import Caller
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
 
-UNCONNECTED: Final = "You are not connected now, so nothing was changed."
+UNCONNECTED: Final = "Not connected: nothing was changed."
 SHOWN: Final = InviteOptions()
 
 
@@ -27,7 +27,7 @@ def invite(context: RoomContext, options: InviteOptions = SHOWN) -> None:
     joined = context.joined
     hosting = joined.hosting.invites
     if hosting is None:
-        context.warn(only_host(joined) or "This terminal does not host the room.")
+        context.warn(only_host(joined) or "Only the host can do that.")
         return
     try:
         if options.makes_one:
@@ -165,8 +165,6 @@ def _answer_named(context: RoomContext, name: str, *, allow: bool) -> None:
     elif not knocks:
         context.warn(f"There is no join request from {visible_line(name)}.")
     elif len(knocks) > 1:
-        context.warn(
-            "There are several join requests under this name: answer each on its card (f7)."
-        )
+        context.warn("Several join requests use this name: answer each on its card (f7).")
     else:
         answer(context, knocks[0], allow=allow)

@@ -26,7 +26,7 @@ def who(context: RoomContext, name: str = "") -> None:
     elif about := context.roster.about(name):
         context.screen.notify(about, title="Who that is", timeout=12)
     else:
-        context.warn(f"{visible_line(name)} was never in this room.")
+        context.warn(f"{visible_line(name)} has never been in this room.")
 
 
 def mentions(context: RoomContext) -> None:
@@ -52,11 +52,11 @@ def prefs(context: RoomContext, name: str) -> None:
     if not name:
         context.start(_edit_preferences(context, joined), "preferences", exclusive=True)
     elif text := joined.state.preferences.get(fold_name(name), ""):
-        title = f"How {visible_line(name)} likes to be answered"
+        title = f"Preferences of {visible_line(name)}"
         _ = context.screen.app.push_screen(FullViewScreen(title, visible(text)))
     else:
         person = visible_line(name)
-        context.screen.notify(f"{person} has not told the room how they like to be answered.")
+        context.screen.notify(f"{person} has set no preferences.")
 
 
 def reasons(context: RoomContext) -> None:
@@ -77,9 +77,9 @@ async def _edit_preferences(context: RoomContext, joined: "JoinedRoom") -> None:
     except GenieError as error:
         _complain(context, error)
     if joined.prefer(text):
-        context.screen.notify("Agents here know now how you like to be answered.")
+        context.screen.notify("Preferences saved and sent to the room.")
     else:
-        context.screen.notify("The room will get it when you are connected again.")
+        context.screen.notify("Preferences saved. The room gets them when you reconnect.")
 
 
 def _complain(context: RoomContext, error: GenieError) -> None:

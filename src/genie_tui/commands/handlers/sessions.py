@@ -43,7 +43,7 @@ class SessionActions:
         """Rename a session, unless it is open."""
         if await self._do(self._store.check_free, row.id) is None:
             return False
-        hint = "" if row.way is OpenMode.HOST else "Only you will see it called so."
+        hint = "" if row.way is OpenMode.HOST else "Only you see this name."
         question = AskLineScreen(f"Rename “{row.title}”", row.title, hint, TITLE_CHARS)
         title = await self._screen.app.push_screen_wait(question)
         if not title or title == row.title:
@@ -52,7 +52,7 @@ class SessionActions:
 
     async def tag(self, row: SessionRow) -> bool:
         """Give a session other tags."""
-        hint = "Separate tags by commas. They are yours alone."
+        hint = "Separate tags with commas. Only you see them."
         most = MOST_TAGS * (TAG_CHARS + 2)
         question = AskLineScreen(f"Tags of “{row.title}”", ", ".join(row.tags), hint, most)
         text = await self._screen.app.push_screen_wait(question)
@@ -69,7 +69,7 @@ class SessionActions:
         about = Content(
             f"“{visible_line(row.title)}” with {counted(row.messages, 'message')}{size}: what was "
             "said, files, and what agents remember of it.\n\n"
-            "It goes to the system's trash, from where you can take it back."
+            "It is moved to the system's trash, so you can restore it."
         )
         question = ConfirmScreen("Delete a session", about, "delete it", self._clock)
         if not await self._screen.app.push_screen_wait(question):
@@ -86,7 +86,7 @@ class SessionActions:
         if fresh is None:
             return ""
         upto = f" up to event {at:,}" if at else ""
-        self._screen.notify(f"Forked{upto}. What agents remember is not taken along.")
+        self._screen.notify(f"Forked{upto}. The agents' memories are not copied.")
         return fresh
 
     async def export(self, row: SessionRow) -> None:
@@ -111,7 +111,7 @@ class SessionActions:
             path, notes = await asyncio.to_thread(self._write, row.id, wish, force=force)
         except InTheWay as error:
             about = Content(f"{visible_line(short_path(error.path))} is there already.")
-            question = ConfirmScreen("Replace what is there", about, "replace it", self._clock)
+            question = ConfirmScreen("Replace the existing file", about, "replace it", self._clock)
             if await self._screen.app.push_screen_wait(question):
                 return await self._export(row, wish, force=True)
             return "Choose another name."

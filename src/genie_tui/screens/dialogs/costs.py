@@ -19,7 +19,7 @@ WIDTHS: Final = (7, 7, 8, 7, 8, 10)
 NAMES: Final = 16
 """Minimum columns for names."""
 
-NOTHING: Final = "No model was asked in this room so far."
+NOTHING: Final = "No model has been used in this room yet."
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
@@ -49,7 +49,7 @@ class CostScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="costs"):
-            yield Static("What it took", id="costs-title", markup=False)
+            yield Static("Cost", id="costs-title", markup=False)
             with VerticalScroll(id="costs-scroll"):
                 yield CostTable(self._joined)
             yield Static(id="costs-budget", markup=False)

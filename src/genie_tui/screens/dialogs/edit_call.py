@@ -30,11 +30,11 @@ from genie_tui.widgets.keys_line import KeysLine
 from genie_tui.widgets.reading import read_on
 
 GONE: Final = (
-    "This call does not wait any more: nothing of this is used. The text stays here to be copied."
+    "This call is no longer waiting, so your changes have no effect. You can still copy the text."
 )
-NOT_TAKEN: Final = "It was not taken, and the call still waits."
-SURE: Final = "esc again discards your changes."
-UNCHANGED: Final = "Nothing is changed. Go back, and allow it as it is."
+NOT_TAKEN: Final = "Not accepted; the call is still waiting."
+SURE: Final = "Press esc again to discard your changes."
+UNCHANGED: Final = "Nothing changed. Go back and allow it as it is."
 
 
 class EditCallScreen(Dialog[None]):
@@ -71,7 +71,7 @@ class EditCallScreen(Dialog[None]):
         )
         self._leaving = False
         self._keys = KeysLine(Scope.CONFIRM, clock)
-        self._keys.name_keys({"go_on": "allow it like this", "go_back": "go on changing it"})
+        self._keys.name_keys({"go_on": "allow this version", "go_back": "keep editing"})
 
     def compose(self) -> ComposeResult:
         with Vertical(id="edit"):
@@ -179,9 +179,9 @@ class EditCallScreen(Dialog[None]):
         elif isinstance(self._read, ArgumentFault):
             self._say(f"✗ {self._read.text}", "-fault")
         elif self._read.checked:
-            self._say("✓ it fits what the tool takes", "-fine")
+            self._say("✓ arguments are valid", "-fine")
         else:
-            self._say("✓ a JSON object; what the tool takes is not known here", "-fine")
+            self._say("✓ valid JSON (the tool's schema is not known here)", "-fine")
 
     def _say(self, text: str, style: str) -> None:
         state = self.query_one("#edit-state", Static)

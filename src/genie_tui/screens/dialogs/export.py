@@ -30,15 +30,15 @@ ENDINGS: Final = (
 
 _WORDS: Final = {
     ExportFormat.MARKDOWN: (
-        "Markdown, to be read.",
-        "Markdown; the files go into {folder} beside it.",
+        "Markdown.",
+        "Markdown, with the files in {folder}.",
     ),
-    ExportFormat.HTML: ("A page for a browser.", "A page for a browser, with the files in it."),
+    ExportFormat.HTML: ("A web page.", "A web page that includes the files."),
     ExportFormat.LINES: (
-        "All of it, to be imported again.",
-        "All of it with the files, to be imported.",
+        "The complete session, for importing.",
+        "The complete session with its files, for importing.",
     ),
-    ExportFormat.CAST: ("A recording for a terminal, which holds no files.",) * 2,
+    ExportFormat.CAST: ("A terminal recording, without files.",) * 2,
 }
 
 
@@ -140,7 +140,7 @@ class ExportScreen(Dialog[Wish | None]):
         name = self._wanted
         form = form_of(name)
         if form is None:
-            self._tell("This name does not say what is written.", wrong=True)
+            self._tell("Unknown format: use .md, .html, .cast, .jsonl or .zip.", wrong=True)
             return
         folder = f"{Path(name).stem}-files"
         self._tell(_WORDS[form][self._files.value].format(folder=folder), wrong=False)

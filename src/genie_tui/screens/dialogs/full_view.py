@@ -56,8 +56,8 @@ def call_text(view: CardView) -> str:
         ("runs on", request.where or "this machine"),
         ("risk", risk_of(request) or "unknown"),
         ("asked because", request.because or "nothing allows it"),
-        ("the tool says of itself", str((view.schema or {}).get("description", "")) or "nothing"),
-        ("read before", ", ".join(request.origins) or "nothing written by others"),
+        ("the tool's description", str((view.schema or {}).get("description", "")) or "nothing"),
+        ("has read", ", ".join(request.origins) or "nothing written by others"),
     )
     head = "\n".join(f"{label}: {visible(text)}" for label, text in parts)
     arguments = plain_arguments(request.arguments, withheld=request.withheld)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
 
 NOTHING: Final = (
-    "You have allowed nothing beyond single calls in this session.\n\n"
+    "You have allowed only single calls in this session.\n\n"
     "On a tool call, s allows the same call again, l what a pattern covers, w the whole tool, and t "
     "the same call for some times or minutes. To allow, ask about or deny calls permanently, write a "
     "rule in the settings."
@@ -59,7 +59,7 @@ class GrantsScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="grants"):
-            yield Static("What you allowed, until this session ends", id="grants-title")
+            yield Static("Grants in this session", id="grants-title")
             yield Static(AUTO, id="grants-auto", markup=False)
             yield Static(NOTHING, id="grants-none", markup=False)
             yield OptionList(id="grants-list", markup=False)
@@ -77,7 +77,7 @@ class GrantsScreen(Dialog[None]):
         if place is None or not 0 <= place < len(self._shown):
             return
         if not self._joined.approvals.grants.revoke(self._shown[place]):
-            self.notify("That one had ended already.")
+            self.notify("That grant had already ended.")
         self._show()
 
     def action_make_rule(self) -> None:

@@ -107,7 +107,7 @@ class InviteScreen(Dialog[Terms]):
             "People who have the old invite and have not joined yet need the new one.\n"
             "Members need none."
         )
-        ask = ConfirmScreen("Make a new invite?", text, "make a new one", self._clock)
+        ask = ConfirmScreen("Replace the invite?", text, "replace it", self._clock)
         if await self.app.push_screen_wait(ask):
             try:
                 self._terms = renewed(self._hosting, InviteOptions(new=True), time())
@@ -121,7 +121,8 @@ class InviteScreen(Dialog[Terms]):
         title = visible_line(self._title)
         self.query_one("#invite-title", Static).update(f"Invite to {title}")
         self.query_one("#invite-string", Static).update(
-            invite or "No invite is open. n makes one, unless the room is kept on this machine."
+            invite
+            or "There is no invite. Press n to make one, unless the room is only for this machine."
         )
         self.query_one("#invite-about", Static).update(_about(self._terms))
         self._show_code()
@@ -146,7 +147,7 @@ def _about(terms: Terms) -> Content:
         places = ""
     lines = [
         Content(terms.text),
-        Content.styled("They type: genie-tui join INVITE", "$foreground-muted"),
+        Content.styled("They run: genie-tui join INVITE", "$foreground-muted"),
     ]
     if places:
         lines.append(Content.assemble(("It leads to ", "$foreground-muted"), visible_line(places)))

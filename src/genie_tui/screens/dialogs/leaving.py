@@ -16,8 +16,8 @@ from genie_tui.screens.dialogs.dialog import Dialog
 OFTEN: Final = 0.2
 """Seconds between two updates."""
 
-KEPT: Final = "Your draft and what waits for your answer are kept."
-HURRY: Final = "ctrl+q ends the work now"
+KEPT: Final = "Your draft and open approvals are kept."
+HURRY: Final = "ctrl+q stops them now"
 
 LISTED: Final = 5
 """How many messages are listed; the rest is counted."""

@@ -18,7 +18,7 @@ PUBLIC: Final = (
     "Agents follow this when they answer you. All members of your rooms, "
     "and their agents, can read it."
 )
-CHANGED: Final = "This is not kept yet: esc once more drops it."
+CHANGED: Final = "Not saved yet: esc again discards it."
 
 
 class PreferencesScreen(Dialog[str | None]):
@@ -35,7 +35,7 @@ class PreferencesScreen(Dialog[str | None]):
     def compose(self) -> ComposeResult:
         keys = " · ".join(f"{each.short_keys} {each.label}" for each in actions(Scope.PREFERENCES))
         with Vertical(id="preferences"):
-            yield Static("How you like to be answered", id="preferences-title", markup=False)
+            yield Static("Your preferences", id="preferences-title", markup=False)
             yield Static(PUBLIC, id="preferences-public", markup=False)
             yield TextEditor(self._text, soft_wrap=True, id="preferences-text")
             yield Static("", id="preferences-state", markup=False)

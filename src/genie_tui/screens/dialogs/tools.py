@@ -13,9 +13,7 @@ from genie_tui.commands.keys import Scope, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.tool_list import tool_list
 
-NO_ENGINE: Final = (
-    "No agents are here: your engine is not loaded, or the room's host answers for you."
-)
+NO_ENGINE: Final = "No agents here: yours is not loaded, or the host's agent answers you."
 
 
 class ToolsScreen(Dialog[None]):

@@ -24,7 +24,7 @@ from genie_tui.commands.keys import Scope, actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.keys_line import key_list
 
-SAME: Final = "Every decision was the same."
+SAME: Final = "All decisions were the same."
 
 
 class WhatIfScreen(Dialog[int | None]):
@@ -103,7 +103,7 @@ def _prompt(outcome: CaseResult) -> Content:
     after = outcome.after
     return Content.assemble(
         (heading(outcome), "$foreground-muted"),
-        (f"  ! {MARKED}" if outcome.wrong else "", "$text-warning"),
+        (f"  ! {MARKED}" if outcome.wrong else "", "$text-accent"),
         f"\n{excerpt(outcome.text)}\n",
         ("  was  ", "$foreground-muted"),
         f"{told(outcome.before)}\n",

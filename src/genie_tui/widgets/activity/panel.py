@@ -27,7 +27,7 @@ class ActivityPanel(Vertical):
 
     def compose(self) -> ComposeResult:
         yield Static(id="activity-filters", markup=False)
-        yield LineInput(placeholder="find in activity", id="activity-find", compact=True)
+        yield LineInput(placeholder="Filter activity", id="activity-find", compact=True)
         yield ActivityList()
         with VerticalScroll(id="activity-details", can_focus=False):
             yield Static(id="activity-detail-text", markup=False)

@@ -292,9 +292,9 @@ def _run(row: ActivityRow) -> Headline:
     match row.latest.body:
         case DecisionMade(decision="ignore") as decided:
             reason = decided.reason or "no reason given"
-            return Headline("○", Tone.QUIET, "ignored", reason, duration(decided.elapsed))
+            return Headline("○", Tone.QUIET, "stayed silent", reason, duration(decided.elapsed))
         case DecisionMade() as decided:
-            verdict = f"delegated for {decided.receiver or row.said.by}"
+            verdict = f"answering {decided.receiver or row.said.by}"
             query = question_in(decided.query or row.message.text)
             return Headline("●", Tone.GOOD, verdict, query, duration(decided.elapsed))
         case AnswerPosted() as answered:

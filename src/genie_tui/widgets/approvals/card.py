@@ -41,7 +41,7 @@ SUBJECT: Final = 100
 
 ASKED: Final = "bold $text-warning"
 
-EACH_TIME: Final = "calls like this are asked about each time"
+EACH_TIME: Final = "always asked about"
 
 LOOKING: Final = frozenset({"scroll", "next_card", "previous_card"})
 """Actions that only show something; they need no guard."""
@@ -56,9 +56,9 @@ WRITING: Final = frozenset({"allow_for", "allow_like", "deny_because"})
 class Writing(Enum):
     """The purpose of the card's input line; the value is its placeholder."""
 
-    REASON = "why, in a sentence"
-    EXTENT = "5 or 10m for the same call; 5 git log* for a pattern"
-    PATTERN = "a pattern of commands, files or hosts"
+    REASON = "Reason, in one sentence"
+    EXTENT = "5 (times) or 10m (minutes); 5 git log* for a pattern"
+    PATTERN = "Pattern of commands, files or hosts"
 
 
 class ReasonInput(LineInput):
@@ -339,10 +339,10 @@ class ApprovalCard(Vertical, can_focus=True):
             answer = Answer(allow=True, scope="session", covers=text)
         view = self._view
         if what is Writing.PATTERN and not text:
-            self._refuse("write a pattern; esc and s allow the same call")
+            self._refuse("type a pattern, or press esc and then s to allow this exact call")
             return
         if view is not None and not _fits(view, answer):
-            self._refuse(f"{visible_line(answer.covers)} does not cover this call")
+            self._refuse(f"{visible_line(answer.covers)} does not match this call")
             return
         self._end_writing()
         if approval is None or view is None or approval != _id(view):
@@ -375,22 +375,22 @@ class ApprovalCard(Vertical, can_focus=True):
 
     def _keys_line(self, *, guarded: bool) -> Content:
         if self._writing and self._about is None:
-            return Content("that call is no longer open · esc shows the next one")
+            return Content("this call is no longer waiting · esc shows the next one")
         if self._writing is Writing.PATTERN:
             return Content(
                 self._fault
-                or "allows what this covers until the session ends · enter goes on · esc goes back"
+                or "allows all matching calls until the session ends · enter continues · esc back"
             )
         if self._writing is Writing.EXTENT:
-            return Content(self._fault or "enter goes on · esc goes back")
+            return Content(self._fault or "enter continues · esc back")
         if self._writing:
-            return Content("enter denies and tells the agent · esc goes back")
+            return Content("enter denies and sends the reason · esc back")
         if not self.has_focus or self._view is None:
-            return Content("ctrl+g to answer")
+            return Content("Press ctrl+g to answer")
         if self._unconfirmed is not None:
             asked = confirmation(self._view, self._unconfirmed)
             return Content("\n").join(
-                [asked, Content(SOON if guarded else "enter allows it · esc goes back")]
+                [asked, Content(SOON if guarded else "enter allows it · esc back")]
             )
         if guarded:
             return Content(f"{self._chosen}…" if self._guard.is_holding else SOON)
@@ -440,7 +440,7 @@ def key_table(view: CardView, width: int, *, may_allow: bool) -> Content:
         allowing = [each for each in allowing if each.run != "allow_like"]
     named = [_naming_pattern(each, view.pattern) for each in allowing]
     if not may_allow:
-        read_first = Content.styled("scroll to the end to allow: pgdn", "$text-warning")
+        read_first = Content.styled("scroll to the end to allow (pgdn)", "$text-warning")
         return Content("\n").join([read_first, *_rows(others, width)])
     rows = [*_rows(named, width), *_rows(others, width)]
     if not view.is_grantable:

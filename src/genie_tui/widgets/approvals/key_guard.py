@@ -21,7 +21,7 @@ BURST: Final = 0.05
 ALONE: Final = 0.4
 """Seconds that no other key may follow an answer within: slower than a person types."""
 
-SOON: Final = "ready in a moment… keys don't count yet"
+SOON: Final = "one moment… keys are ignored until you stop typing"
 """Text in place of the keys while none counts."""
 
 

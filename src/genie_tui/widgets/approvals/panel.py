@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from genie_core.room.engine.approvals import Approvals
     from genie_core.room.engine.effects import ToolEffects
 
-CLOSED = "The room is closed.\n\nWhat still waited here can be answered when it is open again and you are back."
+CLOSED = "The room is closed.\n\nYou can answer what was waiting here when the room is open again."
 NOTHING = (
-    "Nothing waits for your answer.\n\nTool calls of agents that run on this machine ask here."
+    "No tool calls are waiting.\n\nWhen your agent wants to use a tool, the question appears here."
 )
-NOTHING_THEN: Final = "No tool call waited for an answer at this moment."
+NOTHING_THEN: Final = "No tool call was waiting at this moment."
 
 MOST: Final = 20
 """Tool calls that are shown in full."""

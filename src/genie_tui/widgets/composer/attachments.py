@@ -112,10 +112,10 @@ class AttachmentLine(Static):
             f"{visible_line(path.name)} ({file_size(size)})" for path, size in self._offered
         )
         return Content.assemble(
-            (f"attach {names}?  ", "$text-warning"),
-            ("enter", "bold $text-warning"),
+            (f"attach {names}?  ", "$text-accent"),
+            ("enter", "bold $text-accent"),
             (" attaches · ", _MUTED),
-            ("esc", "bold $text-warning"),
+            ("esc", "bold $text-accent"),
             (" inserts the path as text", _MUTED),
         )
 
@@ -131,7 +131,7 @@ class AttachmentLine(Static):
         ]
         if not chips:
             return Content("")
-        hint = Content.styled("/detach takes them off", _MUTED)
+        hint = Content.styled("/detach removes them", _MUTED)
         return Content("   ").join([*chips, hint])
 
     def _file(self, digest: str, name: str, size: int) -> Content:
@@ -185,7 +185,7 @@ def _receivers(state: RoomState, me: str, things: str) -> list[Content]:
         verb = "gets" if len(agents) == 1 else "get"
         lines.append(
             Content.assemble(
-                (owned, "$text-warning"), f" {verb} {things}, and so do the models behind them."
+                (owned, "$text-accent"), f" {verb} {things}, and so do the models behind them."
             )
         )
     return lines

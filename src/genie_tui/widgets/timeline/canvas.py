@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from math import inf
 from time import perf_counter
 from typing import Final, TypeAlias
-from zlib import crc32
 
 from rich.console import Console, RenderableType
 from rich.segment import Segment
@@ -42,7 +41,7 @@ _NAMES: Final[dict[tuple[str, ...], str]] = {
     ("Generic", "Heading"): "heading",
 }
 
-HUES: Final = 4
+HUES: Final = 8
 """Number of colours for authors."""
 
 NAMES: Final = (
@@ -53,6 +52,7 @@ NAMES: Final = (
         "agent",
         "failed",
         "waiting",
+        "notice",
         "working",
         "done",
         "mention",
@@ -83,10 +83,6 @@ class Palette:
 
     def __getitem__(self, name: str) -> Style:
         return self.styles[name]
-
-    def author(self, name: str) -> Style:
-        """Return the style of an author's name, constant for each name."""
-        return self.styles[f"author-{crc32(name.encode()) % HUES}"]
 
     @classmethod
     def of(cls, widget: Widget) -> "Palette":

@@ -59,6 +59,7 @@ class TimelineContent:
         self._streams = AnswerStreams()
         self._unsent: tuple[PendingMessage, ...] = ()
         self._tail: list[TimelineEntry] = []
+        self._hues: dict[str, int] = {}
         self._is_fresh = True
         self._earlier = 0
         self.span: HistorySpan | None = None
@@ -79,6 +80,13 @@ class TimelineContent:
     def agents(self) -> frozenset[str]:
         """The names of the members that are agents."""
         return frozenset(each.name for each in self._state.people.values() if each.is_agent)
+
+    def hue(self, name: str) -> int:
+        """Return the place of a person among all who were here, by which they get a colour."""
+        people = self._state.people
+        if len(self._hues) < len(people):
+            self._hues = {visible_line(each): place for place, each in enumerate(people)}
+        return self._hues.get(name, 0)
 
     @property
     def doubts(self) -> dict[int, str]:

@@ -6,7 +6,7 @@ above another, like a note, or like an action.
 """
 
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Final
 
 from rich.segment import Segment
@@ -23,6 +23,7 @@ from genie_tui.terminal import TerminalSafe
 from genie_tui.transfers import FileTransfers
 from genie_tui.widgets.timeline.canvas import (
     GUTTER,
+    HUES,
     Canvas,
     Line,
     Palette,
@@ -72,7 +73,8 @@ class Painter:
     """Draws entries at a width.
 
     `reasons` adds why a message has no answer. `transfers` knows how far files have come, `progress`
-    what agents are doing. `wrong` are the messages whose decisions the person marked as wrong.
+    what agents are doing. `wrong` are the messages whose decisions the person marked as wrong. `hue` is
+    the number of a name's colour.
     """
 
     def __init__(
@@ -84,7 +86,9 @@ class Painter:
         transfers: FileTransfers | None = None,
         progress: RunProgress | None = None,
         wrong: Collection[int] = (),
+        hue: Callable[[str], int] = lambda _: 0,
     ) -> None:
+        self._hue = hue
         self._wrong = wrong
         self._progress = progress or RunProgress()
         self._transfers = transfers or FileTransfers()
@@ -176,6 +180,9 @@ class Painter:
             when = f"agent  {when}"
         return [*self._name(message.author, when, opens=message.opens), *lines]
 
+    def _author(self, name: str) -> Style:
+        return self._palette[f"author-{self._hue(name) % HUES}"]
+
     def _with_attachments(self, entry: MessageEntry | UnsentEntry, said: list[Line]) -> list[Line]:
         """Add a line for every file and quote of a message."""
         muted = self._palette["muted"]
@@ -197,14 +204,14 @@ class Painter:
     def _unsent(self, unsent: UnsentEntry) -> list[Line]:
         muted = self._palette["muted"]
         lines = beside(
-            in_gutter(_UNSENT, self._palette["waiting"], acts=unsent.emote),
+            in_gutter(_UNSENT, self._palette["notice"], acts=unsent.emote),
             self._with_attachments(
                 unsent,
                 self._said(unsent.author, unsent.text, emote=unsent.emote, style=muted),
             ),
             self._body,
         )
-        label = Segment("  unsent", self._palette["waiting"])
+        label = Segment("  unsent", self._palette["notice"])
         if sum(part.cell_length for part in lines[-1]) + label.cell_length <= self._width:
             lines[-1].append(label)
         else:
@@ -217,7 +224,7 @@ class Painter:
         if not opens:
             return []
         head = Text(no_wrap=True, overflow="ellipsis")
-        head.append(author, self._palette.author(author))
+        head.append(author, self._author(author))
         head.append(f"  {when}", self._palette["muted"])
         return [[], *beside(in_gutter(" "), self._wrap(head))]
 
@@ -226,7 +233,7 @@ class Painter:
     ) -> list[Line]:
         text, missing = beginning(text)
         if emote:
-            action = Text().append(author, self._palette.author(author)).append(" ")
+            action = Text().append(author, self._author(author)).append(" ")
             action.append_text(prose(text, self._palette, style))
             return [*self._wrap(action), *self._folded(missing)]
         lines: list[Line] = []
@@ -240,19 +247,19 @@ class Painter:
     def _folded(self, missing: str) -> list[Line]:
         if not missing:
             return []
-        words = f"… {missing}; copying the message copies them too"
-        return self._wrap(Text(words, self._palette["waiting"]))
+        words = f"… {missing}; copying copies the whole message"
+        return self._wrap(Text(words, self._palette["notice"]))
 
     def _answer(self, answer: AnswerEntry) -> list[Line]:
         agent, muted = self._palette["agent"], self._palette["muted"]
         head = Text(no_wrap=True, overflow="ellipsis")
         head.append("genie", agent).append(" · for ", muted)
-        receiver = Text(answer.receiver, self._palette.author(answer.receiver))
+        receiver = Text(answer.receiver, self._author(answer.receiver))
         receiver.truncate(_NAME_CELLS, overflow="ellipsis")  # or it could push the owner off
         head.append_text(receiver)
         if answer.owner:
             head.append(" · by the agent of ", muted)
-            head.append(answer.owner, self._palette.author(answer.owner))
+            head.append(answer.owner, self._author(answer.owner))
         doing = self._progress.line(answer.message) if answer.elapsed is None else ""
         head.append(f"  {doing or _timing(answer)}", muted)
         lines = self._wrap(head)
@@ -267,7 +274,7 @@ class Painter:
             text, missing = beginning(answer.text)
             lines += markdown(text, self._canvas, self._room) + self._folded(missing)
         if answer.incomplete:
-            style = self._palette["failed" if answer.failed else "waiting"]
+            style = self._palette["failed" if answer.failed else "notice"]
             why = Text(f"{answer.mark} {answer.incomplete}", style)
             lines += self._wrap(why)
         return [[], *beside(in_gutter("┏", agent), lines, in_gutter("┃", agent))]
@@ -280,25 +287,31 @@ class Painter:
         match exchange.phase:
             case Phase.WAITING:
                 who = visible_line(exchange.handler)
-                lines += self._remark("▲", "waiting", f"genie waits for {who} to allow a tool call")
+                lines += self._remark("▲", "waiting", f"waiting for {who} to approve a tool call")
             case _ if is_parked(exchange):
                 lines += self._remark(PARKED_MARK, "waiting", waits_for(exchange))
             case Phase.WORKING if not self._progress.has_text(message):
                 lines += self._doing(self._progress.line(message))
             case Phase.IGNORED if self._reasons:
                 given = exchange.decision.reason if exchange.decision else None
-                why = f"silent: {visible_line(given)}" if given else "silent, no reason given"
+                why = (
+                    f"stayed silent: {visible_line(given)}"
+                    if given
+                    else "stayed silent, no reason given"
+                )
                 lines += self._remark("·", "muted", why)
             case Phase.UNHANDLED if self._reasons and exchange.by_agent:
-                lines += self._remark("·", "muted", "silent: no agent acts on an agent's message")
+                lines += self._remark(
+                    "·", "muted", "stayed silent: agents' messages are not answered"
+                )
             case Phase.UNHANDLED if self._reasons:
-                lines += self._remark("·", "muted", "silent: no agent was there to read it")
+                lines += self._remark("·", "muted", "stayed silent: no agent was in the room")
         return lines
 
     def _disagreed(self, exchange: MessageThread | None) -> list[Line]:
         decision = exchange.decision.decision if exchange and exchange.decision else ""
         was = {"ignore": " to stay silent", "delegate": " to answer"}.get(decision, "")
-        return self._remark("!", "waiting", f"you marked the decision{was} as wrong")
+        return self._remark("!", "notice", f"you marked the decision{was} as wrong")
 
     def _doing(self, doing: str) -> list[Line]:
         text = Text(doing, self._palette["muted"], no_wrap=True, overflow="ellipsis")
@@ -330,7 +343,7 @@ def _missing_messages(gap: GapEntry) -> str:
         return f"⋮ {count:,} more {many}" if count else "⋮ more messages"
     if count is None:
         return "↑ earlier messages"
-    return f"↑ {count:,} earlier {many}" if count else "↑ what came before"
+    return f"↑ {count:,} earlier {many}" if count else "↑ earlier messages"
 
 
 def _timing(answer: AnswerEntry) -> str:

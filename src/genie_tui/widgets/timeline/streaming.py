@@ -131,7 +131,7 @@ class RunProgress:
         who = "" if run.agent == SYSTEM else f"{label_of(run.agent[-LONGEST:])} · "
         if self._is_stalled(message, run):
             silent = self._clock() - run.heard_at
-            return f"{who}no word from the model for {silent:.0f} s"
+            return f"{who}no reply from the model for {silent:.0f} s"
         return who + _words(run)
 
     @property
@@ -154,7 +154,7 @@ class RunProgress:
 def _words(run: _Report) -> str:
     match run.what:
         case "asking":
-            return "waits for the model…"
+            return "waiting for the model…"
         case "thinking":
             return "thinking…"
         case "writing":
@@ -162,6 +162,6 @@ def _words(run: _Report) -> str:
         case "calling":
             return f"calling {run.detail}"
         case "retrying":
-            return f"trying again: {run.detail}" if run.detail else "trying again…"
+            return f"retrying: {run.detail}" if run.detail else "retrying…"
         case "note" | "detail":
             return run.detail

@@ -209,6 +209,7 @@ class EntryView(ScrollView, can_focus=True):
             transfers=self.transfers,
             progress=self.progress,
             wrong=self._wrong,
+            hue=self._content.hue,
         )
 
     def _restyle(self) -> None:
@@ -395,6 +396,7 @@ class Timeline(EntryView, can_focus=True):
         & .timeline--agent { color: $text-primary; text-style: bold; }
         & .timeline--failed { color: $text-error; }
         & .timeline--waiting { color: $text-warning; }
+        & .timeline--notice { color: $text-accent; }
         & .timeline--working { color: $text-primary; }
         & .timeline--done { color: $text-success; }
         & .timeline--mention { color: $text-primary; text-style: bold; }
@@ -408,10 +410,6 @@ class Timeline(EntryView, can_focus=True):
         & .timeline--number { color: $text-accent; }
         & .timeline--comment { color: $foreground 50%; text-style: italic; }
         & .timeline--name { color: $text-secondary; }
-        & .timeline--author-0 { color: $text-success; text-style: bold; }
-        & .timeline--author-1 { color: $text-accent; text-style: bold; }
-        & .timeline--author-2 { color: $text-secondary; text-style: bold; }
-        & .timeline--author-3 { color: $foreground; text-style: bold; }
         & .timeline--selected { background: $primary 20%; }
         & .timeline--found { color: $background; background: $primary; }
         & .timeline--unread { color: $text-primary; }

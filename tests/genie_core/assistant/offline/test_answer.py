@@ -1,6 +1,13 @@
+import pytest
 from pydantic_ai.messages import ToolReturnPart
 
-from genie_core.assistant.offline.answer import from_results, introduction, unavailable
+from genie_core.assistant.offline.answer import (
+    asks_for_help,
+    from_results,
+    introduction,
+    not_understood,
+    unavailable,
+)
 from genie_core.assistant.offline.ask import PlannedCall
 from genie_core.assistant.tools.catalog import TOOL_NAMES, available
 
@@ -31,6 +38,23 @@ def test_the_introduction_offers_only_what_there_is() -> None:
         assert "`/model`" in said
         assert "`--model`" in said
         assert "`GENIE_MODEL`" in said
+
+
+@pytest.mark.parametrize("asked", ["help", "@genie help!", "what can you do?", "Genie: HELP"])
+def test_help_asks_for_the_introduction(asked: str) -> None:
+    assert asks_for_help(asked)
+
+
+@pytest.mark.parametrize("asked", ["help me with my taxes", "write a poem", ""])
+def test_other_requests_do_not(asked: str) -> None:
+    assert not asks_for_help(asked)
+
+
+def test_what_is_not_understood_gets_two_lines_and_the_way_to_a_model() -> None:
+    said = [line for line in not_understood().split("\n") if line]
+    assert len(said) == 2
+    assert "`f12`" in said[1]
+    assert "`/model NAME`" in said[1]
 
 
 def test_what_was_understood_but_cannot_be_done_says_what_is_missing() -> None:

@@ -43,7 +43,7 @@ async def test_own_preferences_are_edited_kept_and_told(joined: ScriptedJoinedRo
         public = pilot.app.screen.query_one("#preferences-public", Static)
         assert "All members of your rooms" in str(public.render())
         await pilot.press(*", pls", "escape")
-        await until(pilot, lambda: "once more" in state())
+        await until(pilot, lambda: "esc again" in state())
         assert isinstance(pilot.app.screen, PreferencesScreen)
         editor.text = "x" * (PREFERENCE_CHARS + 1)
         await until(pilot, lambda: "2,001 characters are too many" in state())
@@ -89,7 +89,7 @@ async def test_those_of_others_are_shown_and_a_secret_is_not_sent(
         await until(pilot, lambda: pilot.app.screen is screen)
         composer.draft = "/prefs nobody"
         await pilot.press("enter")
-        await until(pilot, lambda: "nobody has not told" in _told(screen))
+        await until(pilot, lambda: "nobody has set no preferences" in _told(screen))
 
         composer.draft = f"is {VALUE} right?"
         await pilot.press("enter")
@@ -116,4 +116,4 @@ async def test_one_is_told_who_is_here_and_who_somebody_is(joined: ScriptedJoine
         await until(pilot, lambda: "bob" in notes(pilot))
         assert "ann" not in notes(pilot)
         composer.post_message(Composer.Submitted("/who [b]cleo"))
-        await until(pilot, lambda: "[b]cleo was never in this room." in notes(pilot))
+        await until(pilot, lambda: "[b]cleo has never been in this room." in notes(pilot))

@@ -55,4 +55,4 @@ async def test_costs_are_shown_on_a_small_screen_and_the_budget_is_raised() -> N
         notices = pilot.app._notifications
         await until(pilot, lambda: any("$0.50 of $7.00" in each.message for each in notices))
         await pilot.press(*"/budget +100k", "enter")
-        await until(pilot, lambda: any("no limit on tokens" in each.message for each in notices))
+        await until(pilot, lambda: any("no token limit" in each.message for each in notices))

@@ -75,7 +75,7 @@ async def test_a_call_is_changed_shown_and_then_allowed(joined: ScriptedJoinedRo
         await pilot.pause()
         assert not edit.reviewing
         await write(pilot, edit, '{\n"command": x}', "line 2, column 12")
-        await write(pilot, edit, '{"command": "ls x"}', "it fits what the tool takes")
+        await write(pilot, edit, '{"command": "ls x"}', "arguments are valid")
         await pilot.press("ctrl+s", "enter", "enter")  # the keyboard did not rest in between
         await until(pilot, lambda: edit.reviewing)
         shown = str(edit.query_one("#edit-changes", Static).render())
@@ -114,7 +114,7 @@ async def test_after_an_edited_call_is_allowed_one_is_back_in_the_composer(
     joined.ask("other")
     async with in_room(joined, clock=clock) as (screen, pilot):
         edit = await begin_edit(screen, pilot, clock)
-        await write(pilot, edit, '{"command": "ls"}', "what the tool takes is not known")
+        await write(pilot, edit, '{"command": "ls"}', "schema is not known here")
         await pilot.press("ctrl+s")
         await until(pilot, lambda: edit.reviewing)
         clock.rest()
@@ -134,7 +134,7 @@ async def test_a_call_that_is_gone_leaves_the_text_and_answers_nothing(
     joined.ask("other")
     async with in_room(joined, clock=clock) as (screen, pilot):
         edit = await begin_edit(screen, pilot, clock)
-        await write(pilot, edit, '{"command": "ls"}', "what the tool takes is not known")
+        await write(pilot, edit, '{"command": "ls"}', "schema is not known here")
         await pilot.press("ctrl+s")
         await until(pilot, lambda: edit.reviewing)
         joined.feed(RunCancelled(joined.state.proposals[first].message, "stopped by bob"))
@@ -253,10 +253,10 @@ async def test_the_host_says_what_becomes_of_messages_from_before(
             await until(pilot, lambda: len(pilot.app._notifications) == 1)
             return next(each.message for each in pilot.app._notifications)
 
-        assert "No messages from before wait" in await told("/backlog all")
+        assert "No earlier messages are waiting" in await told("/backlog all")
         joined.backlog = 1_200
         assert "all, latest or none" in await told("/backlog")
-        assert "look at 1,200 messages" in await told("/backlog ALL")
+        assert "Answering 1,200 messages" in await told("/backlog ALL")
         joined.backlog = 1_200
         assert "stay unanswered" in await told("/backlog none")
         joined.engine_status = replace(joined.engine.status, state=EngineState.LOADING)

@@ -71,7 +71,7 @@ async def test_all_of_it_is_seen_on_the_smallest_terminal() -> None:
     async with asked(size=SMALLEST) as dialog:
         await dialog.type("garden-plans-for-spring.md")
         dialog.files.value = True
-        await until(dialog.pilot, lambda: "beside it" in dialog.says())
+        await until(dialog.pilot, lambda: "spring-files" in dialog.says())
         for part in ("title", "path", "files", "form", "hint", "keys"):
             region = dialog.screen.query_one(f"#export-{part}").region
             assert dialog.screen.region.contains_region(region)
@@ -89,11 +89,11 @@ async def test_without_files_none_are_offered() -> None:
 @pytest.mark.parametrize(
     ("path", "alone", "along"),
     [
-        ("a/garden.md", "to be read", "garden-files beside it"),
-        ("garden.HTML", "A page", "with the files in it"),
-        (" garden.md ", "to be read", "garden-files beside it"),
-        ("garden.cast", "holds no files", "holds no files"),
-        ("garden.doc", "does not say", "does not say"),
+        ("a/garden.md", "Markdown", "garden-files"),
+        ("garden.HTML", "A web page", "includes the files"),
+        (" garden.md ", "Markdown", "garden-files"),
+        ("garden.cast", "without files", "without files"),
+        ("garden.doc", "Unknown format", "Unknown format"),
     ],
 )
 async def test_what_a_choice_means_is_told(path: str, alone: str, along: str) -> None:
@@ -114,11 +114,11 @@ async def test_the_archive_is_the_form_that_has_files() -> None:
         dialog.files.value = False
         await dialog.pilot.pause()
         assert dialog.path.value == "~/x/garden.jsonl"
-        assert "imported" in dialog.says()
+        assert "importing" in dialog.says()
         dialog.files.value = True
         await dialog.pilot.pause()
         assert dialog.path.value == "~/x/garden.zip"
-        assert "with the files" in dialog.says()
+        assert "with its files" in dialog.says()
         await dialog.type("garden.cast")
         assert not dialog.files.value
 
@@ -127,4 +127,4 @@ async def test_why_it_was_not_written_is_told_until_another_name_is_typed() -> N
     async with asked(problem="there is no folder [/red]\x1b") as dialog:
         assert dialog.says() == "there is no folder [/red]␛"
         await dialog.pilot.press("end", "x")
-        await until(dialog.pilot, lambda: "does not say" in dialog.says())
+        await until(dialog.pilot, lambda: "Unknown format" in dialog.says())

@@ -137,7 +137,7 @@ async def test_without_an_open_invite_it_says_so(joined: ScriptedJoinedRoom) -> 
     joined.hosting.invites = ScriptedInvites("")
     async with in_room(joined) as (_, pilot):
         screen = await to_invite(pilot)
-        assert "No invite is open" in shown(screen, "#invite-string")
+        assert "There is no invite" in shown(screen, "#invite-string")
         assert pilot.app.clipboard == ""
 
 

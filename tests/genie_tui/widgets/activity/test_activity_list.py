@@ -158,7 +158,7 @@ async def test_a_decision_updates_its_row() -> None:
         activity_list = await shown(app, pilot, [said])
         assert "deciding" in lines(activity_list)[0]
         activity_list.apply_many([decided])
-        assert "ignored" in lines(activity_list)[0]
+        assert "stayed silent" in lines(activity_list)[0]
         assert activity_list.row_count == 1
 
 

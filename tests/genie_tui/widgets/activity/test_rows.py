@@ -56,7 +56,7 @@ def test_ignore_names_its_reason() -> None:
     )
     assert (line.tone, line.verdict, line.subject, line.took) == (
         Tone.QUIET,
-        "ignored",
+        "stayed silent",
         "small talk",
         "0.5 s",
     )
@@ -202,7 +202,7 @@ def test_details_hold_everything() -> None:
 
 def test_search_looks_at_author_message_and_verdict() -> None:
     row = activity_list(DecisionMade(5, "ignore", reason="Small talk"), text="Good MORNING").rows[0]
-    for part in ("ann", "morning", "small talk", "ignored"):
+    for part in ("ann", "morning", "small talk", "stayed silent"):
         assert part in searchable(row)
 
 

@@ -221,9 +221,9 @@ async def test_a_pattern_is_edited_before_it_counts(joined: ScriptedJoinedRoom) 
         line = screen.query_one("#card-reason")
         await until(pilot, lambda: line.has_focus and line.value == "git log*")  # type: ignore[attr-defined] # an Input
         await pilot.press("ctrl+u", "enter")
-        await until(pilot, lambda: "write a pattern" in text_of(screen, "#card-keys"))
+        await until(pilot, lambda: "type a pattern" in text_of(screen, "#card-keys"))
         await pilot.press(*"rm *", "enter")
-        await until(pilot, lambda: "rm * does not cover" in text_of(screen, "#card-keys"))
+        await until(pilot, lambda: "rm * does not match" in text_of(screen, "#card-keys"))
         assert joined.answers == []
         await pilot.press("ctrl+u", *"git log", "enter")
         await until(
@@ -268,7 +268,7 @@ async def test_a_call_that_is_always_asked_about_offers_no_further_permission(
         await go_to_card(screen, pilot, clock)
         await until(pilot, lambda: "allow once" in text_of(screen, "#card-keys"))
         shown = text_of(screen, "#card-keys")
-        assert "asked about each time" in shown
+        assert "always asked about" in shown
         assert not any(words in shown for words in ("allow same", "allow git", "allow tool"))
         for key in "slwt":
             await press_alone(pilot, clock, key)

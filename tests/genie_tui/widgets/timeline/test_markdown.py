@@ -6,7 +6,7 @@ from rich.style import Style
 
 from genie_core.room.text.events import blocks
 from genie_core.text.safe import visible
-from genie_tui.widgets.timeline.canvas import HUES, NAMES, Canvas, Palette
+from genie_tui.widgets.timeline.canvas import NAMES, Canvas, Palette
 from genie_tui.widgets.timeline.markdown import MOST_CELLS, markdown, prose
 
 CANVAS = Canvas(Palette({name: Style() for name in NAMES}))
@@ -151,12 +151,6 @@ def test_emphasis(text: str, shown: str, strong: list[str], emphatic: list[str])
 def test_only_the_ticks_around_code_go() -> None:
     text = "a `b` [red]c[/red]\n  d"
     assert prose(text, PALETTE).plain == "a b [red]c[/red]\n  d"
-
-
-def test_an_author_keeps_a_colour_and_authors_differ() -> None:
-    names = [f"person-{number}" for number in range(40)]
-    assert [PALETTE.author(name) for name in names] == [PALETTE.author(name) for name in names]
-    assert len({PALETTE.author(name).meta["name"] for name in names}) == HUES
 
 
 @pytest.mark.timeout(30)

@@ -49,7 +49,7 @@ def drawn(entry: TimelineEntry, width: int = WIDTH) -> list[str]:
         (GapEntry(1), "↑ 1 earlier message ─"),
         (GapEntry(1_234), "↑ 1,234 earlier messages ─"),
         (GapEntry(None), "↑ earlier messages ─"),
-        (GapEntry(0), "↑ what came before ─"),
+        (GapEntry(0), "↑ earlier messages ─"),
         (GapEntry(2, between=True), "⋮ 2 more messages ─"),
         (GapEntry(None, between=True), "⋮ more messages ─"),
         (GapEntry(1_234, lost=True), "1,234 earlier messages can't be read here ─"),
@@ -114,7 +114,7 @@ def test_every_line_that_somebody_wrote_is_marked(phase: Phase, emote: bool) -> 
     assert len(body) > 10
     assert all(line[0] == " " for line in body[1:])
     assert body[0][0] == ("*" if emote else " ")
-    assert all(line[1:3] == "▏ " for line in body[1:] if "genie waits" not in line)
+    assert all(line[1:3] == "▏ " for line in body[1:] if "waiting for" not in line)
     assert emote or body[0][1] != " "
 
 
@@ -242,7 +242,7 @@ def test_a_waiting_run_names_the_approver_and_wraps_under_the_first_line() -> No
     log = RoomLog()
     exchange = asked(log)
     log.add(ApprovalRequested(exchange.seq, "call", "system", "write_file", {}), "ann")
-    assert below(exchange) == ["   ▲ genie waits for ann to allow a tool call"]
+    assert below(exchange) == ["   ▲ waiting for ann to approve a tool call"]
     narrow = below(exchange, width=28)
     assert len(narrow) > 1
     assert all(line.startswith(" ▏   ") for line in narrow[1:])
@@ -266,11 +266,11 @@ def test_silence_is_explained_and_a_wrong_decision_marked() -> None:
     log = RoomLog()
     alone = log.state.exchanges[log.say("bob", "hello").seq]
     assert below(alone) == []
-    assert below(alone, reasons=True) == ["   · silent: no agent was there to read it"]
+    assert below(alone, reasons=True) == ["   · stayed silent: no agent was in the room"]
     ignored = log.state.exchanges[log.say("ann", "hello", handler="ann").seq]
     log.add(DecisionMade(ignored.seq, "ignore", "small talk \x1b[2J"), "ann")
     (line,) = below(ignored, reasons=True)
-    assert line.startswith("   · silent: small talk")
+    assert line.startswith("   · stayed silent: small talk")
     assert "\x1b" not in line
     marked = "   ! you marked the decision to stay silent as wrong"
     assert below(ignored, wrong=True) == [marked]
@@ -286,4 +286,4 @@ def test_an_agents_name_is_followed_by_what_it_is() -> None:
     thread = MessageThread(1, 0.0, "bot", MessagePosted("1", "hello"), Phase.UNHANDLED)
     thread.by_agent = True
     strips = Painter(PALETTE, 80, reasons=True).paint(replace(SPEECH, by_agent=True), thread)
-    assert "no agent acts on an agent's message" in "\n".join(strip.text for strip in strips)
+    assert "agents' messages are not answered" in "\n".join(strip.text for strip in strips)

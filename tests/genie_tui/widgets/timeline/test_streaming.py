@@ -32,10 +32,10 @@ def test_a_line_says_who_is_at_what() -> None:
         progress.report(1, agent, what, detail)  # type: ignore[arg-type]  # a tuple of texts
         said.append(progress.line(1))
     assert said == [
-        "waits for the model…",
+        "waiting for the model…",
         "calling run_subagent",
         "coder:1a2b3c4d · thinking…",
-        "web:00000001 · trying again: too many requests (429)",
+        "web:00000001 · retrying: too many requests (429)",
         "writing a tool call…",
     ]
 
@@ -49,7 +49,7 @@ def test_a_silent_model_is_told_from_a_tool_that_takes_long() -> None:
     assert progress.stalled == []
     clock.now += 4
     assert progress.stalled == [1]
-    assert progress.line(1) == "no word from the model for 8 s"
+    assert progress.line(1) == "no reply from the model for 8 s"
     assert progress.line(2) == "calling read_file"
     progress.text_arrived(1)
     assert progress.stalled == []
@@ -78,7 +78,7 @@ def test_only_notes_outlive_a_run_and_none_is_told_twice() -> None:
     for _ in range(2):
         progress.report(1, "system", "note", "older turns were left out")
     progress.report(1, "system", "asking", "")
-    assert progress.line(1) == "waits for the model…"
+    assert progress.line(1) == "waiting for the model…"
     progress.keep_running({1: Phase.WORKING})
     assert progress.line(1)
     progress.keep_running({})

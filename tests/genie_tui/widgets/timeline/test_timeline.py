@@ -361,8 +361,8 @@ async def test_the_reason_for_silence_is_shown_on_demand() -> None:
         assert not app.shows("small")
         app.timeline.show_reasons(True)
         await pilot.pause()
-        assert app.shows("· silent: small [/talk]")
-        assert app.shows("no agent was there")
+        assert app.shows("· stayed silent: small [/talk]")
+        assert app.shows("no agent was in the room")
         app.timeline.show_reasons(False)
         await pilot.pause()
         assert not app.shows("silent")
@@ -870,7 +870,7 @@ async def test_notes_without_messages_are_bounded_too() -> None:
         await pilot.press("pageup")
         app.timeline.read_at(1)
         await settled(app, pilot)
-        assert not app.shows("what came before")
+        assert not app.shows("earlier messages")
 
 
 async def test_another_width_keeps_what_was_read_back_in_view() -> None:
@@ -884,3 +884,15 @@ async def test_another_width_keeps_what_was_read_back_in_view() -> None:
             await pilot.resize_terminal(width, 20)
             await settled(app, pilot)
             assert 1_234 in read(app)
+
+
+async def test_people_have_colours_in_the_order_in_which_they_came() -> None:
+    log = RoomLog()
+    names = [f"person{number}" for number in range(9)]
+    for name in names:
+        log.add(MemberJoined("member"), by=name)
+    app = Host(log)
+    async with app.run_test(size=(60, 20)):
+        hues = [app.timeline._content.hue(name) for name in names]
+    assert len(set(hues)) == len(names)
+    assert hues == sorted(hues)
