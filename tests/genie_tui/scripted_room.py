@@ -46,6 +46,7 @@ from genie_core.room.protocol.events import (
     ROOM,
     AnyBody,
     ApprovalRequested,
+    ChangeBody,
     Event,
     FileRef,
     HostStarted,
@@ -111,10 +112,16 @@ class ScriptedMessages(Messages):
         emote: bool = False,
         files: Sequence[FileRef] = (),
         quotes: Sequence[Quote] = (),
+        reply_to: int = 0,
     ) -> str:
         self._joined.said.append((text, emote))
+        self._joined.replies.append(reply_to)
         self._joined.sent.append((tuple(files), tuple(quotes)))
         return str(len(self._joined.said))
+
+    def change(self, body: ChangeBody) -> bool:
+        self._joined.changes.append(body)
+        return self._joined.connected
 
     def typing(self) -> None:
         self._joined.typed += 1
@@ -280,6 +287,8 @@ class ScriptedJoinedRoom(JoinedRoom):
     state: RoomState = field(default_factory=RoomState)
     events: list[Event] = field(default_factory=list)
     said: list[tuple[str, bool]] = field(default_factory=list)
+    replies: list[int] = field(default_factory=list)
+    changes: list[ChangeBody] = field(default_factory=list)
     sent: list[tuple[tuple[FileRef, ...], tuple[Quote, ...]]] = field(default_factory=list)
     invites: ScriptedInvites | None = None
     ended: SessionEnded | None = None

@@ -1,6 +1,7 @@
 """The context of a room's commands."""
 
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -29,11 +30,23 @@ class RoomNotOpen(Exception):
     """A command needs the room, which is still opening."""
 
 
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What the next message is for: a reply to `reply_to`, or a new text for `editing`; 0 if not.
+
+    `draft` is what stood in the composer before an edit.
+    """
+
+    reply_to: int = 0
+    editing: int = 0
+    draft: str = ""
+
+
 class RoomContext:
     """A room's screen with its widgets, and the joined room once it is open.
 
     `take_over` hosts the room from this person's copy. `came_from` is the widget that had the focus
-    before a command moved it; `away_since` is the time when the connection to the host was lost.
+    before a command moved it; `purpose` is what the next message is for; `away_since` is the time when the connection to the host was lost.
     """
 
     def __init__(
@@ -51,6 +64,7 @@ class RoomContext:
         self.invite_terms = Terms()
         self.away_since: float | None = None
         self.came_from: Widget | None = None
+        self.purpose = Purpose()
         self.banner = Banner()
         self.timeline = Timeline()
         self.door = JoinRequests(clock)

@@ -7,6 +7,7 @@ from genie_core.errors import GenieError
 from genie_core.room.client.model import PendingMessage
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import RoomContext, RoomNotOpen
+from genie_tui.commands.handlers import message
 from genie_tui.commands.parse import MessageLine
 from genie_tui.commands.registry import CommandLine, InvalidLine, command_named, parse_line
 
@@ -43,8 +44,12 @@ async def submit(context: RoomContext, text: str) -> None:
                 joined = context.joined  # raises before the check for a closed room
                 if context.composer.closed:
                     _give_back(context, text, CLOSED)
+                elif context.purpose.editing:
+                    if why := message.finish(context, line.text):
+                        _give_back(context, text, why)
                 else:
-                    context.attachments.say(joined, line)
+                    context.attachments.say(joined, line, context.purpose.reply_to)
+                    message.cancel(context)
         except RoomNotOpen:
             _give_back(context, text, OPENING)
         except GenieError as error:

@@ -144,6 +144,24 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("pagedown",), "page down", "Scroll down by a page", "page(1)"),
         Action(("home",), "first", "Go to the first message", "home"),
         Action(("end",), "latest", "Go to the latest message and stay there", "follow"),
+        Action(("r",), "reply", "Reply to the selected message", "screen.command('reply')"),
+        Action(("g",), "replied to", "Go to what the selected message replies to", "go_to_reply"),
+        Action(
+            ("e",), "edit", "Edit the selected message if it is yours", "screen.command('edit')"
+        ),
+        Action(
+            ("d",),
+            "delete",
+            "Delete the selected message if it is yours",
+            "screen.command('delete')",
+        ),
+        Action(
+            ("plus",),
+            "react",
+            "React to the selected message",
+            "screen.command('react')",
+            display="+",
+        ),
         Action(("slash",), "find", "Find in the conversation", "screen.command('find')"),
         Action(("n",), "match before", "While finding: go to the match before", "step(-1)"),
         Action(("N",), "match after", "While finding: go to the match after", "step(1)"),

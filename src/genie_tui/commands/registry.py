@@ -15,7 +15,7 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from genie_tui.commands import parse
 from genie_tui.commands.context import RoomContext
-from genie_tui.commands.handlers import engine, files, host, room
+from genie_tui.commands.handlers import engine, files, host, message, room
 from genie_tui.commands.keys import Action, Scope, actions
 from genie_tui.commands.parse import InvalidArguments, MessageLine
 from genie_tui.screens import room_focus
@@ -461,6 +461,33 @@ COMMANDS: Final = (
         ),
     ),
     Command("me", "Say what you do, in the third person", slash=Slash("/me waves", Group.GENERAL)),
+    Command(
+        "reply",
+        "Reply to the selected message",
+        message.reply,
+        Slash("/reply", Group.MESSAGE),
+        offered=False,
+    ),
+    Command(
+        "edit",
+        "Edit the selected message, or your latest one",
+        message.edit,
+        Slash("/edit", Group.MESSAGE),
+    ),
+    Command(
+        "delete",
+        "Delete the selected message, after asking",
+        message.delete,
+        Slash("/delete", Group.MESSAGE),
+        offered=False,
+    ),
+    Command(
+        "react",
+        "React to the selected message",
+        message.react,
+        Slash("/react", Group.MESSAGE),
+        offered=False,
+    ),
     Command(
         "attach",
         "Attach a file to your next message",

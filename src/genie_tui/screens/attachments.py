@@ -85,7 +85,7 @@ class AttachmentController:
         quoted = (line.text for quote in self.attached.quotes for line in quote.lines)
         return secrets_in("\n".join((text, *quoted)))
 
-    def say(self, joined: "JoinedRoom", line: MessageLine) -> None:
+    def say(self, joined: "JoinedRoom", line: MessageLine, reply_to: int = 0) -> None:
         """Send a message with its attachments, after a question if agents get them.
 
         A draft that is not sent returns to the composer. Raises a `GenieError` if the message is
@@ -93,14 +93,14 @@ class AttachmentController:
         """
         if not self.attached:
             if line.text.strip():
-                joined.messages.send(line.text, emote=line.emote)
+                joined.messages.send(line.text, emote=line.emote, reply_to=reply_to)
         elif self.attached.reading:
             self._give_back(line)
             self._complain("A file is still being read. Your draft is kept.")
         elif agents_here(joined.state):
-            self._work(self._ask_and_say(joined, line))
+            self._work(self._ask_and_say(joined, line, reply_to))
         else:
-            self._send(joined, line)
+            self._send(joined, line, reply_to)
 
     def transfer_moved(self, transfer: Transfer) -> None:
         """Show the progress of a file."""
@@ -201,7 +201,7 @@ class AttachmentController:
 
     # Sending
 
-    async def _ask_and_say(self, joined: "JoinedRoom", line: MessageLine) -> None:
+    async def _ask_and_say(self, joined: "JoinedRoom", line: MessageLine, reply_to: int) -> None:
         attached = self.attached
         text = sending_question(
             line.text, attached.files, attached.quotes, joined.state, joined.name
@@ -216,14 +216,16 @@ class AttachmentController:
                 self._give_back(line)
         if agreed:
             try:
-                self._send(joined, line)
+                self._send(joined, line, reply_to)
             except GenieError as error:
                 self._give_back(line)
                 self._complain(str(error))
 
-    def _send(self, joined: "JoinedRoom", line: MessageLine) -> None:
+    def _send(self, joined: "JoinedRoom", line: MessageLine, reply_to: int) -> None:
         files, quotes = tuple(self.attached.files), tuple(self.attached.quotes)
-        joined.messages.send(line.text, emote=line.emote, files=files, quotes=quotes)
+        joined.messages.send(
+            line.text, emote=line.emote, files=files, quotes=quotes, reply_to=reply_to
+        )
         self.attached.take()
         self.line.show()
 

@@ -48,6 +48,7 @@ from genie_tui.commands import dispatch
 from genie_tui.commands.completion import CommandCompletion
 from genie_tui.commands.context import RoomContext
 from genie_tui.commands.handlers import engine, host
+from genie_tui.commands.handlers.message import cancel
 from genie_tui.commands.keys import Scope, bindings_of, by_key
 from genie_tui.commands.registry import RoomCommands, all_actions
 from genie_tui.notifications import Bell
@@ -247,6 +248,8 @@ class RoomScreen(Screen[None]):
             self._composer.go_on_with(event.character)
 
     def _read(self, key: str) -> None:
+        if key == "escape" and cancel(self.context):
+            return
         if key != "escape":
             self._timeline.action_page(1 if key == "pagedown" else -1)
         elif self._timeline.reading is not None:

@@ -115,7 +115,7 @@ class RoomFind:
 def matches_in_state(state: RoomState, pattern: re.Pattern[str]) -> Iterator[int]:
     """Yield the latest messages and answers that match."""
     for seq, exchange in state.exchanges.items():
-        if pattern.search(exchange.said.text):
+        if pattern.search(exchange.text):
             yield seq
         answer = exchange.answer
         if answer is not None and exchange.answered_seq and pattern.search(answer.text):

@@ -29,6 +29,8 @@ from genie_core.room.protocol.events import (
     Event,
     HostStarted,
     MemberModerated,
+    MessageDeleted,
+    MessageEdited,
     MessagePosted,
     RoomSuspended,
     RunCancelled,
@@ -102,7 +104,10 @@ def is_message(event: Event) -> bool:
 
 def is_line(event: Event) -> bool:
     """Whether an event is shown as a line, by `line_of`."""
-    changed = isinstance(event.told.body, RoomSuspended | HostStarted | MemberModerated)
+    changed = isinstance(
+        event.told.body,
+        RoomSuspended | HostStarted | MemberModerated | MessageEdited | MessageDeleted,
+    )
     return changed or is_message(event)
 
 

@@ -9,7 +9,8 @@ from genie_core.room.client.send_queue import SendQueue
 from genie_core.room.client.signer import Signer
 from genie_core.room.protocol.codec import whole_text
 from genie_core.room.protocol.errors import TooLong
-from genie_core.room.protocol.events import FileRef, Quote
+from genie_core.room.protocol.events import ChangeBody, FileRef, MessageEdited, Quote
+from genie_core.room.protocol.frames import ChangeMessage
 from genie_core.room.protocol.limits import Limits
 
 
@@ -37,10 +38,12 @@ class Messages:
         emote: bool = False,
         files: Sequence[FileRef] = (),
         quotes: Sequence[Quote] = (),
+        reply_to: int = 0,
     ) -> str:
         """Send a message; returns the id of its future `MessagePosted` event.
 
-        Until the room acknowledges the message, it is sent again on each connection.
+        Until the room acknowledges the message, it is sent again on each connection. `reply_to` is
+        the number of the message or answer that it replies to.
 
         Raises:
             TooLong: the text exceeds the room's limit.
@@ -51,11 +54,24 @@ class Messages:
             raise TooLong(len(text), limit)
         id_ = secrets.token_hex(8)
         self._queue.send(
-            PendingMessage(id_, text, emote, self._clock(), tuple(files), tuple(quotes))
+            PendingMessage(id_, text, emote, self._clock(), tuple(files), tuple(quotes), reply_to)
         )
         self._signer.note(id_)
         self._deliver(PendingChanged(self.pending))
         return id_
+
+    def change(self, body: ChangeBody) -> bool:
+        """Edit or delete a message of this person, or react to any; False while offline.
+
+        The room's `Event` with such a body confirms it. A refusal becomes a notice.
+
+        Raises:
+            TooLong: the new text exceeds the room's limit.
+        """
+        limit = self.limits.text_chars
+        if isinstance(body, MessageEdited) and len(body.text) > limit:
+            raise TooLong(len(body.text), limit)
+        return self._queue.ask(ChangeMessage(body))
 
     def typing(self) -> None:
         """Show the other members that this person is typing; cheap enough for every key."""

@@ -73,6 +73,7 @@ class PendingMessage:
     at: float
     files: tuple[FileRef, ...] = ()
     quotes: tuple[Quote, ...] = ()
+    reply_to: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -417,7 +417,14 @@ class SendQueue:
 
 
 def _frame_of(unsent: PendingMessage) -> PostMessage:
-    return PostMessage(unsent.id, unsent.text, unsent.emote, unsent.files, unsent.quotes)
+    return PostMessage(
+        unsent.id,
+        unsent.text,
+        unsent.emote,
+        unsent.files,
+        unsent.quotes,
+        reply_to=unsent.reply_to,
+    )
 
 
 def _smaller(body: RunBody) -> RunBody | None:

@@ -17,6 +17,7 @@ from genie_core.room.protocol.events import (
 from genie_core.room.protocol.frames import (
     AnswerApproval,
     ApprovalAnswered,
+    ChangeMessage,
     ClientFrame,
     ConfirmHost,
     PostMessage,
@@ -64,6 +65,7 @@ class Signer:
                     files=frame.files,
                     quotes=frame.quotes,
                     visits=visits,
+                    reply_to=frame.reply_to,
                 )
                 entry = self._signed(said)
                 return replace(
@@ -71,6 +73,10 @@ class Signer:
                 )
             case Publish(body=body):
                 return replace(frame, body=self.sign_report(body))
+            case ChangeMessage(body=body):
+                exchange = self.state.exchanges.get(body.message)
+                about = exchange.said.signature if exchange is not None else b""
+                return replace(frame, body=self._signed(body, about))
             case SetPreferences(text=text):
                 changed = self._signed(PreferencesChanged(text))
                 return replace(frame, previous=changed.previous, signature=changed.signature)

@@ -25,6 +25,9 @@ logger = logging.getLogger(__name__)
 CONTEXT_LIMIT: Final = 200
 """Most messages and answers that are added to the context of an engine that enters a room."""
 
+CHANGED_CHARS: Final = 80
+"""Characters of a message that tell which one was edited or deleted."""
+
 Place: TypeAlias = Callable[[str], Path | None]
 """Returns the path of the file with a digest; None if it is not on this machine (yet)."""
 
@@ -74,6 +77,11 @@ class ContextSync:
         if answer is not None and not self._verifier.doubts_answer(exchange):
             self._append(answer)
 
+    def on_changed(self, exchange: MessageThread, seq: int) -> None:
+        """Add that a message was edited or deleted, by the event `seq`."""
+        if not self._verifier.doubts_message(exchange):
+            self._append(as_change(exchange, seq))
+
     def await_files(self, exchange: MessageThread) -> None:
         for file in exchange.said.files:
             if self._place is not None and self._place(file.digest) is None:
@@ -108,9 +116,14 @@ def as_message(exchange: MessageThread, place: Place | None = None) -> Message:
     """
     said = exchange.said
     sender = sender_of(exchange)
-    content = f"* {sender} {said.text}" if said.emote else said.text
-    if not content.strip():
+    content = f"* {sender} {exchange.text}" if said.emote else exchange.text
+    if exchange.is_deleted:
+        content = "(deleted)"
+    elif not content.strip():
         content = _in_place_of_text(said)
+    if exchange.reply is not None:
+        quoted = " ".join(exchange.reply.text.split())
+        content = f"{content}\n(in reply to {exchange.reply.author}: “{quoted}”)"
     readable = [file for file in said.files if _is_readable(file)]
     if place and (rest := [file for file in said.files if file not in readable]):
         content = f"{content}\n(attached, but not readable by agents: {_names(rest)})"
@@ -123,6 +136,15 @@ def as_message(exchange: MessageThread, place: Place | None = None) -> Message:
         threads=[_as_thread(quote) for quote in said.quotes],
         attachments=_attachments(readable, place) if place else [],
     )
+
+
+def as_change(exchange: MessageThread, seq: int) -> Message:
+    """Return a message for the engine that says how an earlier one was changed, by event `seq`."""
+    before = " ".join(exchange.said.text.split())[:CHANGED_CHARS]
+    what = f"(changed the message “{before}…” to)\n{exchange.text}"
+    if exchange.is_deleted:
+        what = f"(took back the message “{before}…”; do not act on it)"
+    return Message(what, sender_of(exchange), request_id=str(seq))
 
 
 def late_file(author: str, file: FileRef, place: Place) -> Message | None:
@@ -189,8 +211,12 @@ def missing(
         if exchange.seq < first or len(items) >= 2 * limit:
             break
         said = as_message(exchange, place)
+        changed = state.amended.get(exchange.seq)
         if (said.request_id, False) not in known:
             items.append((exchange.seq, MissingMessage(exchange, said, said=True)))
+        elif changed is not None and (str(changed), False) not in known:
+            change = as_change(exchange, changed)
+            items.append((changed, MissingMessage(exchange, change, said=True)))
         answer = as_answer(exchange, owner)
         if answer is not None and (answer.request_id, True) not in known:
             items.append((exchange.answered_seq or 0, MissingMessage(exchange, answer, said=False)))

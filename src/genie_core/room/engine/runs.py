@@ -43,6 +43,8 @@ from genie_core.room.protocol.events import (
     DecisionMade,
     Event,
     MemberLeft,
+    MessageDeleted,
+    MessageEdited,
     MessagePosted,
     RunCancelled,
     RunFailed,
@@ -241,6 +243,9 @@ class RunManager:
                 self._take(self._state.exchanges[event.seq])
             case MessagePosted() if not self._closing:
                 self._context.on_said(self._state.exchanges[event.seq])
+            case MessageEdited(message=message) | MessageDeleted(message=message):
+                if self._state.amended.get(message) == event.seq and not self._closing:
+                    self._context.on_changed(self._state.exchanges[message], event.seq)
             case AnswerPosted(message=message) if not self._closing:
                 exchange = self._state.exchanges[message]
                 if not self._is_here(exchange):  # the session has its own answers

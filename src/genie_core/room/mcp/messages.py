@@ -130,7 +130,11 @@ def line_of(event: Event, room: JoinedRoom) -> Line:
     caution = caveat(voucher, state.doubt_of(event.seq))
     match told.body:
         case MessagePosted() as said:
-            text = f"* {by} {said.text}" if said.emote else said.text
+            known = state.exchanges.get(event.seq)
+            now = said.text if known is None else known.text
+            text = f"* {by} {now}" if said.emote else now
+            if known is not None and known.is_deleted:
+                text = "(deleted by its author)"
             return Line(
                 event.seq,
                 at,

@@ -153,7 +153,7 @@ def _waiting(state: RoomState, proposal: ToolApproval) -> Item:
 
 def excerpt(exchange: MessageThread) -> str:
     """Return the start of a message in one line, or its file names."""
-    text = " ".join(exchange.said.text.split()) or _names(exchange.said.files)
+    text = " ".join(exchange.text.split()) or _names(exchange.said.files)
     return text if len(text) <= EXCERPT_CHARS else f"{text[: EXCERPT_CHARS - 1]}…"
 
 

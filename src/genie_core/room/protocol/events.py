@@ -47,6 +47,12 @@ VISIT_CHARS: Final = 32
 MOST_VISITS: Final = 16
 """Most terminals of one person that a message may be meant for."""
 
+REACTION_CHARS: Final = 16
+"""Most characters of a reaction; an emoji can have a dozen."""
+
+MOST_REACTIONS: Final = 20
+"""Most different reactions to one message or answer."""
+
 LARGEST_COUNT: Final = 10**12
 LARGEST_SPENDING: Final = 10.0**9
 """More dollars, or seconds, than anything here can take."""
@@ -262,7 +268,8 @@ class MessagePosted(Body, tag="said", frozen=True):
     whose engine answers, and `device` that person's terminal, both chosen by the room; empty if
     there was none. `visits` are those of the author's terminals in the room when it was sent, and
     `signature` is the author's; see `genie_core.room.security.signing`. `written` is the author's
-    time, in logs from before there were visits.
+    time, in logs from before there were visits. `reply_to` is the number of the message or answer
+    that it replies to, 0 for none.
     """
 
     id: str
@@ -276,6 +283,38 @@ class MessagePosted(Body, tag="said", frozen=True):
     written: float = 0.0
     visits: tuple[str, ...] = ()
     previous: bytes = b""
+    reply_to: int = 0
+
+
+class MessageEdited(Body, tag="edited", frozen=True):
+    """The author gave their message another text. The log keeps the earlier ones.
+
+    `signature` is the author's, also in the two bodies below.
+    """
+
+    message: int
+    text: str
+    previous: bytes = b""
+    signature: bytes = b""
+
+
+class MessageDeleted(Body, tag="deleted", frozen=True):
+    """The author took their message back. The log keeps its text, and screens don't show it."""
+
+    message: int
+    previous: bytes = b""
+    signature: bytes = b""
+
+
+class ReactionChanged(Body, tag="reacted", frozen=True):
+    """The author's reaction to a message, or to the answer to it, is now on or off."""
+
+    message: int
+    reaction: str
+    on: bool = True
+    answer: bool = False
+    previous: bytes = b""
+    signature: bytes = b""
 
 
 class Spending(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -490,6 +529,9 @@ AnyBody: TypeAlias = (
     | EngineChanged
     | PreferencesChanged
     | MessagePosted
+    | MessageEdited
+    | MessageDeleted
+    | ReactionChanged
     | DecisionMade
     | ApprovalRequested
     | ApprovalResolved
@@ -507,13 +549,22 @@ RunBody: TypeAlias = (
 )
 """Bodies that only the engine responsible for a message may publish."""
 
+ChangeBody: TypeAlias = MessageEdited | MessageDeleted | ReactionChanged
+"""Bodies with which a member changes what a message shows."""
+
 HostBody: TypeAlias = (
     HostStarted | RoomSuspended | HeirsChanged | MemberModerated | ArgumentSharingChanged
 )
 """Bodies with which a host decides; the host signs them."""
 
 SignedBody: TypeAlias = (
-    HostBody | HostConfirmed | MemberJoined | PreferencesChanged | MessagePosted | RunBody
+    HostBody
+    | HostConfirmed
+    | MemberJoined
+    | PreferencesChanged
+    | MessagePosted
+    | ChangeBody
+    | RunBody
 )
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from genie_core.room.protocol.events import (
     HEIRS_AFTER,
+    ChangeBody,
     Event,
     FileRef,
     Kind,
@@ -24,7 +25,7 @@ from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.limits import Limits
 from genie_core.runtime.progress import Shared
 
-VERSION: Final = 5
+VERSION: Final = 6
 """Version of the protocol; a peer with another one is refused with both numbers."""
 
 KNOWN: Final = ("suspending",)
@@ -139,6 +140,13 @@ class PostMessage(Frame, tag="say", frozen=True):
     signature: bytes = b""
     visits: tuple[str, ...] = ()
     previous: bytes = b""
+    reply_to: int = 0
+
+
+class ChangeMessage(Frame, tag="change", frozen=True):
+    """Edit or delete the sender's message, or react to any."""
+
+    body: ChangeBody
 
 
 class Publish(Frame, tag="publish", frozen=True):
@@ -295,6 +303,7 @@ ClientFrame: TypeAlias = (
     Hello
     | Prove
     | PostMessage
+    | ChangeMessage
     | Publish
     | SetEngine
     | SetPreferences

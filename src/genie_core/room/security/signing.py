@@ -3,7 +3,8 @@
 A host relays everything, and could relay what no member wrote. So each body with a signature covers
 the room's id, its own content, the author's signature before (`previous`), and what it is about:
 
-- a decision, a tool call, its resolution, an answer, the end of a run: the signature of the message;
+- a decision, a tool call, its resolution, an answer, the end of a run, an edit, a deletion, a
+  reaction: the signature of the message;
 - a host's decision: the `parent` of the entry, and so the whole log before it;
 - `MemberJoined`: the name;
 - all others: nothing else.
@@ -24,6 +25,7 @@ from genie_core.room.protocol.events import (
     AnyBody,
     ApprovalRequested,
     ArgumentSharingChanged,
+    ChangeBody,
     DecisionMade,
     HeirsChanged,
     HostStarted,
@@ -131,7 +133,7 @@ def _entry(room: str, body: SignedBody, about: About) -> bytes:
         content.pop(name, None)
     if isinstance(body, MessagePosted):
         content["files"] = [_file(file.digest, file.name) for file in body.files]
-    elif isinstance(body, RunBody):
+    elif isinstance(body, RunBody | ChangeBody):
         content.pop("message", None)
     return _statement(ENTRY, room, tag(body), about, content)
 

@@ -9,19 +9,25 @@ import msgspec
 from genie_core.room.protocol.codec import normal, size_of, whole_text
 from genie_core.room.protocol.errors import FrameError
 from genie_core.room.protocol.events import (
+    MOST_REACTIONS,
     MOST_VISITS,
     PREFERENCE_CHARS,
+    REACTION_CHARS,
     VISIT_CHARS,
     AnswerPosted,
     AnyBody,
+    ChangeBody,
     DecisionMade,
     EngineChanged,
     FileRef,
     HostConfirmed,
+    MessageDeleted,
+    MessageEdited,
     MessagePosted,
     PreferencesChanged,
     Quote,
     QuotedLine,
+    ReactionChanged,
     Role,
     RunBody,
     is_moment,
@@ -31,6 +37,7 @@ from genie_core.room.protocol.frames import (
     AnswerApproval,
     AnswerDelta,
     ApprovalAnswered,
+    ChangeMessage,
     ConfirmHost,
     FrameRefused,
     MemberTyping,
@@ -54,6 +61,7 @@ from genie_core.room.server.peers import Peer, PeerRegistry
 from genie_core.room.server.quotas import Quotas
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Phase
+from genie_core.text.safe import visible_line
 
 ID_CHARS: Final = 64
 SIGNATURE_BYTES: Final = 64
@@ -127,6 +135,44 @@ class FrameHandlers:
             self._log.record(peer.name, said, now)
             peer.strikes = 0
 
+    def change(self, peer: Peer, change: ChangeMessage, now: float) -> None:
+        """Record an edit, a deletion or a reaction, unless it changes nothing."""
+        body = _whole_change(change.body)
+        exchange = self._state.exchanges.get(body.message)
+        if exchange is None:
+            why = f"message {body.message} is unknown, or too old to be changed"
+            self._peers.refuse(peer, "unknown_message", why)
+        elif self.is_silenced(peer):
+            self._peers.refuse(peer, *self._silence_of(peer))
+        elif why := self._objection_to_change(peer, body, exchange):
+            self._peers.refuse(peer, "not_allowed", why)
+        elif _changes_nothing(peer.name, body, exchange):
+            self._note_repeat(peer, now)
+        elif self._log.congested:
+            self._peers.refuse(peer, "disk", NO_DISK)
+        elif not self._quotas.speak(peer, size_of(change), now):
+            self._peers.refuse(peer, "too_fast", TOO_MUCH)
+        elif self._is_proven(peer, body, now):
+            self._log.record(peer.name, body, now)
+
+    def _objection_to_change(self, peer: Peer, body: ChangeBody, exchange: MessageThread) -> str:
+        match body:
+            case ReactionChanged(reaction=reaction) if not is_reaction(reaction):
+                return "a reaction is a word or an emoji"
+            case ReactionChanged(on=True, answer=answer, reaction=reaction):
+                reactions = exchange.answer_reactions if answer else exchange.reactions
+                is_full = reaction not in reactions and len(reactions) >= MOST_REACTIONS
+                return f"there are {MOST_REACTIONS} kinds of reactions already" if is_full else ""
+            case MessageEdited() | MessageDeleted() if exchange.author != peer.name:
+                return f"message {exchange.seq} is {exchange.author}'s"
+            case MessageEdited() | MessageDeleted() if exchange.is_deleted:
+                return f"message {exchange.seq} is deleted"
+            case MessageEdited(text=text) if is_blank(text):
+                return "a message without text; delete it instead"
+            case MessageEdited(text=text) if len(text) > self._limits.text_chars:
+                return f"a message has at most {self._limits.text_chars:,} characters"
+        return ""
+
     def _as_said(self, peer: Peer, say: PostMessage, files: tuple[FileRef, ...]) -> MessagePosted:
         handler, device = self._handler_for(peer)
         return MessagePosted(
@@ -140,6 +186,7 @@ class FrameHandlers:
             say.signature[:SIGNATURE_BYTES],
             visits=tuple(whole_text(visit, VISIT_CHARS) for visit in say.visits[:MOST_VISITS]),
             previous=say.previous[:PREVIOUS_BYTES],
+            reply_to=say.reply_to,
         )
 
     def _is_proven(self, peer: Peer, body: AnyBody, now: float, ref: str = "") -> bool:
@@ -348,6 +395,8 @@ class FrameHandlers:
             return "malformed", f"an id has 1 to {ID_CHARS} characters"
         if self.is_silenced(peer):
             return self._silence_of(peer)
+        if not 0 <= say.reply_to <= self._log.head:
+            return "unknown_message", f"there is no message {say.reply_to} to reply to"
         if is_blank(say.text) and not (say.files or say.quotes):
             return "malformed", "a message without text"
         if len(say.files) > self._limits.files:
@@ -397,6 +446,36 @@ class FrameHandlers:
         if exchange is None:
             return "unknown_message"
         return "out_of_state" if exchange.handler == name else "not_responsible"
+
+
+def is_reaction(text: str) -> bool:
+    """Whether a text can be a reaction: short, visible, and one word."""
+    is_short = 0 < len(text) <= REACTION_CHARS
+    return is_short and visible_line(text) == text and not any(map(str.isspace, text))
+
+
+def _changes_nothing(name: str, body: ChangeBody, exchange: MessageThread) -> bool:
+    match body:
+        case ReactionChanged(reaction=reaction, on=on, answer=answer):
+            reactions = exchange.answer_reactions if answer else exchange.reactions
+            return on == (name in reactions.get(reaction, ()))
+        case MessageEdited(text=text):
+            return text == exchange.text
+        case MessageDeleted():
+            return False
+
+
+def _whole_change(body: ChangeBody) -> ChangeBody:
+    body = msgspec.structs.replace(
+        body, previous=body.previous[:PREVIOUS_BYTES], signature=body.signature[:SIGNATURE_BYTES]
+    )
+    match body:
+        case MessageEdited(text=text):
+            return msgspec.structs.replace(body, text=whole_text(text))
+        case ReactionChanged(reaction=reaction):
+            return msgspec.structs.replace(body, reaction=whole_text(reaction))
+        case MessageDeleted():
+            return body
 
 
 def _is_id(text: str) -> bool:

@@ -14,6 +14,7 @@ from genie_core.room.protocol.frames import (
     AnswerDelta,
     AnswerJoinRequest,
     Bye,
+    ChangeMessage,
     Chunk,
     ConfirmHost,
     FetchFile,
@@ -65,6 +66,7 @@ ARRIVING: Final = frozenset({Stage.GREETING, Stage.PROVING})
 _TALK: Final = (
     *(
         PostMessage,
+        ChangeMessage,
         Publish,
         SetEngine,
         SetPreferences,

@@ -11,7 +11,10 @@ from genie_core.room.protocol.events import (
     DecisionMade,
     Event,
     MemberModerated,
+    MessageDeleted,
+    MessageEdited,
     MessagePosted,
+    ReactionChanged,
     RecoveredEvent,
     RunCancelled,
     RunFailed,
@@ -22,8 +25,8 @@ from genie_core.room.protocol.frames import (
     Refusal,
 )
 from genie_core.room.protocol.limits import Limits
-from genie_core.room.protocol.names import check_name, fold_name
-from genie_core.room.server.handlers import TOO_MUCH
+from genie_core.room.protocol.names import check_name, fold_name, is_blank
+from genie_core.room.server.handlers import TOO_MUCH, is_reaction
 from genie_core.room.server.log_window import NO_DISK, UNREADABLE, LogWindow
 from genie_core.room.server.peers import Peer, PeerRegistry
 from genie_core.room.server.quotas import Quotas
@@ -31,6 +34,9 @@ from genie_core.room.state.proofs import flaw_of_recovered
 
 WORTH_KEEPING: Final = (
     MessagePosted,
+    MessageEdited,
+    MessageDeleted,
+    ReactionChanged,
     DecisionMade,
     ApprovalRequested,
     ApprovalResolved,
@@ -114,6 +120,12 @@ class EventRecovery:
             return False
         if isinstance(body, MessagePosted):
             return event.has_sane_files() and len(body.text) <= self._limits.text_chars
+        if isinstance(body, MessageEdited):
+            return not is_blank(body.text) and len(body.text) <= self._limits.text_chars
+        if isinstance(body, MessageDeleted):
+            return True
+        if isinstance(body, ReactionChanged):
+            return is_reaction(body.reaction)
         if isinstance(body, MemberModerated):
             return _is_name(body.name) and body.role != "host"  # which no measure gives
         try:

@@ -34,6 +34,7 @@ from genie_core.room.protocol.frames import (
     AnswerApproval,
     AnswerJoinRequest,
     Bye,
+    ChangeMessage,
     Chunk,
     ClientFrame,
     ConfirmHost,
@@ -265,6 +266,8 @@ class Room:
                 self.admission.prove(peer, frame, now)
             case PostMessage():
                 self._handlers.say(peer, frame, now)
+            case ChangeMessage():
+                self._handlers.change(peer, frame, now)
             case Publish():
                 self._handlers.publish(peer, frame, now)
             case SetEngine():

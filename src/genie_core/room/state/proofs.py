@@ -7,6 +7,7 @@ from genie_core.room.protocol.events import (
     ApprovalRequested,
     ApprovalResolved,
     ArgumentSharingChanged,
+    ChangeBody,
     DecisionMade,
     Event,
     HeirsChanged,
@@ -14,8 +15,11 @@ from genie_core.room.protocol.events import (
     HostStarted,
     MemberJoined,
     MemberModerated,
+    MessageDeleted,
+    MessageEdited,
     MessagePosted,
     PreferencesChanged,
+    ReactionChanged,
     RecoveredEvent,
     RoomCreated,
     RoomSuspended,
@@ -32,9 +36,11 @@ from genie_core.room.state.succession import BY_RULE, LINK_BODIES, ChainView, is
 
 if TYPE_CHECKING:
     from genie_core.room.state.room_state import RoomState
+    from genie_core.room.state.thread import MessageThread
 
 OUT_OF_CHAIN: Final = "it does not follow the entry before it"
 UNSIGNED: Final = "it is not signed by its author"
+NOT_AUTHOR: Final = "its author did not write that message"
 UNKNOWN_AUTHOR: Final = "the room does not know its author's key"
 NO_MESSAGE: Final = "the room does not know the message that it is about"
 GAP: Final = "an earlier entry of its author is missing"
@@ -53,6 +59,9 @@ _STEPS: Final = (
     AnswerPosted,
     RunFailed,
     RunCancelled,
+    MessageEdited,
+    MessageDeleted,
+    ReactionChanged,
 )
 
 
@@ -158,6 +167,8 @@ def _flaw_of_author(
         case _ if isinstance(body, _STEPS):
             signed = body
             said = _about_step(state, event.seq, body, elsewhere=elsewhere)
+            if _changes_of_others(state, event, body, elsewhere=elsewhere):
+                return NOT_AUTHOR
             if said is None:  # its message is no longer known
                 return NO_MESSAGE if elsewhere else ""
         case _:
@@ -174,10 +185,27 @@ def _flaw_of_author(
     return ""
 
 
-def _about_step(state: "RoomState", seq: int, body: RunBody, *, elsewhere: bool) -> bytes | None:
-    known = state.exchanges.get(body.message)
-    exchange = state.meant(body.message, seq) if elsewhere else known
+def _about_step(
+    state: "RoomState", seq: int, body: RunBody | ChangeBody, *, elsewhere: bool
+) -> bytes | None:
+    exchange = _about(state, seq, body, elsewhere=elsewhere)
     return None if exchange is None else exchange.said.signature
+
+
+def _changes_of_others(
+    state: "RoomState", event: Event, body: RunBody | ChangeBody, *, elsewhere: bool
+) -> bool:
+    """Whether an event edits or deletes a message of another author."""
+    exchange = _about(state, event.seq, body, elsewhere=elsewhere)
+    is_change = isinstance(body, MessageEdited | MessageDeleted)
+    return is_change and exchange is not None and exchange.author != event.by
+
+
+def _about(
+    state: "RoomState", seq: int, body: RunBody | ChangeBody, *, elsewhere: bool
+) -> "MessageThread | None":
+    known = state.exchanges.get(body.message)
+    return state.meant(body.message, seq) if elsewhere else known
 
 
 def note_signature(signatures: dict[str, list[bytes]], event: Event) -> None:

@@ -11,11 +11,13 @@ import msgspec
 
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.events import (
+    MOST_REACTIONS,
     MOST_SPENDINGS,
     AnswerPosted,
     ApprovalRequested,
     ApprovalResolved,
     ArgumentSharingChanged,
+    ChangeBody,
     DecisionMade,
     EngineChanged,
     Event,
@@ -26,8 +28,11 @@ from genie_core.room.protocol.events import (
     MemberJoined,
     MemberLeft,
     MemberModerated,
+    MessageDeleted,
+    MessageEdited,
     MessagePosted,
     PreferencesChanged,
+    ReactionChanged,
     RecoveredEvent,
     Role,
     RoomCreated,
@@ -45,13 +50,19 @@ from genie_core.room.state.members import Members, Person, Presence
 from genie_core.room.state.proofs import GAP, note_signature, objection
 from genie_core.room.state.reading import Reading
 from genie_core.room.state.succession import LINK_BODIES, Link, Succession, with_link
-from genie_core.room.state.thread import RUNNING, MessageThread, Phase, ToolApproval
+from genie_core.room.state.thread import RUNNING, MessageThread, Phase, Reply, ToolApproval
 
 WINDOW: Final = 1_000
 """A state holds between this many and twice as many of the latest messages.
 
 Messages with unfinished work or a parked tool call stay longer.
 """
+
+REPLY_CHARS: Final = 200
+"""Characters of what a message replies to that it keeps."""
+
+AGENT: Final = "genie"
+"""The author's name of answers."""
 
 KNOWN_IDS: Final = 10_000
 """How many of the latest messages' ids are known, at least."""
@@ -72,6 +83,8 @@ class RoomState:
     author's authority. `doubts` has what is wrong with those of the latest that fail, and they have no
     other effect than to be shown. `link` is that of the last entry; `links` are the latest entries
     that say who hosts.
+
+    `amended` has the latest edited and deleted messages, with the number of the event.
 
     Of the `messages` so far, old ones are forgotten in groups, as `WINDOW` says: `floor` is the
     number of the latest forgotten one. Later events about them are skipped as well.
@@ -102,6 +115,7 @@ class RoomState:
         self.messages = 0
         self.floor = 0
         self.files: dict[str, FileRef] = {}
+        self.amended: dict[int, int] = {}
         self.inherited: set[tuple[int, int]] = set()
         self.founding: Founding | None = None
         self._link = b""
@@ -325,6 +339,9 @@ class RoomState:
                 | ArgumentSharingChanged()
                 | PreferencesChanged()
                 | RecoveredEvent()
+                | MessageEdited()
+                | MessageDeleted()
+                | ReactionChanged()
             ) if not counts:
                 pass
             case HeirsChanged() | HostConfirmed():
@@ -345,6 +362,8 @@ class RoomState:
                 self.members.prefer(event.by, text)
             case MessagePosted() as said:
                 self._said(event, said)
+            case MessageEdited() | MessageDeleted() | ReactionChanged() as change:
+                self._changed(event, change, self.exchanges.get(change.message))
             case MemberModerated() as moderated:
                 self.members.moderate(moderated)
             case ArgumentSharingChanged(on=on):
@@ -389,6 +408,8 @@ class RoomState:
                 exchange.voucher = event.by
                 exchange.by_agent = self.members.is_agent(original.by)
                 self._keep(exchange)
+            case MessageEdited() | MessageDeleted() | ReactionChanged() as change:
+                self._changed(original, change, self.meant(change.message, original.seq))
             case AnswerPosted(message=message) as answered:
                 found = self.meant(message, original.seq)
                 if found is not None and found.answer is None:
@@ -421,9 +442,39 @@ class RoomState:
         phase = Phase.DECIDING if said.handler else Phase.UNHANDLED
         exchange = MessageThread(event.seq, event.at, event.by, said, phase)
         exchange.by_agent = self.members.is_agent(event.by)
+        exchange.reply = self._replied_to(said.reply_to)
         if said.handler:
             self.running[event.seq] = exchange
         self._keep(exchange)
+
+    def amend(self, event: Event) -> None:
+        """Apply a change of a message that comes later in the log than the last entry here."""
+        change = event.told.body
+        if isinstance(change, ChangeBody):
+            self._changed(event.told, change, self.exchanges.get(change.message))
+
+    def _replied_to(self, seq: int) -> Reply | None:
+        """Return the message or answer with a number, if it is one of the latest."""
+        if (message := self.exchanges.get(seq)) is not None:
+            return Reply(seq, message.author, message.text[:REPLY_CHARS])
+        for message in reversed(self.exchanges.values()) if seq else ():
+            if message.answered_seq == seq and message.answer is not None:
+                return Reply(seq, AGENT, message.answer.text[:REPLY_CHARS])
+        return None
+
+    def _changed(self, event: Event, change: ChangeBody, exchange: MessageThread | None) -> None:
+        """Change what a message shows; without effect on one that is unknown or of another author."""
+        if exchange is None:
+            return
+        if isinstance(change, ReactionChanged):
+            _react(exchange, event.by, change)
+        elif event.by == exchange.author and not exchange.is_deleted:
+            exchange.is_deleted = isinstance(change, MessageDeleted)
+            exchange.edit = change if isinstance(change, MessageEdited) else None
+            self.amended.pop(exchange.seq, None)
+            self.amended[exchange.seq] = event.seq
+            if len(self.amended) > KNOWN_IDS:
+                del self.amended[next(iter(self.amended))]
 
     def _keep(self, exchange: MessageThread) -> None:
         """Add a message; forget old ones if there are too many."""
@@ -543,3 +594,15 @@ class RoomState:
             if proposal is not None:
                 proposal.outcome, proposal.settled_at = "expired", at
         exchange.waiting.clear()
+
+
+def _react(exchange: MessageThread, name: str, change: ReactionChanged) -> None:
+    reactions = exchange.answer_reactions if change.answer else exchange.reactions
+    names = reactions.get(change.reaction, [])
+    if change.on and name not in names:
+        if names or len(reactions) < MOST_REACTIONS:
+            reactions.setdefault(change.reaction, names).append(name)
+    elif not change.on and name in names:
+        names.remove(name)
+        if not names:
+            del reactions[change.reaction]

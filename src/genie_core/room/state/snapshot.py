@@ -16,7 +16,7 @@ from genie_core.room.state.succession import Link, Succession
 from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.runtime.progress import Usage
 
-VERSION: Final = 6
+VERSION: Final = 7
 """Raise it at every change to a state's fields or to the fold."""
 
 MOST_BYTES: Final = 512 * 1024 * 1024
@@ -74,6 +74,7 @@ class _Checkpoint(msgspec.Struct, array_like=True):
     doubtful: int
     signatures: dict[str, list[bytes]]
     reading: Reading
+    amended: dict[int, int]
 
 
 # JSON as in the log: a tool may be called with numbers for which other formats have no room.
@@ -129,6 +130,7 @@ def encode_state(state: RoomState) -> bytes:
         state.doubtful,
         state.signatures,
         state.reading,
+        state.amended,
     )
     return zlib.compress(_encode(checkpoint), 1)
 
@@ -159,7 +161,7 @@ def _restored(saved: _Checkpoint) -> RoomState:
         setattr(state, name, getattr(saved, name))
     state.doubts = dict(saved.doubts)
     state.continue_from(saved.link)
-    for name in ("pin", "hostings", "heir", "sharing", "recovered"):
+    for name in ("pin", "hostings", "heir", "sharing", "recovered", "amended"):
         setattr(state, name, getattr(saved, name))
     state.members = Members(
         {person.name: person for person in saved.people},

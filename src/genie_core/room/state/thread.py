@@ -13,6 +13,7 @@ from genie_core.room.protocol.events import (
     ApprovalRequested,
     DecisionMade,
     How,
+    MessageEdited,
     MessagePosted,
     Outcome,
     RunCancelled,
@@ -108,6 +109,15 @@ class ToolApproval:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a message replies to: its number, its author, and the start of its text."""
+
+    seq: int
+    author: str
+    text: str
+
+
 @dataclass(slots=True)
 class MessageThread:
     """A message and everything that its handler's engine did about it.
@@ -117,7 +127,8 @@ class MessageThread:
     from whose copy it was recovered, empty for what was said here; `answer_voucher` likewise for
     the answer.
     `spent` is what decision and agents took so far. `by_agent`: its author is an agent that is a
-    member, so no engine answers it.
+    member, so no engine answers it. `edit` is the latest one; `reactions` have the names of those who
+    reacted so, `answer_reactions` likewise for the answer. `reply` is what it replies to, if known.
     """
 
     seq: int
@@ -139,6 +150,18 @@ class MessageThread:
     spent: tuple[Spending, ...] = ()
     cancelled: RunCancelled | None = None
     by_agent: bool = False
+    edit: MessageEdited | None = None
+    is_deleted: bool = False
+    reactions: dict[str, list[str]] = field(default_factory=dict)
+    answer_reactions: dict[str, list[str]] = field(default_factory=dict)
+    reply: Reply | None = None
+
+    @property
+    def text(self) -> str:
+        """The text as its author last left it; empty if they deleted it."""
+        if self.is_deleted:
+            return ""
+        return self.said.text if self.edit is None else self.edit.text
 
     @property
     def partial(self) -> str:

@@ -24,7 +24,10 @@ from genie_core.room.protocol.events import (
     MemberJoined,
     MemberLeft,
     MemberModerated,
+    MessageDeleted,
+    MessageEdited,
     Quote,
+    ReactionChanged,
     RoomCreated,
     RoomSuspended,
     RunCancelled,
@@ -88,6 +91,14 @@ def announcement(event: Event, devices: Mapping[str, set[str]]) -> tuple[str, st
             return "⚑", f"{by} decided: {heirs_line(rule)}"
         case HostConfirmed():
             return "·", f"{by} was with the host while another member took the host for away"
+        case MessageEdited(message=message, text=text):
+            return "✎", f"{by} edited message {message}: {visible_line(text)}"
+        case MessageDeleted(message=message):
+            return "✎", f"{by} deleted message {message}"
+        case ReactionChanged(message=message, reaction=reaction, on=on, answer=answer):
+            what = f"the answer to message {message}" if answer else f"message {message}"
+            did = "reacted to" if on else "took back a reaction to"
+            return "·", f"{by} {did} {what}: {visible_line(reaction)}"
         case ArgumentSharingChanged(on=True):
             return "⚑", f"{by} shows guests what tools are called with"
         case ArgumentSharingChanged():

@@ -11,6 +11,7 @@ from genie_core.room.protocol.events import (
     ApprovalResolved,
     DecisionMade,
     Event,
+    MessageEdited,
     MessagePosted,
     RunCancelled,
     RunFailed,
@@ -51,6 +52,8 @@ def _document(seq: int, told: Event) -> Document | None:
     match told.body:
         case MessagePosted() as said:
             return Document(seq, seq, told.at, told.by, "message", _cut(_said(said)))
+        case MessageEdited(message=message, text=text):
+            return Document(seq, message, told.at, told.by, "message", _cut(text))
         case AnswerPosted(message=message, text=text):
             return Document(seq, message, told.at, AGENT, "answer", _cut(text))
         case DecisionMade(message=message, reason=reason):  # its query repeats what was said

@@ -24,6 +24,9 @@ LIMIT: Final = 16_000
 SLACK: Final = 2_000
 """Characters by which a paste may exceed the limit without being cut."""
 
+PURPOSE: Final = 60
+"""Columns to say what the next message is for."""
+
 KEPT: Final = 200
 """How many sent messages the history keeps."""
 
@@ -132,6 +135,11 @@ class Composer(Vertical):
     def insert(self, text: str) -> None:
         """Insert a text where the cursor is, as if it had been pasted."""
         self._editor.insert_pasted(text)
+
+    def show_purpose(self, title: str) -> None:
+        """Show above the editor what the next message is for; nothing for a message of its own."""
+        shown = Content(title).truncate(PURPOSE, ellipsis=True) if title else Content("")
+        self._editor.border_title = Content.assemble(shown, " · esc cancels") if title else None
 
     def remember(self, text: str) -> None:
         self._history.keep(text)

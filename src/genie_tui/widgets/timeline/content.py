@@ -10,8 +10,12 @@ from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,
     ApprovalResolved,
+    ChangeBody,
     DecisionMade,
     Event,
+    MessageDeleted,
+    MessageEdited,
+    ReactionChanged,
     RecoveredEvent,
     RunCancelled,
     RunFailed,
@@ -286,9 +290,11 @@ class TimelineContent:
             self._log.add(event)
             if self._log.extends_last(event) and self.settled == first:
                 touched.add(first - 1)
-            place = self._log.index_of(self._concerned(event))
-            if place is not None and place + self.above < first:
-                touched.add(place + self.above)
+            concerned = self._concerned(event)
+            for place in (self._log.index_of(concerned), self._answer_changed(event)):
+                if place is not None and place + self.above < first:
+                    touched.add(place + self.above)
+            touched |= self._revise_span(event, concerned)
         self.refresh_tail()
         return first, touched
 
@@ -346,6 +352,23 @@ class TimelineContent:
                 )
             )
 
+    def _answer_changed(self, event: Event) -> int | None:
+        body = event.body
+        is_answers = isinstance(body, ReactionChanged) and body.answer
+        return self._log.index_of_answer(self._concerned(event)) if is_answers else None
+
+    def _revise_span(self, event: Event, message: int) -> set[int]:
+        """Change a message in the part that was read back; return its index."""
+        if self.span is None or not isinstance(event.body, ChangeBody):
+            return set()
+        places = self.span.amend(event, message)
+        return {place + self._lead for place in places}
+
+    @property
+    def amended(self) -> dict[int, int]:
+        """The numbers of edited and deleted messages, each with that of the latest event."""
+        return dict(self._state.amended)
+
     def _concerned(self, event: Event) -> int:
         """Return the message whose entry an event changes; 0 for none."""
         match event.body:
@@ -362,7 +385,16 @@ class TimelineContent:
                 | ApprovalResolved(message=message)
             ):
                 return message
-            case RecoveredEvent(event=Event(body=AnswerPosted(message=message))):
+            case MessageEdited() | MessageDeleted() | ReactionChanged() as change:
+                return change.message
+            case RecoveredEvent(
+                event=Event(
+                    body=AnswerPosted(message=message)
+                    | MessageEdited(message=message)
+                    | MessageDeleted(message=message)
+                    | ReactionChanged(message=message)
+                )
+            ):
                 found = self._log.exchange_of(message)
                 return found.seq if found is not None else 0
         return 0

@@ -17,6 +17,7 @@ from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,
     ApprovalResolved,
+    ChangeBody,
     DecisionMade,
     Event,
     MessagePosted,
@@ -58,8 +59,10 @@ class HistorySpan:
         before: int | None = None,
         doubts: Mapping[int, str] = MappingProxyType({}),
         agents: frozenset[str] = frozenset(),
+        amendments: Sequence[Event] = (),
     ) -> None:
         self.events = events
+        self.amendments = amendments
         self._doubts = doubts
         self._agents = agents
         self.first = first
@@ -76,11 +79,26 @@ class HistorySpan:
         self.log = LogEntries(self._state)
         for event in events:
             self._take(event)
+        for event in amendments:
+            if isinstance(event.body, ChangeBody):
+                self.amend(event, event.body.message)
+
+    def amend(self, event: Event, message: int) -> set[int]:
+        """Apply a later change of a message; return the indices of the entries that it changes."""
+        self._state.amend(event)
+        self.log.revise(message)
+        places = self.log.index_of(message), self.log.index_of_answer(message)
+        return {place for place in places if place is not None}
 
     def exchange(self, message: int) -> MessageThread | None:
         """Return a message of the span; None if it or the end of its run is outside."""
         found = self._state.exchanges.get(message)
         return None if found is None or found.phase in RUNNING else found
+
+    def amended_by(self, events: Sequence[Event]) -> "HistorySpan":
+        """Return the span, for its successor to apply these later changes, too."""
+        self.amendments = [*self.amendments, *events]
+        return self
 
     def with_front(self, events: Sequence[Event], first: int) -> "HistorySpan":
         """Return a span that starts with these events, from `first` on, and ends sooner."""
@@ -90,17 +108,21 @@ class HistorySpan:
         whole = [*events, *self.events]
         kept = whole[:MOST]
         last = kept[-1].seq if len(kept) < len(whole) else self.last
-        return HistorySpan(kept, first, last, before, self._doubts, self._agents)
+        return HistorySpan(kept, first, last, before, self._doubts, self._agents, self.amendments)
 
     def with_back(self, events: Sequence[Event], last: int) -> "HistorySpan":
         """Return a span that ends with these events, at `last`, and starts later."""
         whole = [*self.events, *events]
         kept = whole[-MOST:]
         if len(kept) == len(whole):
-            return HistorySpan(kept, self.first, last, self.before, self._doubts, self._agents)
+            return HistorySpan(
+                kept, self.first, last, self.before, self._doubts, self._agents, self.amendments
+            )
         gone = count_messages(whole[: -len(kept)])
         before = self.before + gone if self.before is not None else None
-        return HistorySpan(kept, kept[0].seq, last, before, self._doubts, self._agents)
+        return HistorySpan(
+            kept, kept[0].seq, last, before, self._doubts, self._agents, self.amendments
+        )
 
     def _take(self, event: Event) -> None:
         try:
@@ -167,23 +189,25 @@ def with_page(
     earlier: int,
     doubts: Mapping[int, str] = MappingProxyType({}),
     agents: frozenset[str] = frozenset(),
+    amendments: Sequence[Event] = (),
 ) -> HistorySpan:
     """Return the span with a page that was read. Call it in a thread, as it may take long.
 
     `earlier` messages come before `since`. Fewer events than were requested mean that the log
     begins there, and no events that it has none of those that are missing. `doubts` are those of the
-    room, by event, and `agents` the names of its agents.
+    room, by event, and `agents` the names of its agents. `amendments` are later changes of messages
+    in the page.
     """
     last = request.before - 1
     first = events[0].seq if len(events) >= request.most else 1
     if span is not None and request.edge is PageEdge.FRONT:
-        return span.with_front(events, first)
+        return span.amended_by(amendments).with_front(events, first)
     if span is not None and request.edge is PageEdge.BACK:
-        return span.with_back(events, last)
+        return span.amended_by(amendments).with_back(events, last)
     if not events:
         return HistorySpan((), 1, since - 1, earlier, doubts, agents)
     before = max(0, earlier - count_messages(events)) if request.before == since else None
-    return HistorySpan(events, first, last, before, doubts, agents)
+    return HistorySpan(events, first, last, before, doubts, agents, amendments)
 
 
 # What the state knows

@@ -42,6 +42,7 @@ from genie_tui.widgets.timeline.transcript import (
     GapEntry,
     MessageEntry,
     NoteEntry,
+    Reactions,
     TimelineEntry,
     UnsentEntry,
     text_of,
@@ -63,6 +64,9 @@ MARKS: Final[dict[Phase, tuple[str, str]]] = {
     Phase.UNHANDLED: ("▏", "quote"),
 }
 """The mark beside a message and its style, by phase."""
+
+MOST_NAMES: Final = 3
+"""People whose names stand beside a reaction; more are counted."""
 
 _UNSENT: Final = "↑"
 _NAME_CELLS: Final = 32
@@ -164,11 +168,10 @@ class Painter:
             glyph = " "
         lines = beside(
             in_gutter(glyph, self._palette[name], acts=message.emote),
-            self._with_attachments(
-                message, self._said(message.author, message.text, emote=message.emote)
-            ),
+            self._with_attachments(message, self._said_now(message)),
             self._body,
         )
+        lines += self._reacted(message.reactions)
         if exchange is not None:
             lines += self._below(message.message, exchange)
         if message.message in self._wrong:
@@ -180,6 +183,26 @@ class Painter:
             when = f"agent  {when}"
         return [*self._name(message.author, when, opens=message.opens), *lines]
 
+    def _said_now(self, message: MessageEntry) -> list[Line]:
+        """Draw a message's text as its author last left it."""
+        muted = self._palette["muted"]
+        if message.change == "deleted":
+            return self._wrap(Text("deleted by its author", muted + Style(italic=True)))
+        lines = self._said(message.author, message.text, emote=message.emote)
+        if message.change:
+            lines[-1].append(Segment("  edited", muted))
+        return lines
+
+    def _reacted(self, reactions: Reactions) -> list[Line]:
+        if not reactions:
+            return []
+        text = Text()
+        for reaction, names in reactions:
+            who = ", ".join(names) if len(names) <= MOST_NAMES else str(len(names))
+            text.append(f"{reaction} ").append(f"{who}   ", self._palette["muted"])
+        text.rstrip()
+        return beside(self._body, self._wrap(text), self._body)
+
     def _author(self, name: str) -> Style:
         return self._palette[f"author-{self._hue(name) % HUES}"]
 
@@ -187,6 +210,9 @@ class Painter:
         """Add a line for every file and quote of a message."""
         muted = self._palette["muted"]
         lines = said if entry.text or not (entry.files or entry.quotes) else []
+        if isinstance(entry, MessageEntry) and entry.reply:
+            reply = Text(f"↳ {entry.reply}", muted, no_wrap=True, overflow="ellipsis")
+            lines = [*self._wrap(reply), *lines]
         for file in entry.files:
             standing = self._transfers.status(file.digest)
             text = (
@@ -277,7 +303,8 @@ class Painter:
             style = self._palette["failed" if answer.failed else "notice"]
             why = Text(f"{answer.mark} {answer.incomplete}", style)
             lines += self._wrap(why)
-        return [[], *beside(in_gutter("┏", agent), lines, in_gutter("┃", agent))]
+        lines = beside(in_gutter("┏", agent), lines, in_gutter("┃", agent))
+        return [[], *lines, *self._reacted(answer.reactions)]
 
     # Below a message
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
@@ -40,7 +40,7 @@ from genie_tui.widgets.timeline.history_pages import (
 from genie_tui.widgets.timeline.layout import EntryLayout, estimate
 from genie_tui.widgets.timeline.painter import Painter
 from genie_tui.widgets.timeline.streaming import SHORTEST_PAUSE, RunProgress, repaint_pause
-from genie_tui.widgets.timeline.transcript import text_of
+from genie_tui.widgets.timeline.transcript import AnswerEntry, text_of
 
 NARROWEST: Final = 20
 """Least width that is painted; a narrower screen cuts lines off."""
@@ -573,6 +573,18 @@ class Timeline(EntryView, can_focus=True):
         """The selected message, or the selected entry's."""
         return None if self._selected is None else self._content.exchange_at(self._selected)
 
+    @property
+    def is_answer_chosen(self) -> bool:
+        """Whether the selected entry is an answer."""
+        chosen = self._selected
+        return chosen is not None and isinstance(self._content[chosen], AnswerEntry)
+
+    def action_go_to_reply(self) -> None:
+        """Select what the selected message replies to."""
+        exchange = self.chosen
+        if exchange is not None and exchange.said.reply_to:
+            self.show_message(exchange.said.reply_to)
+
     def action_details(self) -> None:
         if (exchange := self.chosen) is not None:
             self.post_message(self.DetailsRequested(exchange))
@@ -750,6 +762,7 @@ class Timeline(EntryView, can_focus=True):
         span, since, earlier = content.span, content.since, content.earlier
         try:
             found = await history(request.before, request.most)
+            amendments = await self._amendments(history, found)
             whole = await asyncio.to_thread(
                 with_page,
                 request,
@@ -759,11 +772,21 @@ class Timeline(EntryView, can_focus=True):
                 earlier,
                 content.doubts,
                 content.agents,
+                amendments,
             )
         except (GenieError, OSError) as error:
             self.post_message(self.PageRead(request, None, str(error)))
         else:
             self.post_message(self.PageRead(request, whole))
+
+    async def _amendments(self, history: ReadHistory, page: Sequence[Event]) -> list[Event]:
+        """Read the later changes of messages in a page."""
+        amended, last = self._content.amended, page[-1].seq if page else 0
+        later = {amended[event.seq] for event in page if event.seq in amended}
+        found: list[Event] = []
+        for seq in sorted(each for each in later if each > last):
+            found += await history(seq + 1, 1)
+        return found
 
     @on(PageRead)
     def _page_read(self, message: PageRead) -> None:

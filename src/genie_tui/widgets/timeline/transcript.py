@@ -3,14 +3,15 @@
 An entry is one small value per thing that is shown. Its text is safe to show.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalResolved,
+    ChangeBody,
     Event,
     HostStarted,
     MemberJoined,
@@ -50,6 +51,10 @@ GROUPED: Final = 300.0
 
 QUOTED: Final = 120
 """Characters of a question that are repeated above an answer."""
+
+
+Reactions: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
+"""Reactions in the order in which they came first, each with the names of those who reacted so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +103,7 @@ class MessageEntry:
     """A message by a person. `opens` a new group, which gets a line with name and time.
 
     `caveat` says from whose copy it was recovered and what is wrong with it; empty for any other.
-    `by_agent`: the author is an agent that is a member.
+    `by_agent`: the author is an agent that is a member. `reply` repeats what it replies to.
     """
 
     message: int
@@ -111,6 +116,9 @@ class MessageEntry:
     quotes: tuple[QuoteLine, ...] = ()
     caveat: str = ""
     by_agent: bool = False
+    reply: str = ""
+    change: Literal["", "edited", "deleted"] = ""
+    reactions: Reactions = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +139,7 @@ class AnswerEntry:
     quote: str
     elapsed: float | None
     caveat: str = ""
+    reactions: Reactions = ()
     incomplete: str = ""
     mark: str = ""
     failed: bool = False
@@ -189,6 +198,7 @@ class LogEntries:
         self.head = 0
         self._state = state
         self._index: dict[int, int] = {}
+        self._answers: dict[int, int] = {}
         self._day = (0.0, 0.0)  # begin and end of the day of the last entry
         self._parked: dict[str, int] = {}  # messages by their waiting calls
         self._kept: set[str] = set()
@@ -206,6 +216,22 @@ class LogEntries:
         """Return the index of the entry that shows a message."""
         return self._index.get(message)
 
+    def index_of_answer(self, message: int) -> int | None:
+        """Return the index of the entry that shows the answer to a message."""
+        return self._answers.get(message)
+
+    def revise(self, message: int) -> None:
+        """Show a message and its answer as they are after edits, deletion and reactions."""
+        exchange = self._state.exchanges.get(message)
+        if exchange is None:
+            return
+        for at in (self._index.get(message), self._answers.get(message)):
+            entry = self.entries[at] if at is not None else None
+            if at is not None and isinstance(entry, MessageEntry):
+                self.entries[at] = _revised(entry, exchange)
+            elif at is not None and isinstance(entry, AnswerEntry):
+                self.entries[at] = replace(entry, reactions=_reactions(exchange.answer_reactions))
+
     def indices_of_file(self, digest: str) -> list[int]:
         """Return the indices of the entries that show a file."""
         return [self._index[message] for message in self._files.get(digest, ())]
@@ -221,6 +247,9 @@ class LogEntries:
     def add(self, event: Event) -> None:
         """Append an entry for an event, if it is shown."""
         self.head = max(self.head, event.seq)
+        if isinstance(event.told.body, ChangeBody):
+            self.revise(self._changed_by(event, event.told.body))
+            return
         entry = self._entry(event) if event.seq > self._state.floor else None
         if entry is not None:
             now = local_time(event.at)
@@ -247,7 +276,7 @@ class LogEntries:
         gone = sum(isinstance(entry, MessageEntry) for entry in self.entries[:count])
         kept = list(zip(self.entries[count:], self.seqs[count:], strict=True))
         self.entries, self.seqs = [], []
-        self._index, self._files = {}, {}
+        self._index, self._files, self._answers = {}, {}, {}
         if kept and (at := _moment(kept[0][0])) is not None:
             self._append(DayEntry(local_time(at).date()), kept[0][1])
         for entry, seq in kept:
@@ -261,8 +290,16 @@ class LogEntries:
             self._index[entry.message] = len(self.entries)
             for file in entry.files:
                 self._files.setdefault(file.digest, []).append(entry.message)
+        elif isinstance(entry, AnswerEntry):
+            self._answers[entry.message] = len(self.entries)
         self.entries.append(entry)
         self.seqs.append(seq)
+
+    def _changed_by(self, event: Event, change: ChangeBody) -> int:
+        if event.told is event:
+            return change.message
+        found = self.exchange_of(change.message)
+        return found.seq if found is not None else 0
 
     def _answer(self, event: Event, answered: AnswerPosted) -> AnswerEntry:
         reply = self._said_by_agent(event, answered, answered.elapsed, answered.receiver)
@@ -320,7 +357,7 @@ class LogEntries:
         owner = exchange.handler if exchange.handler not in ("", receiver) else ""
         last = self.entries[-1] if self.entries else None
         follows = isinstance(last, MessageEntry) and last.message == exchange.seq
-        quote = "" if follows else visible_line(exchange.said.text[:QUOTED])
+        quote = "" if follows else visible_line(exchange.text[:QUOTED])
         return AnswerEntry(
             exchange.seq,
             at,
@@ -329,6 +366,7 @@ class LogEntries:
             visible(text),
             quote,
             elapsed,
+            reactions=_reactions(exchange.answer_reactions),
         )
 
     def opens_group(self, author: str, at: float) -> bool:
@@ -374,7 +412,7 @@ class LogEntries:
         self, message: int, event: Event, said: MessagePosted, caveat: str
     ) -> MessageEntry:
         author = visible_line(event.by)
-        return MessageEntry(
+        entry = MessageEntry(
             message,
             event.at,
             author,
@@ -386,6 +424,8 @@ class LogEntries:
             caveat,
             by_agent=self._state.members.is_agent(event.by),
         )
+        exchange = self._state.exchanges.get(message)
+        return _revised(entry, exchange) if exchange is not None else entry
 
     def _unreadable(self, event: Event, why: str) -> NoteEntry:
         first, last, before = self._lost
@@ -471,6 +511,27 @@ class LogEntries:
         if caution := self._caveat(event):
             mark, text = "⚠" if self._state.doubt_of(event.seq) else mark, f"{text} ({caution})"
         return NoteEntry(event.at, mark, text, opens, failed, message)
+
+
+def _revised(entry: MessageEntry, exchange: MessageThread) -> MessageEntry:
+    """Return a message's entry with what its author and others changed."""
+    reply = exchange.reply
+    shown = replace(
+        entry,
+        reply=visible_line(f"{reply.author}: {reply.text}") if reply is not None else "",
+        reactions=_reactions(exchange.reactions),
+    )
+    if exchange.is_deleted:
+        return replace(shown, text="", change="deleted", files=(), quotes=(), reply="")
+    if exchange.edit is not None:
+        return replace(shown, text=visible(exchange.text), change="edited")
+    return shown
+
+
+def _reactions(reactions: Mapping[str, Sequence[str]]) -> Reactions:
+    return tuple(
+        (visible_line(each), tuple(map(visible_line, names))) for each, names in reactions.items()
+    )
 
 
 def _moment(entry: TimelineEntry) -> float | None:
