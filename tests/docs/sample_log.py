@@ -16,6 +16,7 @@ from genie_core.room.protocol.events import (
     ApprovalRequested,
     ApprovalResolved,
     ArgumentSharingChanged,
+    ChangeBody,
     DecisionMade,
     EngineChanged,
     Event,
@@ -26,8 +27,11 @@ from genie_core.room.protocol.events import (
     MemberJoined,
     MemberLeft,
     MemberModerated,
+    MessageDeleted,
+    MessageEdited,
     MessagePosted,
     PreferencesChanged,
+    ReactionChanged,
     RecoveredEvent,
     RoomCreated,
     RoomSuspended,
@@ -79,7 +83,7 @@ class SampleRoom:
             body = sign(PEOPLE[by], self.room, body, "", self._previous(by))
         elif isinstance(body, MemberJoined):
             body = sign(PEOPLE[by], self.room, body, by, self._previous(by))
-        elif isinstance(body, RunBody):
+        elif isinstance(body, RunBody | ChangeBody):
             said = self.log.state.exchanges[body.message].said
             body = sign(PEOPLE[by], self.room, body, said.signature, self._previous(by))
         return self.log.record(by, body, START + self.log.head + 1).seq
@@ -118,6 +122,8 @@ def sample_events() -> list[Event]:
     thanks = room.add("bob", MessagePosted("m2", "thanks", visits=("v2",)))
     room.add("ann", DecisionMade(thanks, "ignore", "The message asks for nothing."))
     room.add("ann", MemberModerated("role", "bob", "member"))
+    room.add("bob", MessageEdited(thanks, "Thank you."))
+    room.add("ann", ReactionChanged(thanks, "👍"))
     said = room.add("ann", _request("m3", "genie, write it down"))
     room.add("ann", DecisionMade(said, "delegate", query="Write it down."))
     error = (
@@ -128,6 +134,7 @@ def sample_events() -> list[Event]:
     said = room.add("ann", _request("m4", "genie, once more"))
     room.add("ann", DecisionMade(said, "delegate", query="Once more."))
     room.add("ann", RunCancelled(said, "stopped by ann", text="Once upon a"))
+    room.add("ann", MessageDeleted(said))
     away = sign(BOB, room.room, MessagePosted("m5", "said while ann was away", visits=("v2",)), "")
     lost = Event(40, START - 200, "bob", away, room.link_of_claim())
     room.add("bob", RecoveredEvent(lost))

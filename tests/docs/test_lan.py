@@ -136,7 +136,8 @@ def test_the_way_to_check_a_log_is_right() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["Standup", "thanks", "notes.txt", "list_files", "approved", "bob", "Bob asks", "m4"]
+    "words",
+    ["Standup", "thanks", "notes.txt", "list_files", "approved", "bob", "Bob asks", 'id":"m4'],
 )
 def test_the_way_to_check_a_log_notices_each_change(words: str) -> None:
     check, lines = the_check_of_a_log(), sample_lines()

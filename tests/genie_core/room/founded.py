@@ -7,6 +7,7 @@ from tests.genie_core.room.bench import identity
 
 from genie_core.room.protocol.events import (
     AnyBody,
+    ChangeBody,
     Event,
     HostStarted,
     MemberJoined,
@@ -85,7 +86,7 @@ class FoundedLog:
             return parent
         if isinstance(body, MemberJoined):
             return fold_name(by)
-        if isinstance(body, RunBody):
+        if isinstance(body, RunBody | ChangeBody):
             return self.state.exchanges[body.message].said.signature
         return ""
 

@@ -20,9 +20,12 @@ from genie_core.room.protocol.events import (
     MemberJoined,
     MemberLeft,
     MemberModerated,
+    MessageDeleted,
+    MessageEdited,
     MessagePosted,
     Outcome,
     PreferencesChanged,
+    ReactionChanged,
     RecoveredEvent,
     Role,
     RoomCreated,
@@ -82,7 +85,15 @@ def _said(chance: Random) -> MessagePosted:
     ]
     handler, device = chance.choice(("", *PEOPLE)), chance.choice(DEVICES)
     id_ = str(chance.randint(0, 30))
-    return MessagePosted(id_, f"text {id_}", handler, chance.random() < 0.1, device, tuple(files))
+    return MessagePosted(
+        id_,
+        f"text {id_}",
+        handler,
+        chance.random() < 0.1,
+        device,
+        tuple(files),
+        reply_to=chance.choice((0, 0, 1, chance.randint(0, 90))),
+    )
 
 
 def _step(chance: Random, state: RoomState) -> tuple[str, RunBody] | None:
@@ -137,8 +148,15 @@ def _rest(chance: Random, state: RoomState) -> tuple[str, AnyBody]:
     name, other = chance.choice(PEOPLE), chance.choice(PEOPLE)
     seq, device = chance.randint(1, state.head), chance.choice(DEVICES)
     role, measure = chance.choice(ROLES), chance.choice(MEASURES)
+    change: AnyBody = chance.choice(
+        (
+            MessageEdited(seq, "other words"),
+            MessageDeleted(seq),
+            ReactionChanged(seq, chance.choice("ab"), chance.random() < 0.7, seq % 2 == 0),
+        )
+    )
     recovered: AnyBody = chance.choice(
-        (_said(chance), AnswerPosted(seq, "once"), MemberModerated("ban", other))
+        (_said(chance), AnswerPosted(seq, "once"), MemberModerated("ban", other), change)
     )
     choices: tuple[tuple[str, AnyBody], ...] = (
         (
@@ -148,6 +166,7 @@ def _rest(chance: Random, state: RoomState) -> tuple[str, AnyBody]:
         (name, MemberJoined("member", engine=True, device=device)),
         ("", MemberLeft(name, device=chance.choice(DEVICES))),
         (name, EngineChanged("another", device)),
+        (name, change),
         (name, PreferencesChanged(chance.choice(("", "long")))),
         ("", RoomSuspended(heir=chance.choice(("", *PEOPLE)))),
         (

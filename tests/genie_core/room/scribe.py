@@ -68,6 +68,16 @@ FIELDS: Final[dict[str, Dict]] = {
         "signature": "",
     },
     "preferred": {"text": None, "previous": "", "signature": ""},
+    "edited": {"message": None, "text": None, "previous": "", "signature": ""},
+    "deleted": {"message": None, "previous": "", "signature": ""},
+    "reacted": {
+        "message": None,
+        "reaction": None,
+        "on": True,
+        "answer": False,
+        "previous": "",
+        "signature": "",
+    },
     "left": {"name": None, "reason": "", "device": ""},
     "equipped": {"agent": None, "device": ""},
     "said": {
@@ -82,6 +92,7 @@ FIELDS: Final[dict[str, Dict]] = {
         "written": 0.0,
         "visits": [],
         "previous": "",
+        "reply_to": 0,
     },
     "decided": {
         "message": None,
@@ -179,7 +190,10 @@ NOT_SIGNED: Final = {
     "said": ("handler", "device", "files", "written"),
 }
 BY_HOST: Final = ("hosted", "suspended", "heirs", "moderated", "shared")
-ABOUT_MESSAGES: Final = ("decided", "asked", "settled", "answered", "failed", "cancelled")
+ABOUT_MESSAGES: Final = (
+    *("decided", "asked", "settled", "answered", "failed", "cancelled"),
+    *("edited", "deleted", "reacted"),
+)
 
 
 def compact(value: Any, *, ordered: bool = False) -> bytes:
@@ -623,7 +637,7 @@ class RawClient:
         """Shake hands; `signature` replaces that of the `joined` entry. Returns the last answer."""
         who, name = self.who, name or self.who.name
         nonce = secrets.token_urlsafe(16)
-        hello = {"type": "hello", "name": name, "version": 5, "key": who.key, "nonce": nonce}
+        hello = {"type": "hello", "name": name, "version": 6, "key": who.key, "nonce": nonce}
         await self.send(hello)
         self.challenge = challenge = await self.receive()
         self.room = challenge["room"]

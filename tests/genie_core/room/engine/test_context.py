@@ -12,6 +12,8 @@ from genie_core.room.protocol.events import (
     Event,
     FileRef,
     MemberJoined,
+    MessageDeleted,
+    MessageEdited,
     MessagePosted,
     Quote,
     QuotedLine,
@@ -68,6 +70,29 @@ def test_only_the_end_of_a_long_past_is_told() -> None:
 def test_what_lies_before_the_first_memory_stays_unknown() -> None:
     late = [Message("q2", "ann", request_id="7"), Message("a2", SYSTEM, request_id="7")]
     assert told(conversation(4), "ann", late) == ["q3", "a3"]
+
+
+def test_a_reply_ends_with_what_it_replies_to() -> None:
+    folded = state(
+        ("bob", MessagePosted("1", "when\nis it?")), ("ann", MessagePosted("2", "noon", reply_to=1))
+    )
+    assert told(folded, "ann", [])[1] == "noon\n(in reply to bob: “when is it?”)"
+
+
+def test_an_edit_of_what_it_remembers_is_told_once() -> None:
+    folded = state(
+        ("bob", MessagePosted("1", "at noon")),
+        ("bob", MessagePosted("2", "or later")),
+        ("bob", MessageEdited(1, "at one")),
+        ("bob", MessageDeleted(2)),
+    )
+    own = [Message("at noon", "bob", request_id="1"), Message("or later", "bob", request_id="2")]
+    first, second = told(folded, "ann", own)
+    assert first == "(changed the message “at noon…” to)\nat one"
+    assert second.startswith("(took back the message “or later…”")
+    ids = [item.message for item in missing(folded, "ann", own)]
+    assert told(folded, "ann", [*own, *ids]) == []
+    assert told(folded, "ann", []) == ["at one", "(deleted)"]
 
 
 def test_an_emote_names_who_does_it() -> None:

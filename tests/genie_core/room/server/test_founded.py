@@ -10,6 +10,7 @@ from tests.genie_core.room.bench import (
     only_refusal,
     refusals,
 )
+from tests.genie_core.room.founded import founded
 
 from genie_core.room.protocol.events import (
     HEIRS_AFTER,
@@ -23,11 +24,13 @@ from genie_core.room.protocol.events import (
     HostStarted,
     MemberJoined,
     MemberModerated,
+    MessageEdited,
     MessagePosted,
     PreferencesChanged,
 )
 from genie_core.room.protocol.frames import (
     Challenge,
+    ChangeMessage,
     ConfirmHost,
     EventsRecovered,
     Hello,
@@ -41,6 +44,7 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.room.security.founding import is_founding_of
 from genie_core.room.security.signing import sign
+from genie_core.room.state.proofs import NOT_AUTHOR
 from genie_core.room.state.room_state import RoomState
 
 LINK = b"l" * 24
@@ -147,6 +151,47 @@ def test_preferences_are_recorded_with_their_signature(meeting: Founded) -> None
     meeting.send(meeting.alice, SetPreferences("in short", signature=changed.signature))
     assert meeting.bodies(PreferencesChanged) == [changed]
     assert meeting.room.state.preferences == {"alice": "in short"}
+
+
+def test_a_change_is_signed_for_the_message_it_changes(meeting: Founded) -> None:
+    meeting.send(meeting.alice, meeting.says("one"), meeting.says("two"))
+    one, two = meeting.room.state.exchanges.values()
+    about_two = sign(
+        identity("alice"), meeting.id, MessageEdited(two.seq, "other"), two.said.signature
+    )
+    moved = replace(about_two, message=one.seq)
+    for body in (MessageEdited(one.seq, "other"), moved):
+        refusal = only_refusal(meeting.tell(meeting.alice, ChangeMessage(body)))
+        assert refusal.code == "unproven"
+    assert refusals(meeting.tell(meeting.alice, ChangeMessage(about_two))) == []
+    assert (one.text, two.text) == ("one", "other")
+
+
+def test_a_host_can_not_let_a_member_change_the_message_of_another() -> None:
+    log = founded("bob")
+    said = log.add("bob", MessagePosted("m", "hello"))
+    edited = log.add("ann", MessageEdited(said.seq, "goodbye"))
+    assert log.state.exchanges[said.seq].text == "hello"
+    assert log.state.doubt_of(edited.seq) == NOT_AUTHOR
+
+
+def test_changes_are_recovered_from_another_log() -> None:
+    first = Founded()
+    past = list(first.written)
+    first.send(first.alice, first.says("teh plan"))
+    (exchange,) = first.room.state.exchanges.values()
+    change = MessageEdited(exchange.seq, "the plan")
+    first.send(
+        first.alice,
+        ChangeMessage(sign(identity("alice"), first.id, change, exchange.said.signature)),
+    )
+    lost = first.written[len(past) :]
+    again = Bench(past, founded=True)
+    alice = again.joined("alice", engine=True)
+    answers = answers_in(again.tell(alice, RecoverEvents(tuple(lost))))
+    assert answers == [EventsRecovered(lost[-1].seq)]
+    (recovered,) = again.room.state.exchanges.values()
+    assert (recovered.text, recovered.said.text) == ("the plan", "teh plan")
 
 
 def test_of_another_log_only_what_was_signed_is_taken() -> None:

@@ -1,4 +1,5 @@
 import pytest
+from msgspec.structs import replace
 from tests.genie_core.room.bench import (
     ROOMY,
     Bench,
@@ -10,19 +11,24 @@ from tests.genie_core.room.bench import (
 
 from genie_core.room.protocol.events import (
     LATEST,
+    MOST_REACTIONS,
     PREFERENCE_CHARS,
     AnswerPosted,
     ApprovalRequested,
     ApprovalResolved,
+    ChangeBody,
     DecisionMade,
     EngineChanged,
     FileRef,
     Measure,
     MemberLeft,
+    MessageDeleted,
+    MessageEdited,
     MessagePosted,
     PreferencesChanged,
     Quote,
     QuotedLine,
+    ReactionChanged,
     RunFailed,
 )
 from genie_core.room.protocol.frames import (
@@ -30,6 +36,7 @@ from genie_core.room.protocol.frames import (
     AnswerApproval,
     AnswerDelta,
     ApprovalAnswered,
+    ChangeMessage,
     ClientFrame,
     MemberTyping,
     Moderate,
@@ -47,6 +54,7 @@ from genie_core.room.protocol.frames import (
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.server.handlers import PATH_CHARS
 from genie_core.room.server.peers import Peer
+from genie_core.room.state.thread import Reply
 
 FILE = FileRef("a" * 64, "a.txt", 3, "text/plain")
 
@@ -81,6 +89,89 @@ class Desk(Bench):
 @pytest.fixture
 def desk() -> Desk:
     return Desk()
+
+
+# -- changes of messages
+
+
+def test_an_author_edits_and_deletes_their_message(desk: Desk) -> None:
+    seq = desk.say(desk.bob, "teh plan", "1")
+    desk.send(desk.bob, ChangeMessage(MessageEdited(seq, "the plan")))
+    exchange = desk.room.state.exchanges[seq]
+    assert (exchange.text, exchange.said.text) == ("the plan", "teh plan")
+    desk.send(desk.bob, ChangeMessage(MessageDeleted(seq)))
+    assert (exchange.text, exchange.is_deleted) == ("", True)
+    assert desk.room.state.amended == {seq: desk.room.state.head}
+    refusal = only_refusal(desk.tell(desk.bob, ChangeMessage(MessageEdited(seq, "again"))))
+    assert refusal.code == "not_allowed"
+
+
+@pytest.mark.parametrize("change", [MessageEdited(0, "mine now"), MessageDeleted(0)])
+def test_no_one_else_does(desk: Desk, change: ChangeBody) -> None:
+    seq = desk.say(desk.bob, "hello", "1")
+    for peer in (desk.two, desk.one):
+        refusal = only_refusal(desk.tell(peer, ChangeMessage(replace(change, message=seq))))
+        assert refusal.code == "not_allowed"
+    assert desk.room.state.exchanges[seq].text == "hello"
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (MessageEdited(999, "x"), "unknown_message"),
+        (MessageEdited(0, " \n"), "not_allowed"),
+        (MessageEdited(0, "x" * 101), "not_allowed"),
+        (ReactionChanged(0, ""), "not_allowed"),
+        (ReactionChanged(0, "x" * 17), "not_allowed"),
+        (ReactionChanged(0, "a b"), "not_allowed"),
+        (ReactionChanged(0, "\x1b[2J"), "not_allowed"),
+        (ReactionChanged(0, "\u202e"), "not_allowed"),
+    ],
+)
+def test_what_can_not_be_is_refused(change: ChangeBody, code: str) -> None:
+    desk = Desk(Limits(text_chars=100, burst=1000, joins=1000))
+    seq = desk.say(desk.bob, "hello", "1")
+    body = change if change.message else replace(change, message=seq)
+    head = desk.room.state.head
+    assert only_refusal(desk.tell(desk.bob, ChangeMessage(body))).code == code
+    assert desk.room.state.head == head
+
+
+def test_reactions_come_once_and_go(desk: Desk) -> None:
+    seq = desk.say(desk.bob, "hello", "1")
+    like = ReactionChanged(seq, "👍")
+    desk.send(desk.one, ChangeMessage(like), ChangeMessage(like))
+    desk.send(desk.bob, ChangeMessage(like))
+    assert desk.room.state.exchanges[seq].reactions == {"👍": ["alice", "bob"]}
+    desk.send(desk.one, ChangeMessage(replace(like, on=False)))
+    desk.send(desk.bob, ChangeMessage(replace(like, on=False)))
+    assert desk.room.state.exchanges[seq].reactions == {}
+    assert len(desk.bodies(ReactionChanged)) == 4
+
+
+def test_kinds_of_reactions_are_bounded(desk: Desk) -> None:
+    seq = desk.say(desk.bob, "hello", "1")
+    for number in range(MOST_REACTIONS):
+        desk.send(desk.one, ChangeMessage(ReactionChanged(seq, str(number))))
+    refusal = only_refusal(desk.tell(desk.one, ChangeMessage(ReactionChanged(seq, "more"))))
+    assert refusal.code == "not_allowed"
+    assert refusals(desk.tell(desk.bob, ChangeMessage(ReactionChanged(seq, "1")))) == []
+
+
+def test_a_muted_member_changes_nothing(desk: Desk) -> None:
+    seq = desk.say(desk.bob, "hello", "1")
+    desk.send(desk.host, Moderate("mute", "bob"))  # type: ignore[arg-type] # a peer here
+    refusal = only_refusal(desk.tell(desk.bob, ChangeMessage(MessageDeleted(seq))))
+    assert refusal.code == "muted"
+
+
+def test_a_reply_repeats_what_it_replies_to(desk: Desk) -> None:
+    seq = desk.say(desk.one, "when?", "1")
+    desk.send(desk.bob, PostMessage("2", "at noon", reply_to=seq))
+    (said,) = [each for each in desk.room.state.exchanges.values() if each.author == "bob"]
+    assert said.reply == Reply(seq, "alice", "when?")
+    refusal = only_refusal(desk.tell(desk.bob, PostMessage("3", "so", reply_to=10_000)))
+    assert (refusal.code, refusal.ref) == ("unknown_message", "3")
 
 
 # -- quotes and files

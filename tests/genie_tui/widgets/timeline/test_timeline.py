@@ -21,6 +21,8 @@ from genie_core.room.protocol.events import (
     Event,
     FileRef,
     MemberJoined,
+    MessageDeleted,
+    MessageEdited,
     MessagePosted,
     RunCancelled,
     RunFailed,
@@ -896,3 +898,19 @@ async def test_people_have_colours_in_the_order_in_which_they_came() -> None:
         hues = [app.timeline._content.hue(name) for name in names]
     assert len(set(hues)) == len(names)
     assert hues == sorted(hues)
+
+
+async def test_a_message_in_a_page_of_the_log_is_shown_as_it_was_left() -> None:
+    log = long_log(WINDOW * 2 + 50)
+    old, gone = log.events[5], log.events[6]
+    app = Host(log, reads_back=True)
+    for change in (MessageEdited(old.seq, "said better"), MessageDeleted(gone.seq)):
+        log.state.amended[change.message] = len(log.events) + 1
+        log.add(change, "bob")
+        log.state.amended[change.message] = len(log.events)
+    async with app.run_test(size=(60, 40)) as pilot:
+        await pilot.press("home")
+        await until(pilot, lambda: app.shows("said better  edited"))
+        assert app.shows("deleted by its author")
+        assert not app.shows("message 6 ")
+        assert app.shows("message 7 ")

@@ -1,0 +1,179 @@
+import pytest
+from tests.genie_tui.room_parts import editor, notes
+from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, in_room, until
+from textual.pilot import Pilot
+
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    MessageDeleted,
+    MessageEdited,
+    MessagePosted,
+    ReactionChanged,
+)
+from genie_tui.emoji import QUICK, emojis
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.pick import PickScreen
+from genie_tui.screens.room import RoomScreen
+from genie_tui.widgets.composer.composer import Composer
+from genie_tui.widgets.timeline.timeline import Timeline
+
+
+def shown(screen: RoomScreen) -> str:
+    timeline = screen.query_one(Timeline)
+    return "\n".join(timeline.render_line(y).text.rstrip() for y in range(timeline.size.height))
+
+
+async def select_last(screen: RoomScreen, pilot: Pilot[None]) -> None:
+    await pilot.press("f5", "up")
+    await until(pilot, lambda: screen.query_one(Timeline).chosen is not None)
+
+
+def said(joined: ScriptedJoinedRoom, text: str, by: str) -> int:
+    return joined.feed(MessagePosted(text, text), by=by)[0].seq
+
+
+async def test_a_reply_is_sent_with_what_it_replies_to(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
+        seq = said(joined, "when is it?", "bob")
+        await select_last(screen, pilot)
+        await pilot.press("r")
+        await until(pilot, lambda: editor(screen).has_focus)
+        assert "Reply to bob: when is it?" in str(editor(screen).border_title)
+        await pilot.press(*"noon", "enter")
+        await until(pilot, lambda: joined.said == [("noon", False)])
+        assert joined.replies == [seq]
+        assert not editor(screen).border_title
+        await pilot.press(*"so", "enter")
+        await until(pilot, lambda: joined.replies == [seq, 0])
+
+
+async def test_a_reply_to_an_answer_names_the_answer(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
+        asked = joined.say_here("which?")
+        answered = joined.feed(AnswerPosted(asked, "That one."))[0].seq
+        if not joined.state.exchanges[asked].answer:
+            pytest.fail("the answer does not count")
+        await select_last(screen, pilot)
+        await pilot.press("r")
+        await until(pilot, lambda: "Reply to genie: That one." in str(editor(screen).border_title))
+        await pilot.press(*"why?", "enter")
+        await until(pilot, lambda: joined.replies == [answered])
+
+
+async def test_escape_cancels_a_reply_and_keeps_the_text(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
+        said(joined, "when?", "bob")
+        await select_last(screen, pilot)
+        await pilot.press("r", *"noon", "escape")
+        await until(pilot, lambda: not editor(screen).border_title)
+        assert screen.query_one(Composer).draft == "noon"
+        await pilot.press("enter")
+        await until(pilot, lambda: joined.replies == [0])
+
+
+async def test_a_reply_is_shown_with_its_quote_and_leads_there(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
+        first = said(joined, "when is it?", "bob")
+        joined.feed(MessagePosted("r", "at noon", reply_to=first), by="cleo")
+        await until(pilot, lambda: "↳ bob: when is it?" in shown(screen))
+        await select_last(screen, pilot)
+        await pilot.press("g")
+        chosen = screen.query_one(Timeline)
+        await until(pilot, lambda: chosen.chosen is not None and chosen.chosen.seq == first)
+
+
+async def test_an_own_message_is_edited_in_the_composer(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
+        seq = said(joined, "teh plan", "ann")
+        screen.query_one(Composer).draft = "a draft"
+        await pilot.press("f5", "up", "e")
+        await until(pilot, lambda: screen.query_one(Composer).draft == "teh plan")
+        screen.query_one(Composer).draft = "the plan"
+        await pilot.press("enter")
+        await until(pilot, lambda: joined.changes == [MessageEdited(seq, "the plan")])
+        assert screen.query_one(Composer).draft == "a draft"
+        joined.feed(MessageEdited(seq, "the plan"), by="ann")
+        await until(pilot, lambda: "the plan  edited" in shown(screen))
+        assert "teh" not in shown(screen)
+
+
+async def test_without_a_connection_an_edit_stays_in_the_composer(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    joined.connected = False
+    async with in_room(joined) as (screen, pilot):
+        said(joined, "teh plan", "ann")
+        await pilot.press(*"/edit", "enter")
+        await until(pilot, lambda: screen.query_one(Composer).draft == "teh plan")
+        screen.query_one(Composer).draft = "the plan"
+        await pilot.press("enter")
+        await until(pilot, lambda: "Not connected" in notes(pilot))
+        assert screen.query_one(Composer).draft == "the plan"
+        assert "Edit your message" in str(editor(screen).border_title)
+
+
+@pytest.mark.parametrize("key", ["e", "d"])
+async def test_messages_of_others_are_theirs(joined: ScriptedJoinedRoom, key: str) -> None:
+    async with in_room(joined) as (screen, pilot):
+        said(joined, "hello", "bob")
+        await select_last(screen, pilot)
+        await pilot.press(key)
+        await until(pilot, lambda: "only your own" in notes(pilot))
+        assert isinstance(pilot.app.screen, RoomScreen)
+        assert joined.changes == []
+
+
+async def test_a_message_is_deleted_after_a_question(joined: ScriptedJoinedRoom) -> None:
+    clock = HandClock()
+    async with in_room(joined, clock=clock) as (screen, pilot):
+        seq = said(joined, "a secret", "ann")
+        await select_last(screen, pilot)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
+        assert joined.changes == []
+        clock.rest()
+        await pilot.press("enter")
+        await until(pilot, lambda: joined.changes == [MessageDeleted(seq)])
+        joined.feed(MessageDeleted(seq), by="ann")
+        await until(pilot, lambda: "deleted by its author" in shown(screen))
+        assert "a secret" not in shown(screen)
+
+
+async def test_reactions_are_picked_shown_and_taken_back(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
+        seq = said(joined, "hello", "bob")
+        await select_last(screen, pilot)
+        await pilot.press("plus")
+        await until(pilot, lambda: isinstance(pilot.app.screen, PickScreen))
+        await pilot.press(*"party", "enter")
+        change = ReactionChanged(seq, "🎉")
+        await until(pilot, lambda: joined.changes == [change])
+        joined.feed(change, by="ann")
+        joined.feed(change, by="bob")
+        await until(pilot, lambda: "🎉 ann, bob" in shown(screen))
+        await pilot.press("plus")
+        await until(pilot, lambda: isinstance(pilot.app.screen, PickScreen))
+        await pilot.press("enter")
+        await until(pilot, lambda: joined.changes[1:] == [ReactionChanged(seq, "🎉", on=False)])
+
+
+async def test_an_answer_has_reactions_of_its_own(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
+        asked = joined.say_here("which?")
+        joined.feed(AnswerPosted(asked, "That one."))
+        joined.feed(ReactionChanged(asked, "👍", answer=True), by="bob")
+        await until(pilot, lambda: "👍 bob" in shown(screen))
+        assert shown(screen).index("That one.") < shown(screen).index("👍 bob")
+
+
+async def test_without_a_selection_a_hint_says_how(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (_, pilot):
+        await pilot.press(*"/react", "enter")
+        await until(pilot, lambda: "Select a message first" in notes(pilot))
+
+
+def test_emoji_have_names_and_one_width() -> None:
+    names = dict(emojis())
+    assert names["rocket"] == "🚀"
+    assert names["thumbs up sign"] == "👍"
+    assert all(len(emoji) == 1 for _, emoji in (*QUICK, *emojis()))
