@@ -35,6 +35,7 @@ from genie_core.settings.edit import add_rule
 from genie_core.settings.load import SettingsError
 from genie_core.settings.model import Notify, Settings
 from genie_core.text.safe import visible
+from genie_tui.alerts import Alerts, AlertWays, title_of
 from genie_tui.commands.keys import Scope, bindings_of
 from genie_tui.commands.registry import AppCommands, all_actions
 from genie_tui.exit_report import ExitReport
@@ -104,6 +105,7 @@ class GenieApp(GuardedApp[ExitReport]):
         theme: str = DARK.name,
         clock: Callable[[], float] = time.monotonic,
         notify: Notify = "mine",
+        alerts: AlertWays | None = None,
         form: SettingsForm | None = None,
         onboarding: Onboarding | None = None,
         store: SessionService | None = None,
@@ -114,6 +116,8 @@ class GenieApp(GuardedApp[ExitReport]):
         self._person = name
         self._log_path = log_path
         self._bell = Bell(notify, clock)
+        self._alerts = Alerts(self._write, alerts or AlertWays())
+        self._tells_focus = False
         self._form = form
         self._onboarding = onboarding
         self._store = store
@@ -290,7 +294,20 @@ class GenieApp(GuardedApp[ExitReport]):
         self._room = OpenRoom(room, self._service)
         return room
 
+    @on(RoomScreen.Rang)
+    def _rang(self, message: RoomScreen.Rang) -> None:
+        self._alerts.ring(message.text, attended=self._tells_focus and self.app_focus)
+
+    @on(RoomScreen.Counted)
+    def _counted(self, message: RoomScreen.Counted) -> None:
+        self._alerts.show_title(title_of(message.title, message.waiting, message.missed))
+
+    def _write(self, sequence: str) -> None:
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(sequence)
+
     def on_app_blur(self) -> None:
+        self._tells_focus = True  # a terminal that never says it may be anywhere
         self._look(here=False)
 
     def on_app_focus(self) -> None:
@@ -313,6 +330,8 @@ class GenieApp(GuardedApp[ExitReport]):
                 await self._room.leave("the app ended", QUICK_GRACE)
         except GenieError:
             logger.exception("the seat could not be given back in good order")
+        finally:
+            self._alerts.end()
 
     def _end(self, report: ExitReport | None, problem: str) -> None:
         if problem:
@@ -399,6 +418,7 @@ class GenieApp(GuardedApp[ExitReport]):
             return
         self._form.use(settings)
         self._bell.notify = settings.notify
+        self._alerts.ways = AlertWays.of(settings)
         if self._store is not None:
             self._store.limit(settings.retention.limits())
         if settings.theme:

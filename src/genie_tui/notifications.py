@@ -42,20 +42,32 @@ class Bell:
         self._head = state.head
         self._here = person is not None and person.present
 
-    def ring_for(self, events: Iterable[Event], state: RoomState, me: str) -> bool:
-        """Whether to ring now for events that `state` includes."""
-        called = [self._counts(event, state, me) for event in events]
+    def ring_for(self, events: Iterable[Event], state: RoomState, me: str) -> Event | None:
+        """Return for which of the events, which `state` includes, to ring now; None for no ring."""
+        called = [event for event in events if self._counts(event, state, me)]
         now = self._clock()
-        if not any(called) or now - self._rang_at < GAP:
-            return False
+        if not called or now - self._rang_at < GAP:
+            return None
         self._rang_at = now
-        return True
+        return called[-1]
 
     def _counts(self, event: Event, state: RoomState, me: str) -> bool:
         if isinstance(event.body, MemberJoined) and event.by == me:
             self._here = True
         news = self._here and event.seq > self._head
         return news and rings(self.notify, event, state, me)
+
+
+def told_by(event: Event, title: str) -> str:
+    """Say in a line what an event that rings tells; not safe to show."""
+    match event.body:
+        case ApprovalRequested(tool=tool):
+            return f"{title}: approve {tool}?"
+        case MessagePosted(text=text):
+            return f"{title}: {event.by}: {text}"
+        case AnswerPosted(text=text):
+            return f"{title}: genie: {text}"
+    return title
 
 
 def rings(notify: Notify, event: Event, state: RoomState, me: str) -> bool:

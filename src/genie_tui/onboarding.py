@@ -92,10 +92,12 @@ class Onboarding:
             raise SettingsError(f"can't write {file}: {reason(error)}") from error
 
     def _is_wanted(self) -> bool:
-        if self._source.file.exists() or self._locations.no_model_offers.exists():
+        if self._locations.no_model_offers.exists():
             return False
-        settings = self._source.read().settings
-        return not (settings.model or settings.agent)
+        reading = self._source.read()
+        if reading.written.values.keys() - {"name"}:
+            return False
+        return not (reading.settings.model or reading.settings.agent)
 
     def _write(self, choice: ModelChoice | ProgramOffer) -> Settings:
         if isinstance(choice, ProgramOffer):

@@ -12,6 +12,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.room_state import RoomState
 from genie_core.settings.model import Notify
+from genie_tui.app import GenieApp
 from genie_tui.notifications import Bell, mentions, rings
 
 QUESTION = 5
@@ -116,7 +117,9 @@ async def test_a_room_rings_for_others_not_for_oneself(monkeypatch: pytest.Monke
     here.feed(said("@ann, before you came"), by="bob")
     rung: list[float] = []
     async with in_room(here, clock=clock) as (screen, pilot):
-        monkeypatch.setattr(pilot.app, "bell", lambda: rung.append(clock()))
+        monkeypatch.setattr(
+            GenieApp, "_write", lambda _, sent: rung.append(clock()) if sent == "\x07" else None
+        )
         here.feed(said("@ann is me"), by="ann")
         here.feed(said("@ann"), by="bob")
         await until(pilot, lambda: rung)

@@ -30,6 +30,7 @@ KEY_NAMES: Final = {
 """The setting that names the key of each address setting."""
 
 Notify: TypeAlias = Literal["mine", "all", "none"]
+Desktop: TypeAlias = Literal["none", "osc9", "osc777"]
 
 Seconds: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
 Bytes: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=100_000_000)]
@@ -175,6 +176,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     servers: tuple[str, ...] | None = None
     theme: str = ""
     notify: Notify = "mine"
+    bell: bool = True
+    window_title: bool = True
+    desktop: Desktop = "none"
+    mouse: bool = True
     port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 0
     local: bool = False
     ask: bool = False

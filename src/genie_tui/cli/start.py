@@ -23,10 +23,12 @@ from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings, assistant_config, default_name
 from genie_core.text.safe import visible_line
+from genie_tui.alerts import AlertWays
 from genie_tui.app import GenieApp
 from genie_tui.cli.doctor import terminal_problem
 from genie_tui.cli.log_file import CannotStart, log_to
 from genie_tui.exit_report import ExitReport, exit_lines
+from genie_tui.first_start import FirstStartApp, done, is_first_start, keep_name
 from genie_tui.onboarding import Onboarding
 from genie_tui.screens.settings import SettingsForm
 from genie_tui.terminal import HangupDriver, TerminalWatch
@@ -60,6 +62,12 @@ def start(
     if problem:
         raise CannotStart(problem)
     reading = source.read()
+    given = reading.origin(("name",)).layer == "command line"
+    if opening is None and is_first_start(source, locations):
+        _ask_first(source, locations, reading.settings)
+        reading = source.read()
+    elif given and reading.settings.name is not None:
+        keep_name(source, check_name(reading.settings.name))
     settings = reading.settings
     wrong_theme = theme_problem(settings.theme) if settings.theme else None
     if wrong_theme:
@@ -70,8 +78,7 @@ def start(
 
     # A keyring may wait for its owner, so this thread is not waited for.
     threading.Thread(target=hide_own_secrets, args=(name, locations), daemon=True).start()
-    chosen = reading.origin(("name",)).layer == "command line"
-    service = RoomService(name, settings, locations, renamed=chosen)
+    service = RoomService(name, settings, locations, renamed=given)
     form = SettingsForm(source, locations, name, service.use)
     app = _SignalledApp(
         service,
@@ -79,6 +86,7 @@ def start(
         name,
         log_path=locations.log_file,
         notify=settings.notify,
+        alerts=AlertWays.of(settings),
         form=form,
         onboarding=Onboarding(source, locations, name, service.use),
         store=SessionService(
@@ -88,7 +96,7 @@ def start(
     if settings.theme:
         app.theme = settings.theme
     with TerminalWatch(sys.stdin.fileno()), asyncio.Runner() as runner:
-        report = runner.run(app.run_async())
+        report = runner.run(app.run_async(mouse=settings.mouse))
         _ignore_signals(runner.get_loop())
         code = 1 if app.failure else app.return_code or 0
         # Everything is saved. Neither a terminal that takes nothing nor a tool that does not end
@@ -96,6 +104,14 @@ def start(
         _end_in(PRINTING if app.quitting.to_print else PATIENCE, code)
         _print_report(app, report)
     return code
+
+
+def _ask_first(source: SettingsSource, locations: Locations, settings: Settings) -> None:
+    name = settings.name or default_name()
+    onboarding = Onboarding(source, locations, name, lambda _: None)
+    app = FirstStartApp(source, locations, name, onboarding.offers)
+    app.run()
+    done(locations)
 
 
 def check_assistant(

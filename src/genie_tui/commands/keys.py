@@ -30,6 +30,7 @@ class Scope(Enum):
     ACTIVITY_ROWS = "Activity, row by row"
     PREFERENCES = "Preferences"
     LOBBY = "Lobby"
+    FIRST_START = "First start"
     SESSIONS = "All sessions"
     SESSION_LIST = "All sessions, row by row"
     ASK = "Entering a line"
@@ -353,6 +354,13 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             shown=True,
         ),
         Action(("f7",), "offers", "Choose an agent or a model", "offers"),
+    ),
+    Scope.FIRST_START: (
+        Action(("enter", "ctrl+s"), "save and start", "Save, and go to the lobby", "save"),
+        Action(("up",), "field", "Previous field", "field(-1)", display="↑ ↓"),
+        Action(("left", "right"), "choose", "Change the value of a choice", display="← →"),
+        Action(("escape",), "skip", "Go to the lobby; it is not asked again", "skip"),
+        Action(("down",), "", "Next field", "field(1)", display=" "),
     ),
     Scope.OFFERS: (
         Action(("enter",), "choose", "Use it and save it in the settings"),

@@ -51,7 +51,7 @@ from genie_tui.commands.handlers import engine, host
 from genie_tui.commands.handlers.message import cancel
 from genie_tui.commands.keys import Scope, bindings_of, by_key
 from genie_tui.commands.registry import RoomCommands, all_actions
-from genie_tui.notifications import Bell
+from genie_tui.notifications import Bell, told_by
 from genie_tui.room_feed import RoomFeed
 from genie_tui.screens import room_focus
 from genie_tui.screens.decision_labels import DecisionLabels
@@ -127,6 +127,22 @@ class RoomScreen(Screen[None]):
             super().__init__()
             self.parting = parting
 
+    class Rang(Message):
+        """What happened is to reach the person, wherever they look; `text` says what."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class Counted(Message):
+        """So many approvals wait, and so many messages were missed."""
+
+        def __init__(self, title: str, waiting: int, missed: int) -> None:
+            super().__init__()
+            self.title = title
+            self.waiting = waiting
+            self.missed = missed
+
     def __init__(
         self, service: RoomService, opening: OpenRequest, clock: Callable[[], float], bell: Bell
     ) -> None:
@@ -173,7 +189,8 @@ class RoomScreen(Screen[None]):
 
     def look(self, *, here: bool) -> None:
         """Note whether the person has this terminal before them; what comes meanwhile is unread."""
-        self._timeline.is_attended = here
+        self._timeline.attend(here=here)
+        self._count()
 
     def on_screen_resume(self) -> None:
         """Ignore keys meant for the screen above, so that they answer no approval."""
@@ -306,8 +323,9 @@ class RoomScreen(Screen[None]):
         self._timeline.apply_many(events)
         self.context.panel.apply_many(events)
         self.query_one(HintLine).apply_many(events)
-        if self._bell.ring_for(events, self._joined.state, self._joined.name):
-            self.app.bell()
+        rung = self._bell.ring_for(events, self._joined.state, self._joined.name)
+        if rung is not None:
+            self.post_message(self.Rang(told_by(rung, self._joined.state.title)))
         self._refresh_approvals()
         self._status.show_room(self._joined.state.title, self._joined.hosting.address)
 
@@ -424,6 +442,11 @@ class RoomScreen(Screen[None]):
             self._status.show_grants(len(self.joined.approvals.grants.active))
         self._progress.second_passed()
 
+    def _count(self) -> None:
+        if self._joined is not None:
+            title, waiting = self._joined.state.title, self._approvals.waiting
+            self.post_message(self.Counted(title, waiting, self._timeline.missed))
+
     def _show_who_answers(self) -> None:
         """Give the card the whole width while it has the focus."""
         self.set_class(self._approvals.has_focus_within, "-answering")
@@ -431,6 +454,7 @@ class RoomScreen(Screen[None]):
     def _refresh_approvals(self) -> None:
         self._approvals.refresh_queue()
         self.context.show_waiting()
+        self._count()
 
     @property
     def _status(self) -> StatusBar:

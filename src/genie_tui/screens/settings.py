@@ -18,6 +18,7 @@ from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig, Model
 from genie_core.assistant.known_programs import KNOWN_PROGRAMS, installed_programs
 from genie_core.assistant.prompts import prompt_names
 from genie_core.errors import GenieError
+from genie_core.room.protocol.names import check_name
 from genie_core.settings.credentials import names_at_hand
 from genie_core.settings.edit import add_rule, ask_about_reads, asks_about_reads, put, remove
 from genie_core.settings.load import Change, LoadedSettings, Origin, SettingsSource
@@ -34,6 +35,7 @@ from genie_tui.widgets.too_small import TooSmall
 
 AT_ONCE: Final = "at once"
 NEXT_ROOM: Final = "from the next room on"
+NEXT_START: Final = "from the next start on"
 MODEL: Final = f"{NEXT_ROOM}, in this one by /model"
 
 ASK_WRITES: Final = "usual"
@@ -61,13 +63,17 @@ class Field:
 
 
 FIELDS: Final = (
+    Field("name", "Name", NEXT_START, "your login name"),
     Field("agent", "Agent", NEXT_ROOM),
     Field("model", "Model", MODEL, "none: the agent above, else the offline helper"),
     Field("reasoner_model", "Reasoner model", NEXT_ROOM, "same as the model"),
     Field("template", "Template", NEXT_ROOM),
     Field("workspace", "Workspace", NEXT_ROOM, "none: no access to files"),
     Field("approvals", "Tool calls", NEXT_ROOM),
-    Field("notify", "Bell", AT_ONCE),
+    Field("notify", "Alert me for", AT_ONCE),
+    Field("bell", "Bell", AT_ONCE),
+    Field("window_title", "Terminal title", AT_ONCE),
+    Field("desktop", "Notifications", AT_ONCE),
     Field("theme", "Theme", AT_ONCE),
 )
 
@@ -75,6 +81,14 @@ _NOTIFY: Final = (
     ("mine", "approvals and messages for me"),
     ("all", "every message"),
     ("none", "never"),
+)
+
+
+_SWITCH: Final = (("true", "on"), ("false", "off"))
+_DESKTOP: Final = (
+    ("none", "off"),
+    ("osc9", "by OSC 9: iTerm2, WezTerm, Ghostty, kitty"),
+    ("osc777", "by OSC 777: foot, GNOME Terminal, rxvt"),
 )
 
 
@@ -110,6 +124,9 @@ class SettingsForm:
             "template": [(name, name) for name in templates],
             "approvals": _approvals(reading.settings),
             "notify": _NOTIFY,
+            "bell": _SWITCH,
+            "window_title": _SWITCH,
+            "desktop": _DESKTOP,
             "theme": [(name, name) for name in theme_names()],
         }
 
@@ -128,6 +145,8 @@ class SettingsForm:
         """Return a configuration in which only this field can be wrong."""
         bare = AssistantConfig(prompts_dir=self.locations.prompts)
         match name:
+            case "name" if value:
+                check_name(value)
             case "agent" if value:
                 changed = msgspec.structs.replace(Settings(), agent=value, agents=settings.agents)
                 config = assistant_config(changed, self.locations)
@@ -177,8 +196,10 @@ def value_of(name: str, settings: Settings) -> str:
             return settings.template or DEFAULT_TEMPLATE
         case "theme":
             return settings.theme or DARK.name
+        case "bell" | "window_title":
+            return "true" if getattr(settings, name) else "false"
         case _:
-            return str(getattr(settings, name))
+            return str(getattr(settings, name) or "")
 
 
 def origin_of(field: Field, reading: LoadedSettings) -> Origin:
@@ -192,6 +213,8 @@ def change_to(name: str, value: str, *, there: bool) -> Change | None:
     """Return the file's change for a field; an empty value removes it."""
     if name == "approvals":
         return partial(ask_about_reads, ask=value == ASK_ALL)
+    if name in ("bell", "window_title"):
+        return partial(put, key=(name,), value=value == "true")
     if value:
         return partial(put, key=(name,), value=value)
     return partial(remove, key=(name,)) if there else None

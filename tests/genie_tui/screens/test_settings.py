@@ -93,7 +93,7 @@ async def test_changing_by_keyboard_alone_on_a_small_terminal(tmp_path: Path) ->
         await pilot.press("home", "x")
         await until(pilot, lambda: "xollama" in note(screen, "model"))
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: "Nothing is saved" in problem(screen))
+        await until(pilot, lambda: "Not saved" in problem(screen))
         assert home.file.read_text() == TEXT
         # Also where there is little room, all of it can be read.
         before = model.value
@@ -142,7 +142,7 @@ async def test_a_theme_is_seen_at_once_and_taken_back_unless_it_is_saved(tmp_pat
         await until(pilot, lambda: not theme.disabled)
         theme.focus()
         await until(pilot, lambda: theme.has_focus)
-        await take_steps(again, pilot, "right", "up", "left")
+        await take_steps(again, pilot, "right", "up", "up", "up", "up", "left")
         await pilot.press("ctrl+s")
         await until(pilot, lambda: pilot.app.screen is not again)
         assert pilot.app.theme == "genie-light"

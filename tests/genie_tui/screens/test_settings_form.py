@@ -51,6 +51,9 @@ def test_every_field_is_a_setting_and_has_a_value() -> None:
         "workspace": "",
         "approvals": ASK_WRITES,
         "notify": "mine",
+        "bell": "true",
+        "window_title": "true",
+        "desktop": "none",
         "theme": "genie-dark",
     }
 

@@ -67,7 +67,8 @@ class Dialog(ModalScreen[ScreenResultType]):
             self.app.call_later(self.app.pass_to, self, event)
 
     def _show_guard(self) -> None:
-        guarded = self._dialog_guard is not None and self._dialog_guard.remaining() > 0
+        guard = None if "enter" in self.FREE else self._dialog_guard
+        guarded = guard is not None and guard.remaining() > 0
         for line in self.query(DialogKeys):
             line.show(guarded=guarded)
 

@@ -87,7 +87,8 @@ class EntryView(ScrollView, can_focus=True):
     No widget is made for an entry, and only entries near the visible part are ever drawn. Lines in
     view stay there when entries above them come, go, or turn out to be of another height.
 
-    What arrives while the person does not look, as `is_attended` says, gets a line above it.
+    What arrives while the person does not look, as `is_attended` says, gets a line above it. So many
+    messages were `missed` since they last looked at the end.
     """
 
     ALLOW_SELECT: ClassVar[bool] = True
@@ -111,6 +112,7 @@ class EntryView(ScrollView, can_focus=True):
         self._due = False
         self._unread: int | None = None
         self._for_me = 0
+        self.missed = 0
         self._found: re.Pattern[str] | None = None
         self.is_attended = True
 
@@ -327,6 +329,7 @@ class EntryView(ScrollView, can_focus=True):
         self._settled_size = self.size
         if self._following and self._below:
             self._set_below(0, 0)
+        self._attend()
         self.refresh()
 
     def _go(self, top: int) -> None:
@@ -335,6 +338,16 @@ class EntryView(ScrollView, can_focus=True):
     def _follow(self) -> None:
         self._following = True
         self._set_below(0, 0)
+        self._attend()
+
+    def attend(self, *, here: bool) -> None:
+        """Note whether the person has the terminal before them."""
+        self.is_attended = here
+        self._attend()
+
+    def _attend(self) -> None:
+        if self._following and self.is_attended:
+            self.missed = 0
 
     def _count(self, first: int) -> None:
         """Count what arrived while the person reads back or looks elsewhere."""
@@ -344,6 +357,7 @@ class EntryView(ScrollView, can_focus=True):
         news = [index for index in arrived if self._content.is_news(self._content[index])]
         if not news:
             return
+        self.missed += len(news)
         if self._unread is None:
             self._set_unread(self._content.seq_at(news[0]))
         if not self._following:

@@ -49,12 +49,19 @@ from genie_core.text.safe import visible, visible_line
 GROUPED: Final = 300.0
 """Seconds within which messages of one author stand under one name."""
 
+MOST_MOVES: Final = 200
+"""Who came and went that one note takes up."""
+
 QUOTED: Final = 120
 """Characters of a question that are repeated above an answer."""
 
 
 Reactions: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 """Reactions in the order in which they came first, each with the names of those who reacted so."""
+
+
+Move: TypeAlias = tuple[str, bool]
+"""A name, and whether that person came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +94,8 @@ class GapEntry:
 class NoteEntry:
     """An event of the room in a line. `message` is the message it is about, 0 for none.
 
-    `opens` a run of notes, which is set off from the messages before.
+    `opens` a run of notes, which is set off from the messages before. `moves` are those who came and
+    went, in order, in a note that may take up the next ones, too.
     """
 
     at: float
@@ -96,6 +104,7 @@ class NoteEntry:
     opens: bool
     failed: bool = False
     message: int = 0
+    moves: tuple[Move, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +214,7 @@ class LogEntries:
         self._files: dict[str, list[int]] = {}
         self._host = ""
         self._devices: dict[str, set[str]] = {}
+        self._merged = 0  # the latest event that the entry before took up
         self._lost = (0, 0, "")  # first and last of the latest unreadable events, and why
 
     @property
@@ -257,7 +267,10 @@ class LogEntries:
                 self._start_day(now, event.seq)
                 entry = self._entry(event) or entry  # a group never spans two days
             before = self.entries[-1] if self.extends_last(event) else None
-            if isinstance(before, NoteEntry) and isinstance(entry, NoteEntry):
+            together = self._together(entry)
+            if together is not None:
+                self.entries[-1], self._merged = together, event.seq
+            elif isinstance(before, NoteEntry) and isinstance(entry, NoteEntry):
                 self.entries[-1] = replace(entry, opens=before.opens)
             else:
                 self._append(entry, event.seq)
@@ -265,8 +278,20 @@ class LogEntries:
 
     def extends_last(self, event: Event) -> bool:
         """Whether the last entry combines this event with earlier ones."""
+        if event.seq == self._merged:
+            return True
         first, last, _ = self._lost
         return first < last == event.seq and bool(self.seqs) and self.seqs[-1] == first
+
+    def _together(self, entry: TimelineEntry) -> NoteEntry | None:
+        """Return the last entry with one more who came or went; None if they don't belong together."""
+        last = self.entries[-1] if self.entries else None
+        if not (isinstance(last, NoteEntry) and isinstance(entry, NoteEntry)):
+            return None
+        if not (last.moves and entry.moves):
+            return None
+        moves = (*last.moves, *entry.moves)[-MOST_MOVES:]
+        return replace(last, mark="⇄", text=who_moved(moves), moves=moves)
 
     def forget(self, count: int) -> int:
         """Drop the first `count` entries and return how many messages were among them.
@@ -404,9 +429,23 @@ class LogEntries:
             case HostStarted(host=host) as hosted if self._host not in ("", host):
                 return DividerEntry(f"{visible_line(host)} hosts now{copied_from(hosted)}")
         line = announcement(event, self._devices)
+        if line is not None and (moves := self._moves(event)):
+            return replace(self._note(event, *line), moves=moves)
         if line is None and self._state.doubt_of(event.seq):
             line = "⚠", f"entry {event.seq:,} has no effect"
         return line and self._note(event, *line)
+
+    def _moves(self, event: Event) -> tuple[Move, ...]:
+        """Return who came or went with an event, at their only terminal."""
+        if self._caveat(event):
+            return ()
+        match event.body:
+            case MemberJoined() if not self._devices.get(event.by):
+                return ((visible_line(event.by), True),)
+            case MemberLeft(name=name, device=device):
+                more = self._devices.get(name, set()) - {device} if device else ()
+                return () if more else ((visible_line(name), False),)
+        return ()
 
     def _message(
         self, message: int, event: Event, said: MessagePosted, caveat: str
@@ -511,6 +550,23 @@ class LogEntries:
         if caution := self._caveat(event):
             mark, text = "⚠" if self._state.doubt_of(event.seq) else mark, f"{text} ({caution})"
         return NoteEntry(event.at, mark, text, opens, failed, message)
+
+
+def who_moved(moves: Sequence[Move]) -> str:
+    """Say in a line who joined, left, came and went, or came back."""
+    ways: dict[str, list[str]] = {}
+    for name in dict.fromkeys(name for name, _ in moves):
+        own = [came for each, came in moves if each == name]
+        way = ("joined" if own[-1] else "left") if own[0] == own[-1] else "came back"
+        if own[0] and not own[-1]:
+            way = "came and went"
+        ways.setdefault(way, []).append(name)
+    return " · ".join(f"{_names(names)} {way}" for way, names in ways.items())
+
+
+def _names(names: Sequence[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _revised(entry: MessageEntry, exchange: MessageThread) -> MessageEntry:

@@ -21,6 +21,7 @@ from genie_core.room.protocol.events import (
     Event,
     FileRef,
     MemberJoined,
+    MemberLeft,
     MessageDeleted,
     MessageEdited,
     MessagePosted,
@@ -914,3 +915,29 @@ async def test_a_message_in_a_page_of_the_log_is_shown_as_it_was_left() -> None:
         assert app.shows("deleted by its author")
         assert not app.shows("message 6 ")
         assert app.shows("message 7 ")
+
+
+async def test_who_comes_and_goes_shares_a_line() -> None:
+    log = RoomLog()
+    app = Host(log)
+    async with app.run_test(size=(80, 20)) as pilot:
+        for name in ("ann", "bob", "cleo"):
+            app.timeline.apply_many([log.add(MemberJoined("member", device="d"), by=name)])
+        app.timeline.apply_many([log.add(MemberLeft("bob"))])
+        await pilot.pause()
+        assert app.shows("⇄ ann and cleo joined · bob came and went")
+        assert not app.shows("bob left")
+        app.timeline.apply_many([log.say("ann", "hello"), log.add(MemberLeft("cleo"))])
+        app.timeline.apply_many([log.add(MemberJoined("member", device="d"), by="cleo")])
+        await pilot.pause()
+        assert app.shows("⇄ cleo came back")
+        assert app.shows("⇄ ann and cleo joined")
+
+
+async def test_a_person_who_comes_alone_is_told_with_their_agent() -> None:
+    log = RoomLog()
+    log.add(MemberJoined("member", engine=True, agent="small", device="d"), by="ann")
+    app = Host(log)
+    async with app.run_test(size=(80, 20)) as pilot:
+        await pilot.pause()
+        assert app.shows("→ ann joined with small")

@@ -133,8 +133,7 @@ def test_what_happens_to_the_room_is_noted() -> None:
     assert notes == [
         "the room Garden was opened",
         "ann is hosting",
-        "ann joined with gpt",
-        "bob joined as a guest",
+        "ann and bob joined",
         "ann's agent is offline helper now",
         "bob left: connection lost",
         "the room was suspended: closing time",

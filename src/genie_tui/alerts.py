@@ -1,0 +1,90 @@
+"""Reach a person who looks elsewhere: the terminal's bell, its title, and desktop notifications.
+
+Sequences: OSC 2 sets the title, and XTWINOPS 22 and 23 save and restore it (xterm's "Control
+Sequences"). OSC 9 is iTerm2's notification, which WezTerm, Ghostty, kitty and others know; OSC 777 is
+that of rxvt-unicode, foot and GNOME's terminals.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from genie_core.settings.model import Desktop, Settings
+from genie_core.text.safe import visible_line
+
+LONGEST: Final = 120
+"""Characters of a title or a notification."""
+
+_OSC: Final = "\x1b]"
+_END: Final = "\x1b\\"
+SAVE_TITLE: Final = "\x1b[22;2t"
+RESTORE_TITLE: Final = "\x1b[23;2t"
+
+
+@dataclass(frozen=True, slots=True)
+class AlertWays:
+    """How a person wants to be reached."""
+
+    bell: bool = True
+    title: bool = True
+    desktop: Desktop = "none"
+
+    @classmethod
+    def of(cls, settings: Settings) -> "AlertWays":
+        return cls(settings.bell, settings.window_title, settings.desktop)
+
+
+class Alerts:
+    """Writes alerts to a terminal. `ways` may be replaced at any time.
+
+    What people and agents wrote can't leave a sequence: it is shown as `visible_line` does.
+    """
+
+    def __init__(self, write: Callable[[str], None], ways: AlertWays) -> None:
+        self.ways = ways
+        self._write = write
+        self._title = ""
+
+    def ring(self, text: str, *, attended: bool) -> None:
+        """Ring the bell; notify the desktop, too, unless the person has the terminal before them."""
+        if self.ways.bell:
+            self._write("\x07")
+        if not attended and self.ways.desktop != "none":
+            self._write(desktop_sequence(self.ways.desktop, text))
+
+    def show_title(self, title: str) -> None:
+        """Set the terminal's title if it changed."""
+        if not self.ways.title or title == self._title:
+            return
+        if not self._title:
+            self._write(SAVE_TITLE)
+        self._title = title
+        self._write(f"{_OSC}2;{_plain(title)}{_END}")
+
+    def end(self) -> None:
+        """Give the terminal its title back."""
+        if self._title:
+            self._title = ""
+            self._write(RESTORE_TITLE)
+
+
+def desktop_sequence(way: Desktop, text: str) -> str:
+    """Return what makes a terminal show a notification; empty for no way."""
+    match way:
+        case "osc9":
+            return f"{_OSC}9;{_plain(text)}{_END}"
+        case "osc777":
+            return f"{_OSC}777;notify;genie;{_plain(text).replace(';', ',')}{_END}"
+        case "none":
+            return ""
+
+
+def title_of(room: str, waiting: int, missed: int) -> str:
+    """Return a terminal's title: approvals that wait, messages that were missed, and the room."""
+    counts = [f"▲{waiting}"] * (waiting > 0) + [str(missed)] * (missed > 0)
+    before = f"({' '.join(counts)}) " if counts else ""
+    return f"{before}{room} · genie"
+
+
+def _plain(text: str) -> str:
+    return visible_line(text)[:LONGEST]

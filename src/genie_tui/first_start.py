@@ -1,0 +1,213 @@
+"""The first start: ask once for a name, for what answers, and for a workspace."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from textual import on
+from textual.app import App, ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.filter import LineFilter
+from textual.widgets import Input, Static
+
+from genie_core.assistant.known_programs import ProgramOffer
+from genie_core.assistant.models.discover import ModelOffer
+from genie_core.errors import GenieError
+from genie_core.settings.edit import put
+from genie_core.settings.load import Change, SettingsError, SettingsSource
+from genie_core.settings.locations import Locations
+from genie_core.settings.model import Settings
+from genie_core.storage.atomic import replace_file
+from genie_core.text.safe import visible_line
+from genie_tui.commands.keys import Scope, actions, bindings
+from genie_tui.readable import Readable
+from genie_tui.screens.settings import SettingsForm
+from genie_tui.terminal import TerminalSafe
+from genie_tui.themes import DARK, author_colours
+from genie_tui.widgets.keys_in_order import LineInput
+from genie_tui.widgets.keys_line import key_list
+from genie_tui.widgets.picker import Picker
+
+LOOKING: Final = "looking for installed agents, keys and local models…"
+NO_MODEL: Final = "no model: the offline helper answers"
+
+Offers = Sequence[ProgramOffer | ModelOffer]
+
+
+class FirstStartApp(App[bool]):
+    """Asks for what a new person may want to set; returns whether anything was saved.
+
+    Esc skips it, and it does not come again. `offers` finds the agents and models that could answer.
+    """
+
+    TITLE = "genie"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Scope.FIRST_START)
+    CSS: ClassVar[str] = """
+    Screen { align: center middle; background: $background; }
+    #first { width: 72; max-width: 100%; height: auto; padding: 0 2; }
+    #first-title { height: auto; margin-bottom: 1; }
+    #first-problem { display: none; height: auto; padding: 0 1; margin-bottom: 1;
+        background: $error-muted; color: $text-error; }
+    .first-row { height: 1; margin-top: 1; }
+    .first-label { width: 14; text-style: bold; }
+    .first-row Input, .first-row Picker { width: 1fr; height: 1; border: none; padding: 0 1;
+        background: $panel; }
+    .first-row Input:focus { background: $block-cursor-background; }
+    .first-note { height: auto; padding-left: 15; color: $foreground-muted; }
+    #first-keys { height: 1; margin-top: 2; color: $foreground-muted; }
+    """
+
+    def __init__(
+        self,
+        source: SettingsSource,
+        locations: Locations,
+        name: str,
+        offers: Callable[[], Awaitable[Offers]],
+    ) -> None:
+        super().__init__()
+        self._source = source
+        self._locations = locations
+        self._name = name
+        self._find = offers
+        self._offers: Offers = ()
+        self.register_theme(DARK)
+        self.theme = DARK.name
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="first"):
+            yield Static(_title(), id="first-title", markup=False)
+            yield Static(id="first-problem", markup=False)
+            yield from _row("Your name", LineInput(self._name, id="name", compact=True))
+            yield _note("The others see it.")
+            yield from _row("Who answers", Picker(id="answers"))
+            yield _note("Your agent: it acts with your keys, after asking you.")
+            yield from _row("Workspace", LineInput(id="workspace", compact=True))
+            yield _note("The one folder your agents may use, such as ~/project; empty for none.")
+            yield Static(key_list(actions(Scope.FIRST_START)), id="first-keys", markup=False)
+
+    def on_mount(self) -> None:
+        self._picker.offer([("", LOOKING)], "")
+        self.query_one("#name", Input).focus()
+        self.run_worker(self._look())
+
+    def get_css_variables(self) -> dict[str, str]:
+        return super().get_css_variables() | author_colours(dark=True)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Keep every line for the terminal readable, and free of control characters."""
+        return [*super().get_line_filters(), Readable(), TerminalSafe()]
+
+    def action_field(self, step: int) -> None:
+        if step > 0:
+            self.screen.focus_next()
+        else:
+            self.screen.focus_previous()
+
+    async def action_save(self) -> None:
+        """Save what is set, and start; show what is wrong instead, if anything is."""
+        try:
+            await asyncio.to_thread(save, self._source, self._locations, self._wanted())
+        except GenieError as error:
+            problem = self.query_one("#first-problem", Static)
+            problem.update(Content(visible_line(str(error))))
+            problem.display = True
+        else:
+            self.exit(result=True)
+
+    async def action_skip(self) -> None:
+        self.exit(result=False)
+
+    @on(Input.Submitted)
+    async def _submitted(self) -> None:
+        await self.action_save()
+
+    def _wanted(self) -> dict[str, str]:
+        wanted = {
+            "name": self.query_one("#name", Input).value.strip(),
+            "workspace": self.query_one("#workspace", Input).value.strip(),
+        }
+        chosen = self._picker.value
+        offer = self._offers[int(chosen)] if chosen else None
+        if isinstance(offer, ProgramOffer):
+            wanted["agent"] = offer.name
+        elif offer is not None:
+            wanted |= {"model": offer.choice.name, "base_url": offer.choice.base_url}
+        return wanted
+
+    async def _look(self) -> None:
+        self._offers = await self._find()
+        found = [
+            (str(place), f"{each.label}, {each.why}") for place, each in enumerate(self._offers)
+        ]
+        self._picker.offer([*found, ("", NO_MODEL)], found[0][0] if found else "")
+
+    @property
+    def _picker(self) -> Picker:
+        return self.query_one(Picker)
+
+
+def save(source: SettingsSource, locations: Locations, wanted: Mapping[str, str]) -> None:
+    """Write what is set into the settings; `wanted` has a name and a workspace at least. Blocks.
+
+    Raises:
+        GenieError: a value is not valid, or the file can't be written; nothing is changed.
+    """
+    form = SettingsForm(source, locations, wanted["name"], lambda _: None)
+    for field in ("name", "workspace"):
+        if (fault := form.fault(field, wanted[field], Settings())) is not None:
+            raise SettingsError(fault.text)
+    changes: list[Change] = [
+        partial(put, key=(key,), value=value) for key, value in wanted.items() if value
+    ]
+    source.change(changes)
+    done(locations)
+
+
+def is_first_start(source: SettingsSource, locations: Locations) -> bool:
+    """Whether to ask: there are no settings yet, and the person did not skip it. Blocks."""
+    return not (source.file.exists() or mark(locations).exists())
+
+
+def done(locations: Locations) -> None:
+    """Note that the first start is over; a disk that refuses it lets it come again."""
+    try:
+        replace_file(mark(locations), b"")
+    except OSError:
+        return
+
+
+def mark(locations: Locations) -> Path:
+    return locations.data / "first-start-done"
+
+
+def keep_name(source: SettingsSource, name: str) -> None:
+    """Keep a name that was given on the command line, unless there is one. Blocks.
+
+    Raises:
+        SettingsError: the file can't be changed.
+    """
+    if not source.read().written.has(("name",)):
+        source.change([partial(put, key=("name",), value=name)])
+
+
+def _title() -> Content:
+    return Content.assemble(
+        ("✦ ", "$text-accent"),
+        ("genie", "bold"),
+        ("   group chat with agents\n", "$foreground-muted"),
+        ("  Set up once. f12 changes all of it later.", "$foreground-muted"),
+    )
+
+
+def _row(label: str, field: Any) -> ComposeResult:
+    with Horizontal(classes="first-row"):
+        yield Static(label, classes="first-label", markup=False)
+        yield field
+
+
+def _note(text: str) -> Static:
+    return Static(text, classes="first-note", markup=False)

@@ -1,0 +1,113 @@
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room, until
+from textual import events
+from textual.pilot import Pilot
+
+from genie_core.room.protocol.events import MessagePosted
+from genie_core.settings.model import Desktop
+from genie_tui.alerts import LONGEST, Alerts, AlertWays, desktop_sequence, title_of
+from genie_tui.app import GenieApp
+
+
+def alerts(ways: AlertWays) -> tuple[Alerts, list[str]]:
+    written: list[str] = []
+    return Alerts(written.append, ways), written
+
+
+@pytest.mark.parametrize(
+    ("ways", "attended", "expected"),
+    [
+        (AlertWays(), False, ["\x07"]),
+        (AlertWays(bell=False), False, []),
+        (AlertWays(bell=False, desktop="osc9"), False, ["\x1b]9;hi\x1b\\"]),
+        (AlertWays(bell=False, desktop="osc777"), False, ["\x1b]777;notify;genie;hi\x1b\\"]),
+        (AlertWays(desktop="osc9"), True, ["\x07"]),
+    ],
+)
+def test_each_way_is_a_setting(ways: AlertWays, attended: bool, expected: list[str]) -> None:
+    ring, written = alerts(ways)
+    ring.ring("hi", attended=attended)
+    assert written == expected
+
+
+@pytest.mark.parametrize("way", ["osc9", "osc777"])
+@pytest.mark.parametrize("text", ["\x1b]0;x\x07", "a\x1b\\b", "\x9cx", "a;b;c", "x\n" * 200])
+def test_no_text_leaves_its_sequence(way: Desktop, text: str) -> None:
+    made = desktop_sequence(way, text)
+    assert made.startswith("\x1b]")
+    assert made.endswith("\x1b\\")
+    inner = made[2:-2]
+    assert not any(char < " " or "\x7f" <= char < "\xa0" for char in inner)
+    assert len(inner) < LONGEST + 30
+    assert way == "osc9" or inner.count(";") == 3
+
+
+def test_the_title_is_saved_changed_and_given_back() -> None:
+    made, written = alerts(AlertWays())
+    made.show_title("Garden · genie")
+    made.show_title("Garden · genie")
+    made.show_title("(1) Garden\x07 · genie")
+    made.end()
+    made.end()
+    assert written == [
+        "\x1b[22;2t",
+        "\x1b]2;Garden · genie\x1b\\",
+        "\x1b]2;(1) Garden␇ · genie\x1b\\",
+        "\x1b[23;2t",
+    ]
+    silent, nothing = alerts(AlertWays(title=False))
+    silent.show_title("Garden")
+    silent.end()
+    assert nothing == []
+
+
+def test_a_title_counts_what_waits_and_what_was_missed() -> None:
+    assert title_of("Garden", 0, 0) == "Garden · genie"
+    assert title_of("Garden", 2, 0) == "(▲2) Garden · genie"
+    assert title_of("Garden", 1, 3) == "(▲1 3) Garden · genie"
+
+
+@asynccontextmanager
+async def room(
+    joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[list[str], Pilot[None]]]:
+    """A room and what the app writes to its terminal beside the screen."""
+    written: list[str] = []
+    monkeypatch.setattr(GenieApp, "_write", lambda _, sequence: written.append(sequence))
+    async with in_room(joined) as (_, pilot):
+        app = pilot.app
+        assert isinstance(app, GenieApp)
+        app._alerts.ways = AlertWays(desktop="osc9")
+        yield written, pilot
+
+
+async def test_what_happens_elsewhere_reaches_the_person(
+    joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with room(joined, monkeypatch) as (written, pilot):
+        pilot.app.post_message(events.AppFocus())
+        pilot.app.post_message(events.AppBlur())
+        await pilot.pause()
+        joined.feed(MessagePosted("1", "@ann come back"), by="bob")
+        notice = "\x1b]9;Garden: bob: @ann come back\x1b\\"
+        await until(pilot, lambda: notice in written and "\x07" in written)
+        await until(pilot, lambda: "\x1b]2;(1) Garden · genie\x1b\\" in written)
+        pilot.app.post_message(events.AppFocus())
+        await until(pilot, lambda: written[-1] == "\x1b]2;Garden · genie\x1b\\")
+        joined.ask("rm")
+        await until(pilot, lambda: written[-1] == "\x1b]2;(▲1) Garden · genie\x1b\\")
+
+
+async def test_a_terminal_with_the_focus_gets_no_desktop_notification(
+    joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with room(joined, monkeypatch) as (written, pilot):
+        pilot.app.post_message(events.AppBlur())
+        pilot.app.post_message(events.AppFocus())
+        await pilot.pause()
+        joined.feed(MessagePosted("1", "@ann look"), by="bob")
+        await until(pilot, lambda: "\x07" in written)
+        assert not any(each.startswith("\x1b]9;") for each in written)
