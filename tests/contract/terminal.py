@@ -65,7 +65,11 @@ class Terminal:
         largest_file: int = resource.RLIM_INFINITY,
         command: Sequence[str] = (sys.executable, "-m", "genie_tui"),
         cwd: Path | None = None,
+        is_new: bool = False,
     ) -> None:
+        if not is_new:  # or the lobby would come only after the questions of the first start
+            (home / "data").mkdir(parents=True, exist_ok=True)
+            (home / "data" / "first-start-done").touch()
         self._master, slave = pty.openpty()
         size = struct.pack("HHHH", rows, columns, 0, 0)
         fcntl.ioctl(slave, termios.TIOCSWINSZ, size)
@@ -193,7 +197,7 @@ class Terminal:
         asked = "Suspend the room for everyone?"
         began = ("Press any key to exit", "suspending", "leaving", asked)
         if asked in self.wait_until(lambda text: any(each in text for each in began), str(began)):
-            self.wait_for("suspend", gone="ready in a moment")
+            self.wait_for("suspend", gone="keys are ignored")
             self.press("enter")
 
     def exit_code(self) -> int:

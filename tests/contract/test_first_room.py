@@ -62,7 +62,7 @@ def denials(home: Path) -> list[dict[str, Any]]:
 def answer(terminal: Terminal, *keys: str) -> None:
     """Go to the oldest card, wait until it takes keys, press some."""
     terminal.press("ctrl+g")
-    terminal.wait_for(CARD, gone="ready in a moment")
+    terminal.wait_for(CARD, gone="keys are ignored")
     terminal.press(*keys)
 
 
@@ -78,7 +78,7 @@ def test_from_hello_to_resume(host: Terminal, home: Path, port: int, tmp_path: P
         # Ordinary talk: everybody sees it, and why no agent spoke.
         host.say("good morning everybody")
         for terminal in (host, ben, cleo):
-            terminal.wait_for("good morning everybody", "ignored")
+            terminal.wait_for("good morning everybody", "stayed silent")
 
         # What changes nothing is done at once, and the activity list says by what it was allowed.
         ben.wait_for("ben", "idle")
@@ -248,7 +248,7 @@ def test_a_full_disk_is_loud_and_takes_back_no_acknowledgement(home: Path, port:
     with Terminal(*arguments, home=home, largest_file=8_000) as host:
         host.wait_for("Standup", "online", gone="loading engine")
         host.say("this one fits")
-        host.wait_for("this one fits", "ignored", EMPTY_COMPOSER, gone="unsent")
+        host.wait_for("this one fits", "stayed silent", EMPTY_COMPOSER, gone="unsent")
         # One by one: what comes at once is written whole or not at all, and nothing that is unsent
         # may be too much for the file in which it is kept.
         for number in range(12):
@@ -271,3 +271,16 @@ def test_a_full_disk_is_loud_and_takes_back_no_acknowledgement(home: Path, port:
     assert said[: len(written)] == written
     assert [text.split()[5] for text in said[1:-1]] == [str(number) for number in range(12)]
     assert said[-1] == "@genie what is 2+2?"
+
+
+def test_a_new_person_sets_up_once(home: Path) -> None:
+    with Terminal(home=home, is_new=True) as terminal:
+        terminal.wait_for("Your name", "Who answers", "Workspace", "no model")
+        terminal.type("\x15ann")
+        terminal.press("enter")
+        terminal.wait_for("you are ann", "New room")
+        terminal.press("ctrl+q")
+        terminal.process.wait(30)
+    assert 'name = "ann"' in (home / "config" / "settings.toml").read_text()
+    with Terminal(home=home, is_new=True) as terminal:
+        terminal.wait_for("you are ann", "New room")

@@ -210,6 +210,8 @@ def _run(home: Path, arguments: list[str], pids: dict[str, int]) -> None:
         GENIE_LOCAL="true",
         TERM="xterm-256color",
     )
+    (home / "data").mkdir(parents=True, exist_ok=True)
+    (home / "data" / "first-start-done").touch()
     sys.argv = ["genie-tui", *arguments]
     (home / "pids.json").write_text(json.dumps(pids))
     code = run()

@@ -27,7 +27,7 @@ def answer(terminal: Terminal, question: str, key: str) -> None:
     """Go to who is at the door, wait until its keys count, press the one that says this."""
     terminal.wait_for(question, "f7 to answer")
     terminal.press("f7")
-    terminal.wait_for(key, gone="ready in a moment")
+    terminal.wait_for(key, gone="keys are ignored")
     terminal.press(key[0])
 
 

@@ -116,10 +116,10 @@ async def test_a_room_rings_for_others_not_for_oneself(monkeypatch: pytest.Monke
     here, clock = joined(), HandClock()
     here.feed(said("@ann, before you came"), by="bob")
     rung: list[float] = []
+    monkeypatch.setattr(
+        GenieApp, "_write", lambda _, sent: rung.append(clock()) if sent == "\x07" else None
+    )
     async with in_room(here, clock=clock) as (screen, pilot):
-        monkeypatch.setattr(
-            GenieApp, "_write", lambda _, sent: rung.append(clock()) if sent == "\x07" else None
-        )
         here.feed(said("@ann is me"), by="ann")
         here.feed(said("@ann"), by="bob")
         await until(pilot, lambda: rung)

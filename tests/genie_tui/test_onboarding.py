@@ -110,9 +110,11 @@ async def test_who_has_settings_or_a_model_is_offered_nothing(places: Locations)
     looking = Looking()
     assert await onboarding(places, looking, GENIE_MODEL="ollama:qwen3").offers() == []
     places.settings_file.parent.mkdir(parents=True)
-    places.settings_file.write_text("")
+    places.settings_file.write_text('theme = "nord"')
     assert await onboarding(places, looking).offers() == []
     assert looking.given == []
+    places.settings_file.write_text('name = "ann"')
+    assert await onboarding(places, looking).offers() == looking.offers
 
 
 async def test_a_disk_that_takes_nothing_is_one_line(places: Locations) -> None:

@@ -371,7 +371,7 @@ class SettingsScreen(Dialog[Settings | None]):
         wrong = next((each for each in changed if self._is_wrong(each)), None)
         if wrong is not None:
             self.query_one(f"#{wrong.name}").focus()
-            self._show_problem(f"Nothing is saved: {wrong.label} can't be like this.")
+            self._show_problem(f"Not saved: {wrong.label} is not valid.")
             return
         try:
             values = {field.name: self._value(field) for field in changed}

@@ -77,13 +77,15 @@ async def test_changing_by_keyboard_alone_on_a_small_terminal(tmp_path: Path) ->
     home = Home(tmp_path, GENIE_REASONER_MODEL="ollama:env", GENIE_THEME="nord")
     async with home.open((80, 24)) as (screen, pilot):
         model = screen.query_one("#model", Input)
-        await until(pilot, lambda: screen.query_one("#agent", Picker).has_focus)
-        await take_steps(screen, pilot, "down")
+        await until(pilot, lambda: screen.query_one("#name", Input).has_focus)
+        await take_steps(screen, pilot, "down", "down")
         assert model.has_focus
-        for name in ("model", "reasoner_model", "approvals", "theme"):
-            region = screen.query_one(f"#{name}").region
-            assert region.height == 1
-            assert screen.region.contains_region(region)
+        scroll = screen.query_one("#settings-scroll")
+        for name in ("theme", "reasoner_model", "approvals", "model"):  # what is there is reached
+            field = screen.query_one(f"#{name}")
+            field.scroll_visible(animate=False)
+            await until(pilot, lambda field=field: scroll.region.contains_region(field.region))  # type: ignore[misc] # a lambda's default
+            assert field.region.height == 1
         # Where each value comes from, and what can't be changed here.
         assert note(screen, "model").startswith("settings.toml:2 · from the next room on")
         assert "environment GENIE_REASONER_MODEL" in note(screen, "reasoner_model")
@@ -193,6 +195,8 @@ async def test_an_installed_agent_becomes_mine_by_one_key(tmp_path: Path) -> Non
     home = Home(tmp_path, PATH=str(programs))
     async with home.open((80, 24)) as (screen, pilot):
         agent = screen.query_one("#agent", Picker)
+        await until(pilot, lambda: screen.query_one("#name", Input).has_focus)
+        await pilot.press("down")
         await until(pilot, lambda: agent.has_focus)
         assert "the built-in assistant" in str(agent.render())
         await pilot.press("right")

@@ -44,6 +44,7 @@ def test_every_field_is_a_setting_and_has_a_value() -> None:
         assert field.key[0] in Settings.__struct_fields__
     shown = {field.name: value_of(field.name, Settings()) for field in FIELDS}
     assert shown == {
+        "name": "",
         "agent": "",
         "model": "",
         "reasoner_model": "",
