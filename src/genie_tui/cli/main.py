@@ -118,6 +118,14 @@ def _run(options: argparse.Namespace) -> int:
             from genie_tui.cli.mcp import run_mcp
 
             return run_mcp(options, source, locations)
+        case "say":
+            from genie_tui.cli.plain import run_say
+
+            return run_say(options, source, locations)
+        case "tail":
+            from genie_tui.cli.plain import run_tail
+
+            return run_tail(options, source, locations)
         case "acp":
             from genie_tui.cli.acp import run_acp
 
@@ -143,4 +151,8 @@ def _start(options: argparse.Namespace, source: SettingsSource, locations: Locat
             opening = JoinRoom(way, guest=options.guest, separate=options.separate)
         case "resume":
             opening = ResumeRoom(options.id, force=options.force)
+    if opening is not None and options.plain:
+        from genie_tui.cli.plain import run_plain
+
+        return run_plain(opening, source, locations)
     return start(opening, source, locations, os.environ)

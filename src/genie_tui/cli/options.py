@@ -285,6 +285,7 @@ def _add_settings(
 
 AddPart: TypeAlias = "Callable[[str, str], CommandParser]"
 
+_ROOM_HELP: Final = "the invite, the address on this machine such as :7654, or the start of the name of a room that you were in"
 _ID_HELP: Final = "the room's name, or the start of it (default: the room hosted last)"
 _SESSION_HELP: Final = "the session's id, the start of it, or its title"
 
@@ -336,6 +337,41 @@ def _add_commands(add: AddPart) -> None:
             default=None,
             help="don't show the room to the network; an invite leads to it all the same",
         )
+
+    for command in (host, join, resume):
+        command.add_argument(
+            "--plain",
+            action="store_true",
+            help="lines of text in place of screens: for screen readers, simple terminals and pipes",
+        )
+
+    say = add("say", "post a message as a guest and leave")
+    _add_settings(say)
+    say.add_argument("room", metavar="ROOM", help=_ROOM_HELP)
+    say.add_argument("text", metavar="TEXT", nargs="+", help="the message")
+    say.add_argument(
+        "--answer",
+        metavar="SECONDS",
+        type=float,
+        nargs="?",
+        const=120.0,
+        default=0.0,
+        help="wait for the answer and print it (default: up to 120)",
+    )
+    say.set_defaults(command="say")
+
+    tail = add("tail", "print what happens in a room, as it happens")
+    _add_settings(tail)
+    tail.add_argument("room", metavar="ROOM", help=_ROOM_HELP)
+    tail.add_argument("--json", action="store_true", help="the events as JSON, one on each line")
+    tail.add_argument(
+        "--last",
+        metavar="N",
+        type=int,
+        default=20,
+        help="begin with the last N lines (default: 20)",
+    )
+    tail.set_defaults(command="tail")
 
     who = add("id", "show who you are to a room")
     _add_settings(who, "id")
