@@ -12,7 +12,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import Checkbox, Footer, Input, OptionList, Static
+from textual.widgets import Footer, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from genie_core.assistant.known_programs import ProgramOffer
@@ -32,6 +32,7 @@ from genie_tui.commands.keys import Scope, bindings
 from genie_tui.onboarding import Onboarding
 from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.model_picker import ModelPicker
+from genie_tui.widgets.tick import Tick
 from genie_tui.widgets.too_small import TooSmall
 
 TITLE: Final = 28
@@ -97,7 +98,7 @@ class LobbyScreen(Screen[None]):
             yield Static("Join a room", classes="lobby-label", markup=False)
             yield WayInput(placeholder="Invite from the host: genie1-…, or HOST:PORT", id="address")
             yield Static(id="join-hint", markup=False)
-            yield Checkbox("Join as a guest: the host's agent answers me", id="guest", compact=True)
+            yield Tick("Join as a guest: the host's agent answers me", id="guest", compact=True)
         yield Footer(show_command_palette=False, compact=True)
 
     def on_screen_resume(self) -> None:
@@ -276,7 +277,7 @@ class LobbyScreen(Screen[None]):
         if not address:
             self.show_error("Paste the invite that the host gave you.")
             return
-        self._choose(JoinRoom(address, guest=self.query_one("#guest", Checkbox).value))
+        self._choose(JoinRoom(address, guest=self.query_one("#guest", Tick).value))
 
     def _choose(self, opening: OpenRequest) -> None:
         self.show_error("")

@@ -18,6 +18,7 @@ from genie_tui.commands.keys import Scope, actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.keys_line import key_list
+from genie_tui.widgets.tick import Tick
 from genie_tui.widgets.too_small import TooSmall
 
 LONGEST: Final = 4_096
@@ -58,7 +59,7 @@ class Attached:
     size: int = 0
 
 
-class _Choice(Checkbox, inherit_bindings=False):
+class _Choice(Tick, inherit_bindings=False):
     """A checkbox that leaves enter to the dialog."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "toggle_button", show=False)]

@@ -211,7 +211,7 @@ class EntryView(ScrollView, can_focus=True):
             transfers=self.transfers,
             progress=self.progress,
             wrong=self._wrong,
-            hue=self._content.hue,
+            hue=lambda name: self._content.hue(name),  # of the content at that time
         )
 
     def _restyle(self) -> None:

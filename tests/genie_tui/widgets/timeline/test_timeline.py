@@ -3,6 +3,7 @@ import re
 from collections.abc import Callable
 
 import pytest
+from rich.style import Style
 from tests.genie_tui.widgets.room_log import START, RoomLog
 from textual import on
 from textual.app import App, ComposeResult
@@ -30,6 +31,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.room_state import WINDOW
 from genie_core.room.state.thread import MessageThread
+from genie_tui.widgets.timeline.canvas import Palette
 from genie_tui.widgets.timeline.history_pages import PAGE
 from genie_tui.widgets.timeline.painter import Painter
 from genie_tui.widgets.timeline.timeline import Timeline
@@ -889,16 +891,28 @@ async def test_another_width_keeps_what_was_read_back_in_view() -> None:
             assert 1_234 in read(app)
 
 
-async def test_people_have_colours_in_the_order_in_which_they_came() -> None:
+async def test_people_have_colours_in_the_order_in_which_they_came(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     log = RoomLog()
     names = [f"person{number}" for number in range(9)]
     for name in names:
         log.add(MemberJoined("member"), by=name)
-    app = Host(log)
-    async with app.run_test(size=(60, 20)):
-        hues = [app.timeline._content.hue(name) for name in names]
-    assert len(set(hues)) == len(names)
-    assert hues == sorted(hues)
+    app = Host(RoomLog())
+    asked: list[int] = []
+
+    def shown(palette: Palette, name: str) -> Style:
+        asked.extend(int(name[7:]) for _ in range(name.startswith("author-")))
+        return palette.styles[name]
+
+    monkeypatch.setattr(Palette, "__getitem__", shown)
+    async with app.run_test(size=(60, 40)) as pilot:
+        await pilot.pause()
+        app.timeline.bind_state(log.state, "ann")  # after the first layout, as a room opens
+        for name in names:
+            app.timeline.apply_many([log.say(name, "hello")])
+        await pilot.pause()
+    assert set(asked) == set(range(8))
 
 
 async def test_a_message_in_a_page_of_the_log_is_shown_as_it_was_left() -> None:
