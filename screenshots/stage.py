@@ -1,10 +1,14 @@
 """What every scene needs: places on the disk, visitors without a screen, a camera."""
 
 import asyncio
+import html
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final
 
 import cairosvg
+from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from genie_core.room.client.events import RoomEvent
@@ -65,13 +69,34 @@ def room_of(app: GenieApp) -> RoomScreen:
     return app.screen
 
 
+_RUN: Final = re.compile(
+    r'(<text [^>]*?)x="([\d.]+)" (y="[\d.]+") textLength="([\d.]+)"([^>]*)>([^<]+)</text>'
+)
+
+
 def shoot(app: GenieApp, name: str) -> None:
     svg = app.export_screenshot(title="genie-tui")
     (HERE / f"{name}.svg").write_text(svg, "utf-8")
     # The web font of the SVG is out of reach when drawing without a browser.
-    drawable = svg.replace("Fira Code", "DejaVu Sans Mono")
+    drawable = _in_cells(svg.replace("Fira Code", "DejaVu Sans Mono"))
     cairosvg.svg2png(bytestring=drawable.encode(), write_to=str(HERE / f"{name}.png"), scale=1.25)
     print(f"screenshots/{name}.svg, .png")
+
+
+def _in_cells(svg: str) -> str:
+    """Place each character of a run by itself: cairosvg ignores `textLength`, so frames would gape."""
+
+    def placed(run: re.Match[str]) -> str:
+        start, x, y, width, rest, text = run.groups()
+        plain = html.unescape(text)
+        cells = max(cell_len(plain), 1)
+        places, cell = [], 0
+        for character in plain:
+            places.append(f"{float(x) + float(width) * cell / cells:.1f}")
+            cell += cell_len(character)
+        return f'{start}x="{" ".join(places)}" {y}{rest}>{text}</text>'
+
+    return _RUN.sub(placed, svg)
 
 
 async def seated(app: GenieApp, pilot: Pilot[ExitReport]) -> "JoinedRoom":
