@@ -163,6 +163,12 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "screen.command('react')",
             display="+",
         ),
+        Action(
+            ("R",),
+            "retry",
+            "Send the selected message again after a failure",
+            "screen.command('retry')",
+        ),
         Action(("slash",), "find", "Find in the conversation", "screen.command('find')"),
         Action(("n",), "match before", "While finding: go to the match before", "step(-1)"),
         Action(("N",), "match after", "While finding: go to the match after", "step(1)"),

@@ -269,6 +269,13 @@ COMMANDS: Final = (
         Scope.APP,
         ("f12",),
     ),
+    Command(
+        "background",
+        "Put the program into the background; fg brings it back",
+        "app.suspend_process",
+        scope=Scope.APP,
+        keys=("ctrl+z",),
+    ),
     Command("choose theme", "Choose from all themes", "app.change_theme", scope=Scope.APP),
     Command(
         "palette",
@@ -480,6 +487,12 @@ COMMANDS: Final = (
         message.delete,
         Slash("/delete", Group.MESSAGE),
         offered=False,
+    ),
+    Command(
+        "retry",
+        "Send a message again whose work failed or was stopped",
+        message.retry,
+        Slash("/retry", Group.MESSAGE),
     ),
     Command(
         "react",

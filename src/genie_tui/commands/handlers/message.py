@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from genie_core.room.participant.receipt import excerpt
 from genie_core.room.protocol.events import MessageDeleted, MessageEdited, ReactionChanged
+from genie_core.room.state.thread import Phase
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import Purpose, RoomContext
 from genie_tui.emoji import QUICK, emojis
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
     from genie_core.room.state.thread import MessageThread
 
+INTERRUPTED: Final = frozenset({Phase.FAILED, Phase.CANCELLED})
+NOTHING_FAILED: Final = "No work on a message of yours failed or was stopped."
 NOTHING_CHOSEN: Final = "Select a message first: f5, then ↑ ↓."
 OFFLINE: Final = "Not connected: nothing was changed."
 NOT_YOURS: Final = "You can change only your own messages."
@@ -56,6 +59,28 @@ def delete(context: RoomContext) -> None:
         context.warn(NOT_YOURS)
     else:
         context.start(_delete(context, joined, exchange), "delete", exclusive=True)
+
+
+def retry(context: RoomContext) -> None:
+    """Send a message again whose work failed or was stopped: the selected one, or the latest."""
+    joined = context.joined
+    exchange = context.timeline.chosen or next(
+        (
+            each
+            for each in reversed(joined.state.exchanges.values())
+            if each.author == joined.name and each.phase in INTERRUPTED
+        ),
+        None,
+    )
+    if exchange is None or exchange.phase not in INTERRUPTED:
+        context.screen.notify(NOTHING_FAILED)
+    elif exchange.author != joined.name:
+        context.warn(NOT_YOURS)
+    else:
+        files = [file for file in exchange.said.files if joined.files.bring(file)]
+        joined.messages.send(
+            exchange.text, emote=exchange.said.emote, files=files, reply_to=exchange.seq
+        )
 
 
 def react(context: RoomContext) -> None:

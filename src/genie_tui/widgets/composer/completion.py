@@ -10,6 +10,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from genie_core.text.safe import visible_line
+from genie_tui.emoji import QUICK, emojis
 
 MOST: Final = 8
 """Completions that are offered at once."""
@@ -17,6 +18,7 @@ MOST: Final = 8
 _NAME: Final = re.compile(r"(?:^|[\s(,])@(?P<typed>[^\s@]*)\Z")
 _COMMAND: Final = re.compile(r"/(?P<typed>\w*)")
 _AGENT_COMMAND: Final = re.compile(r"\s*@?(?:genie|system)[,:]?\s+/(?P<typed>\S*)", re.IGNORECASE)
+_EMOJI: Final = re.compile(r"(?:^|\s):(?P<typed>[a-z_]{2,})\Z")
 _ARGUMENT: Final = re.compile(r"/(?P<command>\w+) +(?P<rest>[^\n]*)")
 
 Words: TypeAlias = Sequence[tuple[str, str]]
@@ -64,7 +66,7 @@ class Offer:
 def offer(before: str, completions: Completions) -> Offer | None:
     """Return the completions of the text before the cursor, None if there are none.
 
-    Names come after an `@` that starts a word, commands after a `/` that starts the draft, and
+    Names of emoji come after a `:`, and are replaced by them. Names of people come after an `@` that starts a word, commands after a `/` that starts the draft, and
     what a command takes after that; the agent's own commands after its name and a `/`.
     """
     if (line := _ARGUMENT.fullmatch(before)) and (
@@ -79,6 +81,9 @@ def offer(before: str, completions: Completions) -> Offer | None:
     elif command := _AGENT_COMMAND.fullmatch(before):
         typed = command["typed"]
         found = _matching(typed, "/", completions.agent_commands)
+    elif emoji := _EMOJI.search(before):
+        typed = emoji["typed"]
+        found = _emoji(typed)
     elif name := _NAME.search(before):
         typed = name["typed"]
         found = _matching(typed, "@", [(known, "") for known in completions.names])
@@ -86,6 +91,15 @@ def offer(before: str, completions: Completions) -> Offer | None:
         return None
     choices = tuple(found)[:MOST]
     return Offer(before[-len(typed) - 1 :], choices) if choices else None
+
+
+def _emoji(typed: str) -> Iterator[Choice]:
+    """Yield the emoji with such a name; those whose name begins with it come first."""
+    wanted = typed.replace("_", " ")
+    named = [(name, each) for name, each in (*QUICK, *emojis()) if wanted in name]
+    named.sort(key=lambda one: not one[0].startswith(wanted))
+    for name, each in named:
+        yield Choice(each, name)
 
 
 def _matching(typed: str, sign: str, known: Sequence[tuple[str, str]]) -> Iterator[Choice]:

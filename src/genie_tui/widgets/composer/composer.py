@@ -33,7 +33,9 @@ KEPT: Final = 200
 _NEW_LINE: Final = frozenset({"shift+enter", "ctrl+j", "alt+enter"})
 _HINT: Final = "enter sends · ctrl+j new line"
 
-_LEFT_TO_THE_APP: Final = frozenset({"ctrl+c", "super+c", "f6", "f7", "pageup", "pagedown"})
+_LEFT_TO_THE_APP: Final = frozenset(
+    {"ctrl+c", "super+c", "ctrl+z", "f6", "f7", "pageup", "pagedown"}
+)
 """Keys of a text area that mean something to the whole screen."""
 
 
@@ -273,9 +275,12 @@ class Editor(TextEditor, inherit_bindings=False):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        binding
-        for binding in Binding.make_bindings(TextArea.BINDINGS)
-        if binding.key not in _LEFT_TO_THE_APP
+        *(
+            binding
+            for binding in Binding.make_bindings(TextArea.BINDINGS)
+            if binding.key not in _LEFT_TO_THE_APP
+        ),
+        Binding("ctrl+underscore", "undo", "Undo", show=False),
     ]
 
     def __init__(

@@ -9,6 +9,8 @@ from genie_core.room.protocol.events import (
     MessageEdited,
     MessagePosted,
     ReactionChanged,
+    RunCancelled,
+    RunFailed,
 )
 from genie_tui.emoji import QUICK, emojis
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
@@ -155,6 +157,30 @@ async def test_reactions_are_picked_shown_and_taken_back(joined: ScriptedJoinedR
         await until(pilot, lambda: isinstance(pilot.app.screen, PickScreen))
         await pilot.press("enter")
         await until(pilot, lambda: joined.changes[1:] == [ReactionChanged(seq, "🎉", on=False)])
+
+
+@pytest.mark.parametrize("end", [RunFailed, RunCancelled])
+async def test_a_failed_or_stopped_message_is_sent_again(
+    joined: ScriptedJoinedRoom, end: type[RunFailed | RunCancelled]
+) -> None:
+    async with in_room(joined) as (screen, pilot):
+        said(joined, "fine", "ann")
+        asked = joined.say_here("@genie dig")
+        joined.feed(
+            RunFailed(asked, "agent", "broken") if end is RunFailed else RunCancelled(asked)
+        )
+        await select_last(screen, pilot)
+        await pilot.press("R")
+        await until(pilot, lambda: joined.said == [("@genie dig", False)])
+        assert joined.replies == [asked]
+
+
+async def test_what_did_not_fail_is_not_sent_again(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (_, pilot):
+        said(joined, "fine", "ann")
+        await pilot.press(*"/retry", "enter")
+        await until(pilot, lambda: "failed or was stopped" in notes(pilot))
+        assert joined.said == []
 
 
 async def test_an_answer_has_reactions_of_its_own(joined: ScriptedJoinedRoom) -> None:

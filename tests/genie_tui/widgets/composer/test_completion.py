@@ -79,3 +79,13 @@ def test_a_name_with_its_sign_is_offered_where_the_command_takes_none() -> None:
     offered = offer("/me greets @b", Completions(["bob"], [], argument))
     assert offered is not None
     assert offered.choices[0].text == "@bob"
+
+
+def test_a_colon_and_letters_offer_emoji() -> None:
+    offered = offer("look :rocke", Completions())
+    assert offered is not None
+    assert offered.typed == ":rocke"
+    assert offered.choices[0].text == "🚀"
+    assert offer("at 10:30", Completions()) is None
+    assert offer("see http://x", Completions()) is None
+    assert offer(":r", Completions()) is None

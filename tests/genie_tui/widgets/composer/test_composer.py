@@ -114,7 +114,7 @@ async def test_a_paste_can_be_undone_and_redone(lines: int) -> None:
     async with app.run_test(size=(60, 24)) as pilot:
         app.composer.query_one(Editor).post_message(events.Paste(text))
         await pilot.pause()
-        await pilot.press("ctrl+z")
+        await pilot.press("ctrl+underscore")
         assert app.composer.draft == ""
         await pilot.press("ctrl+y")
         assert app.composer.draft == text
