@@ -145,7 +145,9 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("pagedown",), "page down", "Scroll down by a page", "page(1)"),
         Action(("home",), "first", "Go to the first message", "home"),
         Action(("end",), "latest", "Go to the latest message and stay there", "follow"),
-        Action(("r",), "reply", "Reply to the selected message", "screen.command('reply')"),
+        Action(
+            ("r",), "reply", "Reply to the selected message", "screen.command('reply')", shown=True
+        ),
         Action(("g",), "replied to", "Go to what the selected message replies to", "go_to_reply"),
         Action(
             ("e",), "edit", "Edit the selected message if it is yours", "screen.command('edit')"
@@ -162,6 +164,7 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "React to the selected message",
             "screen.command('react')",
             display="+",
+            shown=True,
         ),
         Action(
             ("R",),
@@ -169,10 +172,12 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "Send the selected message again after a failure",
             "screen.command('retry')",
         ),
-        Action(("slash",), "find", "Find in the conversation", "screen.command('find')"),
+        Action(
+            ("slash",), "find", "Find in the conversation", "screen.command('find')", shown=True
+        ),
         Action(("n",), "match before", "While finding: go to the match before", "step(-1)"),
         Action(("N",), "match after", "While finding: go to the match after", "step(1)"),
-        Action(("y",), "copy", "Copy the selected message", "copy"),
+        Action(("y",), "copy", "Copy the selected message", "copy", shown=True),
         Action(
             ("exclamation_mark",),
             "wrong",
@@ -191,6 +196,7 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "back",
             "Unselect the message, or go back to writing",
             "leave",
+            shown=True,
         ),
     ),
     Scope.CARD: (

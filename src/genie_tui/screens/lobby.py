@@ -87,12 +87,16 @@ class LobbyScreen(Screen[None]):
             yield ModelPicker()
             yield Static("Saved rooms", classes="lobby-label", markup=False)
             yield OptionList(id="saved", markup=False, compact=True)
-            yield Static("none yet", id="no-saved", markup=False)
+            yield Static(
+                "None yet: name a new room below, or paste an invite.", id="no-saved", markup=False
+            )
             yield Static(id="more-saved", markup=False)
             yield Static(id="past-limits", markup=False)
             yield Static("On this network", classes="lobby-label", markup=False)
             yield OptionList(id="nearby", markup=False, compact=True)
-            yield Static("none so far", id="no-nearby", markup=False)
+            yield Static(
+                "None found. A host's invite works all the same.", id="no-nearby", markup=False
+            )
             yield Static("New room", classes="lobby-label", markup=False)
             yield LineInput(placeholder="Room name (optional)", id="new-title", max_length=80)
             yield Static("Join a room", classes="lobby-label", markup=False)

@@ -9,10 +9,11 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.command import Provider
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
-from textual.widgets import Footer
+from textual.widgets import Footer, Static
 
 from genie_core.errors import GenieError
 from genie_core.room.client.events import (
@@ -169,6 +170,7 @@ class RoomScreen(Screen[None]):
         with Horizontal(id="middle"):
             with Vertical(id="conversation"):
                 yield self._timeline
+                yield Static(id="welcome", markup=False)
                 yield FindBar()
             yield SidePanel(Roster(), ActivityPanel(), ApprovalPanel(self._clock))
         yield self._door
@@ -225,6 +227,16 @@ class RoomScreen(Screen[None]):
         else:
             self._show_room(joined)
 
+    def _welcome(self) -> None:
+        """Say in a room without messages what to do first."""
+        joined = self._joined
+        is_empty = joined is not None and not joined.state.messages
+        welcome = self.query_one("#welcome", Static)
+        welcome.display = is_empty
+        if joined is not None and is_empty:
+            hosts = joined.hosting.invites is not None
+            welcome.update(welcome_text(hosts=hosts, engine=joined.engine.status))
+
     def _show_room(self, joined: "JoinedRoom") -> None:
         self.context.open_room = joined
         if not self.is_running:  # it is given back when the app ends
@@ -245,6 +257,7 @@ class RoomScreen(Screen[None]):
         self._timeline.set_unsent(joined.messages.pending)
         self._feed.start()
         self.views.begin(joined)
+        self._welcome()
 
     def on_key(self, event: events.Key) -> None:
         """Send keys that no widget uses to the composer, so that no text is lost.
@@ -293,6 +306,7 @@ class RoomScreen(Screen[None]):
                     self._connection.show(status, self._joined)
             case EngineStatus() as status:
                 self._status.show_engine(status)
+                self._welcome()
                 self.query_one(HintLine).show_backlog(status.backlog)
             case PendingChanged(pending=pending):
                 self._timeline.set_unsent(pending)
@@ -321,6 +335,7 @@ class RoomScreen(Screen[None]):
             return
         self._progress.keep(self._joined.state)
         self._timeline.apply_many(events)
+        self._welcome()
         self.context.panel.apply_many(events)
         self.query_one(HintLine).apply_many(events)
         rung = self._bell.ring_for(events, self._joined.state, self._joined.name)
@@ -463,3 +478,16 @@ class RoomScreen(Screen[None]):
     @property
     def _approvals(self) -> ApprovalPanel:
         return self.query_one(ApprovalPanel)
+
+
+def welcome_text(*, hosts: bool, engine: EngineStatus) -> Content:
+    """Return what to do first in a room that nothing was said in."""
+    ask = "to choose a model or an agent; without one the offline helper answers"
+    lines = [("f6", "to copy the invite for others")] if hosts else []
+    lines += [("@genie", "and a question to ask your agent")]
+    lines += [("f12", ask)] if engine.offline else []
+    lines += [("f4", "to see why an agent stayed silent"), ("f1", "for all keys and commands")]
+    return Content("\n").join(
+        Content.assemble((f"{key:>8}  ", "$text-primary bold"), (text, "$foreground-muted"))
+        for key, text in lines
+    )

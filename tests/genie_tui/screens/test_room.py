@@ -5,6 +5,7 @@ import pytest
 from tests.genie_tui.room_parts import card, editor, notes, text_of
 from tests.genie_tui.scripted_room import (
     HandClock,
+    ScriptedInvites,
     ScriptedJoinedRoom,
     in_room,
     until,
@@ -773,3 +774,29 @@ async def test_a_new_title_is_announced(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (_, pilot):
         joined.emit(RoomRenamed("[b]Kitchen"))
         await until(pilot, lambda: "The room is now called [b]Kitchen." in notes(pilot))
+
+
+# The first minute
+
+
+async def test_an_empty_room_says_what_to_do_until_something_is_said() -> None:
+    joined = ScriptedJoinedRoom(invites=ScriptedInvites())
+    joined.open_room()
+    async with in_room(joined) as (screen, pilot):
+        welcome = screen.query_one("#welcome", Static)
+        await until(pilot, lambda: welcome.display)
+        shown = str(welcome.render())
+        for part in ("f6", "@genie", "f12", "f4", "f1"):
+            assert part in shown
+        joined.feed(MessagePosted("1", "hello"), by="bob")
+        await until(pilot, lambda: not welcome.display)
+
+
+async def test_a_member_with_a_model_is_told_of_neither_invites_nor_models() -> None:
+    joined = ScriptedJoinedRoom(engine_status=EngineStatus(EngineState.READY, "small"))
+    joined.open_room()
+    async with in_room(joined) as (screen, pilot):
+        welcome = screen.query_one("#welcome", Static)
+        await until(pilot, lambda: welcome.display)
+        assert "f6" not in str(welcome.render())
+        assert "f12" not in str(welcome.render())
