@@ -41,7 +41,7 @@ from genie_tui.commands.registry import AppCommands, all_actions
 from genie_tui.exit_report import ExitReport
 from genie_tui.notifications import Bell
 from genie_tui.onboarding import Onboarding
-from genie_tui.quit import OpenRoom, QuitFlow
+from genie_tui.quit import OpenRoom, QuitFlow, leaving_screen
 from genie_tui.readable import Readable
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.dialog import GuardedApp
@@ -283,6 +283,41 @@ class GenieApp(GuardedApp[ExitReport]):
         fresh = self._room_for(opening)
         await self.push_screen(fresh)
         fresh.draft = draft
+
+    async def action_leave_room(self) -> None:
+        """Suspend or leave the room, after asking as before quitting, and return to the lobby."""
+        room = self._room
+        if (
+            room is not None
+            and room.joined is not None
+            and not (self.quitting.began or self._moving)
+        ):
+            self._moving = True
+            self.run_worker(self._return_to_lobby(room), group="moving")
+
+    async def _return_to_lobby(self, room: OpenRoom) -> None:
+        try:
+            if not await self.quitting.may_leave(room):
+                return
+            await self.push_screen(leaving_screen(room))
+            problem, report = "", None
+            try:
+                report = await room.leave("", None)
+            except GenieError as error:
+                problem = str(error)
+            if self.quitting.began:  # the person quits meanwhile, and that has its own end
+                return
+            self._opening = self._room = None
+            self._alerts.end()
+            await self._take_down(room.screen)
+            if not isinstance(self.screen, LobbyScreen | SessionsScreen):
+                await self.push_screen(LobbyScreen(self._service, self._person, self._onboarding))
+            self.notify(
+                problem or (report.what if report is not None else ""),
+                severity="error" if problem else "information",
+            )
+        finally:
+            self._moving = False
 
     async def _take_down(self, room: Screen[None] | None) -> None:
         """Remove a room's screen and everything above it."""

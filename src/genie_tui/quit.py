@@ -210,7 +210,7 @@ class QuitFlow:
     async def _leave(self, reason: str, grace: float | None) -> None:
         """Leave the room, show a receipt, and exit."""
         if (room := self._room()) is not None:
-            await self._app.push_screen(_leaving_screen(room))
+            await self._app.push_screen(leaving_screen(room))
             await self._stop_opening(room)
         room = self._room()  # another one if the room was being changed
         report, problem = None, ""
@@ -254,10 +254,14 @@ class QuitFlow:
 
     async def _ask_first(self) -> None:
         room = self._room()
-        if room is None or room.joined is None or await self._may_leave(room, room.joined):
+        if room is None or await self.may_leave(room):
             self._leave_or_hurry("", None)
 
-    async def _may_leave(self, room: OpenRoom, joined: "JoinedRoom") -> bool:
+    async def may_leave(self, room: OpenRoom) -> bool:
+        """Ask what has to be asked before a room is left; False if the person stays."""
+        joined = room.joined
+        if joined is None:
+            return True
         others = others_here(joined.state, joined.name) if room.hosts else []
         if others and not await self._put(
             ConfirmScreen("Suspend the room for everyone?", _about(others), "suspend", self._clock)
@@ -327,7 +331,9 @@ class QuitFlow:
         return await self._app.push_screen_wait(question)
 
 
-def _leaving_screen(room: OpenRoom) -> LeavingScreen:
+def leaving_screen(room: OpenRoom) -> LeavingScreen:
+    """Return the screen that shows what still has to end before a room is left."""
+
     def ending() -> ShutdownProgress | None:
         return room.joined.ending if room.joined is not None else None
 

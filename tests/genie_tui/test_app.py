@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.genie_tui.room_parts import notes
 from tests.genie_tui.scripted_room import (
     HandClock,
     ScriptedJoinedRoom,
@@ -20,9 +21,11 @@ from genie_core.errors import GenieError
 from genie_core.room.client.model import NextStep, SessionEnded
 from genie_core.room.open.requests import JoinRoom, NewRoom
 from genie_core.room.protocol.errors import OtherHost
+from genie_core.room.protocol.events import MemberLeft
 from genie_tui.app import GenieApp
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.help import HelpScreen
+from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.themes import DARK, LIGHT
 from genie_tui.widgets.approvals.card import ApprovalCard
@@ -204,3 +207,49 @@ async def test_what_stands_open_above_a_room_goes_with_it(joined: ScriptedJoined
         await until(pilot, went_on)
         assert before not in app.screen_stack
         assert not any(isinstance(screen, HelpScreen) for screen in app.screen_stack)
+
+
+async def test_a_room_is_left_for_the_lobby_and_another_one_opened(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    joined.feed(MemberLeft("bob"))  # no one else is here to be asked about
+    service = ScriptedRoomService(joined)
+    async with in_room(joined, service=service) as (screen, pilot):
+        app = pilot.app
+        assert isinstance(app, GenieApp)
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: isinstance(app.screen, LobbyScreen))
+        assert joined.leaves == [""]
+        assert screen not in app.screen_stack
+        assert "Suspended 'Garden'." in notes(pilot)
+        other = service.joined = ScriptedJoinedRoom()
+        other.open_room("Kitchen")
+        await app.open(NewRoom("Kitchen"))
+        await until(pilot, lambda: isinstance(app.screen, RoomScreen))
+        await pilot.press(*"/leave", "enter")
+        await until(pilot, lambda: isinstance(app.screen, LobbyScreen))
+        assert other.leaves == [""]
+        assert app.return_code is None
+
+
+async def test_a_host_is_asked_before_others_are_left_alone(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
+        assert "bob is here" in str(pilot.app.screen.query_one("#confirm-text", Static).render())
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is screen)
+        assert joined.leaves == []
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
+
+
+async def test_a_room_that_is_left_in_disorder_is_told_in_the_lobby(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    joined.feed(MemberLeft("bob"))
+    joined.leave_error = GenieError("the disk is full")
+    async with in_room(joined) as (_, pilot):
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: isinstance(pilot.app.screen, LobbyScreen))
+        assert "the disk is full" in notes(pilot)

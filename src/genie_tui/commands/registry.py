@@ -287,6 +287,13 @@ COMMANDS: Final = (
         priority=False,
     ),
     Command(
+        "leave",
+        "Suspend or leave the room, and return to the lobby",
+        "app.leave_room",
+        Slash("/leave", Group.APP),
+        keys=("ctrl+o",),
+    ),
+    Command(
         "approvals",
         "Go to the oldest approval, and back",
         room_focus.to_approvals,
