@@ -93,7 +93,9 @@ def answer(host: "JoinedRoom", how: Answer) -> None:
     host.approvals.answer(host.state.pending_for("ann")[0].id, how)
 
 
-async def ask(who: "JoinedRoom", host: "JoinedRoom", text: str, pilot: Pilot[ExitReport]) -> int:
+async def ask(
+    who: "JoinedRoom", host: "JoinedRoom", text: str, pilot: Pilot[tuple[ExitReport, ...]]
+) -> int:
     """Say something that makes an agent ask for a tool; returns its number when it does."""
     number = await said(who, host, text, pilot, ends=False)
     await until(lambda: bool(host.state.pending_for("ann")), pilot)
@@ -101,7 +103,12 @@ async def ask(who: "JoinedRoom", host: "JoinedRoom", text: str, pilot: Pilot[Exi
 
 
 async def said(
-    who: "JoinedRoom", host: "JoinedRoom", text: str, pilot: Pilot[ExitReport], *, ends: bool = True
+    who: "JoinedRoom",
+    host: "JoinedRoom",
+    text: str,
+    pilot: Pilot[tuple[ExitReport, ...]],
+    *,
+    ends: bool = True,
 ) -> int:
     """Say something, and wait until all is done about it; returns its number."""
     who.messages.send(text)
@@ -176,7 +183,7 @@ async def watched(folder: Path, room: str) -> None:
         shoot(app, "whatif")
 
 
-async def open_replay(app: GenieApp, room: str, pilot: Pilot[ExitReport]) -> None:
+async def open_replay(app: GenieApp, room: str, pilot: Pilot[tuple[ExitReport, ...]]) -> None:
     await until(lambda: isinstance(app.screen, LobbyScreen), pilot)
     app.screen.post_message(SessionsScreen.Chosen(ReplayRoom(room)))
     await until(lambda: isinstance(app.screen, ReplayScreen), pilot)

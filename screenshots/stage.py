@@ -38,7 +38,7 @@ def places(folder: Path) -> Locations:
     return Locations(folder / "config", folder / "data", folder / "log")
 
 
-async def until(condition: Callable[[], bool], pilot: Pilot[ExitReport]) -> None:
+async def until(condition: Callable[[], bool], pilot: Pilot[tuple[ExitReport, ...]]) -> None:
     async with asyncio.timeout(DEADLINE):
         while not condition():
             await pilot.pause(0.05)
@@ -99,7 +99,7 @@ def _in_cells(svg: str) -> str:
     return _RUN.sub(placed, svg)
 
 
-async def seated(app: GenieApp, pilot: Pilot[ExitReport]) -> "JoinedRoom":
+async def seated(app: GenieApp, pilot: Pilot[tuple[ExitReport, ...]]) -> "JoinedRoom":
     """The seat of whoever the app is for, once it is taken and its engine is loaded."""
     screen = room_of(app)
     await until(lambda: screen.joined is not None, pilot)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -23,7 +23,9 @@ from genie_core.errors import GenieError
 from genie_core.room.open.requests import (
     OpenRequest,
     Question,
+    RejoinRoom,
     ReplayRoom,
+    ResumeRoom,
     after_handover,
     after_parting,
     to_take_over,
@@ -41,12 +43,14 @@ from genie_tui.commands.registry import AppCommands, all_actions
 from genie_tui.exit_report import ExitReport
 from genie_tui.notifications import Bell
 from genie_tui.onboarding import Onboarding
-from genie_tui.quit import OpenRoom, QuitFlow, leaving_screen
+from genie_tui.quit import QuitFlow, leaving_screen
 from genie_tui.readable import Readable
+from genie_tui.rooms import LOBBY, OpenRoom, Rooms
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
-from genie_tui.screens.dialogs.dialog import GuardedApp
+from genie_tui.screens.dialogs.dialog import Dialog, GuardedApp
 from genie_tui.screens.dialogs.grants import GrantsScreen
 from genie_tui.screens.dialogs.leaving import LeavingScreen
+from genie_tui.screens.dialogs.pick import PickScreen, Row
 from genie_tui.screens.help import HelpScreen, scopes_at
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.receipt import ReceiptScreen
@@ -56,6 +60,7 @@ from genie_tui.screens.sessions import SessionsScreen
 from genie_tui.screens.settings import SettingsForm, SettingsScreen
 from genie_tui.terminal import TerminalSafe
 from genie_tui.themes import DARK, LIGHT, author_colours, selection_colours
+from genie_tui.widgets.status_bar import Counts
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
@@ -71,10 +76,10 @@ SMALLEST: Final = (60, 16)
 """Columns and rows below which nothing useful fits."""
 
 
-class GenieApp(GuardedApp[ExitReport]):
+class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     """Shows the lobby, or opens a room directly.
 
-    After it has run, `return_value` reports the room that was left, and `failure` is one line for
+    After it has run, `return_value` reports the rooms that were left, and `failure` is one line for
     the person after an error; `return_code` is 0 or 1 accordingly.
     """
 
@@ -84,6 +89,8 @@ class GenieApp(GuardedApp[ExitReport]):
     )  # Textual looks beside a subclass otherwise
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(all_actions(Scope.APP))
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {AppCommands}
+    MODES = {LOBBY: Screen}  # noqa: RUF012 - as below
+    DEFAULT_MODE = LOBBY
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - an annotation would contradict the base class
         (0, "-too-narrow"),
         (SMALLEST[0], "-narrow"),
@@ -115,15 +122,15 @@ class GenieApp(GuardedApp[ExitReport]):
         self._opening = opening
         self._person = name
         self._log_path = log_path
-        self._bell = Bell(notify, clock)
+        self._notify: Notify = notify
         self._alerts = Alerts(self._write, alerts or AlertWays())
         self._tells_focus = False
         self._form = form
         self._onboarding = onboarding
         self._store = store
-        self._room: OpenRoom | None = None
-        self.quitting = QuitFlow(self, lambda: self._room, self._end, clock)
-        self._moving = False
+        self.rooms = Rooms(self)
+        self.quitting = QuitFlow(self, lambda: tuple(self.rooms), self._end, clock)
+        self._moving: set[OpenRoom] = set()
         self._ending = False
         self.failure = ""
         self.register_theme(DARK)
@@ -139,7 +146,7 @@ class GenieApp(GuardedApp[ExitReport]):
 
     async def on_mount(self) -> None:
         if self._opening is None:
-            await self.push_screen(LobbyScreen(self._service, self._person, self._onboarding))
+            await self._show_lobby()
         else:
             await self.open(self._opening)
 
@@ -179,86 +186,165 @@ class GenieApp(GuardedApp[ExitReport]):
         await self.open(message.opening)
 
     async def open(self, opening: OpenRequest | ReplayRoom) -> None:
-        """Show the screen that an opening leads to; does nothing inside a room."""
+        """Show the screen that an opening leads to, which may be that of an open room."""
+        saved = opening.id if isinstance(opening, ResumeRoom | RejoinRoom) else ""
         if isinstance(opening, ReplayRoom):
             await self.push_screen(ReplayScreen(self._service, opening, self.clock))
-        elif self._room is None:
-            await self.push_screen(self._room_for(opening))
+        elif saved and (room := self.rooms.saved_as(saved)) is not None:
+            await self._visit(room)
+        else:
+            await self.rooms.add(self._room_for(opening), shown=True)
+            self._show_counts()
 
     @on(RoomScreen.OpeningFailed)
     async def _not_entered(self, message: RoomScreen.OpeningFailed) -> None:
-        if self.quitting.began:
+        room = self.rooms.of(message.screen)
+        if self.quitting.began or room is None:
             return
-        left, self._room = self._room, None
-        room = left.screen if left is not None else None
         if message.instead is not None:
-            await self._take_down(room)
+            await self.rooms.remove(room)
             await self.open(message.instead)
         elif message.question is not None:
             await self._ask(message.question, room, message.text)
         else:
-            await self._go_back_from(room, message.text)
+            await self._not_opened(room, message.text)
 
-    async def _ask(self, question: Question, room: Screen[None] | None, error: str) -> None:
+    async def _ask(self, question: Question, room: OpenRoom, error: str) -> None:
         """Ask whether to enter in another way; otherwise show why the first failed."""
 
         async def act(agreed: bool | None) -> None:  # noqa: FBT001 - what the dialog returns
             if agreed:
-                await self._take_down(room)
+                await self.rooms.remove(room)
                 await self.open(question.opening)
             else:
-                await self._go_back_from(room, error)
+                await self._not_opened(room, error)
 
         text = Content(visible(question.text))
-        await self.push_screen(ConfirmScreen(question.title, text, question.yes, self.clock), act)
+        dialog = ConfirmScreen(question.title, text, question.yes, self.clock)
+        await self.push_screen(dialog, act, mode=room.mode)
 
-    async def _go_back_from(self, screen: Screen[None] | None, error: str = "") -> None:
-        """Remove a screen and return to the previous one; exit without one."""
-        if self._opening is not None and self.screen_stack[1:2] == [screen]:
-            self._fail(error) if error else self.exit()
+    async def _not_opened(self, room: OpenRoom, error: str) -> None:
+        """Close a room that could not be opened; exit if it is all that the app was started for."""
+        if self._opening is not None and len(self.rooms) == 1 and not self._has_lobby:
+            self._fail(error)
             return
-        await self._take_down(screen)
+        was_shown = room is self.rooms.current
+        await self.rooms.remove(room)
+        if was_shown:
+            await self._show_lobby(error)
+        else:
+            self.notify(error, severity="error", timeout=12)
+        self._show_counts()
+
+    async def _show_lobby(self, error: str = "") -> None:
+        await self.rooms.show(None)
+        if not self._has_lobby:
+            await self.push_screen(
+                LobbyScreen(self._service, self._person, self._onboarding, self._open_titles)
+            )
         if error and isinstance(self.screen, LobbyScreen):
             self.screen.show_error(error)
         elif error:
             self.notify(error, severity="error", timeout=12)
 
+    @property
+    def _has_lobby(self) -> bool:
+        return any(isinstance(each, LobbyScreen) for each in self._screen_stacks[LOBBY])
+
+    def _open_titles(self) -> Sequence[str]:
+        return [room.title for room in self.rooms]
+
     @on(ReplayScreen.Left)
     async def _replay_left(self, message: ReplayScreen.Left) -> None:
-        await self._go_back_from(message.screen)
+        await self._end_replay(message.screen)
 
     @on(ReplayScreen.OpeningFailed)
     async def _not_replayed(self, message: ReplayScreen.OpeningFailed) -> None:
-        await self._go_back_from(message.screen, message.text)
+        await self._end_replay(message.screen, message.text)
+
+    async def _end_replay(self, screen: Screen[None], error: str = "") -> None:
+        """Remove a replay and what stands above it; exit if the app was started for it."""
+        if self.screen_stack[1:2] == [screen]:
+            self._fail(error) if error else self.exit()
+            return
+        while screen in self.screen_stack:
+            await self.pop_screen()
+        if error:
+            await self._show_lobby(error)
+
+    # Changing rooms
+
+    async def action_rooms(self) -> None:
+        """Let the person pick an open room, or the lobby."""
+        if isinstance(self.screen, Dialog):
+            return
+        if not len(self.rooms):
+            self.notify("No room is open.")
+            return
+        rows = [
+            Row(room.mode, room.title or "a room that is being opened", str(room.screen.counts))
+            for room in self.rooms
+            if room is not self.rooms.current
+        ]
+        if self.rooms.current is not None:
+            rows.append(Row(LOBBY, "Lobby", "open or join another room; this one stays open"))
+        picker = PickScreen("Go to", rows)
+        await self.push_screen(picker, self._go_to)
+
+    async def _go_to(self, mode: str | None) -> None:
+        room = next((each for each in self.rooms if each.mode == mode), None)
+        if room is not None:
+            await self._visit(room)
+        elif mode == LOBBY:
+            await self._show_lobby()
+            self._show_counts()
+
+    async def _visit(self, room: OpenRoom) -> None:
+        await self.rooms.show(room)
+        room.screen.look(here=self._is_here)
+        self._show_counts()
 
     # Going on in a room under another host
 
     @on(RoomScreen.HandOver)
     def _hand_over(self, message: RoomScreen.HandOver) -> None:
         reason = f"handed over to {visible(message.name)}"
-        self._go_on(after_handover, reason)
+        self._go_on(message.screen, after_handover, reason)
 
     @on(RoomScreen.TakeOver)
-    def _take_over(self) -> None:
-        self._go_on(to_take_over, "hosts the room")
+    def _take_over(self, message: RoomScreen.TakeOver) -> None:
+        self._go_on(message.screen, to_take_over, "hosts the room")
 
     @on(RoomScreen.Parted)
     def _parted(self, message: RoomScreen.Parted) -> None:
-        self._go_on(lambda _: after_parting(message.parting), message.parting.text)
+        parting = message.parting
+        self._go_on(message.screen, lambda _: after_parting(parting), parting.text)
 
-    def _go_on(self, way: "Callable[[JoinedRoom], OpenRequest | None]", reason: str) -> None:
-        """Leave the room and enter it again in another way, keeping the draft."""
-        if not (self.quitting.began or self._moving):
-            self._moving = True
-            self.run_worker(self._move(way, reason), group="moving")
+    def _go_on(
+        self,
+        screen: RoomScreen,
+        way: "Callable[[JoinedRoom], OpenRequest | None]",
+        reason: str,
+    ) -> None:
+        """Leave a room and enter it again in another way, keeping the draft."""
+        room = self.rooms.of(screen)
+        if room is not None and room.joined is not None:
+            self._move(room, self._change_members(room, room.joined, way, reason))
 
-    async def _move(self, way: "Callable[[JoinedRoom], OpenRequest | None]", reason: str) -> None:
-        room = self._room
-        try:
-            if room is not None and room.joined is not None:
-                await self._change_members(room, room.joined, way, reason)
-        finally:
-            self._moving = False
+    def _move(self, room: OpenRoom, moving: Coroutine[None, None, None]) -> None:
+        """Run what ends with another screen instead of the room's, unless such runs already."""
+
+        async def move() -> None:
+            try:
+                await moving
+            finally:
+                self._moving.discard(room)
+
+        if self.quitting.began or room in self._moving:
+            moving.close()
+            return
+        self._moving.add(room)
+        self.run_worker(move(), group="moving")
 
     async def _change_members(
         self,
@@ -274,68 +360,67 @@ class GenieApp(GuardedApp[ExitReport]):
             logger.warning("the seat could not be given back in good order", exc_info=True)
         opening = way(joined)
         self._opening = None
-        await self._take_down(room.screen)
-        if not isinstance(self.screen, LobbyScreen | SessionsScreen):
-            await self.push_screen(LobbyScreen(self._service, self._person, self._onboarding))
-        if opening is None:
-            self._room = None
-            return
-        fresh = self._room_for(opening)
-        await self.push_screen(fresh)
-        fresh.draft = draft
+        was_shown = room is self.rooms.current
+        fresh = self._room_for(opening) if opening is not None else None
+        if fresh is not None:
+            await self.rooms.add(fresh, shown=was_shown)
+            fresh.screen.draft = draft
+        elif was_shown:
+            await self._show_lobby()
+        await self.rooms.remove(room)
+        self._show_counts()
 
     async def action_leave_room(self) -> None:
         """Suspend or leave the room, after asking as before quitting, and return to the lobby."""
-        room = self._room
-        if (
-            room is not None
-            and room.joined is not None
-            and not (self.quitting.began or self._moving)
-        ):
-            self._moving = True
-            self.run_worker(self._return_to_lobby(room), group="moving")
+        room = self.rooms.current
+        if room is not None and not isinstance(self.screen, Dialog):
+            self._move(room, self._return_to_lobby(room))
 
     async def _return_to_lobby(self, room: OpenRoom) -> None:
-        try:
-            if not await self.quitting.may_leave(room):
-                return
-            await self.push_screen(leaving_screen(room))
-            problem, report = "", None
-            try:
-                report = await room.leave("", None)
-            except GenieError as error:
-                problem = str(error)
-            if self.quitting.began:  # the person quits meanwhile, and that has its own end
-                return
-            self._opening = self._room = None
-            self._alerts.end()
-            await self._take_down(room.screen)
-            if not isinstance(self.screen, LobbyScreen | SessionsScreen):
-                await self.push_screen(LobbyScreen(self._service, self._person, self._onboarding))
-            self.notify(
-                problem or (report.what if report is not None else ""),
-                severity="error" if problem else "information",
-            )
-        finally:
-            self._moving = False
+        if not await self.quitting.may_leave(room):
+            return
+        await self.push_screen(leaving_screen([room]))
+        report, problem = await self.quitting.leave_one(room)
+        if self.quitting.began:  # the person quits meanwhile, and that has its own end
+            return
+        self._opening = None
+        await self._show_lobby()
+        await self.rooms.remove(room)
+        self._show_counts()
+        severity: SeverityLevel = "error" if problem else "information"
+        said = problem or (report.what if report is not None else "")
+        if said:
+            self.notify(said, severity=severity)
 
-    async def _take_down(self, room: Screen[None] | None) -> None:
-        """Remove a room's screen and everything above it."""
-        while room in self.screen_stack:
-            await self.pop_screen()
-
-    def _room_for(self, opening: OpenRequest) -> RoomScreen:
-        room = RoomScreen(self._service, opening, self.clock, self._bell)
-        self._room = OpenRoom(room, self._service)
-        return room
+    def _room_for(self, opening: OpenRequest) -> OpenRoom:
+        bell = Bell(self._notify, self.clock)
+        return OpenRoom(RoomScreen(self._service, opening, self.clock, bell), self._service)
 
     @on(RoomScreen.Rang)
     def _rang(self, message: RoomScreen.Rang) -> None:
-        self._alerts.ring(message.text, attended=self._tells_focus and self.app_focus)
+        room = self.rooms.of(message.screen)
+        shown = room is self.rooms.current
+        if not shown:
+            self.notify(f"{message.text}  (ctrl+o)", timeout=8)
+        self._alerts.ring(message.text, attended=shown and self._tells_focus and self.app_focus)
 
     @on(RoomScreen.Counted)
-    def _counted(self, message: RoomScreen.Counted) -> None:
-        self._alerts.show_title(title_of(message.title, message.waiting, message.missed))
+    def _counted(self) -> None:
+        self._show_counts()
+
+    def _show_counts(self) -> None:
+        """Show what waits in all rooms: in the terminal's title, and in the room on the screen."""
+        if not len(self.rooms):
+            self._alerts.end()
+            return
+        counts = {room: room.screen.counts for room in self.rooms}
+        total = sum(counts.values(), Counts())
+        current = self.rooms.current
+        title = current.title if current is not None else ""
+        self._alerts.show_title(title_of(title, total.waiting, total.missed))
+        for room in counts:
+            others = [each for one, each in counts.items() if one is not room]
+            room.screen.show_elsewhere(sum(others, Counts()) if others else None)
 
     def _write(self, sequence: str) -> None:
         if self._driver is not None and not self.is_headless:
@@ -349,30 +434,36 @@ class GenieApp(GuardedApp[ExitReport]):
         self._look(here=True)
 
     def _look(self, *, here: bool) -> None:
-        if self._room is not None:
-            self._room.screen.look(here=here)
+        if (room := self.rooms.current) is not None:
+            room.screen.look(here=here)
+
+    @property
+    def _is_here(self) -> bool:
+        return self.app_focus or not self._tells_focus
 
     # Ending
 
     async def action_quit(self) -> None:
-        """Suspend or leave the room and quit; the second time, stop waiting for agents."""
+        """Suspend or leave all rooms and quit; the second time, stop waiting for agents."""
         self.quitting.quit()
 
     async def on_unmount(self) -> None:
-        """Leave the room even if the app breaks, or wait until it is left."""
+        """Leave all rooms even if the app breaks, or wait until they are left."""
+        leaving = [room.leave("the app ended", QUICK_GRACE) for room in self.rooms]
         try:
-            if self._room is not None:
-                await self._room.leave("the app ended", QUICK_GRACE)
-        except GenieError:
-            logger.exception("the seat could not be given back in good order")
+            for problem in await asyncio.gather(*leaving, return_exceptions=True):
+                if isinstance(problem, GenieError):
+                    logger.error("a seat could not be given back in good order: %s", problem)
+                elif isinstance(problem, BaseException):
+                    raise problem
         finally:
             self._alerts.end()
 
-    def _end(self, report: ExitReport | None, problem: str) -> None:
+    def _end(self, reports: Sequence[ExitReport], problem: str) -> None:
         if problem:
             self._fail(problem)
         else:
-            self.exit(report)
+            self.exit(tuple(reports))
 
     def _fail(self, line: str) -> None:
         self.failure = " ".join(visible(line).split())
@@ -452,7 +543,9 @@ class GenieApp(GuardedApp[ExitReport]):
         if settings is None or self._form is None:
             return
         self._form.use(settings)
-        self._bell.notify = settings.notify
+        self._notify = settings.notify
+        for room in self.rooms:
+            room.screen.bell.notify = settings.notify
         self._alerts.ways = AlertWays.of(settings)
         if self._store is not None:
             self._store.limit(settings.retention.limits())
@@ -461,7 +554,7 @@ class GenieApp(GuardedApp[ExitReport]):
 
     def action_help_quit(self) -> None:
         """Explain how to quit to those who press ctrl+c."""
-        hosting = self._room is not None and self._room.hosts
+        hosting = any(room.hosts for room in self.rooms)
         self.notify("ctrl+q suspends the room and ends." if hosting else "ctrl+q leaves and ends.")
 
     def action_toggle_theme(self) -> None:

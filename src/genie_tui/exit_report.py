@@ -1,6 +1,6 @@
 """The report after leaving a room, for the last screen and the terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
@@ -14,6 +14,7 @@ from genie_core.text.safe import visible, visible_line
 NOTHING: Final = "No agent was working."
 DRAFT: Final = "your draft"
 PLACE: Final = "saved to"
+ROOM: Final = "room"
 """Headings that are shown even if no work was running."""
 
 SHOWN: Final = 8
@@ -64,6 +65,17 @@ def exit_lines(report: ExitReport) -> Iterator[str]:
         width = max(len(line.heading) for line in lines) + 2
         yield from (f"  {line.heading:<{width}}{line.text}" for line in lines)
     yield f"{report.what} {report.again}".rstrip()
+
+
+def receipt_of(reports: Sequence[ExitReport]) -> "tuple[str, Sequence[ReportLine], str]":
+    """Return the title of a receipt for the rooms that were left, its lines, and how to return."""
+    lines: list[ReportLine] = []
+    for report in reports:
+        if len(reports) > 1:
+            lines.append(ReportLine(ROOM, visible_line(report.title)))
+        lines += receipt_lines(report)
+    title = " ".join(report.what for report in reports)
+    return title, lines, "\n".join(report.again for report in reports if report.again)
 
 
 @dataclass(frozen=True, slots=True)

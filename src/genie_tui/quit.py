@@ -1,44 +1,34 @@
-"""Quit: leave the open room, save what its disk refused, and show a receipt."""
+"""Quit: leave the open rooms, save what their disks refused, and show a receipt."""
 
 import asyncio
 import logging
 import os
 import tempfile
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import strftime
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from textual.app import App
 from textual.content import Content
-from textual.css.query import NoMatches
 from textual.screen import Screen
-from textual.worker import WorkerCancelled, WorkerFailed
 
 from genie_core.errors import GenieError
-from genie_core.room.open.service import RoomService
-from genie_core.room.participant.receipt import LeftInDisorder, Receipt, ShutdownProgress
+from genie_core.room.participant.receipt import LeftInDisorder, ShutdownProgress
 from genie_core.runtime.grace import QUICK_GRACE
-from genie_core.runtime.tasks import start_task
 from genie_core.storage.atomic import create_file, reason, sync_data, write_whole
 from genie_core.storage.filenames import safe_name
-from genie_core.text.format import counted
-from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText, receipt_lines
+from genie_core.text.safe import visible_line
+from genie_tui.exit_report import ExitReport, UnsavedInput, receipt_of
+from genie_tui.rooms import OpenRoom
 from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.leaving import LeavingScreen
 from genie_tui.screens.dialogs.unsaved import Rescue, UnsavedScreen
 from genie_tui.screens.receipt import ReceiptScreen
-from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.composer.attachments import others_here
-
-if TYPE_CHECKING:
-    from genie_core.room.participant.room import JoinedRoom
-
-VIEW_TIMEOUT: Final = 5.0
-"""Seconds for the disk to save a draft on leaving."""
 
 LONGEST: Final = 4_096
 """Maximum characters of a path."""
@@ -50,127 +40,43 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 
-class OpenRoom:
-    """The room on the screen. It is left once, however often that is requested."""
+@dataclass(frozen=True, slots=True)
+class Rescued:
+    """Input that no disk accepted, and where it is now; `to_print` are lines for the terminal."""
 
-    def __init__(self, screen: RoomScreen, service: RoomService) -> None:
-        self.screen = screen
-        self._service = service
-        self._leaving: asyncio.Task[Receipt] | None = None
-
-    @property
-    def joined(self) -> "JoinedRoom | None":
-        """The joined room; None until it is open."""
-        return self.screen.joined
-
-    @property
-    def hosts(self) -> bool:
-        """Whether this person hosts the room."""
-        return self.joined is not None and self.joined.hosting.invites is not None
-
-    async def unsaved(self) -> UnsavedInput | None:
-        """Save drafts and unsent messages; return what the room's disk did not accept."""
-        return None if await self._save_view() else self._unsaved()
-
-    async def leave(self, reason: str, grace: float | None) -> ExitReport | None:
-        """Leave the room, with the reason and grace of the first call; None if it never was open.
-
-        Cancelling the wait changes nothing. Errors as `JoinedRoom.leave`.
-        """
-        joined = self.joined
-        if joined is None:
-            return None
-        if self._leaving is None:
-            # A task of its own, which outlives the worker that may be cancelled with the screen.
-            self._leaving = start_task(self._leave(joined, reason, grace))
-        return self.report(joined, await asyncio.shield(self._leaving))
-
-    def report(self, joined: "JoinedRoom", receipt: Receipt) -> ExitReport:
-        """Return the report on the room that was left."""
-        state = joined.state
-        return ExitReport(
-            state.room,
-            state.title,
-            self.hosts,
-            len(state.pending_for(joined.name)) + len(state.parked_for(joined.name)),
-            "" if self.hosts and joined.saved == state.room else joined.saved,
-            receipt,
-            self._service.place_of(joined.saved) if joined.saved else "",
-            self.screen.views.draft_kept,
-        )
-
-    async def _leave(self, joined: "JoinedRoom", reason: str, grace: float | None) -> Receipt:
-        """Save the view, leave, and save unsent messages."""
-        await self._save_view()
-        problems: tuple[str, ...] = ()
-        try:
-            receipt = await joined.leave(reason, grace)
-        except LeftInDisorder as error:
-            receipt, problems = error.receipt, error.receipt.problems
-        saved = await self._save_view()
-        problems += self._losses(joined, receipt, view_saved=saved)
-        if receipt.unsent and joined.saved and saved and problems:
-            problems += (f"{receipt.unsent} of your messages go out when you are back",)
-        if problems:
-            raise LeftInDisorder(replace(receipt, problems=problems))
-        return receipt
-
-    def _losses(
-        self, joined: "JoinedRoom", receipt: Receipt, *, view_saved: bool
-    ) -> tuple[str, ...]:
-        lost: list[str] = []
-        unsaved = self._unsaved()
-        if receipt.unheard and joined.saved and not view_saved:
-            what = counted(len(receipt.unheard), "message")
-            lost.append(f"how the work on {what} ended never reached the disk")
-        if receipt.unsent and joined.saved and not view_saved:
-            lost.append(f"{receipt.unsent} of your messages never reached the room's disk")
-        if unsaved is not None and unsaved.draft != UnsentText(""):
-            lost.append("your draft never reached the room's disk")
-        return tuple(lost)
-
-    def _unsaved(self) -> UnsavedInput | None:
-        try:
-            return self.screen.views.unsaved
-        except NoMatches:  # the screen is being torn down, and has lost a part of its widgets
-            return None
-
-    async def _save_view(self) -> bool:
-        """Save the view if that is possible soon; nothing depends on it."""
-        try:
-            async with asyncio.timeout(VIEW_TIMEOUT):
-                return await self.screen.views.keep()
-        except Exception:  # the app may be breaking, and the room has to be left all the more
-            logger.exception("the view of the room could not be kept")
-            return False
+    unsaved: UnsavedInput
+    where: str
+    to_print: tuple[str, ...] = ()
 
 
 class QuitFlow:
-    """Leaves the room that `room` returns, if any, and lets the app exit.
+    """Leaves the rooms that `rooms` returns and lets the app exit.
 
-    `end` is then called with the report and an error, which is empty without one. `to_print` are
-    lines for the terminal afterwards: texts that no disk accepted.
+    `end` is then called with their reports and an error, which is empty without one.
     """
 
     def __init__(
         self,
-        app: App[ExitReport],
-        room: Callable[[], OpenRoom | None],
-        end: Callable[[ExitReport | None, str], None],
+        app: App[tuple[ExitReport, ...]],
+        rooms: Callable[[], Sequence[OpenRoom]],
+        end: Callable[[Sequence[ExitReport], str], None],
         clock: Callable[[], float],
     ) -> None:
         self._app = app
-        self._room = room
+        self._rooms = rooms
         self._end = end
         self._clock = clock
         self._unattended = asyncio.Event()
         self._shows_receipt = False
         self._question: Screen[Any] | None = None
-        self._rescued: UnsavedInput | None = None
-        self._elsewhere = ""
+        self._rescued: dict[OpenRoom, Rescued] = {}
         self._writing = False
         self.began = False
-        self.to_print: list[str] = []
+
+    @property
+    def to_print(self) -> list[str]:
+        """Lines for the terminal afterwards: texts that no disk accepted."""
+        return [line for rescued in self._rescued.values() for line in rescued.to_print]
 
     def quit_unattended(self, reason: str = "") -> None:
         """Quit quickly and without a question, for signals: the terminal may be gone.
@@ -190,7 +96,7 @@ class QuitFlow:
     def quit(self) -> None:
         """Quit for the person at the terminal; the second call waits for no agent.
 
-        Asks first whether to suspend the room for others, and where to save what no disk accepts.
+        Asks first whether to suspend a room for others, and where to save what no disk accepts.
         The person may stay.
         """
         if isinstance(self._app.screen, ReceiptScreen):
@@ -204,44 +110,52 @@ class QuitFlow:
         if not self.began:
             self.began = True
             self._app.run_worker(self._leave(reason, grace), group="suspending")
-        elif (room := self._room()) is not None and room.joined is not None:
-            room.joined.hurry()
+            return
+        for room in self._rooms():
+            if room.joined is not None:
+                room.joined.hurry()
 
     async def _leave(self, reason: str, grace: float | None) -> None:
-        """Leave the room, show a receipt, and exit."""
-        if (room := self._room()) is not None:
-            await self._app.push_screen(leaving_screen(room))
-            await self._stop_opening(room)
-        room = self._room()  # another one if the room was being changed
-        report, problem = None, ""
-        if room is not None and room.joined is not None:
-            try:
-                report = await room.leave(reason, grace)
-            except LeftInDisorder as error:
-                report, problem = room.report(room.joined, error.receipt), str(error)
-            except GenieError as error:
-                problem = str(error)
+        """Leave the rooms, all at once, show a receipt, and exit."""
+        if rooms := self._rooms():
+            await self._app.push_screen(leaving_screen(rooms))
+            for room in rooms:
+                await room.stop_opening()
+        rooms = self._rooms()  # others if a room was being changed
+        left = await asyncio.gather(*(_left(room, reason, grace) for room in rooms))
+        reports: list[ExitReport] = []
+        problems: list[str] = []
+        for room, (report, problem) in zip(rooms, left, strict=True):
+            report, problem = await self._complete(room, report, problem)
+            reports += [report] if report is not None else []
+            problems += [problem] if problem else []
+        if reports:
+            await self._show_receipt(reports)
+        self._end(reports, "; ".join(problems))
+
+    async def leave_one(self, room: OpenRoom) -> tuple[ExitReport | None, str]:
+        """Leave one room; return the report, and an error, which is empty without one."""
+        await room.stop_opening()
+        report, problem = await _left(room, "", None)
+        return await self._complete(room, report, problem)
+
+    async def _complete(
+        self, room: OpenRoom, report: ExitReport | None, problem: str
+    ) -> tuple[ExitReport | None, str]:
+        """Save what the disk of a room that was left has refused, and add where it is."""
+        if room.joined is not None:
             await self._rescue_the_rest(room)
-        if report is not None and self._elsewhere:
-            report = replace(report, elsewhere=self._elsewhere)
-            problem = f"{problem}; {self._elsewhere}" if problem else ""
-        if report is not None:
-            await self._show_receipt(report)
-        self._end(report, problem)
+        if report is None or room not in self._rescued:
+            return report, problem
+        where = self._rescued[room].where
+        return replace(report, elsewhere=where), f"{problem}; {where}" if problem else ""
 
-    async def _stop_opening(self, room: OpenRoom) -> None:
-        workers = [worker for worker in self._app.workers if worker.group == "opening"]
-        if room.joined is None and workers:
-            self._app.workers.cancel_group(room.screen, "opening")
-            with suppress(WorkerCancelled, WorkerFailed):
-                await self._app.workers.wait_for_complete([w for w in workers if not w.is_finished])
-
-    async def _show_receipt(self, report: ExitReport) -> None:
+    async def _show_receipt(self, reports: Sequence[ExitReport]) -> None:
         """Show the receipt until it is closed, or the terminal is gone."""
         if self._unattended.is_set():
             return
         self._shows_receipt = True
-        screen = ReceiptScreen(report.what, list(receipt_lines(report)), report.again, self._clock)
+        screen = ReceiptScreen(*receipt_of(reports), self._clock)
         await self._app.push_screen(screen, lambda _: self._unattended.set())
         await self._unattended.wait()
 
@@ -253,9 +167,10 @@ class QuitFlow:
         return self._question in self._app.screen_stack
 
     async def _ask_first(self) -> None:
-        room = self._room()
-        if room is None or await self.may_leave(room):
-            self._leave_or_hurry("", None)
+        for room in self._rooms():
+            if not await self.may_leave(room):
+                return
+        self._leave_or_hurry("", None)
 
     async def may_leave(self, room: OpenRoom) -> bool:
         """Ask what has to be asked before a room is left; False if the person stays."""
@@ -263,14 +178,16 @@ class QuitFlow:
         if joined is None:
             return True
         others = others_here(joined.state, joined.name) if room.hosts else []
+        which = visible_line(room.title) if len(self._rooms()) > 1 else "the room"
+        question = f"Suspend {which} for everyone?"
         if others and not await self._put(
-            ConfirmScreen("Suspend the room for everyone?", _about(others), "suspend", self._clock)
+            ConfirmScreen(question, _about(others), "suspend", self._clock)
         ):
             return False
         unsaved = await self._written(room.unsaved())
-        return unsaved is None or await self._rescue(unsaved, can_stay=True)
+        return unsaved is None or await self._rescue(room, unsaved, can_stay=True)
 
-    async def _rescue(self, unsaved: UnsavedInput, *, can_stay: bool) -> bool:
+    async def _rescue(self, room: OpenRoom, unsaved: UnsavedInput, *, can_stay: bool) -> bool:
         """Ask where to save what no disk accepted, and save it; False if the person stays."""
         problem = ""
         while not self._unattended.is_set():
@@ -279,14 +196,13 @@ class QuitFlow:
                     path, problem = await self._written(self._write(unsaved))
                     if not path:
                         continue
-                    self.to_print.clear()
-                    self._elsewhere = f"{unsaved.what}: written to {path}"
+                    rescued = Rescued(unsaved, f"{unsaved.what}: written to {path}")
                 case Rescue.PRINT:
-                    self.to_print[:] = unsaved.lines()
-                    self._elsewhere = f"{unsaved.what}: printed on the terminal when this ends"
+                    where = f"{unsaved.what}: printed on the terminal when this ends"
+                    rescued = Rescued(unsaved, where, tuple(unsaved.lines()))
                 case _:
                     return False
-            self._rescued = unsaved
+            self._rescued[room] = rescued
             return True
         return False  # a signal came
 
@@ -305,18 +221,19 @@ class QuitFlow:
 
     async def _rescue_the_rest(self, room: OpenRoom) -> None:
         """Save the rest elsewhere without asking, since the room has been left."""
-        unsaved = await room.unsaved()
-        if unsaved is None or (self._rescued is not None and _same(unsaved, self._rescued)):
+        unsaved, before = await room.unsaved(), self._rescued.get(room)
+        if unsaved is None or (before is not None and _same(unsaved, before.unsaved)):
             return
-        if await self._rescue(unsaved, can_stay=False):
+        if await self._rescue(room, unsaved, can_stay=False):
             return
         try:
             path = await asyncio.to_thread(write_unsaved, default_path(unsaved.title), unsaved)
-            self._elsewhere = f"{unsaved.what}: written to {path}"
+            rescued = Rescued(unsaved, f"{unsaved.what}: written to {path}")
         except NotWritten as error:
-            self._elsewhere = f"{unsaved.what}: printed on the terminal when this ends; {error}"
-            self.to_print[:] = unsaved.lines()
-        logger.warning("%s", self._elsewhere)  # there may be no terminal to say it on
+            where = f"{unsaved.what}: printed on the terminal when this ends; {error}"
+            rescued = Rescued(unsaved, where, tuple(unsaved.lines()))
+        self._rescued[room] = rescued
+        logger.warning("%s", rescued.where)  # there may be no terminal to say it on
 
     async def _written(self, writing: Awaitable[T]) -> T:
         """Wait for a disk; quitting again does not restart the wait."""
@@ -331,13 +248,33 @@ class QuitFlow:
         return await self._app.push_screen_wait(question)
 
 
-def leaving_screen(room: OpenRoom) -> LeavingScreen:
-    """Return the screen that shows what still has to end before a room is left."""
+async def _left(room: OpenRoom, reason: str, grace: float | None) -> tuple[ExitReport | None, str]:
+    """Leave a room; return the report, None if it never was open, and an error."""
+    try:
+        return await room.leave(reason, grace), ""
+    except LeftInDisorder as error:
+        report = room.report(room.joined, error.receipt) if room.joined is not None else None
+        return report, str(error)
+    except GenieError as error:
+        return None, str(error)
+
+
+def leaving_screen(rooms: Iterable[OpenRoom]) -> LeavingScreen:
+    """Return the screen that shows what still has to end before rooms are left."""
+    rooms = tuple(rooms)
 
     def ending() -> ShutdownProgress | None:
-        return room.joined.ending if room.joined is not None else None
+        each = [room.joined.ending for room in rooms if room.joined is not None]
+        progress = [one for one in each if one is not None]
+        if not progress:
+            return None
+        return ShutdownProgress(
+            next((one.doing for one in progress if one.doing), ""),
+            max(one.left for one in progress),
+            tuple(run for one in progress for run in one.runs),
+        )
 
-    return LeavingScreen(hosts=room.hosts, ending=ending)
+    return LeavingScreen(hosts=any(room.hosts for room in rooms), ending=ending)
 
 
 def _about(others: Sequence[str]) -> Content:

@@ -198,7 +198,9 @@ async def test_what_stands_open_above_a_room_goes_with_it(joined: ScriptedJoined
         assert isinstance(app, GenieApp)
         await pilot.press("f1")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
-        before.post_message(RoomScreen.Parted(SessionEnded(NextStep.REJOIN, "r1@ann", "parted")))
+        before.post_message(
+            RoomScreen.Parted(before, SessionEnded(NextStep.REJOIN, "r1@ann", "parted"))
+        )
 
         def went_on() -> bool:
             screen = app.screen
@@ -217,7 +219,7 @@ async def test_a_room_is_left_for_the_lobby_and_another_one_opened(
     async with in_room(joined, service=service) as (screen, pilot):
         app = pilot.app
         assert isinstance(app, GenieApp)
-        await pilot.press("ctrl+o")
+        await pilot.press(*"/leave", "enter")
         await until(pilot, lambda: isinstance(app.screen, LobbyScreen))
         assert joined.leaves == [""]
         assert screen not in app.screen_stack
@@ -234,13 +236,13 @@ async def test_a_room_is_left_for_the_lobby_and_another_one_opened(
 
 async def test_a_host_is_asked_before_others_are_left_alone(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
-        await pilot.press("ctrl+o")
+        await pilot.press(*"/leave", "enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
         assert "bob is here" in str(pilot.app.screen.query_one("#confirm-text", Static).render())
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is screen)
         assert joined.leaves == []
-        await pilot.press("ctrl+o")
+        await pilot.press(*"/leave", "enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
 
 
@@ -250,6 +252,6 @@ async def test_a_room_that_is_left_in_disorder_is_told_in_the_lobby(
     joined.feed(MemberLeft("bob"))
     joined.leave_error = GenieError("the disk is full")
     async with in_room(joined) as (_, pilot):
-        await pilot.press("ctrl+o")
+        await pilot.press(*"/leave", "enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, LobbyScreen))
         assert "the disk is full" in notes(pilot)

@@ -31,7 +31,8 @@ from genie_core.sessions.view_state import View
 from genie_tui.app import GenieApp
 from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText, exit_lines
 from genie_tui.notifications import Bell
-from genie_tui.quit import NotWritten, OpenRoom, default_path, write_unsaved
+from genie_tui.quit import NotWritten, default_path, write_unsaved
+from genie_tui.rooms import OpenRoom
 from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.leaving import HURRY, LeavingScreen
@@ -65,6 +66,14 @@ async def receipt_of(pilot: Pilot[Any]) -> str:
     return "\n".join(str(each.visual) for each in pilot.app.screen.query(Static))
 
 
+def departure_of(pilot: Pilot[Any]) -> ExitReport:
+    """The report on the one room that was left."""
+    assert pilot.app.return_value is not None
+    (report,) = pilot.app.return_value
+    assert isinstance(report, ExitReport)
+    return report
+
+
 async def put_away(pilot: Pilot[Any], clock: HandClock, key: str = "x") -> None:
     """Press a key on the receipt, after a rest, and wait for the end."""
     app = pilot.app
@@ -86,7 +95,7 @@ async def test_a_signal_ends_it_at_once_and_well(joined: ScriptedJoinedRoom) -> 
     assert joined.leaves == ["SIGTERM"]
     assert joined.graces == [QUICK_GRACE]
     assert app.return_code == 0
-    assert app.return_value == ExitReport(
+    assert departure_of(pilot) == ExitReport(
         "r1", "Garden", hosted=True, copy=joined.saved, saved_to=WAY_OUT
     )
     assert app.failure == ""
@@ -118,8 +127,7 @@ async def test_suspending_ends_with_a_receipt(joined: ScriptedJoinedRoom) -> Non
         await put_away(pilot, clock)
     assert joined.leaves == [""]
     assert joined.graces == [None]
-    departure = pilot.app.return_value
-    assert isinstance(departure, ExitReport)
+    departure = departure_of(pilot)
     assert departure.receipt == joined.receipt
 
 
@@ -139,8 +147,7 @@ async def test_the_receipt_tells_of_a_draft_that_was_kept(
         assert "No agent was working." in told
         assert "your draft  kept: [b]look here · plan␛.pdf" in told
         await put_away(pilot, clock)
-    departure = pilot.app.return_value
-    assert isinstance(departure, ExitReport)
+    departure = departure_of(pilot)
     assert "  your draft  kept: [b]look here · plan␛.pdf" in list(exit_lines(departure))
 
 
@@ -240,7 +247,7 @@ async def test_a_second_terminal_of_the_host_leaves_and_suspends_nothing() -> No
         second.leaving.set()
         await put_away(pilot, clock)
         copy = second.saved
-        assert pilot.app.return_value == ExitReport(
+        assert departure_of(pilot) == ExitReport(
             "r1", "Garden", hosted=False, copy=copy, saved_to=WAY_OUT
         )
 

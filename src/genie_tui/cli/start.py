@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -96,13 +96,13 @@ def start(
     if settings.theme:
         app.theme = settings.theme
     with TerminalWatch(sys.stdin.fileno()), asyncio.Runner() as runner:
-        report = runner.run(app.run_async(mouse=settings.mouse))
+        reports = runner.run(app.run_async(mouse=settings.mouse))
         _ignore_signals(runner.get_loop())
         code = 1 if app.failure else app.return_code or 0
         # Everything is saved. Neither a terminal that takes nothing nor a tool that does not end
         # when told to may keep the process.
         _end_in(PRINTING if app.quitting.to_print else PATIENCE, code)
-        _print_report(app, report)
+        _print_reports(app, reports or ())
     return code
 
 
@@ -142,13 +142,14 @@ def _ignore_signals(loop: asyncio.AbstractEventLoop) -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _print_report(app: GenieApp, report: ExitReport | None) -> None:
+def _print_reports(app: GenieApp, reports: Sequence[ExitReport]) -> None:
     _forget_lost_terminal()
     for line in app.quitting.to_print:
         _say(sys.stdout.fileno(), line)
     if app.failure:
         _say(sys.stderr.fileno(), f"genie-tui: {visible_line(app.failure)}")
-    elif report is not None:
+        return
+    for report in reports:
         for line in exit_lines(report):
             _say(sys.stdout.fileno(), line)
 

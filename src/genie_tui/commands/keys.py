@@ -431,8 +431,8 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
     ),
     Scope.PICK: (
         Action(("enter",), "choose", "Take the highlighted row"),
-        Action(("up",), "up", "Highlight the row before", "move(-1)", display="↑ ↓"),
-        Action(("down",), "down", "Highlight the row after", "move(1)"),
+        Action(("up",), "move", "Highlight the row before", "move(-1)", display="↑"),
+        Action(("down",), "move", "Highlight the row after", "move(1)", display="↓"),
         Action(("escape",), "back", "Cancel", "back"),
     ),
     Scope.FIND: (

@@ -238,7 +238,7 @@ COMMANDS: Final = (
     ),
     Command(
         "quit",
-        "Suspend or leave the room, and quit",
+        "Suspend or leave all open rooms, and quit",
         "app.quit",
         Slash("/quit", Group.APP),
         Scope.APP,
@@ -247,11 +247,19 @@ COMMANDS: Final = (
     ),
     Command(
         "suspend",
-        "Suspend or leave the room, and quit",
+        "Suspend or leave all open rooms, and quit",
         "app.quit",
         Slash("/suspend", Group.APP),
         Scope.APP,
         offered=False,
+    ),
+    Command(
+        "rooms",
+        "Go to another open room, or to the lobby; this room stays open",
+        "app.rooms",
+        Slash("/rooms", Group.APP),
+        Scope.APP,
+        ("ctrl+o",),
     ),
     Command(
         "theme",
@@ -291,7 +299,6 @@ COMMANDS: Final = (
         "Suspend or leave the room, and return to the lobby",
         "app.leave_room",
         Slash("/leave", Group.APP),
-        keys=("ctrl+o",),
     ),
     Command(
         "approvals",

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import ClassVar, Final
 
 from textual import events, on
@@ -69,9 +69,14 @@ class LobbyScreen(Screen[None]):
             self.opening = opening
 
     def __init__(
-        self, service: RoomService, person: str, onboarding: Onboarding | None = None
+        self,
+        service: RoomService,
+        person: str,
+        onboarding: Onboarding | None = None,
+        open_rooms: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         super().__init__()
+        self._open_rooms = open_rooms
         self._service = service
         self._onboarding = onboarding
         self._person = person
@@ -83,6 +88,7 @@ class LobbyScreen(Screen[None]):
         yield TooSmall()
         with VerticalScroll(id="lobby", can_focus=False):
             yield Static(_title(self._person), id="lobby-title", markup=False)
+            yield Static(id="open-rooms", markup=False)
             yield Static(id="lobby-error", markup=False)
             yield ModelPicker()
             yield Static("Saved rooms", classes="lobby-label", markup=False)
@@ -111,8 +117,18 @@ class LobbyScreen(Screen[None]):
         A thread reads the disk, and the network comes later still, so that the first paint waits
         for neither.
         """
+        self._show_open(self._open_rooms())
         self.run_worker(self._list_saved(), group="saved", exclusive=True)
         self.call_after_refresh(self._start_looking)
+
+    def _show_open(self, titles: Sequence[str]) -> None:
+        """Show which rooms are open, and the key that leads to them."""
+        here = self.query_one("#open-rooms", Static)
+        named = ", ".join(visible_line(title) for title in titles if title)
+        here.update(
+            Content.assemble(("ctrl+o", "bold $primary"), f"  back to {named or 'the room'}")
+        )
+        here.display = bool(titles)
 
     def on_screen_suspend(self) -> None:
         """Stop browsing the network while another screen is shown."""

@@ -8,7 +8,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from genie_tui.exit_report import DRAFT, NOTHING, PLACE, ReportLine
+from genie_tui.exit_report import DRAFT, NOTHING, PLACE, ROOM, ReportLine
 from genie_tui.screens.dialogs.dialog import Dialog
 from genie_tui.widgets.approvals.key_guard import SOON, KeyGuard, age_of
 
@@ -85,7 +85,7 @@ def _told(lines: Sequence[ReportLine]) -> Content:
     width = max((len(line.heading) for line in lines), default=0) + 2
     parts: list[Content] = []
     before = ""
-    if all(line.heading in (DRAFT, PLACE) for line in lines):
+    if all(line.heading in (DRAFT, PLACE, ROOM) for line in lines):
         parts.append(Content(NOTHING))
     for line in lines:
         heading = line.heading if line.heading != before else ""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final, assert_never
+from typing import TYPE_CHECKING, Any, ClassVar, Final, assert_never
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -72,7 +72,7 @@ from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.join_requests import JoinRequests
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.side_panel import SidePanel
-from genie_tui.widgets.status_bar import StatusBar
+from genie_tui.widgets.status_bar import Counts, StatusBar
 from genie_tui.widgets.timeline.timeline import DecisionMarkRequested, Timeline
 from genie_tui.widgets.too_small import TooSmall
 
@@ -93,7 +93,14 @@ class RoomScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(all_actions(Scope.ROOM))
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {RoomCommands}
 
-    class OpeningFailed(Message):
+    class News(Message):
+        """What the app is told of the room on `screen`."""
+
+        def __init__(self, screen: "RoomScreen") -> None:
+            super().__init__()
+            self.screen = screen
+
+    class OpeningFailed(News):
         """The room can't be opened; `text` is the reason in one line.
 
         `instead` is a way to watch it at least, `question` asks whether to enter in another way, if
@@ -102,53 +109,48 @@ class RoomScreen(Screen[None]):
 
         def __init__(
             self,
+            screen: "RoomScreen",
             text: str,
             instead: ReplayRoom | None = None,
             question: Question | None = None,
         ) -> None:
-            super().__init__()
+            super().__init__(screen)
             self.text = text
             self.instead = instead
             self.question = question
 
-    class HandOver(Message):
+    class HandOver(News):
         """A member agreed to host: leave, so that the room becomes theirs."""
 
-        def __init__(self, name: str) -> None:
-            super().__init__()
+        def __init__(self, screen: "RoomScreen", name: str) -> None:
+            super().__init__(screen)
             self.name = name
 
-    class TakeOver(Message):
+    class TakeOver(News):
         """The person wants to host the room from their copy while its host is away."""
 
-    class Parted(Message):
+    class Parted(News):
         """The session ended by itself; `parting` says how to continue."""
 
-        def __init__(self, parting: SessionEnded) -> None:
-            super().__init__()
+        def __init__(self, screen: "RoomScreen", parting: SessionEnded) -> None:
+            super().__init__(screen)
             self.parting = parting
 
-    class Rang(Message):
+    class Rang(News):
         """What happened is to reach the person, wherever they look; `text` says what."""
 
-        def __init__(self, text: str) -> None:
-            super().__init__()
+        def __init__(self, screen: "RoomScreen", text: str) -> None:
+            super().__init__(screen)
             self.text = text
 
-    class Counted(Message):
-        """So many approvals wait, and so many messages were missed."""
-
-        def __init__(self, title: str, waiting: int, missed: int) -> None:
-            super().__init__()
-            self.title = title
-            self.waiting = waiting
-            self.missed = missed
+    class Counted(News):
+        """The counts of what the person may have missed have changed."""
 
     def __init__(
         self, service: RoomService, opening: OpenRequest, clock: Callable[[], float], bell: Bell
     ) -> None:
         super().__init__()
-        self._bell = bell
+        self.bell = bell
         self._service = service
         self._opening = opening
         self._clock = clock
@@ -162,6 +164,7 @@ class RoomScreen(Screen[None]):
         self._find = RoomFind(self.context)
         self._labels = DecisionLabels(self, self._timeline, lambda: self.query_one(ActivityList))
         self.views = RoomView(self.context)
+        self._counted: Counts | None = None
 
     def compose(self) -> ComposeResult:
         yield TooSmall()
@@ -189,8 +192,25 @@ class RoomScreen(Screen[None]):
         self.set_interval(1.0, self._second_passed)
         self.run_worker(self._open(), group="opening")
 
+    @property
+    def counts(self) -> Counts:
+        """What waits for the person in this room."""
+        if self._joined is None:
+            return Counts()
+        return Counts(self._approvals.waiting, self._timeline.missed, self._timeline.missed_for_me)
+
+    def show_elsewhere(self, counts: Counts | None) -> None:
+        """Show what waits in the other open rooms; None if this is the only one."""
+        self._status.show_elsewhere(counts)
+
+    def notify(self, message: str, **options: Any) -> None:
+        """Show a notice, with the room's title if another room is on the screen."""
+        if not self.is_current and self._joined is not None:
+            message = f"{self._joined.state.title}: {message}"
+        super().notify(message, **options)
+
     def look(self, *, here: bool) -> None:
-        """Note whether the person has this terminal before them; what comes meanwhile is unread."""
+        """Note whether the person looks at this room; what comes meanwhile is unread."""
         self._timeline.attend(here=here)
         self._count()
 
@@ -220,10 +240,10 @@ class RoomScreen(Screen[None]):
         except SessionInUse as error:
             note = f"Read-only: {error}."
             instead = ReplayRoom(error.room, follow=True, note=note)
-            self.post_message(self.OpeningFailed(str(error), instead))
+            self.post_message(self.OpeningFailed(self, str(error), instead))
         except GenieError as error:
             question = question_after(error, self._opening)
-            self.post_message(self.OpeningFailed(str(error), question=question))
+            self.post_message(self.OpeningFailed(self, str(error), question=question))
         else:
             self._show_room(joined)
 
@@ -242,7 +262,7 @@ class RoomScreen(Screen[None]):
         if not self.is_running:  # it is given back when the app ends
             return
         state, me = joined.state, joined.name
-        self._bell.enter(state, me)
+        self.bell.enter(state, me)
         self._timeline.transfers.place = joined.files.path
         self._timeline.history = joined.past
         self._timeline.bind_state(state, me)
@@ -326,7 +346,7 @@ class RoomScreen(Screen[None]):
                 self._door.take(caller)
             case HostingAccepted(name=name):
                 self.notify(f"{visible_line(name)} will host: the room is handed over.")
-                self.post_message(self.HandOver(name))
+                self.post_message(self.HandOver(self, name))
             case never:
                 assert_never(never)
 
@@ -338,9 +358,9 @@ class RoomScreen(Screen[None]):
         self._welcome()
         self.context.panel.apply_many(events)
         self.query_one(HintLine).apply_many(events)
-        rung = self._bell.ring_for(events, self._joined.state, self._joined.name)
+        rung = self.bell.ring_for(events, self._joined.state, self._joined.name)
         if rung is not None:
-            self.post_message(self.Rang(told_by(rung, self._joined.state.title)))
+            self.post_message(self.Rang(self, told_by(rung, self._joined.state.title)))
         self._refresh_approvals()
         self._status.show_room(self._joined.state.title, self._joined.hosting.address)
 
@@ -442,10 +462,10 @@ class RoomScreen(Screen[None]):
         return self.context.open_room
 
     def _want_room(self) -> None:
-        self.post_message(self.TakeOver())
+        self.post_message(self.TakeOver(self))
 
     def _part(self, parting: SessionEnded) -> None:
-        self.post_message(self.Parted(parting))
+        self.post_message(self.Parted(self, parting))
 
     # Keeping the rest of the screen true
 
@@ -458,9 +478,9 @@ class RoomScreen(Screen[None]):
         self._progress.second_passed()
 
     def _count(self) -> None:
-        if self._joined is not None:
-            title, waiting = self._joined.state.title, self._approvals.waiting
-            self.post_message(self.Counted(title, waiting, self._timeline.missed))
+        if self._joined is not None and (counts := self.counts) != self._counted:
+            self._counted = counts
+            self.post_message(self.Counted(self))
 
     def _show_who_answers(self) -> None:
         """Give the card the whole width while it has the focus."""

@@ -1,5 +1,6 @@
 """The top line: room, connection, model, and waiting approvals."""
 
+from dataclasses import dataclass
 from typing import Final
 
 from textual.content import Content
@@ -26,6 +27,28 @@ TITLE: Final = 8
 """Minimum columns for a title."""
 
 
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What waits for a person: approvals, and messages that they missed, some for them."""
+
+    waiting: int = 0
+    missed: int = 0
+    for_me: int = 0
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(
+            self.waiting + other.waiting, self.missed + other.missed, self.for_me + other.for_me
+        )
+
+    def __str__(self) -> str:
+        new = f"{self.missed} new" if self.missed else ""
+        parts = [
+            f"▲ {counted(self.waiting, 'approval')}" if self.waiting else "",
+            f"{new}, {self.for_me} for you" if self.for_me else new,
+        ]
+        return " · ".join(filter(None, parts))
+
+
 class StatusBar(Widget):
     """Title on the left, states on the right; the title shrinks first."""
 
@@ -38,6 +61,7 @@ class StatusBar(Widget):
         self._waiting = 0
         self._grants = 0
         self._replay = ""
+        self._elsewhere: Counts | None = None
 
     def show_replay(self, word: str) -> None:
         """Show that this is a recording."""
@@ -63,6 +87,12 @@ class StatusBar(Widget):
         self._waiting = count
         self.set_class(count > 0, "-waiting")
         self.refresh()
+
+    def show_elsewhere(self, counts: Counts | None) -> None:
+        """Show what waits in other open rooms; None if there are none."""
+        if counts != self._elsewhere:
+            self._elsewhere = counts
+            self.refresh()
 
     def show_grants(self, count: int) -> None:
         """Show how many permissions reach beyond single calls; nothing for none."""
@@ -91,16 +121,28 @@ class StatusBar(Widget):
             Content.styled(counted(self._grants, "grant"), "$text-accent")
             if self._grants
             else Content(""),
+            self._others(),
             _engine(self._engine),
             address,
             Content.styled(word, style),
         ]
-        for dispensable in (4, 3):
+        for dispensable in (5, 4):
             line = Content("  ").join([part for part in parts if part])
             if line.cell_length <= width:
                 break
             parts[dispensable] = Content("")
         return Content("  ").join([part for part in parts if part])
+
+    def _others(self) -> Content:
+        """Return what waits in other rooms, as an approval does here if one waits there."""
+        counts = self._elsewhere
+        if counts is None:
+            return Content("")
+        if counts.waiting:
+            return Content.styled(f" elsewhere: {counts} ", "bold $background on $warning")
+        if counts.missed:
+            return Content.styled(f"elsewhere: {counts}", "$text-accent")
+        return Content.styled("ctrl+o rooms", "$foreground-muted")
 
     def _approvals(self) -> Content:
         if not self._waiting:

@@ -88,7 +88,7 @@ class EntryView(ScrollView, can_focus=True):
     view stay there when entries above them come, go, or turn out to be of another height.
 
     What arrives while the person does not look, as `is_attended` says, gets a line above it. So many
-    messages were `missed` since they last looked at the end.
+    messages were `missed` since they last looked at the end, so many of them for them.
     """
 
     ALLOW_SELECT: ClassVar[bool] = True
@@ -112,7 +112,7 @@ class EntryView(ScrollView, can_focus=True):
         self._due = False
         self._unread: int | None = None
         self._for_me = 0
-        self.missed = 0
+        self.missed = self.missed_for_me = 0
         self._found: re.Pattern[str] | None = None
         self.is_attended = True
 
@@ -347,7 +347,7 @@ class EntryView(ScrollView, can_focus=True):
 
     def _attend(self) -> None:
         if self._following and self.is_attended:
-            self.missed = 0
+            self.missed = self.missed_for_me = 0
 
     def _count(self, first: int) -> None:
         """Count what arrived while the person reads back or looks elsewhere."""
@@ -357,11 +357,12 @@ class EntryView(ScrollView, can_focus=True):
         news = [index for index in arrived if self._content.is_news(self._content[index])]
         if not news:
             return
+        for_me = sum(self._content.is_for_me(self._content[index]) for index in news)
         self.missed += len(news)
+        self.missed_for_me += for_me
         if self._unread is None:
             self._set_unread(self._content.seq_at(news[0]))
         if not self._following:
-            for_me = sum(self._content.is_for_me(self._content[index]) for index in news)
             self._set_below(self._below + len(news), self._for_me + for_me)
 
     def _set_below(self, count: int, for_me: int) -> None:

@@ -1,0 +1,280 @@
+"""Several open rooms: which is on the screen, what the others tell, and how all are left."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from tests.genie_tui.room_parts import notes
+from tests.genie_tui.scripted_room import (
+    HandClock,
+    ScriptedInvites,
+    ScriptedJoinedRoom,
+    ScriptedRoomService,
+    until,
+)
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from genie_core.room.client.events import OnEvent
+from genie_core.room.client.model import NextStep, SessionEnded
+from genie_core.room.open.requests import NewRoom, OpenRequest, RejoinRoom, ResumeRoom
+from genie_core.room.protocol.events import AnswerPosted, MemberLeft
+from genie_tui.app import GenieApp
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.pick import PickScreen
+from genie_tui.screens.help import HelpScreen
+from genie_tui.screens.lobby import LobbyScreen
+from genie_tui.screens.receipt import ReceiptScreen
+from genie_tui.screens.room import RoomScreen
+from genie_tui.widgets.approvals.card import ApprovalCard
+from genie_tui.widgets.status_bar import StatusBar
+
+
+@dataclass
+class ManyRooms(ScriptedRoomService):
+    """Opens one scripted room after another."""
+
+    others: list[ScriptedJoinedRoom] = field(default_factory=list)
+
+    async def open(self, opening: OpenRequest, on_event: OnEvent) -> ScriptedJoinedRoom:
+        opened = await super().open(opening, on_event)
+        if self.others:
+            self.joined = self.others.pop(0)
+        return opened
+
+
+def room(title: str, saved: str) -> ScriptedJoinedRoom:
+    made = ScriptedJoinedRoom(invites=ScriptedInvites(), saved=saved)
+    made.open_room(title)
+    made.feed(MemberLeft("bob"), by="bob")
+    return made
+
+
+@pytest.fixture
+def garden() -> ScriptedJoinedRoom:
+    return room("Garden", "garden-1")
+
+
+@pytest.fixture
+def kitchen() -> ScriptedJoinedRoom:
+    return room("Kitchen", "kitchen-1")
+
+
+@asynccontextmanager
+async def in_both(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom, clock: HandClock | None = None
+) -> AsyncIterator[tuple[GenieApp, Pilot[Any]]]:
+    """The app with both rooms open and the kitchen on the screen."""
+    service = ManyRooms(garden, others=[kitchen])
+    app = GenieApp(service, None, "ann", clock=clock or HandClock())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.open(NewRoom("Garden"))
+        await until(pilot, lambda: shown(app) == "Garden")
+        await app.open(NewRoom("Kitchen"))
+        await until(pilot, lambda: shown(app) == "Kitchen")
+        yield app, pilot
+
+
+def shown(app: GenieApp) -> str:
+    """The title of the room on the screen."""
+    screen = app.screen
+    return screen.joined.state.title if isinstance(screen, RoomScreen) and screen.joined else ""
+
+
+def status(app: GenieApp) -> str:
+    return str(app.screen.query_one(StatusBar).render())
+
+
+async def test_each_room_has_its_own_draft_and_the_picker_leads_to_the_last_one(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    async with in_both(garden, kitchen) as (app, pilot):
+        await pilot.press(*"salt")
+        await pilot.press("ctrl+o", "enter")
+        await until(pilot, lambda: shown(app) == "Garden")
+        await pilot.press(*"seeds", "enter")
+        assert garden.said == [("seeds", False)]
+        assert kitchen.said == []
+        await pilot.press("ctrl+o", "enter")
+        await until(pilot, lambda: shown(app) == "Kitchen")
+        assert isinstance(app.screen, RoomScreen)
+        assert app.screen.draft == "salt"
+
+
+async def test_a_room_is_found_by_letters_and_the_lobby_keeps_all_open(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    async with in_both(garden, kitchen) as (app, pilot):
+        await pilot.press("ctrl+o", *"lob", "enter")
+        await until(pilot, lambda: isinstance(app.screen, LobbyScreen))
+        told = str(app.screen.query_one("#open-rooms", Static).render())
+        assert told == "ctrl+o  back to Kitchen, Garden"
+        await pilot.press("ctrl+o", *"gdn", "enter")
+        await until(pilot, lambda: shown(app) == "Garden")
+        assert (garden.leaves, kitchen.leaves) == ([], [])
+
+
+async def test_what_comes_elsewhere_is_counted_and_told_where_the_person_is(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    async with in_both(garden, kitchen) as (app, pilot):
+        assert "ctrl+o rooms" in status(app)
+        garden.say_here("salad?", "bob")
+        garden.say_here("@ann are you there?", "bob")
+        await until(pilot, lambda: "elsewhere: 2 new, 1 for you" in status(app))
+        assert "Garden: bob: @ann are you there?  (ctrl+o)" in notes(pilot)
+        garden.ask("delete_file")
+        await until(pilot, lambda: "elsewhere: ▲ 1 approval" in status(app))
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: isinstance(app.screen, PickScreen))
+        await pilot.press("enter")
+        await until(pilot, lambda: shown(app) == "Garden")
+        await until(pilot, lambda: "1 approval" in status(app))
+        assert "elsewhere" not in status(app)
+        assert garden.answers == []
+
+
+async def test_a_dialog_is_not_left_behind_by_changing_rooms(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    async with in_both(garden, kitchen) as (app, pilot):
+        await pilot.press("f6")
+        dialog = app.screen
+        assert not isinstance(dialog, RoomScreen)
+        await pilot.press("ctrl+o")
+        assert app.screen is dialog
+
+
+async def test_a_room_that_changes_its_host_elsewhere_takes_nothing_from_the_screen(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    again = room("Garden", "garden-1")
+    async with in_both(garden, kitchen) as (app, pilot):
+        service = app._service
+        assert isinstance(service, ManyRooms)
+        service.joined = again
+        before = next(each.screen for each in app.rooms if each.title == "Garden")
+        before.draft = "half"
+        await pilot.press(*"salt")
+        before.post_message(
+            RoomScreen.Parted(before, SessionEnded(NextStep.REJOIN, "r1@ann", "parted"))
+        )
+        await until(pilot, lambda: garden.left and len(app.rooms) == 2)
+        await until(pilot, lambda: all(each.joined for each in app.rooms))
+        assert shown(app) == "Kitchen"
+        await pilot.press(*"y", "enter")
+        assert kitchen.said == [("salty", False)]
+        await pilot.press("ctrl+o", "enter")
+        await until(pilot, lambda: shown(app) == "Garden")
+        assert isinstance(app.screen, RoomScreen)
+        assert app.screen.joined is again
+        assert app.screen.draft == "half"
+
+
+@pytest.mark.parametrize("way", [ResumeRoom("garden-1"), RejoinRoom("garden-1")])
+async def test_a_saved_room_that_is_open_is_shown_and_not_opened_again(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom, way: OpenRequest
+) -> None:
+    async with in_both(garden, kitchen) as (app, pilot):
+        await app.open(way)
+        await until(pilot, lambda: shown(app) == "Garden")
+        assert isinstance(app._service, ManyRooms)
+        assert len(app._service.openings) == 2
+
+
+async def test_one_room_is_left_and_the_other_stays(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    async with in_both(garden, kitchen) as (app, pilot):
+        await pilot.press(*"/leave", "enter")
+        await until(pilot, lambda: isinstance(app.screen, LobbyScreen))
+        await until(pilot, lambda: len(app.rooms) == 1)
+        assert (garden.leaves, kitchen.leaves) == ([], [""])
+        await pilot.press("ctrl+o", "enter")
+        await until(pilot, lambda: shown(app) == "Garden")
+        assert "ctrl+o" not in status(app)
+
+
+async def test_quitting_leaves_all_and_one_receipt_tells_of_each(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    clock = HandClock()
+    async with in_both(garden, kitchen, clock) as (app, pilot):
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(app.screen, ReceiptScreen) and app.screen.is_mounted)
+        told = "\n".join(str(each.visual) for each in app.screen.query(Static))
+        assert "Suspended 'Kitchen'. Suspended 'Garden'." in told
+        assert "genie-tui resume garden-1" in told
+        assert "genie-tui resume kitchen-1" in told
+        clock.rest(10)
+        await pilot.press("x")
+        await until(pilot, lambda: app.return_value is not None)
+    assert app.return_value is not None
+    assert [report.title for report in app.return_value] == ["Kitchen", "Garden"]
+    assert (garden.leaves, kitchen.leaves) == ([""], [""])
+
+
+async def test_quitting_asks_about_each_room_that_others_are_in_by_its_name(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    garden.feed(*_bob_is_back(), by="bob")
+    async with in_both(garden, kitchen) as (app, pilot):
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        told = "\n".join(str(each.visual) for each in app.screen.query(Static))
+        assert "Suspend Garden for everyone?" in told
+        await pilot.press("escape")
+        await until(pilot, lambda: shown(app) == "Kitchen")
+        assert (garden.leaves, kitchen.leaves) == ([], [])
+
+
+async def test_a_signal_leaves_all(garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom) -> None:
+    async with in_both(garden, kitchen) as (app, pilot):
+        app.quitting.quit_unattended("SIGTERM")
+        await until(pilot, lambda: app.return_value is not None)
+    assert (garden.leaves, kitchen.leaves) == (["SIGTERM"], ["SIGTERM"])
+
+
+async def test_keys_for_a_card_in_another_room_answer_nothing(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    """The card was under the keys; typing goes on in the room that is shown."""
+    async with in_both(garden, kitchen) as (app, pilot):
+        garden.ask("delete_file")
+        await until(pilot, lambda: "▲ 1 approval" in status(app))
+        await pilot.press("a", "y", "d", "enter")
+        assert garden.answers == []
+        assert kitchen.said == [("ayd", False)]
+        garden_screen = next(each.screen for each in app.rooms if each.title == "Garden")
+        assert not garden_screen.query_one(ApprovalCard).has_focus
+
+
+async def test_an_answer_that_came_elsewhere_is_there_when_the_room_is_shown(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    message = garden.say_here("@genie how many seeds?")
+    async with in_both(garden, kitchen) as (app, pilot):
+        garden.feed(AnswerPosted(message, "Forty seeds.", "ann"))
+        await pilot.press("ctrl+o", "enter")
+        await until(pilot, lambda: shown(app) == "Garden")
+        await pilot.pause()
+        lines = "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+        assert "Forty seeds." in lines
+
+
+def _bob_is_back() -> Iterator[Any]:
+    from genie_core.room.protocol.events import MemberJoined
+
+    yield MemberJoined("member", engine=True)
+
+
+async def test_help_opens_over_the_room_it_was_asked_in(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    async with in_both(garden, kitchen) as (app, pilot):
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: shown(app) == "Kitchen")
