@@ -5,10 +5,11 @@ import logging
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rich.console import RenderableType
 from textual import on
+from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.app import SystemCommand
 from textual.binding import BindingType
 from textual.command import Provider
@@ -41,6 +42,7 @@ from genie_tui.alerts import Alerts, AlertWays, title_of
 from genie_tui.commands.keys import Scope, bindings_of
 from genie_tui.commands.registry import AppCommands, all_actions
 from genie_tui.exit_report import ExitReport
+from genie_tui.frame import Changes, Frame
 from genie_tui.notifications import Bell
 from genie_tui.onboarding import Onboarding
 from genie_tui.quit import QuitFlow, leaving_screen
@@ -123,6 +125,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         self._person = name
         self._log_path = log_path
         self._notify: Notify = notify
+        self._frame = Frame()
         self._alerts = Alerts(self._write, alerts or AlertWays())
         self._tells_focus = False
         self._form = form
@@ -165,6 +168,22 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     def get_system_commands(self, screen: Screen[object]) -> Sequence[SystemCommand]:
         """Return no commands: the registry has everything that the palette offers."""
         return ()
+
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        """Write to the terminal only what changes on it."""
+        if isinstance(renderable, LayoutUpdate | ChopsUpdate):
+            super()._display(screen, Changes(renderable, self._frame))
+        else:
+            super()._display(screen, renderable)
+
+    def on_resize(self) -> None:
+        """Draw everything anew: the terminal may have moved or wrapped what it showed."""
+        self._frame.forget()
+
+    def action_redraw(self) -> None:
+        """Draw everything anew, after another program wrote to the terminal."""
+        self._frame.forget()
+        self.refresh(layout=True)
 
     def notify(
         self,

@@ -71,7 +71,7 @@ class HangupDriver(LinuxDriver):
             return  # it has not begun, or has ended
         self._must_signal_resume = True
         self.resume_application_mode()
-        self._app.refresh(layout=True)
+        self._app.call_later(self._app.run_action, "redraw")
 
 
 class TerminalWatch:

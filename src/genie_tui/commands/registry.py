@@ -284,6 +284,7 @@ COMMANDS: Final = (
         scope=Scope.APP,
         keys=("ctrl+z",),
     ),
+    Command("redraw", "Draw the screen anew", "app.redraw", scope=Scope.APP, keys=("ctrl+l",)),
     Command("choose theme", "Choose from all themes", "app.change_theme", scope=Scope.APP),
     Command(
         "palette",

@@ -5,19 +5,24 @@ sent by then: of "ab", backspace and "c" in one write, it would leave "ab".
 """
 
 from textual import events
+from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 
 class LineInput(Input):
-    """An input for one line."""
+    """An input for one line. Its cursor does not blink, which would draw it anew twice a second."""
+
+    cursor_blink = reactive(default=False, init=False)
 
     async def _on_key(self, event: events.Key) -> None:
         await _act_at_once(self, event)
 
 
 class TextEditor(TextArea):
-    """An editor for text of several lines."""
+    """An editor for text of several lines. Its cursor does not blink."""
+
+    cursor_blink = reactive(default=False, init=False)
 
     async def _on_key(self, event: events.Key) -> None:
         await _act_at_once(self, event)
