@@ -20,6 +20,7 @@ from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
+from genie_core.assistant.known_programs import ProgramOffer
 from genie_core.errors import GenieError
 from genie_core.room.open.requests import (
     OpenRequest,
@@ -52,7 +53,7 @@ from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.dialog import Dialog, GuardedApp
 from genie_tui.screens.dialogs.grants import GrantsScreen
 from genie_tui.screens.dialogs.leaving import LeavingScreen
-from genie_tui.screens.dialogs.pick import PickScreen, Row
+from genie_tui.screens.dialogs.pick import CarefulPickScreen, PickScreen, Row
 from genie_tui.screens.help import HelpScreen, scopes_at
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.receipt import ReceiptScreen
@@ -73,6 +74,11 @@ WIDE: Final = 120
 """Columns from which the panel fits beside the timeline."""
 
 FOR_ALL: Final = "It applies to everyone's requests, in every room you open."
+
+NONE_FOUND: Final = (
+    "No key is set, no local server runs, and no agent program is installed. "
+    "/model takes a model's name; f12 has the rest."
+)
 
 SMALLEST: Final = (60, 16)
 """Columns and rows below which nothing useful fits."""
@@ -309,6 +315,38 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
             rows.append(Row(LOBBY, "Lobby", "open or join another room; this one stays open"))
         picker = PickScreen("Go to", rows)
         await self.push_screen(picker, self._go_to)
+
+    async def action_choose_model(self) -> None:
+        """Let the person choose among the models and agents found on this machine."""
+        room = self.rooms.current
+        if room is None or room.joined is None or isinstance(self.screen, Dialog):
+            return
+        if self._onboarding is None:
+            self.notify("There is no settings file.", severity="warning")
+            return
+        choosing = self._choose_model(room, self._onboarding)
+        self.run_worker(choosing, group="choosing", exclusive=True)
+
+    async def _choose_model(self, room: OpenRoom, onboarding: Onboarding) -> None:
+        offers = await onboarding.found()
+        if not offers:
+            self.notify(NONE_FOUND, severity="warning", timeout=8)
+            return
+        rows = [Row(str(n), each.label, each.why) for n, each in enumerate(offers)]
+        picked = await self.push_screen_wait(CarefulPickScreen("Who answers you?", rows))
+        if picked is None or room.joined is None:
+            return
+        offer = offers[int(picked)]
+        choice = offer if isinstance(offer, ProgramOffer) else offer.choice
+        try:
+            await onboarding.take(choice)
+            if isinstance(choice, ProgramOffer) or choice.base_url:
+                self.notify(f"{offer.label} answers in the next room you open.")
+            else:
+                label = await room.joined.engine.use_model(choice.name)
+                self.notify(f"{label} answers from now on, also in later rooms.")
+        except GenieError as error:
+            self.notify(str(error), severity="error", timeout=12)
 
     async def _go_to(self, mode: str | None) -> None:
         room = next((each for each in self.rooms if each.mode == mode), None)

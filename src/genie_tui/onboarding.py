@@ -52,6 +52,14 @@ class Onboarding:
         try:
             if self._over or not await asyncio.to_thread(self._is_wanted):
                 return []
+        except (GenieError, OSError):
+            logger.warning("no agents and models could be looked for", exc_info=True)
+            return []
+        return await self.found()
+
+    async def found(self) -> list[ProgramOffer | ModelOffer]:
+        """Return what there is, agents first, also after an offer was turned down."""
+        try:
             keys = await asyncio.to_thread(
                 names_at_hand, self._person, self._locations, self._source.env
             )

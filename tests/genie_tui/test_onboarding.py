@@ -3,15 +3,21 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from tests.genie_tui.room_parts import notes
+from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, ScriptedRoomService, until
 
 from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.known_programs import ProgramOffer
 from genie_core.assistant.models.discover import ModelOffer
 from genie_core.assistant.secrets import OwnSecrets
+from genie_core.room.open.requests import NewRoom
 from genie_core.settings.load import SettingsError, SettingsSource
 from genie_core.settings.locations import Locations, find_locations
 from genie_core.settings.model import Settings
+from genie_tui.app import GenieApp
 from genie_tui.onboarding import MOST, Onboarding
+from genie_tui.screens.dialogs.pick import PickScreen
+from genie_tui.screens.room import RoomScreen
 
 LOCAL = ModelChoice("vllm:qwen3", "http://127.0.0.1:1234/v1")
 
@@ -126,3 +132,50 @@ async def test_a_disk_that_takes_nothing_is_one_line(places: Locations) -> None:
         with pytest.raises(SettingsError) as failure:
             await doing
         assert "\n" not in str(failure.value)
+
+
+async def test_in_a_room_one_key_offers_what_is_found_and_the_choice_answers_at_once(
+    places: Locations, joined: ScriptedJoinedRoom
+) -> None:
+    looking = Looking()
+    looking.offers = [
+        ModelOffer(ModelChoice("openai:m"), "openai:m", "OPENAI_API_KEY is set"),
+        ModelOffer(LOCAL, "model 0", "is there"),
+    ]
+    used: list[Settings] = []
+    advice = onboarding(places, looking, used)
+    clock = HandClock()
+    app = GenieApp(
+        ScriptedRoomService(joined), NewRoom("Garden"), "ann", clock=clock, onboarding=advice
+    )
+    async with app.run_test(size=(120, 40)) as pilot:
+        room = app.screen
+        assert isinstance(room, RoomScreen)
+        await until(pilot, lambda: room.joined is not None)
+        await pilot.press("f10")
+        await until(pilot, lambda: isinstance(app.screen, PickScreen))
+        clock.rest(10)
+        await pilot.press("enter")
+        await until(pilot, lambda: joined.models == ["openai:m"])
+        assert [settings.model for settings in used] == ["openai:m"]
+        await pilot.press("f10")
+        await until(pilot, lambda: isinstance(app.screen, PickScreen))
+        clock.rest(10)
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: "model 0 answers in the next room" in notes(pilot))
+        assert joined.models == ["openai:m"]
+
+
+async def test_where_nothing_is_found_the_key_says_what_to_do(
+    places: Locations, joined: ScriptedJoinedRoom
+) -> None:
+    advice = onboarding(places, Looking(0))
+    app = GenieApp(
+        ScriptedRoomService(joined), NewRoom("Garden"), "ann", clock=HandClock(), onboarding=advice
+    )
+    async with app.run_test(size=(120, 40)) as pilot:
+        room = app.screen
+        assert isinstance(room, RoomScreen)
+        await until(pilot, lambda: room.joined is not None)
+        await pilot.press("f10")
+        await until(pilot, lambda: "/model takes a model's name" in notes(pilot))

@@ -302,6 +302,12 @@ COMMANDS: Final = (
         Slash("/leave", Group.APP),
     ),
     Command(
+        "choose model",
+        "Choose among the models and agents found on this machine",
+        "app.choose_model",
+        keys=("f10",),
+    ),
+    Command(
         "approvals",
         "Go to the oldest approval, and back",
         room_focus.to_approvals,

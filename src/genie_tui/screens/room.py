@@ -502,10 +502,10 @@ class RoomScreen(Screen[None]):
 
 def welcome_text(*, hosts: bool, engine: EngineStatus) -> Content:
     """Return what to do first in a room that nothing was said in."""
-    ask = "to choose a model or an agent; without one the offline helper answers"
+    choose = "to choose a model or an agent; without one the offline helper answers"
     lines = [("f6", "to copy the invite for others")] if hosts else []
     lines += [("@genie", "and a question to ask your agent")]
-    lines += [("f12", ask)] if engine.offline else []
+    lines += [("f10", choose)] if engine.offline else []
     lines += [("f4", "to see why an agent stayed silent"), ("f1", "for all keys and commands")]
     return Content("\n").join(
         Content.assemble((f"{key:>8}  ", "$text-primary bold"), (text, "$foreground-muted"))

@@ -1,7 +1,8 @@
 """Finding models that can be used without further setup: from keys, and from local servers.
 
 Only the presence of keys is checked; none is sent. Local servers are asked for their list of models
-on loopback, and nothing else is sent. Their answers are untrusted.
+on loopback, and the server at `OPENAI_BASE_URL` if that is set; nothing else is sent. Their answers
+are untrusted.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from genie_core.assistant.models.credentials import key_of
 from genie_core.assistant.models.providers import OLLAMA_LOCAL_URL, check_model
 
 LOOPBACK: Final = "127.0.0.1"
+BASE_URL: Final = "OPENAI_BASE_URL"
 PATIENCE: Final = 1.0
 """Seconds within which a server must have answered completely."""
 
@@ -72,16 +74,36 @@ LOCAL: Final = (
 async def discover(keys: Mapping[str, str], servers: Sequence[Local] = LOCAL) -> list[ModelOffer]:
     """Find models: those of local servers first, then those with a key.
 
-    `keys` are variables and stored secrets by name; values are ignored. Takes about a second at
-    most and raises nothing.
+    `keys` are variables and stored secrets by name; of their values, only that of
+    `OPENAI_BASE_URL` counts. Takes about a second at most and raises nothing.
     """
-    found = await asyncio.gather(*(_offers_of(server) for server in servers))
+    found = await asyncio.gather(_offers_at(keys), *(_offers_of(server) for server in servers))
     return [offer for offers in found for offer in offers] + _offers_for(keys)
+
+
+async def _offers_at(keys: Mapping[str, str]) -> list[ModelOffer]:
+    """Return models of the server at `OPENAI_BASE_URL`, which may know chat completions only."""
+    if not (url := keys.get(BASE_URL, "")):
+        return []
+    import httpx2
+
+    offers = list[ModelOffer]()
+    with suppress(httpx2.HTTPError, httpx2.InvalidURL, ModelError, TimeoutError):
+        async with asyncio.timeout(PATIENCE), httpx2.AsyncClient(trust_env=False) as client:
+            answer = await client.get(f"{url.rstrip('/')}/models")
+            names = _names_in(answer.content) if answer.is_success else []
+        for name in names[:MODELS_EACH]:
+            choice = ModelChoice(f"openai-chat:{name}")
+            check_model(choice.name, keys)
+            offers.append(ModelOffer(choice, choice.name, f"at {httpx2.URL(url).host}"))
+    return offers
 
 
 def _offers_for(keys: Mapping[str, str]) -> list[ModelOffer]:
     offers = []
     for provider, model in _USUAL.items():
+        if provider == "openai" and keys.get(BASE_URL):
+            continue  # the key is for another server, which has its own models
         choice = ModelChoice(f"{provider}:{model}")
         variable = key_of(choice, keys)
         with suppress(ModelError):  # its package is not installed

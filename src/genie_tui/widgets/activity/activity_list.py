@@ -1,6 +1,6 @@
 """The activity list, drawn line by line, so that a row costs nothing until it is seen."""
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
@@ -49,7 +49,7 @@ class ActivityList(ScrollView, can_focus=True):
     """Lists the rows that pass the filter.
 
     It follows new rows while no row is selected, or the last one is. The selection ends when rows
-    arrive while the focus is elsewhere.
+    arrive while the focus is elsewhere; until then a marker counts the rows that came below it.
     """
 
     ALLOW_SELECT = False
@@ -58,6 +58,7 @@ class ActivityList(ScrollView, can_focus=True):
         "activity--time",
         "activity--subject",
         "activity--cursor",
+        "activity--below",
         "activity--busy",
         "activity--quiet",
         "activity--good",
@@ -104,6 +105,7 @@ class ActivityList(ScrollView, can_focus=True):
         self._state = RoomState()
         self._is_fresh = False
         self._shown: list[int] = []
+        self._below = 0
         self._filter = RowFilter.ALL
         self._text = ""
         self._me = ""
@@ -179,6 +181,7 @@ class ActivityList(ScrollView, can_focus=True):
             self.cursor = None
         at_end = self.cursor is not None and self.cursor == len(self._shown) - 1
         changed: list[int] = []
+        last = self._shown[-1] if self._shown else -1
         for at, event in enumerate(events):
             if self._tells_more(event):
                 self._begin(events[at:])
@@ -190,6 +193,7 @@ class ActivityList(ScrollView, can_focus=True):
             self.show_progress(self._log.row(number).said.seq)  # a waiting agent does nothing
             self._place(number)
         if changed:
+            self._below += len(self._shown) - bisect_right(self._shown, last)
             self._forget_old()
             self._laid_out(at_end=at_end)
 
@@ -294,7 +298,15 @@ class ActivityList(ScrollView, can_focus=True):
         if strips is None:
             strips = self._draw(number, current=current)
             self._strips[number, current] = strips
-        return strips[line]
+        marked = self._below and y == self.scrollable_content_region.height - 1
+        return self._with_marker(strips[line]) if marked else strips[line]
+
+    def _with_marker(self, strip: Strip) -> Strip:
+        marker = f"  ↓ {self._below} new  "
+        style = self.get_component_rich_style("activity--below")
+        left = max(0, (strip.cell_length - len(marker)) // 2)
+        rest = strip.crop(min(strip.cell_length, left + len(marker)))
+        return Strip.join([strip.crop(0, left), Strip([Segment(marker, style)]), rest])
 
     def _draw(self, number: int, *, current: bool) -> tuple[Strip, ...]:
         row = self._log.row(number)
@@ -340,6 +352,7 @@ class ActivityList(ScrollView, can_focus=True):
         following = self.cursor is None or at_end
         self.virtual_size = Size(self.scrollable_content_region.width, len(self._shown) * LINES)
         if following:
+            self._below = 0
             # By force: the scroll bar that would allow it comes only with the next layout.
             self.scroll_end(animate=False, immediate=True, force=True)
         if self.cursor is not None:

@@ -136,6 +136,27 @@ async def test_a_server_with_a_key_is_left_alone_and_a_real_one_is_read() -> Non
         assert await found_at(port) == []
 
 
+async def test_the_server_of_openai_base_url_offers_its_own_models_for_chat() -> None:
+    requests: list[bytes] = []
+    body = listing("qwen3", "nomic-embed-text", "llama3", "third")
+    head = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
+    async with listening(saying(body, head, requests)) as port:
+        keys = {"OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1/", "OPENAI_API_KEY": "sk-x"}
+        offers = await discover(keys, [])
+        assert offers == [
+            ModelOffer(ModelChoice(f"openai-chat:{name}"), f"openai-chat:{name}", "at 127.0.0.1")
+            for name in ("qwen3", "llama3")
+        ]
+        assert await discover({"OPENAI_BASE_URL": keys["OPENAI_BASE_URL"]}, []) == offers
+    assert requests[0].startswith(b"GET /v1/models ")
+    assert b"sk-x" not in requests[0]
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1/v1", "no address", "http://[", "ftp://x"])
+async def test_an_openai_base_url_where_nothing_answers_offers_nothing(url: str) -> None:
+    assert await discover({"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "sk-x"}, []) == []
+
+
 async def test_keys_that_are_there_are_offered_by_name() -> None:
     offers = await discover({"OPENAI_API_KEY": "sk-x", "GEMINI_API_KEY": "y", "HOME": "/"}, [])
     assert [offer.choice.name.partition(":")[0] for offer in offers] == ["openai", "google"]
