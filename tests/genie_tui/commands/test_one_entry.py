@@ -29,7 +29,7 @@ WAVE = Command(
     "Wave to all who are here",
     wave,
     Slash("/wave", Group.GENERAL),
-    keys=("f10",),
+    keys=("f11",),
     shown=True,
     offered=True,
 )
@@ -56,7 +56,7 @@ async def test_an_entry_is_slash_command_key_palette_entry_help_line_and_footer_
         def times_waved() -> int:
             return notes(pilot).count("You wave.")
 
-        await pilot.press("f10")
+        await pilot.press("f11")
         await until(pilot, lambda: times_waved() == 1)
         await pilot.press(*"/wav")
         await until(pilot, lambda: screen.query_one(CompletionList).option_count == 1)
@@ -70,12 +70,12 @@ async def test_an_entry_is_slash_command_key_palette_entry_help_line_and_footer_
         shown = {
             key.description: key.key_display for key in screen.query_one(Footer).query(FooterKey)
         }
-        assert shown["wave"] == "f10"
+        assert shown["wave"] == "f11"
         await pilot.press("f1")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
         await pilot.pause()
         lines = app.screen.query_one(HelpText).render().plain.splitlines()
         assert [line.split() for line in lines if WAVE.help in line] == [
-            ["f10", *WAVE.help.split()],
+            ["f11", *WAVE.help.split()],
             ["/wave", *WAVE.help.split()],
         ]

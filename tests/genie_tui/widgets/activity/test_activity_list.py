@@ -302,8 +302,8 @@ async def test_it_follows_again_once_it_is_left() -> None:
         await pilot.pause()
         activity_list.apply_many(events[170:])
         await until(pilot, lambda: "reason 99" in "\n".join(lines(activity_list)))
-        assert activity_list.cursor is None
         assert "new" not in "\n".join(lines(activity_list))
+        assert activity_list.cursor is None
 
 
 async def test_at_its_end_it_follows_and_past_it_nothing_is_selected() -> None:
