@@ -6,17 +6,11 @@ its processor time while nothing happens.
 """
 
 import argparse
-import fcntl
 import json
 import os
-import pty
 import shlex
 import statistics
-import struct
-import subprocess
-import sys
 import tempfile
-import termios
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -25,7 +19,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
 
-from benchmarks.room.run import ENDING, ROOT, cpu_seconds, free_port, wait_for
+from benchmarks.room.run import cpu_seconds, free_port, wait_for
+from benchmarks.terminal import Terminal, at_terminal
 
 COLUMNS: Final = 120
 ROWS: Final = 36
@@ -33,24 +28,7 @@ SILENT: Final = '{"decision": "ignore", "reason": "They settle it among themselv
 RATE: Final = 30.0
 """Words a second of the model."""
 
-WORDS: Final = [
-    "the",
-    "room",
-    "was",
-    "quiet",
-    "until",
-    "an",
-    "agent",
-    "told",
-    "what",
-    "it",
-    "had",
-    "found",
-    "in",
-    "nine",
-    "old",
-    "files",
-]
+WORDS: Final = ("room", "quiet", "until", "agent", "told", "what", "found", "nine", "old", "files")
 ANSWER: Final = [f"{WORDS[i % len(WORDS)]} " for i in range(90)]
 
 SETTLING: Final = 4.0
@@ -79,13 +57,14 @@ def main(arguments: Sequence[str] = ()) -> int:
                 time.sleep(SETTLING)
                 for _ in range(BEFORE):  # so that the timeline scrolls from now on
                     guest.type("hello")
+                    guest.press_enter()
                 time.sleep(SETTLING)
-                per_message = [host.bytes_for(_said(guest, text)) for text in MESSAGES * 5]
+                per_message = [_bytes_for(text, guest, host) for text in MESSAGES * 5]
                 per_answer = [
-                    host.bytes_for(_said(host, "@genie tell us more", 90 / RATE + 3))
+                    _bytes_for("@genie tell us more", host, host, len(ANSWER) / RATE + 3)
                     for _ in range(3)
                 ]
-                idle, written = host.idle(args.idle)
+                idle, written = _idle(host, args.idle)
                 guest_memory = _resident(guest.process.pid)
             memory = _resident(host.process.pid)
     print(f"{'per message, bytes':24}{statistics.median(per_message):>10,.0f}")
@@ -112,86 +91,34 @@ def _host(port: int) -> Sequence[str]:
     )  # fmt: skip
 
 
-class _Program:
-    """A program at a pseudo-terminal whose output is read and counted."""
-
-    def __init__(self, process: "subprocess.Popen[str]", master: int) -> None:
-        self.process = process
-        self._master = master
-        self.written = 0
-
-    def read(self) -> None:
-        with suppress(OSError):  # the program has ended
-            while data := os.read(self._master, 65536):
-                self.written += len(data)
-
-    def type(self, text: str) -> None:
-        os.write(self._master, text.encode())
-        time.sleep(0.3)
-        os.write(self._master, b"\r")
-
-    def bytes_for(self, doing: "Iterator[None]") -> int:
-        """Return how much it writes while something happens; `doing` yields when to begin."""
-        next(doing)
-        before = self.written
-        for _ in doing:
-            pass
-        return self.written - before
-
-    def idle(self, seconds: float) -> tuple[float, int]:
-        """Return the share of a core, and the bytes, while nothing happens."""
-        written, before = self.written, cpu_seconds(self.process.pid) or 0.0
-        time.sleep(seconds)
-        after = cpu_seconds(self.process.pid) or 0.0
-        return (after - before) / seconds, self.written - written
-
-
-def _said(by: _Program, text: str, wait: float = 1.5) -> "Iterator[None]":
-    os.write(by._master, text.encode())  # noqa: SLF001 - of this module
-    time.sleep(0.7)
-    yield
-    os.write(by._master, b"\r")  # noqa: SLF001 - of this module
-    time.sleep(wait)
-
-
 @contextmanager
-def _program(home: Path, url: str, *arguments: str) -> Iterator[_Program]:
+def _program(home: Path, url: str, *arguments: str) -> Iterator[Terminal]:
     (home / "data").mkdir(parents=True)
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "genie_tui", *arguments],
-        cwd=ROOT,
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        text=True,
-        start_new_session=True,
-        env={
-            **os.environ,
-            "GENIE_HOME": str(home),
-            "GENIE_LOCAL": "true",
-            "OPENAI_API_KEY": "not-a-key",
-            "OPENAI_BASE_URL": url,
-            "TERM": "xterm-256color",
-            "COLORTERM": "truecolor",
-        },
-    )
-    os.close(slave)
-    program = _Program(process, master)
-    reader = threading.Thread(target=program.read)
-    reader.start()
-    try:
+    env = {
+        "GENIE_HOME": str(home),
+        "GENIE_LOCAL": "true",
+        "OPENAI_API_KEY": "not-a-key",
+        "OPENAI_BASE_URL": url,
+    }
+    with at_terminal(["-m", "genie_tui", *arguments], env, columns=COLUMNS, rows=ROWS) as program:
         yield program
-    finally:
-        process.terminate()
-        try:
-            process.wait(ENDING)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        reader.join()
-        os.close(master)
+
+
+def _bytes_for(text: str, by: Terminal, seen: Terminal, wait: float = 1.5) -> int:
+    """Say something at one terminal, and return how much is written to another, or to it."""
+    by.type(text)
+    before = seen.written
+    by.press_enter()
+    time.sleep(wait)
+    return seen.written - before
+
+
+def _idle(program: Terminal, seconds: float) -> tuple[float, int]:
+    """Return the share of a core, and the bytes, while nothing happens."""
+    written, before = program.written, cpu_seconds(program.process.pid) or 0.0
+    time.sleep(seconds)
+    after = cpu_seconds(program.process.pid) or 0.0
+    return (after - before) / seconds, program.written - written
 
 
 class _Model(BaseHTTPRequestHandler):

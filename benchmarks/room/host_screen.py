@@ -7,20 +7,13 @@ arrival at each client, the sender included.
 
 import argparse
 import asyncio
-import fcntl
-import os
-import pty
 import shlex
 import statistics
-import struct
 import subprocess
-import sys
 import tempfile
-import termios
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -31,9 +24,7 @@ from benchmarks.room.measurement import Measurement
 from benchmarks.room.plan import ROOM, Plan
 from benchmarks.room.report import Report
 from benchmarks.room.run import (
-    ENDING,
     HEAD_START,
-    ROOT,
     cpu_seconds,
     crowd,
     free_port,
@@ -41,6 +32,7 @@ from benchmarks.room.run import (
     tell_all,
     wait_for,
 )
+from benchmarks.terminal import at_terminal
 from genie_core.room.open.opener import host_room
 from genie_core.settings.model import Settings
 
@@ -136,44 +128,10 @@ def _host(port: int, home: Path, *, screen: bool) -> "Iterator[subprocess.Popen[
     (home / "config" / "settings.toml").write_text("\n".join(["[limits]", *lines, ""]))
     shown = ["-m", "genie_tui", "host", "--title", TITLE, "--port", str(port)]
     bare = ["-m", "benchmarks", "host_screen", "--serve", str(port), "--home", str(home)]
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-    process = subprocess.Popen(
-        [sys.executable, *(shown if screen else bare)],
-        cwd=ROOT,
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        text=True,
-        start_new_session=True,
-        env={
-            **os.environ,
-            "GENIE_HOME": str(home),
-            "GENIE_LOCAL": "true",
-            "TERM": "xterm-256color",
-            "COLORTERM": "truecolor",
-        },
-    )
-    os.close(slave)
-    reader = threading.Thread(target=_drain, args=[master])
-    reader.start()
-    try:
-        yield process
-    finally:
-        process.terminate()
-        try:
-            process.wait(ENDING)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        reader.join()
-        os.close(master)
-
-
-def _drain(master: int) -> None:
-    with suppress(OSError):  # the host has ended
-        while os.read(master, 65536):
-            pass
+    arguments = shown if screen else bare
+    env = {"GENIE_HOME": str(home), "GENIE_LOCAL": "true"}
+    with at_terminal(arguments, env, columns=120, rows=40) as terminal:
+        yield terminal.process
 
 
 async def _serve(port: int, home: Path) -> None:

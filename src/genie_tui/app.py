@@ -22,6 +22,7 @@ from textual.worker import WorkerFailed
 
 from genie_core.assistant.known_programs import ProgramOffer
 from genie_core.errors import GenieError
+from genie_core.room.client.model import EngineState
 from genie_core.room.open.requests import (
     OpenRequest,
     Question,
@@ -340,10 +341,12 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         choice = offer if isinstance(offer, ProgramOffer) else offer.choice
         try:
             await onboarding.take(choice)
-            if isinstance(choice, ProgramOffer) or choice.base_url:
+            engine = room.joined.engine
+            later = isinstance(choice, ProgramOffer) or choice.base_url
+            if later or engine.status.state is EngineState.ABSENT:
                 self.notify(f"{offer.label} answers in the next room you open.")
             else:
-                label = await room.joined.engine.use_model(choice.name)
+                label = await engine.use_model(choice.name)
                 self.notify(f"{label} answers from now on, also in later rooms.")
         except GenieError as error:
             self.notify(str(error), severity="error", timeout=12)

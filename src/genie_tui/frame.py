@@ -21,13 +21,12 @@ from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.strip import Strip
 
 _RESET: Final = "\x1b[0m"
-_UNKNOWN: Final = -1
 _CONTINUED: Final = ""
 """A cell that belongs to what starts in a cell before it."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Pen:
+class _Rendition:
     """How text is drawn: SGR parameters of its attributes, foreground and background, and a link."""
 
     attributes: str = ""
@@ -36,7 +35,7 @@ class _Pen:
     link: str = ""
 
 
-_PLAIN: Final = _Pen()
+_PLAIN: Final = _Rendition()
 
 
 class Frame:
@@ -44,61 +43,43 @@ class Frame:
 
     def __init__(self) -> None:
         self._text: list[list[str]] = []
-        self._pens: list[list[int]] = []
-        self._known: dict[_Pen, int] = {_PLAIN: 0}
-        self._all = [_PLAIN]
+        self._styles: list[list[_Rendition | None]] = []
 
     def forget(self) -> None:
         """Write everything the next time: something else may have changed the terminal."""
-        self._text, self._pens = [], []
+        self._text, self._styles = [], []
 
     def changes(self, update: LayoutUpdate | ChopsUpdate, console: Console) -> str:
         """Return what to write for an update of the screen, and remember it as written."""
-        if isinstance(update, LayoutUpdate):
-            self._resize(update.region.right, update.region.bottom)
-        writer = _Writer(self._all)
+        if isinstance(update, LayoutUpdate) and len(self._text) != update.region.bottom:
+            self.forget()
+        writer = _Writer()
         colours = console._color_system or ColorSystem.TRUECOLOR  # noqa: SLF001 - as Textual does
-        for y, x, strip in _pieces(update):
-            self._write(writer, y, x, strip, colours)
+        for y, x, segments in _pieces(update):
+            self._write(writer, y, x, segments, colours)
         return writer.end()
 
-    def _resize(self, width: int, height: int) -> None:
-        if len(self._text) != height or any(len(row) != width for row in self._text[:1]):
-            self._text = [[_CONTINUED] * width for _ in range(height)]
-            self._pens = [[_UNKNOWN] * width for _ in range(height)]
-
     def _write(
-        self, writer: "_Writer", y: int, x: int, strip: Iterable[Segment], colours: ColorSystem
+        self, writer: "_Writer", y: int, x: int, segments: Iterable[Segment], colours: ColorSystem
     ) -> None:
-        if y >= len(self._text):  # it was forgotten, and a whole update is on its way
-            self._grow(y + 1)
-        row, pens = self._text[y], self._pens[y]
-        for text, style, control in strip:
+        while y >= len(self._text):
+            self._text.append([])
+            self._styles.append([])
+        row, styles = self._text[y], self._styles[y]
+        for text, style, control in segments:
             if control or not text:
                 continue
-            pen = self._pen(style, colours)
+            drawn = _PLAIN if style is None else _rendition(style, colours)
             cells = _cells(text)
             end = x + len(cells)
             if len(row) < end:
+                styles += [None] * (end - len(row))
                 row += [_CONTINUED] * (end - len(row))
-                pens += [_UNKNOWN] * (end - len(pens))
-            if row[x:end] != cells or pens[x:end] != [pen] * len(cells):
-                first, last = _changed(row[x:end], pens[x:end], cells, pen)
-                writer.write(y, x + first, cells[first:last], pen)
-                row[x:end], pens[x:end] = cells, [pen] * len(cells)
+            if row[x:end] != cells or styles[x:end] != [drawn] * len(cells):
+                first, last = _changed(row[x:end], styles[x:end], cells, drawn)
+                writer.write(y, x + first, cells[first:last], drawn)
+                row[x:end], styles[x:end] = cells, [drawn] * len(cells)
             x = end
-
-    def _grow(self, height: int) -> None:
-        self._text += [[] for _ in range(height - len(self._text))]
-        self._pens += [[] for _ in range(height - len(self._pens))]
-
-    def _pen(self, style: Style | None, colours: ColorSystem) -> int:
-        pen = _PLAIN if style is None else _pen_of(style, colours)
-        number = self._known.get(pen)
-        if number is None:
-            number = self._known[pen] = len(self._all)
-            self._all.append(pen)
-        return number
 
 
 class Changes(CompositorUpdate):
@@ -118,28 +99,26 @@ class Changes(CompositorUpdate):
 class _Writer:
     """Collects text and the sequences between its pieces."""
 
-    def __init__(self, pens: Sequence[_Pen]) -> None:
-        self._pens = pens
+    def __init__(self) -> None:
         self._out: list[str] = []
         self._at = (-1, -1)
-        self._pen = 0
+        self._drawn = _PLAIN
 
-    def write(self, y: int, x: int, cells: Sequence[str], pen: int) -> None:
+    def write(self, y: int, x: int, cells: Sequence[str], drawn: _Rendition) -> None:
         """Draw cells from a position on."""
         if self._at != (y, x):
             self._out.append(f"\x1b[{x + 1}G" if self._at[0] == y else f"\x1b[{y + 1};{x + 1}H")
-        if pen != self._pen:
-            self._out.append(_between(self._pens[self._pen], self._pens[pen]))
-            self._pen = pen
-        text = "".join(cells)
-        link = self._pens[pen].link
+        if drawn != self._drawn:
+            self._out.append(_between(self._drawn, drawn))
+            self._drawn = drawn
+        text, link = "".join(cells), drawn.link
         self._out.append(f"\x1b]8;{link}\x1b\\{text}\x1b]8;;\x1b\\" if link else text)
         # Terminals disagree about the width of some characters.
         self._at = (y, x + len(cells)) if _CONTINUED not in cells else (y, -1)
 
     def end(self) -> str:
         """Return all, with the colours reset."""
-        if self._pen:
+        if self._drawn != _PLAIN:
             self._out.append(_RESET)
         return "".join(self._out)
 
@@ -172,20 +151,32 @@ def _cells(text: str) -> list[str]:
 
 
 def _changed(
-    before: Sequence[str], pens: Sequence[int], cells: Sequence[str], pen: int
+    before: Sequence[str],
+    styles: Sequence[_Rendition | None],
+    cells: Sequence[str],
+    drawn: _Rendition,
 ) -> tuple[int, int]:
     """Return the first cell that differs, and the one after the last."""
     if _CONTINUED in cells:
         return 0, len(cells)
-    same = [old == new and each == pen for old, new, each in zip(before, cells, pens, strict=True)]
+    same = [
+        old == new and (each is drawn or each == drawn)
+        for old, new, each in zip(before, cells, styles, strict=True)
+    ]
     first = sum(1 for _ in takewhile(bool, same))
     return first, len(cells) - sum(1 for _ in takewhile(bool, reversed(same)))
 
 
-@lru_cache(maxsize=4_096)
-def _pen_of(style: Style, colours: ColorSystem) -> _Pen:
+def _rendition(style: Style, colours: ColorSystem) -> _Rendition:
     """Return how a style is drawn."""
-    codes = Strip.render_ansi(style, colours).split(";")
+    link = f"id={style.link_id};{style.link}" if style.link else ""
+    return _parsed(Strip.render_ansi(style, colours), link)
+
+
+@lru_cache(maxsize=4_096)
+def _parsed(sgr: str, link: str) -> _Rendition:
+    """Sort SGR parameters by what they set."""
+    codes = sgr.split(";")
     attributes: list[str] = []
     foreground = background = ""
     while codes and codes != [""]:
@@ -203,11 +194,10 @@ def _pen_of(style: Style, colours: ColorSystem) -> _Pen:
             background = value
         elif number not in (39, 49):
             attributes.append(value)
-    link = f"id={style.link_id};{style.link}" if style.link else ""
-    return _Pen(";".join(attributes), foreground, background, link)
+    return _Rendition(";".join(attributes), foreground, background, link)
 
 
-def _between(before: _Pen, after: _Pen) -> str:
+def _between(before: _Rendition, after: _Rendition) -> str:
     """Return the sequence from one way of drawing to another."""
     if before.attributes != after.attributes:
         values = ["0", after.attributes, after.foreground, after.background]

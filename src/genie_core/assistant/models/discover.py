@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Final
 
 from genie_core.assistant.config import ModelChoice
@@ -85,6 +86,7 @@ async def _offers_at(keys: Mapping[str, str]) -> list[ModelOffer]:
     """Return models of the server at `OPENAI_BASE_URL`, which may know chat completions only."""
     if not (url := keys.get(BASE_URL, "")):
         return []
+    await asyncio.to_thread(import_module, "httpx2")  # it takes longer than a frame
     import httpx2
 
     offers = list[ModelOffer]()
