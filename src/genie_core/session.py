@@ -28,6 +28,9 @@ from genie_core.validation import check_asker, check_attachments, check_message,
 __all__ = ["Execution", "GroupSession"]
 
 _Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+_PRIVATE: Final = "private"
+"""The key, in a person's part of the store, of the agent that answers private queries."""
+
 _STOPPING: Final = "session is stopping"
 
 
@@ -71,7 +74,7 @@ class GroupSession:
         self._wishes = PreferencesLookup(preferences_source, self._patience)
         self._conversation = MessageLog(self._store)
         self._reasoners: dict[str, ReasonerRunner] = {}
-        self._agents: dict[str, AgentRunner] = {}
+        self._agents: dict[tuple[str, bool], AgentRunner] = {}
         self._executions: dict[Execution, Task[None] | None] = {}
         self._stopping = False
         self._shutdown: Task[None] | None = None
@@ -133,10 +136,12 @@ class GroupSession:
         request_id: str | None = None,
         attachments: Sequence[Attachment] = (),
         reason: str | None = None,
+        private: bool = False,
     ) -> Execution:
         """Let the sender's agent answer a query without a decision.
 
-        The chat gets the answer, but not the query.
+        The chat gets the answer, but not the query. With `private`, it gets neither: a second agent
+        of the sender answers, which has a memory of its own.
         """
         self._check_loop("delegate")
         origin = Message(query, sender, receiver, request_id=request_id)
@@ -148,7 +153,7 @@ class GroupSession:
         execution = self._accept()
 
         def begin() -> None:
-            work = partial(self._answer, execution, origin, response, 0.0, files)
+            work = partial(self._answer, execution, origin, response, 0.0, files, private=private)
             self._start(execution, work)
 
         self._begin_when_open(execution, begin)
@@ -309,10 +314,13 @@ class GroupSession:
         elapsed: float,
         attachments: Sequence[Attachment] = (),
         *unsaved: "Future[None]",
+        private: bool = False,
     ) -> None:
         execution.record(_decided(response, elapsed))
         try:
-            reply = await self._ask(execution, message.sender, response, attachments)
+            reply = await self._ask(
+                execution, message.sender, response, attachments, private=private
+            )
         except Exception:
             await _report_unsaved(execution, *unsaved)
             raise
@@ -320,7 +328,8 @@ class GroupSession:
         answer = Message(
             reply.text, SYSTEM, receiver=response.receiver, request_id=message.request_id
         )
-        await _report_unsaved(execution, *unsaved, reply.saved, self._conversation.add(answer))
+        added = () if private else (self._conversation.add(answer),)
+        await _report_unsaved(execution, *unsaved, reply.saved, *added)
         execution.record(Answered(answer, reply.elapsed, reply.cut))
 
     async def _ask(
@@ -329,6 +338,8 @@ class GroupSession:
         owner: str,
         response: Response,
         attachments: Sequence[Attachment],
+        *,
+        private: bool,
     ) -> Reply:
         async with self._wishes.along_with_query(owner, response.receiver) as preferences:
             query = Query(
@@ -339,7 +350,7 @@ class GroupSession:
                 emit=execution.emit,
                 execution=execution,
             )
-            agent = self._agent(owner)
+            agent = self._agent(owner, private=private)
             promise = agent.submit(query)
         reply = await promise
         if not reply.text.strip():
@@ -358,18 +369,21 @@ class GroupSession:
             )
         return self._reasoners[owner]
 
-    def _agent(self, owner: str) -> AgentRunner:
-        if owner not in self._agents:
-            self._agents[owner] = AgentRunner(
+    def _agent(self, owner: str, *, private: bool) -> AgentRunner:
+        if (owner, private) not in self._agents:
+            store = self._store
+            if store is not None and private:
+                store = store.narrowed(owner).narrowed(_PRIVATE)
+            self._agents[owner, private] = AgentRunner(
                 key=SYSTEM,
                 name=SYSTEM,
                 owner=owner,
                 agent_factory=self._agent_factory,
-                data_store=self._store,
+                data_store=store,
                 extra_tools={"get_group_chat_messages": self.get_group_chat_messages},
                 patience=self._patience,
             )
-        return self._agents[owner]
+        return self._agents[owner, private]
 
 
 def _decided(response: Response, elapsed: float) -> Decided:

@@ -80,8 +80,11 @@ def rings(notify: Notify, event: Event, state: RoomState, me: str) -> bool:
     match event.body:
         case ApprovalRequested(approval=approval):
             return any(each.id == approval for each in state.pending_for(me))
-        case MessagePosted(text=text):
-            return event.by != me and (notify == "all" or mentions(text, me))
+        case MessagePosted(sealed=sealed, text="") | AnswerPosted(sealed=sealed, text="") if sealed:
+            return False
+        case MessagePosted(text=text, to=to):
+            to_me = to == me or mentions(text, me)
+            return event.by != me and (notify == "all" or to_me)
         case AnswerPosted(text=text, receiver=receiver):
             to_me = event.by != me and (receiver == me or mentions(text, me))
             return notify == "all" or to_me

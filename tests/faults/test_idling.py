@@ -40,7 +40,7 @@ async def put_away(session: GroupSession, owner: str) -> None:
     """Wait until somebody's reasoner and agent have been idle for their whole timeout."""
     async with asyncio.timeout(DEADLINE):
         await session._reasoners[owner].join()
-        await session._agents[owner].join()
+        await session._agents[owner, False].join()
 
 
 async def test_a_pending_approval_is_not_idleness_and_nobody_else_waits() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from genie_core.agent import (
     AgentInput,
+    ApprovalCallback,
     Decision,
 )
 from genie_core.datastore import DataStore
@@ -24,6 +25,7 @@ from genie_core.reasoner import Response
 from genie_core.session import Execution, GroupSession
 from genie_core.testing import (
     DecideFn,
+    Emit,
     RunFn,
     agent_factory,
     delegate_all,
@@ -181,6 +183,38 @@ async def test_a_ready_query_goes_to_the_agent_without_reasoning() -> None:
     )
     assert answered.message == Message("echo: go on", "system", receiver="bob", request_id="r")
     assert await contents(chat) == ["echo: go on"]
+
+
+async def test_a_private_query_leaves_nothing_in_the_chat_and_has_a_memory_of_its_own(
+    tmp_path: Path,
+) -> None:
+    def never(_updates: list[Message]) -> Response:
+        raise AssertionError("no reasoning was asked for")
+
+    made: list[str] = []
+
+    async def run(input: AgentInput, _callback: ApprovalCallback, _emit: Emit) -> str:  # noqa: A002 - as in Agent.run
+        made.append(input.query)
+        return f"echo: {input.query}"
+
+    store = DataStore(tmp_path)
+    chat = session(run, never, store)
+    private = await chat.delegate("a secret", sender="alice", private=True).result()
+    public = await chat.delegate("go on", sender="alice").result()
+    assert private is not None
+    assert public is not None
+    assert private.content == "echo: a secret"
+    assert await contents(chat) == ["echo: go on"]
+    await chat.join()
+    await store.aclose()
+    told = {
+        path.relative_to(tmp_path).parts: path.read_text()
+        for path in tmp_path.rglob("*")
+        if path.is_file()
+    }
+    holding = [parts for parts, text in told.items() if "a secret" in text]
+    assert holding
+    assert all(parts[:3] == ("s", "alice", "private") for parts in holding)
 
 
 async def test_cancelling_a_running_reasoner_stops_it() -> None:

@@ -113,8 +113,10 @@ class ScriptedMessages(Messages):
         files: Sequence[FileRef] = (),
         quotes: Sequence[Quote] = (),
         reply_to: int = 0,
+        to: str = "",
     ) -> str:
         self._joined.said.append((text, emote))
+        self._joined.readers.append(to)
         self._joined.replies.append(reply_to)
         self._joined.sent.append((tuple(files), tuple(quotes)))
         return str(len(self._joined.said))
@@ -288,6 +290,7 @@ class ScriptedJoinedRoom(JoinedRoom):
     events: list[Event] = field(default_factory=list)
     said: list[tuple[str, bool]] = field(default_factory=list)
     replies: list[int] = field(default_factory=list)
+    readers: list[str] = field(default_factory=list)
     changes: list[ChangeBody] = field(default_factory=list)
     sent: list[tuple[tuple[FileRef, ...], tuple[Quote, ...]]] = field(default_factory=list)
     invites: ScriptedInvites | None = None

@@ -40,16 +40,21 @@ class TranscriptLine:
 
 
 def spoken(events: Iterable[Event]) -> Iterator[TranscriptLine]:
-    """Yield the messages and answers in order; file names for a message without text."""
+    """Yield the messages and answers in order; file names for a message without text.
+
+    Private ones are left out, here and in excerpts.
+    """
     for event in events:
         told = event.told
         match told.body:
+            case MessagePosted(to=to) if to:
+                pass
             case MessagePosted(text=text, emote=emote, files=files):
                 shown = text if text.strip() else ", ".join(file.name for file in files)
                 yield TranscriptLine(
                     event.seq, told.at, f"* {told.by}" if emote else told.by, shown
                 )
-            case AnswerPosted(text=text):
+            case AnswerPosted(text=text, sealed=()):
                 yield TranscriptLine(event.seq, told.at, AGENT, text)
             case RunFailed(text=text) | RunCancelled(text=text) if text:  # a part of an answer
                 yield TranscriptLine(event.seq, told.at, AGENT, text)
@@ -88,9 +93,9 @@ def _lines(events: Iterable[Event], members: Members) -> Iterator[QuotedLine]:
         told = event.told
         by = author_line(told.by, by_agent=members.is_agent(told.by))
         match told.body:
-            case MessagePosted(text=text, emote=emote) if text.strip():
+            case MessagePosted(text=text, emote=emote, to="") if text.strip():
                 yield QuotedLine(by, f"* {by} {text}" if emote else text, told.at)
-            case AnswerPosted(text=text):
+            case AnswerPosted(text=text, sealed=()):
                 yield QuotedLine(AGENT, text, told.at)
 
 

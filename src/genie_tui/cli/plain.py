@@ -25,15 +25,24 @@ from genie_core.room.protocol.events import (
     ApprovalRequested,
     DecisionMade,
     Event,
+    MessageEdited,
     MessagePosted,
     RunCancelled,
     RunFailed,
 )
 from genie_core.room.protocol.frames import JoinRequested
 from genie_core.room.protocol.names import check_name
+from genie_core.room.security.sealing import is_sealed
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.text.approvals import plain_arguments
-from genie_core.room.text.events import announcement, author_line, because, file_lines, short_error
+from genie_core.room.text.events import (
+    announcement,
+    author_line,
+    because,
+    file_lines,
+    private_reader,
+    short_error,
+)
 from genie_core.runtime.grace import QUICK_GRACE
 from genie_core.settings.credentials import hide_own_secrets
 from genie_core.settings.load import SettingsSource
@@ -52,7 +61,7 @@ ACKNOWLEDGED: Final = 20.0
 
 HELP: Final = (
     "Type a message and enter. /allow N or /deny N [why] answers tool call N, /stop stops your "
-    "agents, /admit NAME and /refuse NAME answer join requests, /who lists members, /me acts, "
+    "agents, /msg NAME writes to one member and /ask to your agent privately, /admit NAME and /refuse NAME answer join requests, /who lists members, /me acts, "
     "/quit leaves."
 )
 
@@ -231,14 +240,19 @@ def lines_of(events: Iterable[Event], state: RoomState, me: str) -> Iterator[str
     for event in events:
         told = event.told
         by = author_line(told.by, by_agent=state.members.is_agent(told.by))
+        if is_sealed(told.body) and not _is_readable(told, state):
+            continue
         match told.body:
             case MessagePosted() as said:
+                if said.to:
+                    by = f"{by} (private, to {private_reader(told.by, said.to)})"
                 text = visible(said.text)
                 names = "".join(f"\n  [file {each.name}]" for each in file_lines(said.files))
                 line = f"* {by} {text}" if said.emote else f"{by}: {text}"
                 yield f"[{event.seq}] {line}{names}"
-            case AnswerPosted(text=text, receiver=receiver):
+            case AnswerPosted(text=text, receiver=receiver, sealed=sealed):
                 to = f" to {visible_line(receiver)}" if receiver else ""
+                to += " (private)" if sealed else ""
                 yield f"[{event.seq}] genie{to}: {visible(text)}"
             case DecisionMade(decision="ignore", message=message, reason=reason):
                 yield because(f"genie stayed silent on [{message}]", reason or "no reason given")
@@ -252,6 +266,14 @@ def lines_of(events: Iterable[Event], state: RoomState, me: str) -> Iterator[str
                 line_of = announcement(event, {})
                 if line_of is not None:
                     yield line_of[1]
+
+
+def _is_readable(told: Event, state: RoomState) -> bool:
+    body = told.body
+    if isinstance(body, MessagePosted | MessageEdited):
+        return bool(body.text)
+    message = getattr(body, "message", 0)
+    return message in state.exchanges and not state.exchanges[message].is_hidden
 
 
 def _question(event: Event, asked: ApprovalRequested, me: str) -> Iterator[str]:
@@ -307,6 +329,11 @@ def _act(visit: _Visit, joined: JoinedRoom, line: str) -> None:
                 _print(f"stopped: {joined.engine.stop()}")
             case "/me" if rest:
                 joined.messages.send(rest, emote=True)
+            case "/msg":
+                name, _, text = rest.partition(" ")
+                joined.messages.send(text, to=name.removeprefix("@"))
+            case "/ask" if rest:
+                joined.messages.send(rest, to=joined.name)
             case "/allow" | "/deny":
                 _print(_answer(joined, word == "/allow", rest))
             case "/admit" | "/refuse":

@@ -9,6 +9,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from genie_core.room.open.service import RoomService
+from genie_tui.commands.parse import MessageLine
 from genie_tui.screens.attachments import AttachmentController
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.invite import Terms
@@ -34,11 +35,13 @@ class RoomNotOpen(Exception):
 class Purpose:
     """What the next message is for: a reply to `reply_to`, or a new text for `editing`; 0 if not.
 
-    `draft` is what stood in the composer before an edit.
+    With `to`, it is a private message to that member. `draft` is what stood in the composer before
+    an edit.
     """
 
     reply_to: int = 0
     editing: int = 0
+    to: str = ""
     draft: str = ""
 
 
@@ -69,6 +72,7 @@ class RoomContext:
         self.timeline = Timeline()
         self.door = JoinRequests(clock)
         self.composer = Composer()
+        self.composer.as_typed = self.as_typed
         self.attachments = AttachmentController(
             screen, self.composer, service, lambda: self.open_room, self.timeline.transfers, clock
         )
@@ -78,6 +82,17 @@ class RoomContext:
         if self.open_room is None:
             raise RoomNotOpen
         return self.open_room
+
+    @property
+    def draft(self) -> str:
+        """The unsent text, so that it is as private in another composer."""
+        draft = self.composer.draft
+        return self.as_typed(draft) if draft else ""
+
+    def as_typed(self, text: str) -> str:
+        """Return the input that sends a text as the composer would send it now, private or not."""
+        to = self.purpose.to
+        return MessageLine(text, to=to).draft if to else text
 
     @property
     def approvals(self) -> ApprovalPanel:

@@ -1,6 +1,7 @@
 """Sends messages typed in a room, and runs commands."""
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 from genie_core.errors import GenieError
@@ -48,7 +49,8 @@ async def submit(context: RoomContext, text: str) -> None:
                     if why := message.finish(context, line.text):
                         _give_back(context, text, why)
                 else:
-                    context.attachments.say(joined, line, context.purpose.reply_to)
+                    purpose = context.purpose
+                    context.attachments.say(joined, replace(line, to=purpose.to), purpose.reply_to)
                     message.cancel(context)
         except RoomNotOpen:
             _give_back(context, text, OPENING)
@@ -81,7 +83,8 @@ async def _run_typed(context: RoomContext, line: CommandLine) -> None:
 
 def _keep(context: RoomContext, unsent: PendingMessage) -> tuple[str, list[str]]:
     """Keep a refused message; returns where, and the attachments that are gone."""
-    text = MessageLine(unsent.text, emote=unsent.emote).draft if unsent.text else ""
+    line = MessageLine(unsent.text, emote=unsent.emote, to=unsent.to)
+    text = line.draft if unsent.text else ""
     joined, composer = context.open_room, context.composer
     if joined is not None and not composer.draft and not context.attachments.attached:
         composer.draft = text

@@ -40,17 +40,28 @@ class InvalidArguments(Exception):
 
 @dataclass(frozen=True, slots=True)
 class MessageLine:
-    """A message to send."""
+    """A message to send, with `to` privately."""
 
     text: str
     emote: bool = False
+    to: str = ""
 
     @property
     def draft(self) -> str:
         """The input that is parsed to this message."""
+        if self.to:
+            return f"/msg {self.to} {self.text}"
         if self.emote:
             return f"/me {self.text}"
         return f"/{self.text}" if self.text.startswith("/") else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateLine:
+    """A private message to a member; without a text, the next message is one."""
+
+    to: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +129,16 @@ class BudgetRaise:
 
     money: float = 0.0
     tokens: int = 0
+
+
+def read_private(rest: str) -> PrivateLine:
+    """`NAME [TEXT]`."""
+    return PrivateLine(*_name_and_more(rest))
+
+
+def read_text(rest: str) -> str:
+    """`[TEXT]`, as it was typed."""
+    return rest
 
 
 def read_invite(rest: str) -> InviteOptions:

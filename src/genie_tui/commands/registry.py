@@ -490,6 +490,19 @@ COMMANDS: Final = (
     ),
     Command("me", "Say what you do, in the third person", slash=Slash("/me waves", Group.GENERAL)),
     Command(
+        "message privately",
+        "Send a message that only one member can read",
+        slash=Slash.taking(
+            "/msg NAME [TEXT]", Group.MESSAGE, parse.read_private, message.tell, "person"
+        ),
+    ),
+    Command(
+        "ask privately",
+        "Ask your agent so that only you see the question and the answer",
+        message.ask,
+        Slash.taking("/ask [TEXT]", Group.MESSAGE, parse.read_text, message.ask),
+    ),
+    Command(
         "reply",
         "Reply to the selected message",
         message.reply,

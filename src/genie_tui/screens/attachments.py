@@ -93,7 +93,10 @@ class AttachmentController:
         """
         if not self.attached:
             if line.text.strip():
-                joined.messages.send(line.text, emote=line.emote, reply_to=reply_to)
+                joined.messages.send(line.text, emote=line.emote, reply_to=reply_to, to=line.to)
+        elif line.to:
+            self._give_back(line)
+            self._complain("Attachments can't be sent privately. Your draft is kept: /detach")
         elif self.attached.reading:
             self._give_back(line)
             self._complain("A file is still being read. Your draft is kept.")

@@ -228,7 +228,7 @@ class RoomScreen(Screen[None]):
     @property
     def draft(self) -> str:
         """The unsent text."""
-        return self._composer.draft
+        return self.context.draft
 
     @draft.setter
     def draft(self, text: str) -> None:

@@ -163,7 +163,7 @@ class RoomView:
             self._seen = max(self._seen, joined.state.head)
         joined.note_seen(self._seen)
         return View(
-            draft=mask_known(_joined(self._attachments.asked_about, self._composer.draft)),
+            draft=mask_known(_joined(self._attachments.asked_about, self._context.draft)),
             at=place[0] if place else None,
             distance=place[1] if place else 0,
             hidden=self._screen.has_class("-no-panel"),

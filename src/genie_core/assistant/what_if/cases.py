@@ -110,6 +110,8 @@ class RecordedDecisions:
         if said.handler and said.handler not in self._here:
             self._begin(said.handler, but=event.seq)
         exchange = self._state.exchanges[event.seq]
+        if exchange.is_private:
+            return
         for owner in self._here:
             self.conversations[owner].append(as_message(exchange, self._place))
         if said.handler and (self._last is None or event.seq <= self._last):
@@ -118,7 +120,7 @@ class RecordedDecisions:
 
     def _answered(self, message: int) -> None:
         exchange = self._state.exchanges.get(message)
-        if exchange is None:
+        if exchange is None or exchange.is_private:
             return
         for owner in self._here:
             answer = as_answer(exchange, owner)

@@ -53,6 +53,7 @@ from genie_core.room.text.events import (
     author_line,
     caveat,
     file_lines,
+    private_reader,
     quote_lines,
     quote_text,
     short_error,
@@ -95,8 +96,8 @@ _PICTURE: Final = re.compile(r"!(?=\[)|<(?=img)", re.IGNORECASE)
 def is_message(event: Event) -> bool:
     """Whether an event is a message or an answer, complete or not."""
     match event.told.body:
-        case MessagePosted() | AnswerPosted():
-            return True
+        case MessagePosted(text=text, sealed=sealed) | AnswerPosted(text=text, sealed=sealed):
+            return not sealed or bool(text)  # others' private ones have no text here
         case RunFailed(text=text) | RunCancelled(text=text):
             return bool(text)
     return False
@@ -104,10 +105,10 @@ def is_message(event: Event) -> bool:
 
 def is_line(event: Event) -> bool:
     """Whether an event is shown as a line, by `line_of`."""
-    changed = isinstance(
-        event.told.body,
-        RoomSuspended | HostStarted | MemberModerated | MessageEdited | MessageDeleted,
-    )
+    body = event.told.body
+    if isinstance(body, MessageEdited):
+        return not body.sealed or bool(body.text)
+    changed = isinstance(body, RoomSuspended | HostStarted | MemberModerated | MessageDeleted)
     return changed or is_message(event)
 
 
@@ -120,6 +121,8 @@ def line_of(event: Event, state: RoomState) -> str:
     head = f"{by} ({caution})" if caution else by
     match told.body:
         case MessagePosted() as said:
+            if said.to:
+                head = f"{head} (private, to {private_reader(told.by, said.to)})"
             text = visible(said.text, tab=0)
             lines = [f"* {head} {text}" if said.emote else f"{head}: {text}"]
             lines += [f"[file: {file.name}, {file.about}]" for file in file_lines(said.files)]

@@ -174,11 +174,13 @@ class RoomConnection:
     def publish(self, body: RunBody) -> None:
         """Report a step of this member's engine; it is signed when it is sent.
 
+        It is sealed at once if its message is private.
+
         Raises:
             FrameError: the step is too large or can't be recorded.
             TooManyUnsent: too many reports wait for the connection.
         """
-        self.queue.publish(secrets.token_hex(8), body, self._receiver.last)
+        self.queue.publish(secrets.token_hex(8), self.signer.sealed(body), self._receiver.last)
 
     def equip(self, label: str) -> None:
         self._handshake.agent = label

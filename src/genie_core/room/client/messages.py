@@ -8,10 +8,12 @@ from genie_core.room.client.model import PendingMessage
 from genie_core.room.client.send_queue import SendQueue
 from genie_core.room.client.signer import Signer
 from genie_core.room.protocol.codec import whole_text
-from genie_core.room.protocol.errors import TooLong
+from genie_core.room.protocol.errors import NotPrivate, TooLong
 from genie_core.room.protocol.events import ChangeBody, FileRef, MessageEdited, Quote
 from genie_core.room.protocol.frames import ChangeMessage
 from genie_core.room.protocol.limits import Limits
+from genie_core.room.protocol.names import fold_name
+from genie_core.room.state.private import objection_to_private
 
 
 class Messages:
@@ -39,26 +41,42 @@ class Messages:
         files: Sequence[FileRef] = (),
         quotes: Sequence[Quote] = (),
         reply_to: int = 0,
+        to: str = "",
     ) -> str:
         """Send a message; returns the id of its future `MessagePosted` event.
 
         Until the room acknowledges the message, it is sent again on each connection. `reply_to` is
-        the number of the message or answer that it replies to.
+        the number of the message or answer that it replies to. With `to`, only that member can read
+        it, and with this person's own name only they and their agent; it takes neither files nor
+        quotes.
 
         Raises:
+            NotPrivate: the message can't be sent privately.
             TooLong: the text exceeds the room's limit.
             TooManyUnsent: too many messages wait.
         """
         text, limit = whole_text(text), self.limits.text_chars
         if len(text) > limit:
             raise TooLong(len(text), limit)
-        id_ = secrets.token_hex(8)
+        if to:
+            to = self._reader_named(to)
+            if files or quotes:
+                raise NotPrivate("files and quotes can't be sent privately")
+        id_, at = secrets.token_hex(8), self._clock()
         self._queue.send(
-            PendingMessage(id_, text, emote, self._clock(), tuple(files), tuple(quotes), reply_to)
+            PendingMessage(id_, text, emote, at, tuple(files), tuple(quotes), reply_to, to)
         )
         self._signer.note(id_)
         self._deliver(PendingChanged(self.pending))
         return id_
+
+    def _reader_named(self, name: str) -> str:
+        """Return a member's name as the room spells it."""
+        state, folded = self._signer.state, fold_name(name)
+        spelled = next((each for each in state.people if fold_name(each) == folded), name)
+        if why := objection_to_private(state, self._signer.name, spelled):
+            raise NotPrivate(why)
+        return spelled
 
     def change(self, body: ChangeBody) -> bool:
         """Edit or delete a message of this person, or react to any; False while offline.

@@ -74,6 +74,7 @@ class PendingMessage:
     files: tuple[FileRef, ...] = ()
     quotes: tuple[Quote, ...] = ()
     reply_to: int = 0
+    to: str = ""
 
 
 @dataclass(frozen=True, slots=True)

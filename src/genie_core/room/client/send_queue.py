@@ -424,6 +424,7 @@ def _frame_of(unsent: PendingMessage) -> PostMessage:
         unsent.files,
         unsent.quotes,
         reply_to=unsent.reply_to,
+        to=unsent.to,
     )
 
 

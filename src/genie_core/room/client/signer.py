@@ -9,9 +9,11 @@ from genie_core.room.client.handshake import ClientHandshake
 from genie_core.room.protocol.events import (
     MOST_VISITS,
     HostConfirmed,
+    MessageEdited,
     MessagePosted,
     PreferencesChanged,
     RunBody,
+    SealedBody,
     SignedBody,
 )
 from genie_core.room.protocol.frames import (
@@ -25,10 +27,13 @@ from genie_core.room.protocol.frames import (
     SetPreferences,
 )
 from genie_core.room.protocol.names import fold_name
+from genie_core.room.security.sealing import seal
 from genie_core.room.security.signing import About, answered, reported, sign, sign_answer, wrote
+from genie_core.room.state.private import PrivateReader
 from genie_core.room.state.room_state import RoomState
 
 T = TypeVar("T", bound=SignedBody)
+S = TypeVar("S", bound=SealedBody)
 
 
 class Signer:
@@ -46,6 +51,15 @@ class Signer:
     @property
     def key(self) -> str:
         return self._who.identity.key
+
+    @property
+    def name(self) -> str:
+        return self._who.name
+
+    @property
+    def reader(self) -> PrivateReader:
+        """Opens what is sealed for this person."""
+        return PrivateReader(self._who.identity)
 
     def note(self, id_: str) -> None:
         self._sent.add(id_)
@@ -66,16 +80,24 @@ class Signer:
                     quotes=frame.quotes,
                     visits=visits,
                     reply_to=frame.reply_to,
+                    to=frame.to,
                 )
-                entry = self._signed(said)
+                entry = self._signed(self._sealed_for(said, frame.to))
                 return replace(
-                    frame, visits=visits, previous=entry.previous, signature=entry.signature
+                    frame,
+                    text=entry.text,
+                    sealed=entry.sealed,
+                    visits=visits,
+                    previous=entry.previous,
+                    signature=entry.signature,
                 )
             case Publish(body=body):
                 return replace(frame, body=self.sign_report(body))
             case ChangeMessage(body=body):
                 exchange = self.state.exchanges.get(body.message)
                 about = exchange.said.signature if exchange is not None else b""
+                if exchange is not None and isinstance(body, MessageEdited):
+                    body = self._sealed_for(body, exchange.said.to)
                 return replace(frame, body=self._signed(body, about))
             case SetPreferences(text=text):
                 changed = self._signed(PreferencesChanged(text))
@@ -91,6 +113,23 @@ class Signer:
         """Return a step of this person's engine with their signature."""
         exchange = self.state.exchanges.get(body.message)
         return body if exchange is None else self._signed(body, exchange.said.signature)
+
+    def sealed(self, body: RunBody) -> RunBody:
+        """Return a step of this person's engine; sealed for them alone if the message is private."""
+        exchange = self.state.exchanges.get(body.message)
+        private = exchange is not None and exchange.is_private
+        return seal(body, self.key, [self.key]) if private else body
+
+    def _sealed_for(self, body: S, name: str) -> S:
+        """Return a body sealed for this person and the member of that name; itself without one.
+
+        For a member whose key the room does not know, it is sealed for this person alone: the host
+        refuses it.
+        """
+        if not name:
+            return body
+        readers = dict.fromkeys([self.key, self.state.keys.get(fold_name(name), self.key)])
+        return seal(body, self.key, readers)
 
     def wrote(self, said: MessagePosted) -> bool:
         return any(wrote(self.key, room, said) for room in self._rooms())

@@ -285,6 +285,8 @@ class Approvals:
             return None
         withheld, effects = self._is_withheld(exchange), _masked(result.effects)
         source = source_of(call.tool_name, result.risk, effects)
+        if source and exchange.is_private:
+            source = "a private request"  # the log says no more of what it reads
         body = ApprovalRequested(
             exchange.seq,
             call.id,
@@ -336,7 +338,7 @@ class Approvals:
 
     def _obstacle(self, body: ApprovalRequested | ApprovalResolved) -> str:
         """Return why the log can't record a request or a resolution; empty if it can."""
-        limit = self._reporter.max_bytes
+        limit = self._reporter.max_bytes(body.message)
         try:
             normal(body, limit)
         except FrameError as error:

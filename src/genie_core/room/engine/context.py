@@ -44,7 +44,7 @@ class MissingMessage:
 class ContextSync:
     """Adds other members' messages, answers and files to a session's context.
 
-    Leaves out messages that the `verifier` doubts or the session refuses. `place` finds files on
+    Leaves out private messages, and those that the `verifier` doubts or the session refuses. `place` finds files on
     this machine. A message names files that are missing; each is added when it arrives.
     """
 
@@ -64,6 +64,8 @@ class ContextSync:
     def catch_up(self, item: MissingMessage) -> None:
         """Add a message or an answer that the session has not saved."""
         verifier, exchange = self._verifier, item.exchange
+        if exchange.is_private:
+            return
         doubts = verifier.doubts_message if item.said else verifier.doubts_answer
         if not doubts(exchange):
             self._append(item.message)
@@ -74,12 +76,13 @@ class ContextSync:
 
     def on_answered(self, exchange: MessageThread) -> None:
         answer = as_answer(exchange, self._owner)
-        if answer is not None and not self._verifier.doubts_answer(exchange):
+        is_shared = not exchange.is_private
+        if answer is not None and is_shared and not self._verifier.doubts_answer(exchange):
             self._append(answer)
 
     def on_changed(self, exchange: MessageThread, seq: int) -> None:
         """Add that a message was edited or deleted, by the event `seq`."""
-        if not self._verifier.doubts_message(exchange):
+        if not (exchange.is_private or self._verifier.doubts_message(exchange)):
             self._append(as_change(exchange, seq))
 
     def await_files(self, exchange: MessageThread) -> None:
@@ -210,6 +213,8 @@ def missing(
     for exchange in reversed(state.exchanges.values()):
         if exchange.seq < first or len(items) >= 2 * limit:
             break
+        if exchange.is_private:
+            continue
         said = as_message(exchange, place)
         changed = state.amended.get(exchange.seq)
         if (said.request_id, False) not in known:

@@ -103,7 +103,12 @@ class PrivateArguments:
         if not isinstance(body, ApprovalRequested):
             return event
         if body.approval in self._requests:
-            own = msgspec.structs.replace(self._requests[body.approval], signature=body.signature)
+            own = msgspec.structs.replace(
+                self._requests[body.approval],
+                signature=body.signature,
+                previous=body.previous,
+                sealed=body.sealed,
+            )
             return msgspec.structs.replace(event, body=own)
         if body.withheld and body.approval in self._arguments:
             complete = msgspec.structs.replace(body, arguments=self._arguments[body.approval])

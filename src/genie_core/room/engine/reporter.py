@@ -21,6 +21,7 @@ from genie_core.room.protocol.events import (
     RunFailed,
 )
 from genie_core.room.protocol.frames import AgentProgress, AnswerDelta, ReportProgress
+from genie_core.room.security.sealing import PADDING
 from genie_core.room.state.room_state import RoomState
 from genie_core.runtime.progress import Shown
 
@@ -53,10 +54,10 @@ class EngineReporter:
             return False
         return True
 
-    @property
-    def max_bytes(self) -> int:
-        """Maximum size of a step; leaves space for its signature."""
-        return self._client.limits.frame_bytes - 2 * ENVELOPE
+    def max_bytes(self, message: int) -> int:
+        """Maximum size of a step of the run for a message; leaves space for its signature."""
+        most = self._client.limits.frame_bytes - 2 * ENVELOPE
+        return most * 3 // 4 - 2 * PADDING if self._is_private(message) else most  # base64
 
     @property
     def unrecorded(self) -> Sequence[RunBody]:
@@ -74,7 +75,8 @@ class EngineReporter:
 
     def _show(self, message: int, text: str) -> None:
         if text:
-            self._client.queue.delta(message, text)
+            if not self._is_private(message):
+                self._client.queue.delta(message, text)
             self._emit(AnswerDelta(message, text))
 
     def progress(self, message: int, agent: str, what: Shown, detail: str) -> None:
@@ -84,7 +86,8 @@ class EngineReporter:
         that always stays here.
         """
         detail = mask_known(detail)
-        is_private = what == "note" and not (self._is_own(message) or self._state.sharing)
+        is_note = what == "note" and not (self._is_own(message) or self._state.sharing)
+        is_private = is_note or self._is_private(message)
         if what == "detail":
             what = "note"
         elif not is_private:
@@ -100,6 +103,10 @@ class EngineReporter:
 
     def warn(self, text: str) -> None:
         self._emit(warning(mask_known(text)))
+
+    def _is_private(self, message: int) -> bool:
+        exchange = self._state.exchanges.get(message)
+        return exchange is not None and exchange.is_private
 
     def _is_own(self, message: int) -> bool:
         exchange = self._state.exchanges.get(message)

@@ -317,7 +317,7 @@ class RunManager:
             return
         command = owner_command.set(self._command_in(exchange))  # for the run's own task
         try:
-            execution = self._session.handle(self._context.message(exchange))
+            execution = self._begin_run(exchange)
         except GenieError as error:
             self._fail(RunFailed(exchange.seq, "reasoner", public_summary(error)), summary(error))
         else:
@@ -325,6 +325,18 @@ class RunManager:
             self._context.await_files(exchange)
         finally:
             owner_command.reset(command)
+
+    def _begin_run(self, exchange: MessageThread) -> Execution:
+        if not exchange.is_private:
+            return self._session.handle(self._context.message(exchange))
+        return self._session.delegate(
+            exchange.said.text,
+            sender=exchange.author,
+            receiver=exchange.author,
+            request_id=str(exchange.seq),
+            reason="asked privately",
+            private=True,
+        )
 
     def _command_in(self, exchange: MessageThread) -> str:
         """Return what the owner wrote behind the agent's name if it begins with `/`."""
@@ -434,6 +446,7 @@ class RunManager:
                 receiver=decision.receiver,
                 request_id=str(seq),
                 reason="continues after the pause",
+                private=exchange.is_private,
             )
         except GenieError as error:
             grants.drop_once(seq, grants.once_for(seq))

@@ -93,9 +93,9 @@ class Member(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def is_message(event: Event) -> bool:
-    """Whether an event is a message or an answer, complete or not."""
+    """Whether an event is a message or an answer, complete or not; private ones are for people."""
     match event.told.body:
-        case MessagePosted() | AnswerPosted():
+        case MessagePosted(to="") | AnswerPosted(sealed=()):
             return True
         case RunFailed(text=text) | RunCancelled(text=text):
             return bool(text)

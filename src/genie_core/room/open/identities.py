@@ -1,12 +1,16 @@
 """The keys of the people who use this machine, one per name."""
 
+import logging
 from pathlib import Path
 
 from genie_core.datastore import path_name
-from genie_core.room.protocol.errors import InvalidName
+from genie_core.room.protocol.errors import IdentityError, InvalidName
 from genie_core.room.protocol.names import check_name, fold_name
 from genie_core.room.security.identity import Identity, load_identity
+from genie_core.room.state.private import PrivateReader
 from genie_core.settings.locations import Locations
+
+logger = logging.getLogger(__name__)
 
 
 def identity_of_person(name: str, locations: Locations) -> Identity:
@@ -27,6 +31,17 @@ def has_key(name: str, locations: Locations) -> bool:
         return _key_file(name, locations).exists()
     except InvalidName:
         return False
+
+
+def private_reader(name: str, locations: Locations) -> PrivateReader | None:
+    """Return what opens the private messages of a person; None without their key."""
+    if not has_key(name, locations):
+        return None
+    try:
+        return PrivateReader(identity_of_person(name, locations))
+    except IdentityError as error:
+        logger.warning("%s", error)
+        return None
 
 
 def _key_file(name: str, locations: Locations) -> Path:

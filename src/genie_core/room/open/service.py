@@ -6,7 +6,7 @@ Cheap to import: the modules of a room are loaded when one is opened.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from genie_core.room.client.events import OnEvent
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from genie_core.assistant.what_if.report import WhatIfReport
     from genie_core.room.participant.room import JoinedRoom
     from genie_core.sessions.catalog import Listing
+    from genie_core.sessions.replay.player import Recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,13 @@ class RoomService(SessionService):
         watching = await asyncio.to_thread(self._look_around, on_change)
         async with watching:
             yield
+
+    def recording(self, wanted: str) -> "Recording":
+        """Open a session for replay, with what is sealed for the person who kept it."""
+        from genie_core.room.open.identities import private_reader
+
+        recording = super().recording(wanted)
+        return replace(recording, reader=private_reader(recording.me, self._locations))
 
     def place_of(self, saved: str) -> str:
         """Return the path of a saved room's folder, with `~` for the home folder."""

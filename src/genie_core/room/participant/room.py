@@ -116,6 +116,7 @@ class JoinedRoom:
             place=self.files.path if sync is not None else None,
         )
         self.hosting = Hosting(config, client, state, on_event, partial(self._end, NextStep.HOST))
+        self._reader = client.signer.reader
         self._preferences = config.preferences
         self._unheard: list[Event] = []
         self._told_preferences = False
@@ -176,7 +177,12 @@ class JoinedRoom:
         if self._config.past is None:
             return []
         first = max(0, before - 1 - most)
-        return await asyncio.to_thread(self._config.past, first, before - 1 - first)
+        events = await asyncio.to_thread(self._config.past, first, before - 1 - first)
+        return [self._reader.shown(event, self.state.keys) for event in events]
+
+    def _shown(self, event: Event) -> Event:
+        """Return an event as this person sees it."""
+        return self._config.engine.private.reveal(self._reader.shown(event, self.state.keys))
 
     # -- joining
 
@@ -188,10 +194,11 @@ class JoinedRoom:
         """
         private = self._config.engine.private
         if base is not None:
+            self._reader.open_state(base)
             private.reveal_all(base.proposals.values())
             self.state.become(base)
         for event in events:
-            shown = private.reveal(event)
+            shown = self._shown(event)
             if self.state.apply(event, shown):
                 self._unheard.append(shown)
         self.files.sync.expect(self.state.files.values())
@@ -336,7 +343,7 @@ class JoinedRoom:
         """
         self._refuse_other_room(event)
         private = self._config.engine.private
-        shown, host, title = private.reveal(event), self.state.host, self.state.title
+        shown, host, title = self._shown(event), self.state.host, self.state.title
         if not self.state.apply(event, shown):
             return
         if self._config.keep is not None:

@@ -178,9 +178,9 @@ def _decode(decoder: "msgspec.json.Decoder[T]", data: bytes, limit: int) -> T:
 
 def _check_not_blank(body: RunBody) -> None:
     match body:
-        case AnswerPosted(text=text) if not text.strip():
+        case AnswerPosted(text=text, sealed=()) if not text.strip():
             raise FrameError("malformed", "the answer is blank")
-        case DecisionMade(decision="delegate", query=query) if not (query or "").strip():
+        case DecisionMade(decision="delegate", query=query, sealed=()) if not (query or "").strip():
             raise FrameError("malformed", "work is delegated with a blank query")
 
 

@@ -10,7 +10,7 @@ peer ended ├── Diverged        the host's log and the copy here contradict
 Contradiction   the host's log contradicts itself ├── KnownRoom       the room at an address has a
 copy here ├── OtherHost       the host is unknown to the room's copy ├── LeftInDisorder  leaving
 failed in part (in `participant.receipt`) ├── TooLong         a text that is longer than the room
-accepts ├── TooManyUnsent   too many messages wait to be sent ├── NoSuchFile      a file that can't
+accepts ├── NotPrivate      a message that can't be sent privately ├── TooManyUnsent   too many messages wait to be sent ├── NoSuchFile      a file that can't
 be attached or is not here ├── NoEngine        there is no engine here, or none yet ├──
 InvalidAddress  a text that is not HOST:PORT ├── Unreachable     nothing answers at the address │
 └── WrongPin    a machine other than the host answers ├── AddressInUse    the port to listen on is
@@ -216,6 +216,10 @@ class TooLong(RoomError):
         super().__init__(f"the message has {length:,} characters, this room takes {limit:,}")
         self.length = length
         self.limit = limit
+
+
+class NotPrivate(RoomError):
+    """A message can't be sent so that only one member can read it; nothing was sent."""
 
 
 class TooManyUnsent(RoomError):

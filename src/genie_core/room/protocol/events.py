@@ -50,6 +50,9 @@ MOST_VISITS: Final = 16
 REACTION_CHARS: Final = 16
 """Most characters of a reaction; an emoji can have a dozen."""
 
+MOST_READERS: Final = 2
+"""Most members that a body is sealed for."""
+
 MOST_REACTIONS: Final = 20
 """Most different reactions to one message or answer."""
 
@@ -270,6 +273,10 @@ class MessagePosted(Body, tag="said", frozen=True):
     `signature` is the author's; see `genie_core.room.security.signing`. `written` is the author's
     time, in logs from before there were visits. `reply_to` is the number of the message or answer
     that it replies to, 0 for none.
+
+    With `to`, only the author and that member can read it: `sealed` has its text. A private request
+    is one to oneself: only the author's own engine answers it, and all steps of that are sealed, too.
+    See `genie_core.room.security.sealing`.
     """
 
     id: str
@@ -284,6 +291,8 @@ class MessagePosted(Body, tag="said", frozen=True):
     visits: tuple[str, ...] = ()
     previous: bytes = b""
     reply_to: int = 0
+    to: str = ""
+    sealed: tuple[bytes, ...] = ()
 
 
 class MessageEdited(Body, tag="edited", frozen=True):
@@ -296,6 +305,7 @@ class MessageEdited(Body, tag="edited", frozen=True):
     text: str
     previous: bytes = b""
     signature: bytes = b""
+    sealed: tuple[bytes, ...] = ()
 
 
 class MessageDeleted(Body, tag="deleted", frozen=True):
@@ -386,6 +396,7 @@ class DecisionMade(Body, tag="decided", frozen=True):
     signature: bytes = b""
     spent: tuple[Spending, ...] = ()
     previous: bytes = b""
+    sealed: tuple[bytes, ...] = ()
 
 
 class ApprovalRequested(Body, tag="asked", frozen=True):
@@ -419,6 +430,7 @@ class ApprovalRequested(Body, tag="asked", frozen=True):
     reads: str = ""
     effects: tuple[str, ...] = ()
     source: str = ""
+    sealed: tuple[bytes, ...] = ()
 
 
 class ApprovalResolved(Body, tag="settled", frozen=True):
@@ -439,6 +451,7 @@ class ApprovalResolved(Body, tag="settled", frozen=True):
     previous: bytes = b""
     signature: bytes = b""
     covers: str = ""
+    sealed: tuple[bytes, ...] = ()
 
 
 class AnswerPosted(Body, tag="answered", frozen=True):
@@ -456,6 +469,7 @@ class AnswerPosted(Body, tag="answered", frozen=True):
     spent: tuple[Spending, ...] = ()
     cut: bool = False
     previous: bytes = b""
+    sealed: tuple[bytes, ...] = ()
 
 
 class RunFailed(Body, tag="failed", frozen=True):
@@ -473,6 +487,7 @@ class RunFailed(Body, tag="failed", frozen=True):
     text: str = ""
     signature: bytes = b""
     previous: bytes = b""
+    sealed: tuple[bytes, ...] = ()
 
 
 class RunCancelled(Body, tag="cancelled", frozen=True):
@@ -484,6 +499,7 @@ class RunCancelled(Body, tag="cancelled", frozen=True):
     text: str = ""
     signature: bytes = b""
     previous: bytes = b""
+    sealed: tuple[bytes, ...] = ()
 
 
 class MemberModerated(Body, tag="moderated", frozen=True):
@@ -556,6 +572,9 @@ HostBody: TypeAlias = (
     HostStarted | RoomSuspended | HeirsChanged | MemberModerated | ArgumentSharingChanged
 )
 """Bodies with which a host decides; the host signs them."""
+
+SealedBody: TypeAlias = MessagePosted | MessageEdited | RunBody
+"""Bodies whose content can be sealed for the members who may read it."""
 
 SignedBody: TypeAlias = (
     HostBody

@@ -141,6 +141,8 @@ class PostMessage(Frame, tag="say", frozen=True):
     visits: tuple[str, ...] = ()
     previous: bytes = b""
     reply_to: int = 0
+    to: str = ""
+    sealed: tuple[bytes, ...] = ()
 
 
 class ChangeMessage(Frame, tag="change", frozen=True):

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from genie_core.room.protocol.errors import IdentityError, InvalidKey
-from genie_core.room.security.keys import is_key, key_text, raw_key
+from genie_core.room.security.keys import is_key, key_text, raw_key, suite
 from genie_core.storage.atomic import reason
 from genie_core.storage.private_files import read_or_make
 
@@ -42,6 +42,17 @@ class Identity:
     def sign(self, data: bytes) -> bytes:
         """Return the 64-byte signature."""
         return self._private.sign(data)
+
+    def decrypt(self, sealed: bytes, info: bytes) -> bytes:
+        """Return what `keys.encrypt` encrypted to this key with this `info`; empty if it is not that."""
+        from cryptography.exceptions import InvalidTag
+        from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+        scalar = hashlib.sha512(self._private.private_bytes_raw()).digest()[:32]  # as Ed25519 does
+        try:
+            return suite().decrypt(sealed, X25519PrivateKey.from_private_bytes(scalar), info)
+        except (InvalidTag, ValueError):
+            return b""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(key={self.key!r})"

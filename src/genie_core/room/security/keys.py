@@ -1,14 +1,17 @@
-"""Public keys as text, and the verification of Ed25519 signatures (RFC 8032).
+"""Public keys as text, signatures verified with them (Ed25519, RFC 8032), and encryption to them.
 
-Imports the cryptography only when a signature is verified, since every screen folds logs.
+Imports the cryptography only when it is needed, since every screen folds logs.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from genie_core.room.protocol.errors import InvalidKey
+
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.hpke import Suite
 
 KEY_LENGTH: Final = 43
 """Characters of a public key as text: 32 bytes in base64url without padding."""
@@ -52,6 +55,29 @@ def _public(key: str) -> "Ed25519PublicKey | None":
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     return Ed25519PublicKey.from_public_bytes(raw_key(key)) if is_key(key) else None
+
+
+def encrypt(key: str, plain: bytes, info: bytes) -> bytes:
+    """Encrypt to a key's owner, bound to `info`: HPKE (RFC 9180) with the X25519 form of the key.
+
+    Raises:
+        InvalidKey: the text is no public key.
+    """
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
+
+    if not is_key(key):
+        raise InvalidKey(key)
+    y = int.from_bytes(raw_key(key), "little") & (2**255 - 1)
+    u = (1 + y) * pow(1 - y, -1, _PRIME) % _PRIME  # RFC 7748, section 4.1
+    public = X25519PublicKey.from_public_bytes(u.to_bytes(32, "little"))
+    return suite().encrypt(plain, public, info)
+
+
+def suite() -> "Suite":
+    """Return the algorithms of `encrypt`."""
+    from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
+
+    return Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.CHACHA20_POLY1305)
 
 
 def is_key(text: str) -> bool:

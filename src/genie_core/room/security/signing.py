@@ -36,11 +36,13 @@ from genie_core.room.protocol.events import (
     RunBody,
     RunCancelled,
     RunFailed,
+    SealedBody,
     SignedBody,
     tag,
 )
 from genie_core.room.protocol.frames import AnswerApproval, ApprovalAnswered
 from genie_core.room.security.keys import verify
+from genie_core.room.security.sealing import is_sealed, without_content
 from genie_core.storage.filenames import safe_name
 
 if TYPE_CHECKING:
@@ -127,7 +129,12 @@ def _before(body: SignedBody, previous: bytes) -> dict[str, bytes]:
 
 
 def _entry(room: str, body: SignedBody, about: About) -> bytes:
-    """The bytes to sign: context, and JSON of room, tag, what it is about, and content."""
+    """The bytes to sign: context, and JSON of room, tag, what it is about, and content.
+
+    Of a sealed body, the content is what it has sealed, whether it is opened or not.
+    """
+    if isinstance(body, SealedBody) and is_sealed(body):
+        body = without_content(body)
     content = msgspec.to_builtins(body, builtin_types=(bytes,))
     for name in ("type", "signature", *_NOT_SIGNED.get(type(body), ())):
         content.pop(name, None)

@@ -10,6 +10,7 @@ from genie_core.room.protocol.codec import normal, size_of, whole_text
 from genie_core.room.protocol.errors import FrameError
 from genie_core.room.protocol.events import (
     MOST_REACTIONS,
+    MOST_READERS,
     MOST_VISITS,
     PREFERENCE_CHARS,
     REACTION_CHARS,
@@ -54,11 +55,13 @@ from genie_core.room.protocol.frames import (
 from genie_core.room.protocol.limits import AGENT_PER_MINUTE, AGENT_TURNS, Limits
 from genie_core.room.protocol.names import fold_name, is_blank
 from genie_core.room.security.chain import LINK_BYTES
+from genie_core.room.security.sealing import OVERHEAD, PADDING
 from genie_core.room.security.signing import PREVIOUS_BYTES
 from genie_core.room.server.file_requests import FileRequests
 from genie_core.room.server.log_window import NO_DISK, LogWindow
 from genie_core.room.server.peers import Peer, PeerRegistry
 from genie_core.room.server.quotas import Quotas
+from genie_core.room.state.private import objection_to_private
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Phase
 from genie_core.text.safe import visible_line
@@ -157,6 +160,8 @@ class FrameHandlers:
 
     def _objection_to_change(self, peer: Peer, body: ChangeBody, exchange: MessageThread) -> str:
         match body:
+            case ReactionChanged() if exchange.is_private:
+                return "all members would see a reaction to a private message"
             case ReactionChanged(reaction=reaction) if not is_reaction(reaction):
                 return "a reaction is a word or an emoji"
             case ReactionChanged(on=True, answer=answer, reaction=reaction):
@@ -167,6 +172,10 @@ class FrameHandlers:
                 return f"message {exchange.seq} is {exchange.author}'s"
             case MessageEdited() | MessageDeleted() if exchange.is_deleted:
                 return f"message {exchange.seq} is deleted"
+            case MessageEdited(sealed=sealed) if len(sealed) != len(exchange.said.sealed):
+                return "the message and its new text must both be private, or neither"
+            case MessageEdited(sealed=sealed) if sealed:
+                return self._objection_to_boxes(sealed)
             case MessageEdited(text=text) if is_blank(text):
                 return "a message without text; delete it instead"
             case MessageEdited(text=text) if len(text) > self._limits.text_chars:
@@ -174,7 +183,7 @@ class FrameHandlers:
         return ""
 
     def _as_said(self, peer: Peer, say: PostMessage, files: tuple[FileRef, ...]) -> MessagePosted:
-        handler, device = self._handler_for(peer)
+        handler, device = self._handler_for(peer) if say.to in ("", peer.name) else ("", "")
         return MessagePosted(
             whole_text(say.id),
             whole_text(say.text),
@@ -187,6 +196,8 @@ class FrameHandlers:
             visits=tuple(whole_text(visit, VISIT_CHARS) for visit in say.visits[:MOST_VISITS]),
             previous=say.previous[:PREVIOUS_BYTES],
             reply_to=say.reply_to,
+            to=say.to,
+            sealed=say.sealed,
         )
 
     def _is_proven(self, peer: Peer, body: AnyBody, now: float, ref: str = "") -> bool:
@@ -216,7 +227,7 @@ class FrameHandlers:
         except FrameError as error:
             self._peers.refuse(peer, error.code, str(error), ref)
             return
-        if isinstance(body, AnswerPosted) and is_blank(body.text):
+        if isinstance(body, AnswerPosted) and is_blank(body.text) and not body.sealed:
             self._peers.refuse(peer, "malformed", "the answer is blank", ref)
             return
         objection = self._state.objection(body, peer.name, peer.device)
@@ -397,7 +408,10 @@ class FrameHandlers:
             return self._silence_of(peer)
         if not 0 <= say.reply_to <= self._log.head:
             return "unknown_message", f"there is no message {say.reply_to} to reply to"
-        if is_blank(say.text) and not (say.files or say.quotes):
+        if say.to or say.sealed:
+            if why := self._objection_to_private(peer, say):
+                return "not_allowed", why
+        elif is_blank(say.text) and not (say.files or say.quotes):
             return "malformed", "a message without text"
         if len(say.files) > self._limits.files:
             return "too_long", f"a message has at most {self._limits.files} files"
@@ -415,6 +429,21 @@ class FrameHandlers:
         if not self._quotas.speak(peer, size_of(say), now):
             return "too_fast", TOO_MUCH
         return None
+
+    def _objection_to_private(self, peer: Peer, say: PostMessage) -> str:
+        """Return why a private message can't be recorded; empty if it can."""
+        if why := objection_to_private(self._state, peer.name, say.to):
+            return why
+        readers = 1 if say.to == peer.name else MOST_READERS
+        if len(say.sealed) != readers or say.text or say.files or say.quotes:
+            return "a private message is text, sealed for the two who may read it"
+        return self._objection_to_boxes(say.sealed)
+
+    def _objection_to_boxes(self, sealed: tuple[bytes, ...]) -> str:
+        limit = self._limits.text_chars
+        most = 4 * limit + PADDING + OVERHEAD  # bytes of a text
+        too_long = any(len(box) > most for box in sealed)
+        return f"a message has at most {limit:,} characters" if too_long else ""
 
     def _objection_to_agent(self, peer: Peer, now: float) -> str:
         """Return why an agent may not post now; it is told, instead of trying again by itself."""
@@ -460,7 +489,7 @@ def _changes_nothing(name: str, body: ChangeBody, exchange: MessageThread) -> bo
             reactions = exchange.answer_reactions if answer else exchange.reactions
             return on == (name in reactions.get(reaction, ()))
         case MessageEdited(text=text):
-            return text == exchange.text
+            return text == exchange.text and not exchange.is_private
         case MessageDeleted():
             return False
 

@@ -121,7 +121,9 @@ class EventRecovery:
         if isinstance(body, MessagePosted):
             return event.has_sane_files() and len(body.text) <= self._limits.text_chars
         if isinstance(body, MessageEdited):
-            return not is_blank(body.text) and len(body.text) <= self._limits.text_chars
+            return (bool(body.sealed) or not is_blank(body.text)) and len(
+                body.text
+            ) <= self._limits.text_chars
         if isinstance(body, MessageDeleted):
             return True
         if isinstance(body, ReactionChanged):

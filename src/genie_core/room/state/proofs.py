@@ -26,11 +26,13 @@ from genie_core.room.protocol.events import (
     RunBody,
     RunCancelled,
     RunFailed,
+    SealedBody,
     SignedBody,
     UnreadableEvent,
 )
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.founding import is_founding_of
+from genie_core.room.security.sealing import without_content
 from genie_core.room.security.signing import PREVIOUS_BYTES, About, is_signed
 from genie_core.room.state.succession import BY_RULE, LINK_BODIES, ChainView, is_fit
 
@@ -46,6 +48,7 @@ NO_MESSAGE: Final = "the room does not know the message that it is about"
 GAP: Final = "an earlier entry of its author is missing"
 NOT_FOUNDED: Final = "its founder did not sign it"
 NOT_FIT: Final = "it is larger than its program makes it"
+NOT_SEALED: Final = "it shows content that its author has sealed"
 NOT_HOST: Final = "its author was not the host"
 NOT_HEIR: Final = "no host and no rule of a host lets its author host the room"
 
@@ -87,6 +90,9 @@ def _continues_damaged(state: "RoomState", event: Event) -> bool:
 
 
 def _flaw(state: "RoomState", event: Event) -> str:
+    body = event.told.body
+    if isinstance(body, SealedBody) and body.sealed and body != without_content(body):
+        return NOT_SEALED
     if isinstance(event.body, LINK_BODIES) and not is_fit(event.body):
         return NOT_FIT
     match event.body:

@@ -262,8 +262,8 @@ class RoomState:
         """Count the messages by agents that are members since the last message by a person."""
         count = 0
         for exchange in reversed(self.exchanges.values()):
-            if exchange.voucher:
-                continue  # recovered from another log: not said now
+            if exchange.voucher or exchange.is_private:
+                continue  # recovered from another log, or not said to agents
             if not exchange.by_agent:
                 break
             count += 1
@@ -299,6 +299,8 @@ class RoomState:
             return f"message {body.message} is handled by {exchange.handler or 'nobody'}"
         if self.is_elsewhere(exchange, device):
             return f"message {body.message} is handled at another terminal of {by}"
+        if bool(body.sealed) != exchange.is_private:
+            return f"message {body.message} and the work on it must both be private, or neither"
         return self._out_of_order(exchange, body)
 
     def _out_of_order(self, exchange: MessageThread, body: RunBody) -> str | None:
@@ -442,7 +444,7 @@ class RoomState:
         phase = Phase.DECIDING if said.handler else Phase.UNHANDLED
         exchange = MessageThread(event.seq, event.at, event.by, said, phase)
         exchange.by_agent = self.members.is_agent(event.by)
-        exchange.reply = self._replied_to(said.reply_to)
+        exchange.reply = self._replied_to(said)
         if said.handler:
             self.running[event.seq] = exchange
         self._keep(exchange)
@@ -453,14 +455,20 @@ class RoomState:
         if isinstance(change, ChangeBody):
             self._changed(event.told, change, self.exchanges.get(change.message))
 
-    def _replied_to(self, seq: int) -> Reply | None:
-        """Return the message or answer with a number, if it is one of the latest."""
-        if (message := self.exchanges.get(seq)) is not None:
-            return Reply(seq, message.author, message.text[:REPLY_CHARS])
-        for message in reversed(self.exchanges.values()) if seq else ():
-            if message.answered_seq == seq and message.answer is not None:
-                return Reply(seq, AGENT, message.answer.text[:REPLY_CHARS])
-        return None
+    def _replied_to(self, said: MessagePosted) -> Reply | None:
+        """Return the message or answer that one replies to, if it is one of the latest.
+
+        What is private is quoted in private messages only.
+        """
+        seq, reply = said.reply_to, None
+        message = self.exchanges.get(seq)
+        if message is not None:
+            reply = Reply(seq, message.author, message.text[:REPLY_CHARS])
+        for each in reversed(self.exchanges.values()) if seq and message is None else ():
+            if each.answered_seq == seq and each.answer is not None:
+                message, reply = each, Reply(seq, AGENT, each.answer.text[:REPLY_CHARS])
+                break
+        return reply if message is None or said.to or not message.is_private else None
 
     def _changed(self, event: Event, change: ChangeBody, exchange: MessageThread | None) -> None:
         """Change what a message shows; without effect on one that is unknown or of another author."""
@@ -479,7 +487,8 @@ class RoomState:
     def _keep(self, exchange: MessageThread) -> None:
         """Add a message; forget old ones if there are too many."""
         self.exchanges[exchange.seq] = exchange
-        self.reading.add_message(exchange)
+        if not exchange.is_private:
+            self.reading.add_message(exchange)
         self.messages += 1
         self.files.update((file.digest, file) for file in exchange.said.files)
         self._ids[exchange.author, exchange.said.id] = None
@@ -555,6 +564,7 @@ class RoomState:
             source=asked.source,
             unasked=asked.unasked,
             previous=asked.previous,
+            sealed=asked.sealed,
         )
         self.proposals[proposal.id] = self.open[proposal.id] = proposal
         exchange.proposals.append(proposal.id)

@@ -76,6 +76,7 @@ class ToolApproval:
     effects: tuple[str, ...] = ()
     source: str = ""
     covers: str = ""
+    sealed: tuple[bytes, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -106,6 +107,7 @@ class ToolApproval:
             source=self.source,
             unasked=self.unasked,
             previous=self.previous,
+            sealed=self.sealed,
         )
 
 
@@ -162,6 +164,16 @@ class MessageThread:
         if self.is_deleted:
             return ""
         return self.said.text if self.edit is None else self.edit.text
+
+    @property
+    def is_private(self) -> bool:
+        """Whether only its author and one member, or only its author, can read it and its answer."""
+        return bool(self.said.to)
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether it is private and can't be read here."""
+        return self.is_private and not self.said.text
 
     @property
     def partial(self) -> str:

@@ -91,6 +91,8 @@ def announcement(event: Event, devices: Mapping[str, set[str]]) -> tuple[str, st
             return "⚑", f"{by} decided: {heirs_line(rule)}"
         case HostConfirmed():
             return "·", f"{by} was with the host while another member took the host for away"
+        case MessageEdited(sealed=sealed, text="") if sealed:
+            return None
         case MessageEdited(message=message, text=text):
             return "✎", f"{by} edited message {message}: {visible_line(text)}"
         case MessageDeleted(message=message):
@@ -104,6 +106,11 @@ def announcement(event: Event, devices: Mapping[str, set[str]]) -> tuple[str, st
         case ArgumentSharingChanged():
             return "⚑", f"{by} no longer shows guests what tools are called with"
     return None
+
+
+def private_reader(author: str, to: str) -> str:
+    """Return who can read a private message beside its author, safe to show; empty if all can."""
+    return "genie" if to and to == author else visible_line(to)
 
 
 def author_line(name: str, *, by_agent: bool) -> str:

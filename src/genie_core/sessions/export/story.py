@@ -119,7 +119,7 @@ def story(events: Iterable[Event], first: int = 1) -> Iterator[Passage]:
     """Tell what happened from event `first` on, in order and in bounded memory.
 
     The events before it only let one understand those that follow. If they are missing, so is
-    some of what would be said.
+    some of what would be said. Private messages and the work on them are left out.
     """
     state = RoomState()
     for event in events:
@@ -127,8 +127,12 @@ def story(events: Iterable[Event], first: int = 1) -> Iterator[Passage]:
             state.begin_late(event.seq)
             state.unreadable.add(event.seq - 1)
         passage = _passage(state, event)
-        if passage is not None and event.seq >= first:
+        if passage is not None and event.seq >= first and not _is_private(passage):
             yield passage
+
+
+def _is_private(passage: Passage) -> bool:
+    return passage.exchange is not None and passage.exchange.is_private
 
 
 def _passage(state: RoomState, event: Event) -> Passage | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from genie_core.room.protocol.events import Event
+from genie_core.room.state.private import PrivateReader
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import decode_state, encode_state
 from genie_core.sessions.catalog import Catalog
@@ -33,7 +34,7 @@ class Recording:
     """A session opened for replay. `me` is the person from whose side the room is shown.
 
     `place` returns a file's path on this machine. `growing`: a process had the room open and may
-    append to the log. `close` releases the log; like all methods of the log, it may block.
+    append to the log. `reader` opens what is sealed for them. `close` releases the log; like all methods of the log, it may block.
     """
 
     id: str
@@ -43,6 +44,7 @@ class Recording:
     place: Callable[[str], Path | None] = lambda _: None
     problems: tuple[str, ...] = ()
     growing: bool = False
+    reader: PrivateReader | None = None
     close: Callable[[], None] = field(default=lambda: None)
 
 
@@ -189,7 +191,7 @@ def open_recording(sessions: Path, wanted: str) -> Recording:
         place,
         tuple(log.problems),
         _is_held(saved.folder),
-        log.close,
+        close=log.close,
     )
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Final, ParamSpec, TypeVar
 
 from genie_core.room.protocol.events import Event
@@ -111,7 +112,7 @@ class Projector:
     async def past(self, before: int, most: int) -> list[Event]:
         """Return up to `most` events before a number."""
         after = max(before - 1 - most, 0)
-        return await self._run(self._player.coming, after, before - 1 - after)
+        return self._shown(await self._run(self._player.coming, after, before - 1 - after))
 
     async def scan(self) -> bool:
         """Read a further piece of the log; return whether there is more."""
@@ -186,17 +187,27 @@ class Projector:
     def _show(self, moment: ReplayMoment) -> None:
         self._begun = True
         self._state, self.position = moment.state, moment.state.head
+        if self._recording.reader is not None:
+            self._recording.reader.open_state(self._state)
+        moment = replace(moment, recent=self._shown(moment.recent))
         self.last = moment.recent[-1] if moment.recent else None
         self._show_moment(moment)
+
+    def _shown(self, events: list[Event]) -> list[Event]:
+        """Return events with what is sealed for the person from whose side the room is shown."""
+        reader, keys = self._recording.reader, self._state.keys
+        return events if reader is None else [reader.shown(event, keys) for event in events]
 
     def _advance(self, events: list[Event]) -> None:
         if not events:
             return
+        shown = []
         for event in events:
-            self._state.apply(event)
+            shown += self._shown([event])  # whose author may have joined just before
+            self._state.apply(event, shown[-1])
         self.position = self._state.head
-        self.last = events[-1]
-        self._show_events(events)
+        self.last = shown[-1]
+        self._show_events(shown)
 
     async def _run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         job = self._thread.submit(work, *args, **kwargs)

@@ -1,4 +1,4 @@
-"""Commands about one message: reply, edit, delete, react."""
+"""Commands about one message: reply, edit, delete, react, send privately."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -7,6 +7,7 @@ from genie_core.room.protocol.events import MessageDeleted, MessageEdited, React
 from genie_core.room.state.thread import Phase
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import Purpose, RoomContext
+from genie_tui.commands.parse import MessageLine, PrivateLine
 from genie_tui.emoji import QUICK, emojis
 from genie_tui.screens.dialogs.pick import PickScreen, Row
 
@@ -19,6 +20,7 @@ NOTHING_FAILED: Final = "No work on a message of yours failed or was stopped."
 NOTHING_CHOSEN: Final = "Select a message first: f5, then ↑ ↓."
 OFFLINE: Final = "Not connected: nothing was changed."
 NOT_YOURS: Final = "You can change only your own messages."
+NO_REACTIONS: Final = "All members would see a reaction to a private message."
 NONE_OF_YOURS: Final = "You have no recent message to edit."
 
 
@@ -32,8 +34,27 @@ def reply(context: RoomContext) -> None:
     seq = exchange.answered_seq if is_answer and exchange.answered_seq else exchange.seq
     who = "genie" if is_answer else visible_line(exchange.author)
     text = exchange.answer.text if is_answer and exchange.answer else exchange.text
-    line = visible_line(text)
-    _begin(context, Purpose(reply_to=seq), f"Reply to {who}: {line}")
+    to = _other_reader(context.joined.name, exchange)
+    private = "Private reply" if to else "Reply"
+    _begin(context, Purpose(reply_to=seq, to=to), f"{private} to {who}: {visible_line(text)}")
+
+
+def tell(context: RoomContext, line: PrivateLine) -> None:
+    """Send a private message; without a text, make the next message one."""
+    if line.text:
+        message = MessageLine(line.text, to=line.to)
+        context.attachments.say(context.joined, message)
+    else:
+        _begin(context, Purpose(to=line.to), f"Private message to {visible_line(line.to)}")
+
+
+def ask(context: RoomContext, text: str = "") -> None:
+    """Ask the own agent privately; without a text, make the next message such a request."""
+    me = context.joined.name
+    if text:
+        context.attachments.say(context.joined, MessageLine(text, to=me))
+    else:
+        _begin(context, Purpose(to=me), "Ask your agent: only you see it and the answer")
 
 
 def edit(context: RoomContext) -> None:
@@ -45,7 +66,8 @@ def edit(context: RoomContext) -> None:
     elif exchange.author != joined.name or exchange.is_deleted:
         context.warn(NOT_YOURS)
     else:
-        purpose = Purpose(editing=exchange.seq, draft=context.composer.draft)
+        to = _other_reader(joined.name, exchange)
+        purpose = Purpose(editing=exchange.seq, to=to, draft=context.composer.draft)
         _begin(context, purpose, "Edit your message")
         context.composer.draft = exchange.text
 
@@ -79,7 +101,11 @@ def retry(context: RoomContext) -> None:
     else:
         files = [file for file in exchange.said.files if joined.files.bring(file)]
         joined.messages.send(
-            exchange.text, emote=exchange.said.emote, files=files, reply_to=exchange.seq
+            exchange.text,
+            emote=exchange.said.emote,
+            files=files,
+            reply_to=exchange.seq,
+            to=exchange.said.to,
         )
 
 
@@ -88,6 +114,9 @@ def react(context: RoomContext) -> None:
     joined, exchange = context.joined, context.timeline.chosen
     if exchange is None:
         context.screen.notify(NOTHING_CHOSEN)
+        return
+    if exchange.is_private:
+        context.screen.notify(NO_REACTIONS)
         return
     answer = context.timeline.is_answer_chosen
     shown = exchange.answer_reactions if answer else exchange.reactions
@@ -136,6 +165,12 @@ def _begin(context: RoomContext, purpose: Purpose, title: str) -> None:
     context.timeline.action_follow()
     context.came_from = None
     context.composer.focus()
+
+
+def _other_reader(me: str, exchange: "MessageThread") -> str:
+    """Return to whom a private reply goes; this person's own name for a request to their agent."""
+    to = exchange.said.to
+    return exchange.author if to and exchange.author != me else to
 
 
 def _latest(joined: "JoinedRoom") -> "MessageThread | None":

@@ -35,7 +35,8 @@ def mentions(context: RoomContext) -> None:
     rows = [
         Row(str(each.seq), visible_line(each.said.text), f"{each.author} {clock_time(each.at)}")
         for each in reversed(joined.state.exchanges.values())
-        if each.author != joined.name and is_mentioned(each.said.text, joined.name)
+        if each.author != joined.name
+        and (each.said.to == joined.name or is_mentioned(each.said.text, joined.name))
     ]
     none = f"No recent message has @{visible_line(joined.name)} in it."
 

@@ -134,7 +134,9 @@ class ActivityRows:
         self.head = max(self.head, event.seq)
         match event.body:
             case MessagePosted() as said:
-                if not said.handler:
+                if not said.handler or (
+                    said.to and not said.text
+                ):  # none answers, or it is private
                     return ()
                 self._said[event.seq] = event
                 self._deciding[event.seq] = self._next
@@ -294,11 +296,11 @@ def _run(row: ActivityRow) -> Headline:
             reason = decided.reason or "no reason given"
             return Headline("○", Tone.QUIET, "stayed silent", reason, duration(decided.elapsed))
         case DecisionMade() as decided:
-            verdict = f"answering {decided.receiver or row.said.by}"
+            verdict = f"answering {decided.receiver or row.said.by}{_privately(row)}"
             query = question_in(decided.query or row.message.text)
             return Headline("●", Tone.GOOD, verdict, query, duration(decided.elapsed))
         case AnswerPosted() as answered:
-            verdict = f"answered {answered.receiver or row.said.by}"
+            verdict = f"answered {answered.receiver or row.said.by}{_privately(row)}"
             return Headline("✦", Tone.GOOD, verdict, answered.text, duration(answered.elapsed))
         case RunCancelled() | RunFailed() as end if row.parked and can_resume(end):
             state, _, calls = parked_with(row.parked).partition(" ")
@@ -312,6 +314,10 @@ def _run(row: ActivityRow) -> Headline:
             return Headline("■", Tone.QUIET, "stopped", cancelled.reason or f"by {row.latest.by}")
         case _:
             return Headline("◌", Tone.BUSY, "deciding…", row.message.text)
+
+
+def _privately(row: ActivityRow) -> str:
+    return " privately" if row.message.to else ""
 
 
 def _approval(row: ActivityRow) -> Headline:

@@ -47,7 +47,8 @@ class Composer(Vertical):
     or `/` offers what `candidates` returns.
 
     `claim_key` sees every key before all this and `claim_paste` every paste; they return True to
-    keep it. `may_be_empty` tells whether a message without text can be sent.
+    keep it. `may_be_empty` tells whether a message without text can be sent,
+    `as_typed` what the history keeps for a text.
     """
 
     DEFAULT_CSS: ClassVar[str] = """
@@ -96,6 +97,7 @@ class Composer(Vertical):
         self.claim_key: Callable[[str], bool] = lambda _: False
         self.claim_paste: Callable[[str], Awaitable[bool]] = _claim_nothing
         self.may_be_empty: Callable[[], bool] = lambda: False
+        self.as_typed: Callable[[str], str] = lambda text: text
         self._limit = limit
         self._missing = 0
         self._editor = Editor(self._take_key, self._edited, self._room, self._cut, self._take_paste)
@@ -238,7 +240,7 @@ class Composer(Vertical):
         if len(self.draft) > self._limit or not (text or self.may_be_empty()):
             return
         if text:
-            self._history.add(text)
+            self._history.add(self.as_typed(text))
         self.draft = ""
         self.post_message(self.Submitted(text))
 

@@ -53,6 +53,7 @@ NAMES: Final = (
         "failed",
         "waiting",
         "notice",
+        "private",
         "working",
         "done",
         "mention",

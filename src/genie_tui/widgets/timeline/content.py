@@ -22,7 +22,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
-from genie_core.room.text.events import file_lines, quote_lines
+from genie_core.room.text.events import file_lines, private_reader, quote_lines
 from genie_core.text.safe import visible, visible_line
 from genie_tui.notifications import mentions
 from genie_tui.widgets.timeline.history_pages import HistorySpan, known_events
@@ -268,8 +268,9 @@ class TimelineContent:
         match entry:
             case AnswerEntry(receiver=receiver, text=text):
                 return receiver == visible_line(self._me) or mentions(text, self._me)
-            case MessageEntry(author=author, text=text):
-                return author != visible_line(self._me) and mentions(text, self._me)
+            case MessageEntry(author=author, text=text, private=private):
+                me = visible_line(self._me)
+                return author != me and (private == me or mentions(text, self._me))
         return False
 
     def add(self, events: Iterable[Event]) -> tuple[int, set[int]]:
@@ -338,9 +339,11 @@ class TimelineContent:
         ]
         me = visible_line(self._me)
         for message in self._unsent:
-            last = self._tail[-1] if self._tail else None
-            grouped = isinstance(last, UnsentEntry) and not (last.emote or message.emote)
-            opens = not grouped and (last is not None or self._log.opens_group(me, message.at))
+            last, private = self._tail[-1] if self._tail else None, private_reader(me, message.to)
+            if isinstance(last, UnsentEntry):
+                opens = last.emote or message.emote or last.private != private
+            else:
+                opens = last is not None or self._log.opens_group(me, message.at, private)
             self._tail.append(
                 UnsentEntry(
                     me,
@@ -349,6 +352,7 @@ class TimelineContent:
                     opens,
                     file_lines(message.files),
                     quote_lines(message.quotes),
+                    private,
                 )
             )
 

@@ -69,6 +69,10 @@ MOST_NAMES: Final = 3
 """People whose names stand beside a reaction; more are counted."""
 
 _UNSENT: Final = "↑"
+_PRIVATE: Final = "┊"
+_PRIVATE_ANSWER: Final = "┋"
+"""The marks beside the lines of private messages and answers."""
+
 _NAME_CELLS: Final = 32
 _TRANSPARENT: Final = Color(0, 0, 0, 0)
 
@@ -159,6 +163,9 @@ class Painter:
     def _body(self) -> Line:
         return beside_text(self._palette)
 
+    def _beside(self, *, private: bool) -> Line:
+        return in_gutter(_PRIVATE, self._palette["private"]) if private else self._body
+
     def _message(self, message: MessageEntry, exchange: MessageThread | None) -> list[Line]:
         phase = exchange.phase if exchange else Phase.UNHANDLED
         glyph, name = MARKS[phase]
@@ -166,22 +173,25 @@ class Painter:
             glyph, name = PARKED_MARK, "waiting"
         if message.emote and phase is Phase.UNHANDLED:
             glyph = " "
+        elif message.private and phase is Phase.UNHANDLED:
+            glyph, name = _PRIVATE, "private"
         lines = beside(
             in_gutter(glyph, self._palette[name], acts=message.emote),
             self._with_attachments(message, self._said_now(message)),
-            self._body,
+            self._beside(private=bool(message.private)),
         )
         lines += self._reacted(message.reactions)
         if exchange is not None:
             lines += self._below(message.message, exchange)
         if message.message in self._wrong:
             lines += self._disagreed(exchange)
-        if message.emote and not message.caveat:
+        if message.emote and not (message.caveat or message.private):
             return [*_blank(opens=message.opens), *lines]
         when = _when(message.at, message.caveat)
         if message.by_agent:
             when = f"agent  {when}"
-        return [*self._name(message.author, when, opens=message.opens), *lines]
+        head = self._name(message.author, when, opens=message.opens, private=message.private)
+        return [*head, *lines]
 
     def _said_now(self, message: MessageEntry) -> list[Line]:
         """Draw a message's text as its author last left it."""
@@ -235,22 +245,25 @@ class Painter:
                 unsent,
                 self._said(unsent.author, unsent.text, emote=unsent.emote, style=muted),
             ),
-            self._body,
+            self._beside(private=bool(unsent.private)),
         )
         label = Segment("  unsent", self._palette["notice"])
         if sum(part.cell_length for part in lines[-1]) + label.cell_length <= self._width:
             lines[-1].append(label)
         else:
             lines.append([Segment(" "), label])
-        if unsent.emote:
+        if unsent.emote and not unsent.private:
             return [*_blank(opens=unsent.opens), *lines]
-        return [*self._name(unsent.author, "", opens=unsent.opens), *lines]
+        head = self._name(unsent.author, "", opens=unsent.opens, private=unsent.private)
+        return [*head, *lines]
 
-    def _name(self, author: str, when: str, *, opens: bool) -> list[Line]:
+    def _name(self, author: str, when: str, *, opens: bool, private: str = "") -> list[Line]:
         if not opens:
             return []
         head = Text(no_wrap=True, overflow="ellipsis")
         head.append(author, self._author(author))
+        if private:
+            head.append(f" → {private} · private", self._palette["private"])
         head.append(f"  {when}", self._palette["muted"])
         return [[], *beside(in_gutter(" "), self._wrap(head))]
 
@@ -286,6 +299,8 @@ class Painter:
         if answer.owner:
             head.append(" · by the agent of ", muted)
             head.append(answer.owner, self._author(answer.owner))
+        if answer.private:
+            head.append(" · private", self._palette["private"])
         doing = self._progress.line(answer.message) if answer.elapsed is None else ""
         head.append(f"  {doing or _timing(answer)}", muted)
         lines = self._wrap(head)
@@ -303,7 +318,8 @@ class Painter:
             style = self._palette["failed" if answer.failed else "notice"]
             why = Text(f"{answer.mark} {answer.incomplete}", style)
             lines += self._wrap(why)
-        lines = beside(in_gutter("┏", agent), lines, in_gutter("┃", agent))
+        line = in_gutter(_PRIVATE_ANSWER if answer.private else "┃", agent)
+        lines = beside(in_gutter("┏", agent), lines, line)
         return [[], *lines, *self._reacted(answer.reactions)]
 
     # Below a message
@@ -327,6 +343,8 @@ class Painter:
                     else "stayed silent, no reason given"
                 )
                 lines += self._remark("·", "muted", why)
+            case Phase.UNHANDLED if self._reasons and exchange.is_private:
+                lines += self._remark("·", "muted", "stayed silent: no agent reads it")
             case Phase.UNHANDLED if self._reasons and exchange.by_agent:
                 lines += self._remark(
                     "·", "muted", "stayed silent: agents' messages are not answered"

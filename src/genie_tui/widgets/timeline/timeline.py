@@ -412,6 +412,7 @@ class Timeline(EntryView, can_focus=True):
         & .timeline--failed { color: $text-error; }
         & .timeline--waiting { color: $text-warning; }
         & .timeline--notice { color: $text-accent; }
+        & .timeline--private { color: $text-secondary; text-style: italic; }
         & .timeline--working { color: $text-primary; }
         & .timeline--done { color: $text-success; }
         & .timeline--mention { color: $text-primary; text-style: bold; }

@@ -19,6 +19,7 @@ from genie_core.room.protocol.events import (
     MessagePosted,
     RecoveredEvent,
     RoomSuspended,
+    RunBody,
     RunCancelled,
     RunFailed,
     Stage,
@@ -39,6 +40,7 @@ from genie_core.room.text.events import (
     copied_from,
     file_lines,
     parked_with,
+    private_reader,
     quote_lines,
     short_error,
     stage_name,
@@ -113,6 +115,7 @@ class MessageEntry:
 
     `caveat` says from whose copy it was recovered and what is wrong with it; empty for any other.
     `by_agent`: the author is an agent that is a member. `reply` repeats what it replies to.
+    `private` names the other reader of a private message: a member, or "genie".
     """
 
     message: int
@@ -128,6 +131,7 @@ class MessageEntry:
     reply: str = ""
     change: Literal["", "edited", "deleted"] = ""
     reactions: Reactions = ()
+    private: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +141,8 @@ class AnswerEntry:
     `receiver` is the person it is for, `owner` the agent's owner if that is another. `quote`
     repeats the question if that is not right above. `elapsed` is in seconds, None while the
     answer is still being written. `voucher` is as in `MessageEntry`. `incomplete` says why an
-    answer ends early, after `mark`; empty if it is complete. `failed` if a fault ended it.
+    answer ends early, after `mark`; empty if it is complete. `failed` if a fault ended it. A
+    `private` one is shown to its receiver only.
     """
 
     message: int
@@ -152,6 +157,7 @@ class AnswerEntry:
     incomplete: str = ""
     mark: str = ""
     failed: bool = False
+    private: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +170,7 @@ class UnsentEntry:
     opens: bool
     files: tuple[FileLine, ...] = ()
     quotes: tuple[QuoteLine, ...] = ()
+    private: str = ""
 
 
 TimelineEntry: TypeAlias = (
@@ -260,7 +267,8 @@ class LogEntries:
         if isinstance(event.told.body, ChangeBody):
             self.revise(self._changed_by(event, event.told.body))
             return
-        entry = self._entry(event) if event.seq > self._state.floor else None
+        is_shown = event.seq > self._state.floor and not self._is_hidden(event)
+        entry = self._entry(event) if is_shown else None
         if entry is not None:
             now = local_time(event.at)
             if not self._day[0] <= now.timestamp() < self._day[1]:  # a clock may go back
@@ -275,6 +283,17 @@ class LogEntries:
             else:
                 self._append(entry, event.seq)
         self._track_devices(event)
+
+    def _is_hidden(self, event: Event) -> bool:
+        """Whether an event is about a private message of others."""
+        body = event.told.body
+        if isinstance(body, MessagePosted):
+            return bool(body.to) and not body.text
+        return isinstance(body, RunBody) and bool(body.sealed) and not self._is_readable(body)
+
+    def _is_readable(self, body: RunBody) -> bool:
+        exchange = self._state.exchanges.get(body.message)
+        return exchange is not None and not exchange.is_hidden
 
     def extends_last(self, event: Event) -> bool:
         """Whether the last entry combines this event with earlier ones."""
@@ -392,14 +411,16 @@ class LogEntries:
             quote,
             elapsed,
             reactions=_reactions(exchange.answer_reactions),
+            private=exchange.is_private,
         )
 
-    def opens_group(self, author: str, at: float) -> bool:
+    def opens_group(self, author: str, at: float, private: str = "") -> bool:
         """Whether a message by this author would start a new group."""
         last = self.entries[-1] if self.entries else None
         return not (
             isinstance(last, MessageEntry)
             and last.author == author
+            and last.private == private
             and not last.emote
             and not last.caveat
             and abs(at - last.at) < GROUPED
@@ -450,18 +471,19 @@ class LogEntries:
     def _message(
         self, message: int, event: Event, said: MessagePosted, caveat: str
     ) -> MessageEntry:
-        author = visible_line(event.by)
+        author, private = visible_line(event.by), private_reader(event.by, said.to)
         entry = MessageEntry(
             message,
             event.at,
             author,
             visible(said.text),
             said.emote,
-            bool(caveat) or self.opens_group(author, event.at),
+            bool(caveat) or self.opens_group(author, event.at, private),
             file_lines(said.files),
             quote_lines(said.quotes),
             caveat,
             by_agent=self._state.members.is_agent(event.by),
+            private=private,
         )
         exchange = self._state.exchanges.get(message)
         return _revised(entry, exchange) if exchange is not None else entry

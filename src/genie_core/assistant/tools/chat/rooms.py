@@ -127,9 +127,9 @@ def _lines(events: list[Event]) -> Iterator[tuple[float, str, str]]:
     for event in events:
         original = event.told
         match original.body:
-            case MessagePosted(text=text):
+            case MessagePosted(text=text, to=""):
                 yield original.at, original.by, text
-            case AnswerPosted(text=text):
+            case AnswerPosted(text=text, sealed=()):
                 yield original.at, AGENT, text
 
 
