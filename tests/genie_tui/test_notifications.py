@@ -19,6 +19,9 @@ QUESTION = 5
 """The number of the first message in the seat's room."""
 
 
+BOX = (b"sealed",)
+
+
 def joined() -> ScriptedJoinedRoom:
     made = ScriptedJoinedRoom()
     made.open_room()
@@ -36,6 +39,9 @@ def said(text: str) -> MessagePosted:
         (said("hello @Ann!"), "bob", {"all", "mine"}),
         (said("hello @ann"), "ann", set()),
         (said("mail to x@ann.example"), "bob", {"all"}),
+        (MessagePosted("x", "psst", to="ann", sealed=BOX), "bob", {"all", "mine"}),
+        (MessagePosted("x", "", to="cleo", sealed=BOX), "bob", set()),
+        (AnswerPosted(QUESTION, "", receiver="bob", sealed=BOX), "bob", set()),
         (AnswerPosted(QUESTION, "done", receiver="ann"), "bob", {"all", "mine"}),
         (AnswerPosted(QUESTION, "done, @ann", receiver="bob"), "bob", {"all", "mine"}),
         (AnswerPosted(QUESTION, "done", receiver="bob"), "bob", {"all"}),

@@ -4,6 +4,7 @@ from random import Random
 from typing import Final
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -36,12 +37,14 @@ from genie_core.room.protocol.events import (
     Spending,
     UnreadableEvent,
 )
+from genie_core.room.security.sealing import without_content
 from genie_core.room.state.room_state import RoomState
 
 PEOPLE: Final = ("ann", "bob", "cleo", "Zoë")
 DEVICES: Final = ("", "d1", "d2")
 OUTCOMES: Final[tuple[Outcome, ...]] = ("approved", "denied", "expired", "parked")
 ROLES: Final[tuple[Role, ...]] = ("member", "guest", "observer")
+BOXES: Final = (b"of the author", b"of the reader")
 MEASURES: Final[tuple[Measure, ...]] = ("kick", "ban", "pardon", "mute", "unmute", "role")
 
 
@@ -85,6 +88,9 @@ def _said(chance: Random) -> MessagePosted:
     ]
     handler, device = chance.choice(("", *PEOPLE)), chance.choice(DEVICES)
     id_ = str(chance.randint(0, 30))
+    if chance.random() < 0.1:
+        to = chance.choice(PEOPLE)
+        return MessagePosted(id_, "", handler, device=device, to=to, sealed=BOXES)
     return MessagePosted(
         id_,
         f"text {id_}",
@@ -104,6 +110,8 @@ def _step(chance: Random, state: RoomState) -> tuple[str, RunBody] | None:
         bodies = _bodies(chance, seq, state)
         chance.shuffle(bodies)
         for body in bodies:
+            if state.exchanges[seq].is_private:
+                body = replace(without_content(body), sealed=BOXES[:1])
             by = state.exchanges[seq].handler
             if by and state.objection(body, by, state.exchanges[seq].device) is None:
                 return by, body

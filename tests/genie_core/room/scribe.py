@@ -68,7 +68,7 @@ FIELDS: Final[dict[str, Dict]] = {
         "signature": "",
     },
     "preferred": {"text": None, "previous": "", "signature": ""},
-    "edited": {"message": None, "text": None, "previous": "", "signature": ""},
+    "edited": {"message": None, "text": None, "previous": "", "signature": "", "sealed": []},
     "deleted": {"message": None, "previous": "", "signature": ""},
     "reacted": {
         "message": None,
@@ -93,6 +93,8 @@ FIELDS: Final[dict[str, Dict]] = {
         "visits": [],
         "previous": "",
         "reply_to": 0,
+        "to": "",
+        "sealed": [],
     },
     "decided": {
         "message": None,
@@ -104,6 +106,7 @@ FIELDS: Final[dict[str, Dict]] = {
         "signature": "",
         "spent": [],
         "previous": "",
+        "sealed": [],
     },
     "asked": {
         "message": None,
@@ -119,6 +122,7 @@ FIELDS: Final[dict[str, Dict]] = {
         "binding": "",
         "unasked": False,
         "previous": "",
+        "sealed": [],
     },
     "settled": {
         "message": None,
@@ -131,6 +135,7 @@ FIELDS: Final[dict[str, Dict]] = {
         "how": "",
         "previous": "",
         "signature": "",
+        "sealed": [],
     },
     "answered": {
         "message": None,
@@ -141,6 +146,7 @@ FIELDS: Final[dict[str, Dict]] = {
         "spent": [],
         "cut": False,
         "previous": "",
+        "sealed": [],
     },
     "failed": {
         "message": None,
@@ -150,6 +156,7 @@ FIELDS: Final[dict[str, Dict]] = {
         "text": "",
         "signature": "",
         "previous": "",
+        "sealed": [],
     },
     "cancelled": {
         "message": None,
@@ -158,6 +165,7 @@ FIELDS: Final[dict[str, Dict]] = {
         "text": "",
         "signature": "",
         "previous": "",
+        "sealed": [],
     },
     "moderated": {"measure": None, "name": None, "role": None, "reason": "", "signature": ""},
     "shared": {"on": None, "signature": ""},
