@@ -162,9 +162,14 @@ def summary_of(state: RoomState, seen: int, name: str) -> dict[str, Any]:
 
 
 def preview_of(state: RoomState) -> str:
-    """Return the state's last message or answer in one line; empty if there is none."""
+    """Return the state's last message or answer in one line; empty if there is none.
+
+    Private ones are left out.
+    """
     latest, shown = 0, ""
     for exchange in state.exchanges.values():
+        if exchange.is_private:
+            continue
         said, answer = exchange.said, exchange.answer
         if exchange.seq > latest:
             latest = exchange.seq
@@ -182,7 +187,11 @@ def unread_in(state: RoomState, seen: int, name: str) -> int:
     """
     if not seen:
         return 0
-    exchanges = state.exchanges.values()
+    exchanges = [
+        each
+        for each in state.exchanges.values()
+        if not each.is_private or name in (each.author, each.said.to)
+    ]
     said = sum(each.seq > seen and each.author != name for each in exchanges)
     return said + sum((each.answered_seq or 0) > seen for each in exchanges)
 

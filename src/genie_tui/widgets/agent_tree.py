@@ -77,7 +77,7 @@ class RunningAgents:
         """Return the trees of a person's runs, without those of a single agent without a plan."""
         rows: list[AgentRow] = []
         for exchange in state.running.values():
-            if exchange.handler == person:
+            if exchange.handler == person and not exchange.is_hidden:
                 tree = self._tree(state, exchange)
                 rows += tree if len(tree) > 1 else []
         return rows

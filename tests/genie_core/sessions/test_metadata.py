@@ -49,6 +49,10 @@ ANSWER = ("ann", AnswerPosted(3, "It is\n391."))
             [ASKED, DECIDED, ANSWER, ("cleo", MessagePosted("2", "\x1b[2Jthanks"))],
             "cleo: [2Jthanks",
         ),
+        (
+            [ASKED, ("cleo", MessagePosted("2", "psst", to="bob", sealed=(b"x",)))],
+            f"bob: {ASKED[1].text}",
+        ),
         ([("dan", MessagePosted("1", "waves", emote=True))], "* dan waves"),
         ([("dan", MessagePosted("1", "", files=(FileRef("0" * 64, "a.png", 1),)))], "dan: (files)"),
     ],
@@ -72,6 +76,11 @@ def test_what_others_and_agents_said_behind_what_was_seen_is_unread() -> None:
         ANSWER,
     )
     assert [unread_in(state, seen, "ann") for seen in range(8)] == [0, 3, 3, 2, 2, 2, 1, 0]
+
+
+def test_private_messages_are_unread_for_who_can_read_them() -> None:
+    state = room(("bob", MessagePosted("1", "", to="cleo", sealed=(b"x", b"y"))))
+    assert [unread_in(state, 2, name) for name in ("ann", "bob", "cleo")] == [0, 0, 1]
 
 
 @pytest.mark.parametrize(

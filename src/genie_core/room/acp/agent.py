@@ -320,6 +320,9 @@ class RoomAgent:
             return
         self._seen[self._session] = event.seq
         body = event.body
+        about = room.state.exchanges.get(getattr(body, "message", event.seq))
+        if about is not None and about.is_hidden:
+            return
         match body:
             case MessagePosted(id=id_) if event.by == room.name and (turn := self._turn_with(id_)):
                 self._recorded(turn, event.seq, room)

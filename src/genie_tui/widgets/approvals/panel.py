@@ -187,8 +187,9 @@ class PastApprovals(VerticalScroll, can_focus=False):
     def show(self, state: RoomState) -> int:
         """Show those of a room; returns how many there are."""
         waiting = [
-            *state.parked.values(),
-            *(each for each in state.open.values() if not each.unasked),
+            each
+            for each in (*state.parked.values(), *state.open.values())
+            if not (each.unasked or _is_hidden(state, each))
         ]
         calls = [_call(state, each) for each in waiting[:MOST]]
         if len(waiting) > MOST:
@@ -196,6 +197,11 @@ class PastApprovals(VerticalScroll, can_focus=False):
         text = Content("\n\n").join(calls) if calls else Content(NOTHING_THEN)
         self.query_one("#past-approvals", Static).update(text)
         return len(waiting)
+
+
+def _is_hidden(state: RoomState, request: ToolApproval) -> bool:
+    exchange = state.exchanges.get(request.message)
+    return exchange is not None and exchange.is_hidden
 
 
 def _unknown(_pattern: str) -> bool:
