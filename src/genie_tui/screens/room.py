@@ -282,20 +282,22 @@ class RoomScreen(Screen[None]):
     def on_key(self, event: events.Key) -> None:
         """Send keys that no widget uses to the composer, so that no text is lost.
 
-        Keys that the composer does not use scroll the timeline.
+        Keys that the composer does not use scroll the timeline. Characters that reach the screen
+        although the composer has the focus were typed before it had.
         """
-        if self._composer.has_focus_within and event.key in ("pageup", "pagedown", "escape"):
+        writes, reads = self._composer.has_focus_within, isinstance(self.focused, Timeline)
+        if writes and event.key in ("pageup", "pagedown", "escape"):
             event.stop()
             self._read(event.key)
             return
-        reads = isinstance(self.focused, Timeline)
         if reads and event.key in by_key(Scope.TIMELINE):
             return
-        away = self.focused is None or reads
-        if away and event.is_printable and event.character and not self._composer.closed:
+        is_text = event.is_printable and event.character and not self._composer.closed
+        if is_text and (writes or reads or self.focused is None):
             event.stop()
-            room_focus.back(self.context)
-            self._composer.go_on_with(event.character)
+            if not writes:
+                room_focus.back(self.context)
+            self._composer.go_on_with(event.character or "")
 
     def _read(self, key: str) -> None:
         if key == "escape" and cancel(self.context):

@@ -741,6 +741,19 @@ async def test_no_character_of_a_reason_is_lost_however_fast_it_is_typed(
         assert joined.answers == [(approval, Answer(allow=False, reason="not today"))]
 
 
+async def test_text_that_is_typed_at_once_while_reading_arrives_whole(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    joined.say_here("something to read")
+    async with in_room(joined) as (screen, pilot):
+        await pilot.press("f5")
+        for character in "so then: ready, go":
+            name = {" ": "space", ":": "colon", ",": "comma"}.get(character, character)
+            pilot.app.post_message(events.Key(name, character))
+        await until(pilot, lambda: screen.draft == "so then: ready, go")
+        assert joined.changes == []
+
+
 async def test_the_keys_for_reading_are_not_typed(joined: ScriptedJoinedRoom) -> None:
     joined.say_here("to be copied")
     async with in_room(joined) as (screen, pilot):

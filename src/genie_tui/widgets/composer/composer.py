@@ -132,8 +132,8 @@ class Composer(Vertical):
         self._editor.read_only = closed
 
     def go_on_with(self, character: str) -> None:
-        """Take the focus, and a character that was typed elsewhere."""
-        self._editor.focus()
+        """Take the focus at once, and a character that was typed elsewhere."""
+        self.screen.set_focus(self._editor)  # `focus` would take it after the next keys
         self._editor.insert(character)
 
     def insert(self, text: str) -> None:
