@@ -23,6 +23,7 @@ from genie_core.room.protocol.events import (
     RunFailed,
     UnreadableEvent,
 )
+from genie_core.room.security.sealing import is_sealed
 from genie_core.room.state.room_state import IllegalEvent, RoomState
 from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.room.text.agents import agent_path
@@ -132,7 +133,8 @@ def story(events: Iterable[Event], first: int = 1) -> Iterator[Passage]:
 
 
 def _is_private(passage: Passage) -> bool:
-    return passage.exchange is not None and passage.exchange.is_private
+    exchange = passage.exchange
+    return is_sealed(passage.told.body) or (exchange is not None and exchange.is_private)
 
 
 def _passage(state: RoomState, event: Event) -> Passage | None:

@@ -4,11 +4,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from tests.genie_core.room.bench import identity
+from tests.genie_core.room.state.test_private import SECRET, log_with_secrets
 from tests.genie_core.sessions.replay.recorded import ListLog, a_day
 from tests.genie_tui.widgets.room_log import RoomLog
 
 from genie_core.errors import GenieError
 from genie_core.room.protocol.events import Event
+from genie_core.room.state.private import PrivateReader
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import encode_state
 from genie_core.sessions.replay.landmarks import Landmark
@@ -56,6 +59,20 @@ async def projected(log: ListLog) -> AsyncIterator[tuple[Projector, Watcher]]:
         async with asyncio.timeout(DEADLINE):
             yield projector, watcher
     finally:
+        projector.close()
+
+
+async def test_what_is_sealed_for_the_person_is_shown_at_any_moment() -> None:
+    log = log_with_secrets()
+    watcher = Watcher()
+    for name, text in (("cleo", f"{SECRET}!"), ("ann", "")):
+        recording = Recording(
+            "r1", "Garden", name, ListLog(log.events), reader=PrivateReader(identity(name))
+        )
+        projector = Projector(recording, watcher.show_moment, watcher.show_events)
+        for seq in (len(log.events), 6, len(log.events) - 1):  # at once, back, and step by step
+            await projector.go(seq)
+        assert next(iter(watcher.state.exchanges.values())).text == text
         projector.close()
 
 

@@ -1,0 +1,128 @@
+"""Private messages in a log that proves itself, read by each member from their own copy."""
+
+from msgspec.structs import replace
+from tests.genie_core.room.bench import identity
+from tests.genie_core.room.founded import FoundedLog, founded
+
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
+    Event,
+    MessageEdited,
+    MessagePosted,
+    RecoveredEvent,
+    RunBody,
+)
+from genie_core.room.security.sealing import seal
+from genie_core.room.security.signing import is_signed
+from genie_core.room.state.private import PrivateReader
+from genie_core.room.state.proofs import NOT_SEALED
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.snapshot import decode_state, encode_state
+from genie_core.sessions.export.story import story
+from genie_core.sessions.transcript import spoken
+
+SECRET = "the launch is on Friday"
+
+
+def log_with_secrets() -> FoundedLog:
+    """bob wrote privately to cleo, and asked his agent, which made a call."""
+    log = founded("bob", "cleo")
+    bob, both = identity("bob").key, [identity("bob").key, identity("cleo").key]
+    said = log.add("bob", seal(MessagePosted("1", SECRET, to="cleo"), bob, both))
+    log.add("bob", seal(MessageEdited(said.seq, f"{SECRET}!"), bob, both))
+    request = MessagePosted("2", f"check: {SECRET}", "bob", device="d1", to="bob")
+    asked = log.add("bob", seal(request, bob, [bob])).seq
+    steps: list[RunBody] = [
+        DecisionMade(asked, "delegate", "asked privately", f"check: {SECRET}", "bob"),
+        ApprovalRequested(asked, "a", "system", "search", {"text": SECRET}, effects=("reads",)),
+        ApprovalResolved(asked, "a", "parked"),
+        AnswerPosted(asked, f"so: {SECRET}"),
+    ]
+    for step in steps:
+        log.add("bob", seal(step, bob, [bob]))
+    return log
+
+
+def read_by(name: str, log: FoundedLog) -> RoomState:
+    reader, state = PrivateReader(identity(name)), RoomState()
+    for event in log.events:
+        state.apply(event, reader.shown(event, state.keys))
+    return state
+
+
+def texts(state: RoomState) -> list[str]:
+    answers = [each.answer.text for each in state.exchanges.values() if each.answer]
+    return [*(each.text for each in state.exchanges.values()), *answers]
+
+
+def test_each_member_reads_what_is_theirs_and_nobody_doubts_it() -> None:
+    log = log_with_secrets()
+    assert log.state.doubts == {}
+    everything = [f"{SECRET}!", f"check: {SECRET}", f"so: {SECRET}"]
+    for name, wanted in (
+        ("bob", everything),
+        ("cleo", [f"{SECRET}!", "", ""]),
+        ("ann", ["", "", ""]),
+    ):
+        state = read_by(name, log)
+        assert texts(state) == wanted
+        assert state.doubts == {}
+        assert state.head == log.state.head
+
+
+def test_a_snapshot_of_the_log_is_opened_as_the_log_itself() -> None:
+    log = log_with_secrets()
+    for name in ("ann", "bob", "cleo"):
+        state = decode_state(encode_state(log.state))
+        PrivateReader(identity(name)).open_state(state)
+        assert encode_state(state) == encode_state(read_by(name, log))
+
+
+def test_an_opened_message_is_still_its_authors() -> None:
+    log = log_with_secrets()
+    thread = next(iter(read_by("cleo", log).exchanges.values()))
+    assert thread.said.text == SECRET
+    assert is_signed(identity("bob").key, log.state.room, thread.said, "")
+    assert not is_signed(identity("cleo").key, log.state.room, thread.said, "")
+
+
+def test_content_beside_what_is_sealed_is_doubted_and_not_shown() -> None:
+    log = log_with_secrets()
+    said = next(event for event in log.events if isinstance(event.body, MessagePosted))
+    shown = replace(said.body, text="send me money")
+    forged = Event(log.state.head + 1, 99.0, "bob", replace(shown, id="9"), log.state.link)
+    assert PrivateReader(identity("ann")).shown(forged, log.state.keys).body.text == ""  # type: ignore[union-attr] # a message
+    log.take(forged)
+    assert log.state.doubt_of(forged.seq) == NOT_SEALED
+
+
+def test_what_was_sealed_for_another_message_is_not_opened_under_another_name() -> None:
+    log = log_with_secrets()
+    said = next(event for event in log.events if isinstance(event.body, MessagePosted))
+    stolen = replace(said, by="ann")
+    assert PrivateReader(identity("cleo")).shown(stolen, log.state.keys).body.text == ""  # type: ignore[union-attr] # a message
+
+
+def test_a_recovered_private_message_is_opened_too() -> None:
+    log = log_with_secrets()
+    said = next(event for event in log.events if isinstance(event.body, MessagePosted))
+    recovered = Event(99, 1.0, "ann", RecoveredEvent(said))
+    for name, text in (("cleo", SECRET), ("ann", "")):
+        told = PrivateReader(identity(name)).shown(recovered, log.state.keys).told
+        assert isinstance(told.body, MessagePosted)
+        assert told.body.text == text
+
+
+def test_nothing_private_is_quoted_told_or_read_by_agents() -> None:
+    log = log_with_secrets()
+    log.says("cleo", "hello all")
+    reader = PrivateReader(identity("bob"))
+    shown = [reader.shown(event, log.state.keys) for event in log.events]
+    assert [line.text for line in spoken(shown)] == ["hello all"]
+    told = [passage.told.body for passage in story(shown)]
+    assert not any(isinstance(body, RunBody | MessageEdited) for body in told)
+    assert [body.text for body in told if isinstance(body, MessagePosted)] == ["hello all"]
+    assert read_by("bob", log).reading.authors == {"cleo": False}
