@@ -52,6 +52,7 @@ from genie_tui.commands.handlers import engine, host
 from genie_tui.commands.handlers.message import cancel
 from genie_tui.commands.keys import Scope, bindings_of, by_key
 from genie_tui.commands.registry import RoomCommands, all_actions
+from genie_tui.external_editor import Edited
 from genie_tui.notifications import Bell, told_by
 from genie_tui.room_feed import RoomFeed
 from genie_tui.screens import room_focus
@@ -78,6 +79,8 @@ from genie_tui.widgets.too_small import TooSmall
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
+
+SAVED: Final = "↑ brings back what the editor had saved."
 
 _TOASTS: Final[dict[Severity, tuple[SeverityLevel, float | None]]] = {
     Severity.INFO: ("information", None),
@@ -233,6 +236,18 @@ class RoomScreen(Screen[None]):
     @draft.setter
     def draft(self, text: str) -> None:
         self._composer.draft = text
+
+    def take_edited(self, edited: Edited, before: str) -> None:
+        """Take a text over from an editor that was opened with the draft `before`."""
+        if edited.saved:
+            self._composer.remember(edited.saved)
+            self.notify(SAVED)
+        if edited.text is None:
+            return
+        if self.draft != before:  # it was changed meanwhile, as by a message that was refused
+            self._composer.remember(self.draft)
+        self.draft = edited.text
+        self._composer.focus()
 
     async def _open(self) -> None:
         try:

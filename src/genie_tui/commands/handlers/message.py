@@ -1,4 +1,4 @@
-"""Commands about one message: reply, edit, delete, react."""
+"""Commands about one message: reply, edit, write it in an editor, delete, react."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -48,6 +48,12 @@ def edit(context: RoomContext) -> None:
         purpose = Purpose(editing=exchange.seq, draft=context.composer.draft)
         _begin(context, purpose, "Edit your message")
         context.composer.draft = exchange.text
+
+
+def write_in_editor(context: RoomContext, text: str) -> None:
+    """Open the person's editor with a text."""
+    context.composer.draft = text
+    context.screen.call_later(context.screen.run_action, "app.editor")
 
 
 def delete(context: RoomContext) -> None:
