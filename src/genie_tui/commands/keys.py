@@ -136,7 +136,12 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "Scroll by a page; esc goes to the latest message",
             display="pgup pgdn",
         ),
-        Action(("tab",), "complete", "Complete a name, command or path"),
+        Action(
+            ("tab",),
+            "complete",
+            "Complete a name or a file of your workspace after @, a command after /, an emoji "
+            "after :. A file is only named: agents read it with their tools",
+        ),
     ),
     Scope.TIMELINE: (
         Action(("up", "k"), "up", "Previous message", "select(-1)"),

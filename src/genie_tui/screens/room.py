@@ -43,6 +43,7 @@ from genie_core.room.protocol.frames import (
     JoinRequested,
     MemberTyping,
 )
+from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.lock import SessionInUse
 from genie_core.text.safe import visible_line
 from genie_tui.commands import dispatch
@@ -51,6 +52,7 @@ from genie_tui.commands.context import RoomContext
 from genie_tui.commands.handlers import engine, host
 from genie_tui.commands.handlers.message import cancel
 from genie_tui.commands.keys import Scope, bindings_of, by_key
+from genie_tui.commands.parse import MessageLine
 from genie_tui.commands.registry import RoomCommands, all_actions
 from genie_tui.external_editor import Edited
 from genie_tui.notifications import Bell, told_by
@@ -290,9 +292,17 @@ class RoomScreen(Screen[None]):
         self._status.show_engine(joined.engine.status)
         self._status.show_room(state.title, joined.hosting.address)
         self._timeline.set_unsent(joined.messages.pending)
+        self._remember_own(state, me)
         self._feed.start()
         self.views.begin(joined)
         self._welcome()
+
+    def _remember_own(self, state: RoomState, me: str) -> None:
+        """Let ↑ bring back what this person said in the room before."""
+        for thread in state.exchanges.values():
+            if thread.author == me and thread.text and not thread.is_deleted:
+                line = MessageLine(thread.text, emote=thread.said.emote)
+                self._composer.remember(line.draft)
 
     def on_key(self, event: events.Key) -> None:
         """Send keys that no widget uses to the composer, so that no text is lost.
@@ -390,7 +400,7 @@ class RoomScreen(Screen[None]):
     def _edited(self) -> None:
         draft = self._composer.draft
         if not draft:
-            self._completion.forget_folders()
+            self._completion.forget_files()
         elif self._joined is not None and draft.strip():
             self._joined.messages.typing()
 

@@ -7,7 +7,7 @@ from genie_core.room.protocol.events import MessageDeleted, MessageEdited, React
 from genie_core.room.state.thread import Phase
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import Purpose, RoomContext
-from genie_tui.emoji import QUICK, emojis
+from genie_tui.emoji import emojis
 from genie_tui.screens.dialogs.pick import PickScreen, Row
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def react(context: RoomContext) -> None:
     answer = context.timeline.is_answer_chosen
     shown = exchange.answer_reactions if answer else exchange.reactions
     used = [Row(each, each, ", ".join(names)) for each, names in shown.items()]
-    rows = [*used, *(Row(each, f"{each}  {name}") for name, each in (*QUICK, *emojis()))]
+    rows = [*used, *(Row(each, f"{each}  {', '.join(names)}") for each, names in emojis())]
 
     def picked(reaction: str | None) -> None:
         if reaction:
