@@ -108,6 +108,9 @@ class HangupDriver(LinuxDriver):
         """Set up the terminal again after a shell may have used it, with one reader."""
         if self.borrower is not None:
             self.borrower.hand_over()
+            # A shell has changed the terminal unnoticed by the borrower. As it continues after a stop
+            # of its own, it sets the terminal up again.
+            self.borrower.signal(signal.SIGTSTP)
         if not self._auto_restart:
             return  # another program has it
         if self._key_thread is not None and self._key_thread.is_alive():

@@ -136,11 +136,13 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "Scroll by a page; esc goes to the latest message",
             display="pgup pgdn",
         ),
+        Action(("tab",), "complete", "Complete a name, file, command, path or emoji"),
+        Action((), "offer", "Offer names and files, commands, emoji", display="@  /  :"),
         Action(
-            ("tab",),
-            "complete",
-            "Complete a name or a file of your workspace after @, a command after /, an emoji "
-            "after :. A file is only named: agents read it with their tools",
+            (),
+            "file",
+            "Name a file of your workspace for agents; not attached",
+            display="@src/app.py",
         ),
     ),
     Scope.TIMELINE: (
