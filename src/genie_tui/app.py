@@ -3,7 +3,10 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -43,11 +46,12 @@ from genie_core.text.safe import visible
 from genie_tui.alerts import Alerts, AlertWays, title_of
 from genie_tui.commands.keys import Scope, bindings_of
 from genie_tui.commands.registry import AppCommands, all_actions
-from genie_tui.exit_report import ExitReport
+from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText
+from genie_tui.external_editor import EditorFailed, ExternalEditor
 from genie_tui.frame import Changes, Frame
 from genie_tui.notifications import Bell
 from genie_tui.onboarding import Onboarding
-from genie_tui.quit import QuitFlow, leaving_screen
+from genie_tui.quit import NotWritten, QuitFlow, default_path, leaving_screen, write_unsaved
 from genie_tui.readable import Readable
 from genie_tui.rooms import LOBBY, OpenRoom, Rooms
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
@@ -62,7 +66,7 @@ from genie_tui.screens.replay import ReplayScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.sessions import SessionsScreen
 from genie_tui.screens.settings import SettingsForm, SettingsScreen
-from genie_tui.terminal import TerminalSafe
+from genie_tui.terminal import HangupDriver, TerminalSafe
 from genie_tui.themes import DARK, LIGHT, author_colours, selection_colours
 from genie_tui.widgets.status_bar import Counts
 
@@ -80,6 +84,13 @@ NONE_FOUND: Final = (
     "No key is set, no local server runs, and no agent program is installed. "
     "/model takes a model's name; f12 has the rest."
 )
+
+LEFT: Final = "the room was left meanwhile"
+
+HELD_NOTICES: Final = 5
+"""Notices that are held back while another program has the terminal."""
+
+NO_TERMINAL: Final = "an editor needs a terminal"
 
 SMALLEST: Final = (60, 16)
 """Columns and rows below which nothing useful fits."""
@@ -135,6 +146,8 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         self._frame = Frame()
         self._alerts = Alerts(self._write, alerts or AlertWays())
         self._tells_focus = False
+        self._editor = ExternalEditor(self._lent)
+        self._held: deque[Callable[[], None]] = deque(maxlen=HELD_NOTICES)
         self._form = form
         self._onboarding = onboarding
         self._store = store
@@ -201,7 +214,16 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Show a notice for some seconds; its text is never parsed as markup."""
+        """Show a notice for some seconds; its text is never parsed as markup.
+
+        While another program has the terminal, the latest notices wait.
+        """
+        if self._lent_driver is not None:
+            again = partial(
+                self.notify, message, title=title, severity=severity, timeout=timeout, markup=markup
+            )
+            self._held.append(again)
+            return
         super().notify(
             visible(message), title=title, severity=severity, timeout=timeout, markup=False
         )
@@ -351,6 +373,86 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         except GenieError as error:
             self.notify(str(error), severity="error", timeout=12)
 
+    # Writing elsewhere
+
+    async def action_editor(self) -> None:
+        """Open the draft of the room in the person's editor."""
+        room = self.rooms.current
+        if room is not None and not isinstance(self.screen, Dialog):
+            self.run_worker(self._edit(room), group="editor")
+
+    async def _edit(self, room: OpenRoom) -> None:
+        if self._editor.is_open or self.quitting.began:
+            return
+        before, title, as_typed = room.screen.text, room.title, room.screen.context.as_typed
+        try:
+            edited = await self._editor.edit(before)
+        except EditorFailed as error:
+            self.notify(f"No editor was opened: {error}.", severity="error", timeout=12)
+            return
+        if edited.problem:
+            self.notify(edited.problem, severity="warning", timeout=12)
+        # The room may have been entered in another way meanwhile.
+        if room in tuple(self.rooms):
+            room.screen.take_edited(edited, before)
+        elif text := as_typed(edited.text or edited.saved or ""):
+            await self._rescue(text, title)
+
+    async def _rescue(self, text: str, title: str) -> None:
+        """Keep a text for a room that was left: as the draft of the one on the screen, or in a file."""
+        if (target := self.rooms.current) is not None and not target.screen.draft:
+            target.screen.draft = text
+            return
+        unsaved = UnsavedInput(title, (), UnsentText(text), LEFT)
+        try:
+            path = await asyncio.to_thread(write_unsaved, default_path(unsaved.title), unsaved)
+        except NotWritten as error:
+            self.notify(str(error), severity="error", timeout=12)
+        else:
+            self.notify(f"{LEFT.capitalize()}. Your text is in {path}.", timeout=12)
+
+    @contextmanager
+    def _lent(self) -> Iterator[HangupDriver]:
+        """Give the terminal up for a block, in which nothing is written to it."""
+        driver = self._driver
+        if not isinstance(driver, HangupDriver):
+            raise EditorFailed(NO_TERMINAL)
+        self._alerts.end()
+        driver.lend()
+        self._look(here=False)
+        try:
+            yield driver
+        finally:
+            driver.take_back()
+            self._taken_back()
+
+    def _taken_back(self) -> None:
+        """Draw everything anew, show what was held back, and let no key typed before answer."""
+        self.action_redraw()
+        if isinstance(self.screen, Dialog | RoomScreen):
+            self.screen.on_screen_resume()
+        self._look(here=self._is_here)
+        self._show_counts()
+        while self._held:
+            self._held.popleft()()
+
+    @property
+    def _lent_driver(self) -> HangupDriver | None:
+        """The driver of the terminal while another program has it."""
+        driver = self._driver
+        return driver if isinstance(driver, HangupDriver) and driver.is_lent else None
+
+    def quit_unattended(self, reason: str) -> None:
+        """Quit for a signal; an open editor is ended first, and what it has saved is the draft."""
+        if self._editor.is_open:
+            self.run_worker(self._end_editor_and_quit(reason), group="signal")
+        else:
+            self.quitting.quit_unattended(reason)
+
+    async def _end_editor_and_quit(self, reason: str) -> None:
+        await self._editor.end()
+        self.quitting.quit_unattended(reason)
+
     async def _go_to(self, mode: str | None) -> None:
         room = next((each for each in self.rooms if each.mode == mode), None)
         if room is not None:
@@ -413,7 +515,6 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         way: "Callable[[JoinedRoom], OpenRequest | None]",
         reason: str,
     ) -> None:
-        draft = room.screen.draft
         try:
             await room.leave(reason, QUICK_GRACE)
         except GenieError:  # what was not sent comes along; the rest is the next seat's to tell
@@ -424,7 +525,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         fresh = self._room_for(opening) if opening is not None else None
         if fresh is not None:
             await self.rooms.add(fresh, shown=was_shown)
-            fresh.screen.draft = draft
+            fresh.screen.draft = room.screen.draft  # an editor may have changed it meanwhile
         elif was_shown:
             await self._show_lobby()
         await self.rooms.remove(room)
@@ -499,7 +600,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
 
     @property
     def _is_here(self) -> bool:
-        return self.app_focus or not self._tells_focus
+        return self._lent_driver is None and (self.app_focus or not self._tells_focus)
 
     # Ending
 
@@ -533,6 +634,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
 
     async def _shutdown(self) -> None:
         self._ending = True  # also if its task is cancelled
+        await self._editor.end()
         await super()._shutdown()
 
     def _handle_exception(self, error: Exception) -> None:

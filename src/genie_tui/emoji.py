@@ -1,6 +1,7 @@
-"""Emoji with their names, from Python's Unicode database."""
+"""Emoji with their names: those of Python's Unicode database, and the short ones that chats use."""
 
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from typing import Final
@@ -36,9 +37,21 @@ _SKIN: Final = range(0x1F3FB, 0x1F400)
 
 
 @cache
-def emojis() -> tuple[tuple[str, str], ...]:
-    """Return names and emoji, faces first; only those that terminals draw two columns wide."""
-    return tuple(_named())
+def emojis() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return emoji and their names, the usual reactions first, then faces.
+
+    Only those that terminals draw two columns wide. Names have spaces where short ones have
+    underscores: "thumbs up", "+1".
+    """
+    from rich._emoji_codes import EMOJI
+
+    short = defaultdict[str, list[str]](list)
+    for code, each in EMOJI.items():
+        short[each].append(code.replace("_", " "))
+    known = {each: name.split(", ") for name, each in QUICK}
+    for name, each in _named():
+        known.setdefault(each, []).append(name)
+    return tuple((each, tuple(dict.fromkeys(known[each] + short[each]))) for each in known)
 
 
 def _named() -> Iterator[tuple[str, str]]:

@@ -19,7 +19,8 @@ GAP: Final = 1.0
 """Minimum seconds between two rings."""
 
 _CALL: Final = re.compile(r"(?<![\w@./+-])@(\S+)")
-_PLAIN: Final = re.compile(r"[\w.-]+")
+_PLAIN: Final = re.compile(r"[\w.-]++(?!/(?!@))")
+"""The start of a word, unless the word is the path of a file."""
 _AROUND: Final = ".,;:!?)]}>'\"…"
 
 

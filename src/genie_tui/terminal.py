@@ -11,6 +11,7 @@ import logging
 import os
 import select
 import signal
+import termios
 import threading
 from codecs import IncrementalDecoder, getincrementaldecoder
 from collections.abc import Callable
@@ -25,12 +26,20 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.filter import LineFilter
 
 from genie_core.text.safe import is_harmless, replaced
+from genie_tui.foreground import ForegroundJob
 
 LOOK: Final = 1.0
 """Seconds between two checks of the terminal."""
 
 LAST_RESORT: Final = 120.0
 """Seconds after which a program without a terminal is ended; leaving a room takes less."""
+
+_MODES_OFF: Final = (
+    "\x1b7\x1b[r\x1b8"  # scrolling is not limited to some rows
+    "\x1b[?1049l\x1b[?1l\x1b>\x1b[4l\x1b(B\x1b[m\x1b[0 q"  # screen, keys, insertion, text, cursor
+    "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1004l\x1b[?2004l"  # mouse, paste
+)
+"""Ends the modes that a program may leave behind (xterm's "Control Sequences")."""
 
 logger = logging.getLogger(__name__)
 
@@ -39,12 +48,46 @@ class HangupDriver(LinuxDriver):
     """Textual's driver for POSIX terminals; output to a terminal that is gone goes nowhere.
 
     What is no text in the input is read as replacement characters. At the end of the input the
-    process gets the SIGHUP that the terminal may not have sent it.
+    process gets the SIGHUP that the terminal may not have sent it. While the terminal `is_lent`,
+    `borrower` is the program that has it, and the driver writes nothing.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._file: Any = _Lossy(self._file)
+        self.is_lent = False
+        self.borrower: ForegroundJob | None = None
+
+    @property
+    def is_hung_up(self) -> bool:
+        """Whether the terminal is gone."""
+        return _is_hung_up(self.fileno)
+
+    def write(self, data: str) -> None:
+        """Write to the terminal, unless it is lent: then drop it, where Textual would wait."""
+        if not self.is_lent:
+            super().write(data)
+
+    def lend(self) -> None:
+        """Restore the terminal for another program, and neither read nor write until `take_back`."""
+        self._auto_restart = False
+        self.suspend_application_mode()
+        self.is_lent = True
+
+    def take_back(self) -> None:
+        """Set the terminal up again, whatever the other program left; input for it is dropped."""
+        self.borrower = None
+        with suppress(termios.error):  # the terminal is gone
+            termios.tcflow(self.fileno, termios.TCOON)
+            termios.tcflush(self.fileno, termios.TCIFLUSH)
+            if self.attrs_before is not None:
+                termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
+        self._file.write(_MODES_OFF)
+        self._file.flush()
+        self.is_lent = False
+        self.resume_application_mode()
+        self.is_lent = self._writer_thread is None or not self._writer_thread.is_alive()
+        self._auto_restart = True
 
     def run_input_thread(self) -> None:
         """Read input and forward it until the driver stops."""
@@ -63,8 +106,13 @@ class HangupDriver(LinuxDriver):
 
     def _set_up_again(self) -> None:
         """Set up the terminal again after a shell may have used it, with one reader."""
+        if self.borrower is not None:
+            self.borrower.hand_over()
+            # A shell has changed the terminal unnoticed by the borrower. As it continues after a stop
+            # of its own, it sets the terminal up again.
+            self.borrower.signal(signal.SIGTSTP)
         if not self._auto_restart:
-            return  # an editor has it
+            return  # another program has it
         if self._key_thread is not None and self._key_thread.is_alive():
             self.suspend_application_mode()  # it was stopped by others, with everything set up
         elif not self._must_signal_resume:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import pyte
 
@@ -41,6 +41,7 @@ KEYS: Final = {
     "ctrl+q": "\x11",
     "ctrl+g": "\x07",
     "ctrl+j": "\n",
+    "ctrl+r": "\x12",
     "f7": "\x1b[18~",
     "f8": "\x1b[19~",
     "backspace": "\x7f",
@@ -122,6 +123,16 @@ class Terminal:
         """What is on the screen, a line a row."""
         with self._changed:
             return "\n".join(line.rstrip() for line in self._screen.display)
+
+    @property
+    def descriptor(self) -> int:
+        """The end of the terminal that a window has."""
+        return self._master
+
+    @property
+    def mode(self) -> list[Any]:
+        """The terminal's mode, as in `termios`."""
+        return termios.tcgetattr(self._master)
 
     @property
     def raw(self) -> bytes:

@@ -36,12 +36,16 @@ class ScriptedBench:
     options = AgentOptions()
     allowance: Allowance = field(default_factory=Allowance)
     model: str = ""
+    files: Sequence[str] = ()
 
     async def use_model(self, name: str) -> str:
         return name
 
     def raise_budget(self, *, money: float = 0.0, tokens: int = 0) -> Allowance:
         return self.allowance
+
+    async def workspace_files(self) -> Sequence[str]:
+        return self.files
 
     async def plan_undo(self, file: str = "", approval: str = "") -> UndoPlan:
         raise NotImplementedError

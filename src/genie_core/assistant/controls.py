@@ -9,6 +9,7 @@ from genie_core.assistant.agents import DIRECT, MENTION_ONLY, AssistantBuilder
 from genie_core.assistant.known_programs import title_of
 from genie_core.assistant.models.registry import label_of
 from genie_core.assistant.programs import PROGRAM_RISKS
+from genie_core.assistant.tools.files.files import file_names
 from genie_core.room.engine.controls import (
     AgentSummary,
     Allowance,
@@ -100,6 +101,10 @@ class AssistantControls(EngineControls):
     def raise_budget(self, *, money: float = 0.0, tokens: int = 0) -> Allowance:
         """Raise this session's limits by these amounts."""
         return self._builder.meter.raise_limits(money=money, tokens=tokens)
+
+    async def workspace_files(self) -> Sequence[str]:
+        workspace = self._builder.workspace_of(self._builder.roles[0].name)
+        return await file_names(workspace) if workspace is not None else ()
 
     async def plan_undo(self, file: str = "", approval: str = "") -> UndoPlan:
         builder = self._builder

@@ -1,8 +1,6 @@
 """`genie-tui config`: look at the settings, change them, and find what is wrong with them."""
 
 import argparse
-import shlex
-import shutil
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -36,9 +34,7 @@ from genie_core.settings.schema import (
 from genie_core.settings.validate import wrong
 from genie_core.storage.atomic import reason
 from genie_tui.cli.output import safe_line
-
-EDITORS: Final = ("nano", "vi")
-"""Editors to try if neither VISUAL nor EDITOR is set."""
+from genie_tui.external_editor import editor_command
 
 COLUMN: Final = 44
 """Where the origins begin, if what is before them leaves room."""
@@ -251,7 +247,7 @@ def _edit(file: Path, env: Mapping[str, str]) -> None:
     """Open the file in an editor and keep the result, valid or not."""
     import subprocess
 
-    command = _editor(env)
+    command = editor_command(env)
     fresh = not file.exists()
     if fresh:
         write_settings(file, STARTER)
@@ -266,17 +262,3 @@ def _edit(file: Path, env: Mapping[str, str]) -> None:
         raise SettingsError(
             f"the editor {command[0]} ended with {ended}; the file is as it left it"
         )
-
-
-def _editor(env: Mapping[str, str]) -> list[str]:
-    for name in ("VISUAL", "EDITOR"):
-        try:
-            command = shlex.split(env.get(name, ""))
-        except ValueError as error:
-            raise SettingsError(f"{name} can't be used: {error}") from error
-        if command:
-            return command
-    for editor in EDITORS:
-        if found := shutil.which(editor, path=env.get("PATH")):
-            return [found]
-    raise SettingsError("set EDITOR to the editor that you like")

@@ -184,7 +184,7 @@ class _SignalledApp(GenieApp):
             if self._hung_up:
                 return
             self._hung_up = True
-        self.quitting.quit_unattended(reason)
+        self.quit_unattended(reason)
 
 
 def _forget_lost_terminal() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import shlex
 from typing import Final
 
+from genie_core.room.engine.controls import EngineControls
 from genie_core.room.protocol.frames import JoinRequested
 from genie_core.runtime.agent_options import MODE, MODEL
 from genie_core.text.safe import visible_line
@@ -11,6 +12,7 @@ from genie_tui.commands.context import RoomContext
 from genie_tui.commands.handlers.files import file_names
 from genie_tui.commands.registry import Completed, slash_commands
 from genie_tui.widgets.composer.completion import Completions, Words
+from genie_tui.widgets.composer.file_completion import FileCompletion
 from genie_tui.widgets.composer.path_completion import PathCompletion, names_in
 
 AGENTS: Final = ("genie", "system")
@@ -24,11 +26,12 @@ _ROLES: Final = (
 
 
 class CommandCompletion:
-    """Completes people, commands and their arguments. Reads folders in the background."""
+    """Completes people, files, commands and their arguments. Reads folders in the background."""
 
     def __init__(self, context: RoomContext) -> None:
         self._context = context
         self._folders = PathCompletion(self._want)
+        self._files = FileCompletion(self._find_files)
         context.composer.candidates = self.all
 
     def all(self) -> Completions:
@@ -38,10 +41,14 @@ class CommandCompletion:
         controls = joined.engine.controls if joined is not None else None
         known = controls.options.commands if controls is not None else ()
         commands = [(each.name, each.about) for each in known]
-        return Completions(names, slash_completions(), self._argument, commands)
+        return Completions(
+            names, slash_completions(), self._argument, commands, self._files.choices
+        )
 
-    def forget_folders(self) -> None:
+    def forget_files(self) -> None:
+        """Look at the disk again for the next draft."""
         self._folders.clear()
+        self._files.forget()
 
     def _argument(self, command: str, rest: str) -> tuple[str, Words] | None:
         """Return the argument being typed after a command, and its completions."""
@@ -92,6 +99,19 @@ class CommandCompletion:
             elif kind == MODE and option.category != MODEL:
                 words += [(f"{option.id} {each.value}", option.name) for each in option.choices]
         return [(visible_line(value), visible_line(about)) for value, about in words]
+
+    def _find_files(self) -> None:
+        joined = self._context.open_room
+        controls = joined.engine.controls if joined is not None else None
+        if controls is None:
+            self._files.forget()  # the engine may be loading
+        else:
+            self._context.start(self._take_files(controls), "files of the workspace")
+
+    async def _take_files(self, controls: EngineControls) -> None:
+        await asyncio.to_thread(self._files.set_files, await controls.workspace_files())
+        if self._context.screen.is_running:
+            self._context.composer.offer_again()
 
     def _want(self, folder: str) -> None:
         self._context.start(self._read(folder), "folders")

@@ -136,7 +136,14 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "Scroll by a page; esc goes to the latest message",
             display="pgup pgdn",
         ),
-        Action(("tab",), "complete", "Complete a name, command or path"),
+        Action(("tab",), "complete", "Complete a name, file, command, path or emoji"),
+        Action((), "offer", "Offer names and files, commands, emoji", display="@  /  :"),
+        Action(
+            (),
+            "file",
+            "Name a file of your workspace for agents; not attached",
+            display="@src/app.py",
+        ),
     ),
     Scope.TIMELINE: (
         Action(("up", "k"), "up", "Previous message", "select(-1)"),

@@ -536,6 +536,13 @@ COMMANDS: Final = (
         offered=False,
     ),
     Command(
+        "editor",
+        "Write the message in your editor: VISUAL, EDITOR, nano or vi",
+        "app.editor",
+        Slash.taking("/editor [TEXT]", Group.MESSAGE, str, message.write_in_editor, at_once=False),
+        keys=("ctrl+r",),
+    ),
+    Command(
         "attach",
         "Attach a file to your next message",
         slash=Slash.taking(

@@ -43,6 +43,7 @@ from genie_core.room.protocol.frames import (
     JoinRequested,
     MemberTyping,
 )
+from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.lock import SessionInUse
 from genie_core.text.safe import visible_line
 from genie_tui.commands import dispatch
@@ -51,7 +52,9 @@ from genie_tui.commands.context import RoomContext
 from genie_tui.commands.handlers import engine, host
 from genie_tui.commands.handlers.message import cancel
 from genie_tui.commands.keys import Scope, bindings_of, by_key
+from genie_tui.commands.parse import MessageLine
 from genie_tui.commands.registry import RoomCommands, all_actions
+from genie_tui.external_editor import Edited
 from genie_tui.notifications import Bell, told_by
 from genie_tui.room_feed import RoomFeed
 from genie_tui.screens import room_focus
@@ -78,6 +81,8 @@ from genie_tui.widgets.too_small import TooSmall
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
+
+SAVED: Final = "↑ brings back what the editor had saved."
 
 _TOASTS: Final[dict[Severity, tuple[SeverityLevel, float | None]]] = {
     Severity.INFO: ("information", None),
@@ -234,6 +239,23 @@ class RoomScreen(Screen[None]):
     def draft(self, text: str) -> None:
         self._composer.draft = text
 
+    @property
+    def text(self) -> str:
+        """The text in the composer; who can read it depends on what the next message is for."""
+        return self._composer.draft
+
+    def take_edited(self, edited: Edited, before: str) -> None:
+        """Take a text over from an editor that was opened with the text `before`."""
+        if edited.saved:
+            self._composer.remember(self.context.as_typed(edited.saved))
+            self.notify(SAVED)
+        if edited.text is None:
+            return
+        if self._composer.draft != before:  # as by a message that was refused meanwhile
+            self._composer.remember(self.draft)
+        self._composer.draft = edited.text
+        self._composer.focus()
+
     async def _open(self) -> None:
         try:
             joined = await self._service.open(self._opening, self._feed)
@@ -275,9 +297,17 @@ class RoomScreen(Screen[None]):
         self._status.show_engine(joined.engine.status)
         self._status.show_room(state.title, joined.hosting.address)
         self._timeline.set_unsent(joined.messages.pending)
+        self._remember_own(state, me)
         self._feed.start()
         self.views.begin(joined)
         self._welcome()
+
+    def _remember_own(self, state: RoomState, me: str) -> None:
+        """Let ↑ bring back what this person said in the room before."""
+        for thread in state.exchanges.values():
+            if thread.author == me and thread.text and not thread.is_deleted:
+                line = MessageLine(thread.text, emote=thread.said.emote, to=thread.said.to)
+                self._composer.remember(line.draft)
 
     def on_key(self, event: events.Key) -> None:
         """Send keys that no widget uses to the composer, so that no text is lost.
@@ -377,7 +407,7 @@ class RoomScreen(Screen[None]):
     def _edited(self) -> None:
         draft = self._composer.draft
         if not draft:
-            self._completion.forget_folders()
+            self._completion.forget_files()
         elif self._joined is not None and draft.strip():
             self._joined.messages.typing()
 

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from genie_core.assistant.build import build_assistant
@@ -98,3 +100,14 @@ def test_what_has_no_effect_is_told_once() -> None:
     template, runtime = build_assistant(config).notices
     assert "fact_check" in template
     assert "openai-agents" in runtime
+
+
+async def test_it_names_the_files_that_its_agent_may_read(tmp_path: Path) -> None:
+    for name in ("src/app.py", "out/a.log", ".hidden", "server.key", "denied.txt", "é \n.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    (tmp_path / ".gitignore").write_text("out/\n")
+    rules = (Rule("deny", "read_file", path="denied.txt"),)
+    assistant = build_assistant(AssistantConfig(workspace=tmp_path, rules=rules))
+    assert await assistant.controls.workspace_files() == ["src/app.py"]
+    assert await build_assistant(AssistantConfig()).controls.workspace_files() == ()

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.settings.load import SettingsError, SettingsSource
+from genie_core.errors import GenieError
+from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
 from genie_tui.cli.config import run_config
@@ -34,7 +35,7 @@ class Shell:
 
     def refuse(self, *arguments: str) -> str:
         before = self.file.read_text() if self.file.exists() else None
-        with pytest.raises(SettingsError) as caught:
+        with pytest.raises(GenieError) as caught:
             self.run(*arguments)
         assert (self.file.read_text() if self.file.exists() else None) == before
         return str(caught.value)

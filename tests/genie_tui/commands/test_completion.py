@@ -2,6 +2,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.genie_tui.scripted_bench import ScriptedBench
 from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room, until
 from textual.pilot import Pilot
 
@@ -94,3 +95,19 @@ async def test_paths_are_completed_folder_by_folder(
         await until(pilot, lambda: composer.draft.strip().endswith("plan b.txt"))
         await pilot.press("enter")
         await until(pilot, lambda: [path.name for path in joined.attached] == ["plan b.txt"])
+
+
+async def test_files_of_the_workspace_are_offered_after_the_names(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    bench = ScriptedBench(files=("src/app.py", "bobsled.txt"))
+    async with in_room(joined) as (screen, pilot):
+        await write(screen, pilot, "see @bo")
+        await until(pilot, lambda: offered(screen) == ["@bob"])
+        joined.workbench = bench
+        screen.query_one(Composer).focus()
+        await write(screen, pilot, "see @bo")
+        await until(pilot, lambda: offered(screen) == ["@bob", "@bobsled.txt"])
+        await write(screen, pilot, "see @sapp")
+        await pilot.press("tab")
+        await until(pilot, lambda: screen.query_one(Composer).draft == "see @src/app.py ")

@@ -813,3 +813,15 @@ async def test_a_member_with_a_model_is_told_of_neither_invites_nor_models() -> 
         await until(pilot, lambda: welcome.display)
         assert "f6" not in str(welcome.render())
         assert "f12" not in str(welcome.render())
+
+
+async def test_what_was_said_here_before_can_be_brought_back(joined: ScriptedJoinedRoom) -> None:
+    joined.open_room()
+    joined.feed(MessagePosted("1", "mine, from before"), by="ann")
+    joined.feed(MessagePosted("2", "waves", emote=True), by="ann")
+    joined.feed(MessagePosted("3", "not mine"), by="bob")
+    async with in_room(joined) as (screen, pilot):
+        await pilot.press("up")
+        await until(pilot, lambda: screen.draft == "/me waves")
+        await pilot.press("up")
+        await until(pilot, lambda: screen.draft == "mine, from before")

@@ -6,19 +6,20 @@ from typing import Final
 NAMES: Final = ("genie", "system")
 
 _TICKS = re.compile("`+")
-_MENTION = re.compile(rf"(?<![\w@./+-])@({'|'.join(NAMES)})(?![\w@-]|\.\w)", re.IGNORECASE)
+_MENTION = re.compile(rf"(?<![\w@./+-])@({'|'.join(NAMES)})(?![\w@-]|\.\w|/(?!@))", re.IGNORECASE)
 _LEFTOVER = re.compile(r"^(?:[,:;!\s]+|[-\u2013\u2014]\s+)+|,\s*(?=[?!.]*$)")
 """Punctuation around a removed mention: "@genie, …" or "…, @genie?"."""
 _AFTER = re.compile(r"[ \t]*(?=[?!,.;:](?:\s|$))")
 """Spaces before punctuation that follows a removed mention."""
-_ANY_MENTION = re.compile(r"(?<![\w@./+-])@([\w-]+)")
+_ANY_MENTION = re.compile(r"(?<![\w@./+-])@([\w-]++)(?!/(?!@)|\.\w{1,5}\b)")
+"""Any name after an `@`, but no path of a file, as in `@src/app.py` or `@notes.txt`."""
 
 
 def mentioned(text: str) -> str | None:
     """Return the mentioned name of the assistant in lower case, or None.
 
-    A mention is a word of its own: not part of an e-mail address, a path or a longer name, and not
-    in code between backticks.
+    A mention is a word of its own: not part of an e-mail address, a path such as `@genie/notes.md`
+    or a longer name, and not in code between backticks.
     """
     found = _MENTION.search(_without_code(text))
     return found.group(1).lower() if found else None

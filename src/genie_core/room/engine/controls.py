@@ -109,6 +109,13 @@ class EngineControls(Protocol):
     def raise_budget(self, *, money: float = 0.0, tokens: int = 0) -> Allowance:
         """Raise the limits of this session by these amounts."""
 
+    async def workspace_files(self) -> Sequence[str]:
+        """Find the files that the answering agent may read: paths relative to its workspace.
+
+        Leaves out what is hidden, private or ignored by Git, and the rest of a very large tree.
+        None without a workspace.
+        """
+
     async def plan_undo(self, file: str = "", approval: str = "") -> UndoPlan:
         """Return the latest change of a file by a tool that is not undone.
 

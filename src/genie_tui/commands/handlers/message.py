@@ -1,4 +1,4 @@
-"""Commands about one message: reply, edit, delete, react, send privately."""
+"""Commands about one message: reply, edit, delete, react; write privately or in an editor."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -8,7 +8,7 @@ from genie_core.room.state.thread import Phase
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import Purpose, RoomContext
 from genie_tui.commands.parse import MessageLine, PrivateLine
-from genie_tui.emoji import QUICK, emojis
+from genie_tui.emoji import emojis
 from genie_tui.screens.dialogs.pick import PickScreen, Row
 
 if TYPE_CHECKING:
@@ -72,6 +72,12 @@ def edit(context: RoomContext) -> None:
         context.composer.draft = exchange.text
 
 
+def write_in_editor(context: RoomContext, text: str) -> None:
+    """Open the person's editor with a text."""
+    context.composer.draft = text
+    context.screen.call_later(context.screen.run_action, "app.editor")
+
+
 def delete(context: RoomContext) -> None:
     """Delete the selected message, if the person confirms it."""
     joined, exchange = context.joined, context.timeline.chosen
@@ -121,7 +127,7 @@ def react(context: RoomContext) -> None:
     answer = context.timeline.is_answer_chosen
     shown = exchange.answer_reactions if answer else exchange.reactions
     used = [Row(each, each, ", ".join(names)) for each, names in shown.items()]
-    rows = [*used, *(Row(each, f"{each}  {name}") for name, each in (*QUICK, *emojis()))]
+    rows = [*used, *(Row(each, f"{each}  {', '.join(names)}") for each, names in emojis())]
 
     def picked(reaction: str | None) -> None:
         if reaction:

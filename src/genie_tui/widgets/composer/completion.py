@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import ClassVar, Final, TypeAlias
 
 from textual.content import Content
@@ -10,15 +11,15 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from genie_core.text.safe import visible_line
-from genie_tui.emoji import QUICK, emojis
+from genie_tui.emoji import emojis
 
 MOST: Final = 8
 """Completions that are offered at once."""
 
-_NAME: Final = re.compile(r"(?:^|[\s(,])@(?P<typed>[^\s@]*)\Z")
+_NAME: Final = re.compile(r"(?:^|[\s(,])@(?P<typed>\"[^\"\n]*|[^\s@\"]*)\Z")
 _COMMAND: Final = re.compile(r"/(?P<typed>\w*)")
 _AGENT_COMMAND: Final = re.compile(r"\s*@?(?:genie|system)[,:]?\s+/(?P<typed>\S*)", re.IGNORECASE)
-_EMOJI: Final = re.compile(r"(?:^|\s):(?P<typed>[a-z_]{2,})\Z")
+_EMOJI: Final = re.compile(r"(?:^|\s):(?P<typed>[a-z0-9_+-]{2,}:?|[a-z]:)\Z")
 _ARGUMENT: Final = re.compile(r"/(?P<command>\w+) +(?P<rest>[^\n]*)")
 
 Words: TypeAlias = Sequence[tuple[str, str]]
@@ -29,11 +30,15 @@ def _nothing(_command: str, _rest: str) -> None:
     return None
 
 
+def _no_files(_typed: str, _most: int) -> Sequence[str]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Completions:
-    """The completions of a room: names for `@`, and commands with their help for `/`.
+    """The completions of a room: names and files for `@`, and commands with their help for `/`.
 
-    Neither names nor commands carry their `@` or `/`. `agent_commands` come behind the agent's name.
+    `files` returns the best paths for what is typed, and at most so many. Neither names nor commands carry their `@` or `/`. `agent_commands` come behind the agent's name.
     `argument` returns for a command and what
     follows it the end of that, which is being typed, and what it may become; None for nothing.
     """
@@ -42,6 +47,7 @@ class Completions:
     commands: Words = ()
     argument: Callable[[str, str], tuple[str, Words] | None] = _nothing
     agent_commands: Words = ()
+    files: Callable[[str, int], Sequence[str]] = _no_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,7 @@ class Offer:
 def offer(before: str, completions: Completions) -> Offer | None:
     """Return the completions of the text before the cursor, None if there are none.
 
-    Names of emoji come after a `:`, and are replaced by them. Names of people come after an `@` that starts a word, commands after a `/` that starts the draft, and
+    Names of emoji come after a `:`, and are replaced by them. Names of people come after an `@` that starts a word, and after them files; commands after a `/` that starts the draft, and
     what a command takes after that; the agent's own commands after its name and a `/`.
     """
     if (line := _ARGUMENT.fullmatch(before)) and (
@@ -75,6 +81,7 @@ def offer(before: str, completions: Completions) -> Offer | None:
         typed, known = argument
         choices = tuple(_matching(typed, "", known))[:MOST]
         return Offer(typed, choices) if choices else None
+    found: Iterator[Choice]
     if command := _COMMAND.fullmatch(before):
         typed = command["typed"]
         found = _matching(typed, "/", completions.commands)
@@ -86,20 +93,38 @@ def offer(before: str, completions: Completions) -> Offer | None:
         found = _emoji(typed)
     elif name := _NAME.search(before):
         typed = name["typed"]
-        found = _matching(typed, "@", [(known, "") for known in completions.names])
+        found = chain(
+            _matching(typed, "@", [(known, "") for known in completions.names]),
+            (Choice(f"@{path}") for path in completions.files(typed, MOST)),
+        )
     else:
         return None
-    choices = tuple(found)[:MOST]
+    choices = tuple(islice(found, MOST))
     return Offer(before[-len(typed) - 1 :], choices) if choices else None
 
 
 def _emoji(typed: str) -> Iterator[Choice]:
-    """Yield the emoji with such a name; those whose name begins with it come first."""
-    wanted = typed.replace("_", " ")
-    named = [(name, each) for name, each in (*QUICK, *emojis()) if wanted in name]
-    named.sort(key=lambda one: not one[0].startswith(wanted))
-    for name, each in named:
+    """Yield the emoji with such a name, each once, the closest names first.
+
+    A second colon ends the name. Digits, as in a time, must begin it.
+    """
+    wanted = typed.rstrip(":").replace("_", " ")
+    found: list[tuple[int, int, str, str]] = []
+    for each, names in emojis():
+        ranked = [(_closeness(name, wanted), len(name), name) for name in names]
+        rank, length, name = min(ranked)
+        found += [(rank, length, name, each)] * (rank < 4)
+    found.sort(key=lambda one: one[:2])
+    if typed.endswith(":") or wanted[0].isdigit():
+        found = [one for one in found if one[0] <= (0 if typed.endswith(":") else 1)]
+    for _, _, name, each in found:
         yield Choice(each, name)
+
+
+def _closeness(name: str, wanted: str) -> int:
+    """Rank a name: as typed, beginning with it, with a word beginning with it, with it, or not."""
+    ranks = (name == wanted, name.startswith(wanted), f" {wanted}" in name, wanted in name, True)
+    return ranks.index(True)
 
 
 def _matching(typed: str, sign: str, known: Sequence[tuple[str, str]]) -> Iterator[Choice]:

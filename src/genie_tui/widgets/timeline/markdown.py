@@ -42,6 +42,7 @@ _INLINE: Final = re.compile(
     r"|(?P<emphasis>(?<![\w*\\])\*(?=\S)[^*\n]+?(?<=\S)\*(?![\w*])"
     r"|(?<![\w_\\])_(?=\S)[^_\n]+?(?<=\S)_(?![\w_]))"
     r"|(?P<link>\bhttps?://[^\s<>\"']*[^\s<>\"'.,;:!?)\]}])"
+    r"|(?P<path>(?<![\w@])@(?:\"[^\"\n]+\"|[\w.+-]*/(?!@)[\w./+-]*(?<!\.)))"
     r"|(?P<mention>(?<![\w@])@\w[\w.-]*\w|(?<![\w@])@\w)"
 )
 _MARKS: Final = {"inline": 1, "strong": 2, "emphasis": 1}
@@ -62,7 +63,7 @@ def prose(text: str, palette: Palette, style: Style | None = None) -> Text:
         kind = part.lastgroup or ""
         marks = _MARKS.get(kind, 0)
         shown = part[0][marks : len(part[0]) - marks]
-        styled.append(shown, _EMPHASIS.get(kind) or palette[kind])
+        styled.append(shown, _EMPHASIS.get(kind) or palette["inline" if kind == "path" else kind])
         end = part.end()
     return styled.append(text[end:])
 

@@ -13,6 +13,7 @@ from genie_core.assistant.reasoners.mention import mentioned, mentions_someone_e
         ("thanks @genie.", "genie"),
         ("`code` and @genie", "genie"),
         ("@genie", "genie"),
+        ("@genie/@bob look", "genie"),
         ("an ` alone, @genie", "genie"),
         ("`` open @genie `", "genie"),
         ("`a` @genie `b`", "genie"),
@@ -30,6 +31,10 @@ def test_a_mention_is_found(text: str, name: str) -> None:
         "@genies are many",
         "@genie_bot",
         "@genie-two",
+        "look at @genie/notes.md",
+        "@system/ is a folder",
+        "@./genie",
+        '@"genie plan.md"',
         "see https://example.invalid/@genie",
         "the word `@genie` in code",
         "```\nasks @genie\n```",
@@ -68,6 +73,14 @@ def test_calling_somebody_else_is_noticed() -> None:
     assert mentions_someone_else("@bob what is 2+2?")
     assert not mentions_someone_else("@genie what is 2+2?")
     assert not mentions_someone_else("mail bob@example.invalid")
+    assert mentions_someone_else("@bob/@carol what is 2+2?")
+
+
+@pytest.mark.parametrize(
+    "text", ["read @src/app.py", "read @docs/", "read @notes.txt", "read @./make", 'read @"a b.md"']
+)
+def test_the_path_of_a_file_is_nobodys_name(text: str) -> None:
+    assert not mentions_someone_else(text)
 
 
 @pytest.mark.timeout(30)

@@ -23,6 +23,7 @@ class Bench:
     )
     tools: Sequence[ToolInfo] = ()
     servers: Sequence[ServerInfo] = ()
+    files: Sequence[str] = ()
     allowance = Allowance()
     model = "openai:[big]"
     options = AgentOptions()
@@ -32,6 +33,9 @@ class Bench:
 
     def raise_budget(self, *, money: float = 0.0, tokens: int = 0) -> Allowance:
         return self.allowance
+
+    async def workspace_files(self) -> Sequence[str]:
+        return self.files
 
     async def plan_undo(self, file: str = "", approval: str = "") -> UndoPlan:
         raise NotImplementedError

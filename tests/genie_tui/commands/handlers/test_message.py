@@ -12,7 +12,7 @@ from genie_core.room.protocol.events import (
     RunCancelled,
     RunFailed,
 )
-from genie_tui.emoji import QUICK, emojis
+from genie_tui.emoji import emojis
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.pick import PickScreen
 from genie_tui.screens.room import RoomScreen
@@ -200,6 +200,7 @@ async def test_without_a_selection_a_hint_says_how(joined: ScriptedJoinedRoom) -
 
 def test_emoji_have_names_and_one_width() -> None:
     names = dict(emojis())
-    assert names["rocket"] == "🚀"
-    assert names["thumbs up sign"] == "👍"
-    assert all(len(emoji) == 1 for _, emoji in (*QUICK, *emojis()))
+    assert "rocket" in names["🚀"]
+    assert {"thumbs up", "thumbs up sign", "+1", "thumbsup"} <= set(names["👍"])
+    assert all(len(emoji) == 1 for emoji in names)
+    assert len(names) == len(emojis())

@@ -89,3 +89,51 @@ def test_a_colon_and_letters_offer_emoji() -> None:
     assert offer("at 10:30", Completions()) is None
     assert offer("see http://x", Completions()) is None
     assert offer(":r", Completions()) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        (":tada", "🎉"),
+        (":smile", "😄"),
+        (":thumbsup", "👍"),
+        (":thumbs_up", "👍"),
+        (":+1", "👍"),
+        (":100", "💯"),
+        (":joy", "😂"),
+        (":x:", "❌"),
+        (":tada:", "🎉"),
+    ],
+)
+def test_emoji_have_the_short_names_of_chats(typed: str, first: str) -> None:
+    found = offer(f"so {typed}", Completions())
+    assert found is not None
+    assert found.typed == typed
+    texts = [choice.text for choice in found.choices]
+    assert texts[0] == first
+    assert len(set(texts)) == len(texts)
+
+
+@pytest.mark.parametrize("typed", ["at :30", ":-)", ":--", ":tad:", "std::min"])
+def test_what_is_no_name_of_an_emoji_offers_none(typed: str) -> None:
+    assert offer(typed, Completions()) is None
+
+
+def files(typed: str, most: int) -> list[str]:
+    return [each for each in ("src/", "src/ann.py", '"my plan.md"') if typed in each][:most]
+
+
+@pytest.mark.parametrize(
+    ("before", "texts"),
+    [
+        ("@", ["@ann", "@bob", "@src/", "@src/ann.py", '@"my plan.md"']),
+        ("see @ann", ["@ann", "@src/ann.py"]),
+        ("(@src/a", ["@src/ann.py"]),
+        ('@"my p', ['@"my plan.md"']),
+        ('@"my plan.md" ', []),
+        ("me@src", []),
+    ],
+)
+def test_files_come_after_names(before: str, texts: list[str]) -> None:
+    found = offer(before, Completions(("ann", "bob"), files=files))
+    assert [choice.text for choice in found.choices] == texts if found else not texts

@@ -118,6 +118,8 @@ def styled(text: str) -> dict[str, str]:
     ("text", "parts"),
     [
         ("hi @ann, see @b.c.", {"@ann": "mention", "@b.c": "mention"}),
+        ("@ann/@b see @src/a.py.", {"@ann": "mention", "@b": "mention", "@src/a.py": "inline"}),
+        ('@"my plan.md", @./make', {'@"my plan.md"': "inline", "@./make": "inline"}),
         ("mail me@x.org", {}),
         ("(https://x.org/a?b=1).", {"https://x.org/a?b=1": "link"}),
         ("use `[/] @x` here", {"[/] @x": "inline"}),

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from genie_core.assistant.offline.ask import Ask, PlannedCall
 
-_PATH = r"[`'\"]?(?P<path>[\w./-][\w./ -]*?)[`'\"]?"
+_PATH = r"@?[`'\"]?(?P<path>[\w./-][\w./ -]*?)[`'\"]?"
 _FOLDER = r"(?: (?:in|of|under|inside)(?: the)?(?: folder| directory)? [`'\"]?(?P<folder>[\w./ -]+?)[`'\"]?(?: folder| directory)?)?"
 _LINES = r"lines? (?P<first>\d{1,6})(?:(?: ?- ?| to | through )(?P<last>\d{1,6}))?"
 _WORKSPACE: Final = frozenset(("workspace", "the workspace", "this folder", "here", "the folder"))

@@ -1,5 +1,6 @@
 """Listing, reading and searching files of the workspace."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +48,7 @@ class Files:
         """Read a text file of the workspace, or some of its lines.
 
         Args:
-            path: Path relative to the workspace.
+            path: Path relative to the workspace. A message may name it as `@path` or `@"path"`.
             first_line: The first line to show, counting from 1.
             last_line: The last line to show. At most 400 lines are shown at once.
         """
@@ -95,6 +96,24 @@ class Files:
         )
         heading = f"{name}, lines {first} to {last} of {len(lines)}{more}:"
         return "\n".join([heading, *fenced(shown)])
+
+
+async def file_names(workspace: Workspace) -> list[str]:
+    """Return the paths of the files that a search would read, relative to the workspace.
+
+    As many as one search visits; none if finding them takes too long.
+    """
+    try:
+        found = await isolated(SECONDS, names_in, workspace.packed)
+    except (TookTooLong, WorkFailed):
+        return []
+    return [str(name) for name in json.loads(found)]
+
+
+def names_in(packed: list[object]) -> str:
+    """Do the work of `file_names`, without a time limit; returns JSON."""
+    workspace = Workspace.unpacked(packed)
+    return json.dumps(list(Walk(workspace, workspace.root).names()))
 
 
 def whole_file_text(workspace: Workspace, path: str) -> str:

@@ -14,6 +14,7 @@ from genie_core.assistant.tools.files.workspace import (
     AccessRefused,
     Workspace,
     as_text,
+    matches_path,
 )
 from genie_core.assistant.tools.output import STOPPED, counted, size
 
@@ -104,6 +105,7 @@ class Walk:
         self._shortened: list[str] = []
         self._private: list[str] = []
         self._stopped = ""
+        self._left_out = (*workspace.rules.unread, *workspace.rules.private)
         self.searched = 0
 
     def texts(self, wanted: Callable[[str], bool] = bool) -> Iterator[tuple[str, str]]:
@@ -130,6 +132,13 @@ class Walk:
             self.searched += 1
             left -= len(content)
             yield name, as_text(content[:MAX_FILE_BYTES]) or ""
+
+    def names(self) -> Iterator[str]:
+        """Yield the names of the files that a search would read, up to the limit of visits."""
+        for file in self._files():
+            key = self._workspace.key(file)
+            if key.isprintable() and not matches_path(key, self._left_out):
+                yield key
 
     def stop(self, name: str, after: str) -> None:
         """Record that the search stopped at a file, and after how much."""
