@@ -399,8 +399,9 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
             await self._rescue(text, title)
 
     async def _rescue(self, text: str, title: str) -> None:
-        """Keep a text for a room that was left: as the draft of the one on the screen, or in a file."""
-        if (target := self.rooms.current) is not None and not target.screen.draft:
+        """Keep a text for a room that was left: as its draft if it was entered again, or in a file."""
+        target = self.rooms.current
+        if target is not None and target.title == title and not target.screen.draft:
             target.screen.draft = text
             return
         unsaved = UnsavedInput(title, (), UnsentText(text), LEFT)

@@ -17,6 +17,7 @@ MOST: Final = 8
 """Completions that are offered at once."""
 
 _NAME: Final = re.compile(r"(?:^|[\s(,])@(?P<typed>\"[^\"\n]*|[^\s@\"]*)\Z")
+_WORD: Final = re.compile(r"(?:^|[\s(,])(?P<typed>[^\s@\"/:]+)\Z")
 _COMMAND: Final = re.compile(r"/(?P<typed>\w*)")
 _AGENT_COMMAND: Final = re.compile(r"\s*@?(?:genie|system)[,:]?\s+/(?P<typed>\S*)", re.IGNORECASE)
 _EMOJI: Final = re.compile(r"(?:^|\s):(?P<typed>[a-z0-9_+-]{2,}:?|[a-z]:)\Z")
@@ -101,6 +102,16 @@ def offer(before: str, completions: Completions) -> Offer | None:
         return None
     choices = tuple(islice(found, MOST))
     return Offer(before[-len(typed) - 1 :], choices) if choices else None
+
+
+def offer_names(before: str, names: Sequence[str]) -> Offer | None:
+    """Return the names that the word before the cursor may begin, without an `@`; None for none."""
+    word = _WORD.search(before)
+    if word is None:
+        return None
+    typed = word["typed"].casefold()
+    found = [Choice(f"@{name}") for name in names if name.casefold().startswith(typed)]
+    return Offer(word["typed"], tuple(found[:MOST])) if found else None
 
 
 def _emoji(typed: str) -> Iterator[Choice]:

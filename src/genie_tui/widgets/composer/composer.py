@@ -15,7 +15,14 @@ from textual.message import Message
 from textual.widgets import OptionList, TextArea
 
 from genie_core.text.safe import visible
-from genie_tui.widgets.composer.completion import Choice, CompletionList, Completions, Offer, offer
+from genie_tui.widgets.composer.completion import (
+    Choice,
+    CompletionList,
+    Completions,
+    Offer,
+    offer,
+    offer_names,
+)
 from genie_tui.widgets.keys_in_order import TextEditor
 
 LIMIT: Final = 16_000
@@ -200,6 +207,8 @@ class Composer(Vertical):
             self._submit()
         elif key in _NEW_LINE:
             self._editor.type("\n")
+        elif key == "tab":
+            self._complete_name()
         elif key == "up" and self._editor.at_top:
             self._recall(self._history.older(self.draft))
         elif key == "down" and self._editor.at_bottom:
@@ -207,6 +216,14 @@ class Composer(Vertical):
         else:
             return False
         return True
+
+    def _complete_name(self) -> None:
+        """Complete the word before the cursor to a name; offer them if there are several."""
+        self._offer = offer_names(self._editor.before, self.candidates().names)
+        if self._offer is not None and len(self._offer.choices) == 1:
+            self._accept(0)
+        else:
+            self._choices.show(self._offer.choices if self._offer else ())
 
     def _take_choice_key(self, key: str, offered: Offer) -> bool:
         choice = self._choices.highlighted or 0

@@ -191,6 +191,29 @@ async def test_what_is_typed_in_full_is_sent_at_once() -> None:
         assert app.offered == []
 
 
+@pytest.mark.parametrize(
+    ("typed", "draft"), [("bo", "@bob "), ("hi Ge", "hi @genie "), ("xyz", "xyz"), ("", "")]
+)
+async def test_tab_completes_a_bare_name_and_never_leaves(typed: str, draft: str) -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        await pilot.press(*typed, "tab", "tab")
+        assert app.composer.draft == draft
+        assert isinstance(app.focused, Editor)
+        await pilot.press("x")
+        assert app.composer.draft == f"{draft}x"
+
+
+async def test_tab_offers_names_if_several_begin_so() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        app.composer.candidates = lambda: Completions(("ann", "anton", "bob"))
+        await pilot.press("a", "n", "tab")
+        assert app.offered == ["@ann", "@anton"]
+        await pilot.press("down", "tab")
+        assert app.composer.draft == "@anton "
+
+
 async def test_escape_closes_the_choices_and_only_then_is_the_apps() -> None:
     app = Host()
     async with app.run_test() as pilot:
