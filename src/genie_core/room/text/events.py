@@ -329,6 +329,21 @@ def quote_text(quote: Quote) -> Iterator[str]:
         yield f"{visible_line(line.sender)}, {_moment(line.at)}: {text}"
 
 
+def quote_of(text: str, posted: str, most: int | None = None) -> str:
+    """Quote a message in one safe line, with up to `most` characters of each text.
+
+    `text` is what its author left, empty if they deleted it, and `posted` what they wrote first. Both
+    are quoted if they differ: an agent may have acted on either.
+    """
+    first, now = (
+        f"“{line if most is None or len(line) <= most else f'{line[:most]}…'}”"
+        for line in map(visible_line, (posted, text))
+    )
+    if text == posted:
+        return first
+    return f"{now} (edited; posted as {first})" if text else f"{first} (deleted since)"
+
+
 def message_title(exchange: MessageThread) -> str:
     """Return the author and time of a message."""
     return f"{author_line(exchange.author, by_agent=exchange.by_agent)}, {_moment(exchange.at)}"
