@@ -69,12 +69,16 @@ class Alerts:
 
 
 def desktop_sequence(way: Desktop, text: str) -> str:
-    """Return what makes a terminal show a notification; empty for no way."""
+    """Return what makes a terminal show a notification; empty for no way.
+
+    In some terminals OSC 9 and a number is a command ("4;1;50" shows progress, "6;macro" types), so
+    the text begins with a word and has no semicolon.
+    """
     match way:
         case "osc9":
-            return f"{_OSC}9;{_plain(text)}{_END}"
+            return f"{_OSC}9;genie: {_field(text)}{_END}"
         case "osc777":
-            return f"{_OSC}777;notify;genie;{_plain(text).replace(';', ',')}{_END}"
+            return f"{_OSC}777;notify;genie;{_field(text)}{_END}"
         case "none":
             return ""
 
@@ -84,6 +88,10 @@ def title_of(room: str, waiting: int, missed: int) -> str:
     counts = [f"▲{waiting}"] * (waiting > 0) + [str(missed)] * (missed > 0)
     before = f"({' '.join(counts)}) " if counts else ""
     return f"{before}{room} · genie"
+
+
+def _field(text: str) -> str:
+    return _plain(text).replace(";", ",")
 
 
 def _plain(text: str) -> str:

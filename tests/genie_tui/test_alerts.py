@@ -22,7 +22,7 @@ def alerts(ways: AlertWays) -> tuple[Alerts, list[str]]:
     [
         (AlertWays(), False, ["\x07"]),
         (AlertWays(bell=False), False, []),
-        (AlertWays(bell=False, desktop="osc9"), False, ["\x1b]9;hi\x1b\\"]),
+        (AlertWays(bell=False, desktop="osc9"), False, ["\x1b]9;genie: hi\x1b\\"]),
         (AlertWays(bell=False, desktop="osc777"), False, ["\x1b]777;notify;genie;hi\x1b\\"]),
         (AlertWays(desktop="osc9"), True, ["\x07"]),
     ],
@@ -34,7 +34,9 @@ def test_each_way_is_a_setting(ways: AlertWays, attended: bool, expected: list[s
 
 
 @pytest.mark.parametrize("way", ["osc9", "osc777"])
-@pytest.mark.parametrize("text", ["\x1b]0;x\x07", "a\x1b\\b", "\x9cx", "a;b;c", "x\n" * 200])
+@pytest.mark.parametrize(
+    "text", ["\x1b]0;x\x07", "a\x1b\\b", "\x9cx", "a;b;c", "4;3;100", "x\n" * 200]
+)
 def test_no_text_leaves_its_sequence(way: Desktop, text: str) -> None:
     made = desktop_sequence(way, text)
     assert made.startswith("\x1b]")
@@ -42,7 +44,8 @@ def test_no_text_leaves_its_sequence(way: Desktop, text: str) -> None:
     inner = made[2:-2]
     assert not any(char < " " or "\x7f" <= char < "\xa0" for char in inner)
     assert len(inner) < LONGEST + 30
-    assert way == "osc9" or inner.count(";") == 3
+    assert inner.count(";") == (1 if way == "osc9" else 3)
+    assert way == "osc777" or inner.startswith("9;genie: ")
 
 
 def test_the_title_is_saved_changed_and_given_back() -> None:
@@ -92,7 +95,7 @@ async def test_what_happens_elsewhere_reaches_the_person(
         pilot.app.post_message(events.AppBlur())
         await pilot.pause()
         joined.feed(MessagePosted("1", "@ann come back"), by="bob")
-        notice = "\x1b]9;Garden: bob: @ann come back\x1b\\"
+        notice = "\x1b]9;genie: Garden: bob: @ann come back\x1b\\"
         await until(pilot, lambda: notice in written and "\x07" in written)
         await until(pilot, lambda: "\x1b]2;(1) Garden · genie\x1b\\" in written)
         pilot.app.post_message(events.AppFocus())
