@@ -155,6 +155,8 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         asyncio.get_running_loop().set_task_factory(None)
 
     async def on_mount(self) -> None:
+        self.app_suspend_signal.subscribe(self, self._go_to_background, immediate=True)
+        self.app_resume_signal.subscribe(self, self._come_back, immediate=True)
         if self._opening is None:
             await self._show_lobby()
         else:
@@ -500,6 +502,15 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     @property
     def _is_here(self) -> bool:
         return self.app_focus or not self._tells_focus
+
+    def _go_to_background(self, _: object) -> None:
+        self._alerts.end()
+
+    def _come_back(self, _: object) -> None:
+        """Show the title again, and ignore keys that were typed for the shell."""
+        self._show_counts()
+        if isinstance(self.screen, RoomScreen | Dialog):
+            self.screen.arm()
 
     # Ending
 

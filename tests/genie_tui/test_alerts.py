@@ -8,7 +8,15 @@ from textual.pilot import Pilot
 
 from genie_core.room.protocol.events import MessagePosted
 from genie_core.settings.model import Desktop
-from genie_tui.alerts import LONGEST, Alerts, AlertWays, desktop_sequence, title_of
+from genie_tui.alerts import (
+    LONGEST,
+    RESTORE_TITLE,
+    SAVE_TITLE,
+    Alerts,
+    AlertWays,
+    desktop_sequence,
+    title_of,
+)
 from genie_tui.app import GenieApp
 
 
@@ -114,3 +122,15 @@ async def test_a_terminal_with_the_focus_gets_no_desktop_notification(
         joined.feed(MessagePosted("1", "@ann look"), by="bob")
         await until(pilot, lambda: "\x07" in written)
         assert not any(each.startswith("\x1b]9;") for each in written)
+
+
+async def test_in_the_background_the_shell_has_its_title_and_the_room_has_it_back_then(
+    joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with room(joined, monkeypatch) as (written, pilot):
+        shown = "\x1b]2;Garden · genie\x1b\\"
+        await until(pilot, lambda: shown in written)
+        pilot.app.app_suspend_signal.publish(pilot.app)
+        assert written[-1] == RESTORE_TITLE
+        pilot.app.app_resume_signal.publish(pilot.app)
+        assert written[-2:] == [SAVE_TITLE, shown]
