@@ -335,8 +335,11 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         if not offers:
             self.notify(NONE_FOUND, severity="warning", timeout=8)
             return
+        if room not in self.rooms:
+            return
         rows = [Row(str(n), each.label, each.why) for n, each in enumerate(offers)]
-        picked = await self.push_screen_wait(CarefulPickScreen("Who answers you?", rows))
+        picker = CarefulPickScreen("Who answers you?", rows)
+        picked = await self.push_screen_wait(picker, mode=room.mode)
         if picked is None or room.joined is None:
             return
         offer = offers[int(picked)]
