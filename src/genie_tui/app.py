@@ -39,8 +39,8 @@ from genie_core.sessions.service import SessionService
 from genie_core.settings.edit import add_rule
 from genie_core.settings.load import SettingsError
 from genie_core.settings.model import Notify, Settings
-from genie_core.text.safe import visible
-from genie_tui.alerts import Alerts, AlertWays, title_of
+from genie_core.text.safe import visible, visible_line
+from genie_tui.alerts import LONGEST, Alerts, AlertWays, title_of
 from genie_tui.commands.keys import Scope, bindings_of
 from genie_tui.commands.registry import AppCommands, all_actions
 from genie_tui.exit_report import ExitReport
@@ -465,9 +465,11 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     def _rang(self, message: RoomScreen.Rang) -> None:
         room = self.rooms.of(message.screen)
         shown = room is self.rooms.current
+        text = visible_line(message.text)
+        text = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
         if not shown:
-            self.notify(f"{message.text}  (ctrl+o)", timeout=8)
-        self._alerts.ring(message.text, attended=shown and self._tells_focus and self.app_focus)
+            self.notify(f"{text}  (ctrl+o)", timeout=8)
+        self._alerts.ring(text, attended=shown and self._tells_focus and self.app_focus)
 
     @on(RoomScreen.Counted)
     def _counted(self) -> None:
