@@ -221,7 +221,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         elif saved and (room := self.rooms.saved_as(saved)) is not None:
             await self._visit(room)
         else:
-            await self.rooms.add(self._room_for(opening), shown=True)
+            await self._show_new(self._room_for(opening))
             self._show_counts()
 
     @on(RoomScreen.OpeningFailed)
@@ -364,6 +364,10 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
             await self._show_lobby()
             self._show_counts()
 
+    async def _show_new(self, room: OpenRoom) -> None:
+        await self.rooms.add(room, shown=True)
+        room.screen.look(here=self._is_here)
+
     async def _visit(self, room: OpenRoom) -> None:
         await self.rooms.show(room)
         room.screen.look(here=self._is_here)
@@ -428,7 +432,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         was_shown = room is self.rooms.current
         fresh = self._room_for(opening) if opening is not None else None
         if fresh is not None:
-            await self.rooms.add(fresh, shown=was_shown)
+            await (self._show_new(fresh) if was_shown else self.rooms.add(fresh, shown=False))
             fresh.screen.draft = draft
         elif was_shown:
             await self._show_lobby()
