@@ -40,7 +40,7 @@ from genie_core.settings.edit import add_rule
 from genie_core.settings.load import SettingsError
 from genie_core.settings.model import Notify, Settings
 from genie_core.text.safe import visible, visible_line
-from genie_tui.alerts import LONGEST, Alerts, AlertWays, title_of
+from genie_tui.alerts import LONGEST, Alerts, AlertSettings, title_of
 from genie_tui.commands.keys import Scope, bindings_of
 from genie_tui.commands.registry import AppCommands, all_actions
 from genie_tui.exit_report import ExitReport
@@ -121,7 +121,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         theme: str = DARK.name,
         clock: Callable[[], float] = time.monotonic,
         notify: Notify = "mine",
-        alerts: AlertWays | None = None,
+        alerts: AlertSettings | None = None,
         form: SettingsForm | None = None,
         onboarding: Onboarding | None = None,
         store: SessionService | None = None,
@@ -133,7 +133,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         self._log_path = log_path
         self._notify: Notify = notify
         self._frame = Frame()
-        self._alerts = Alerts(self._write, alerts or AlertWays())
+        self._alerts = Alerts(self._write, alerts or AlertSettings())
         self._tells_focus = False
         self._form = form
         self._onboarding = onboarding
@@ -626,7 +626,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         self._notify = settings.notify
         for room in self.rooms:
             room.screen.bell.notify = settings.notify
-        self._alerts.ways = AlertWays.of(settings)
+        self._alerts.settings = AlertSettings.of(settings)
         if self._store is not None:
             self._store.limit(settings.retention.limits())
         if settings.theme:

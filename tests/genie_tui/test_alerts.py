@@ -13,30 +13,32 @@ from genie_tui.alerts import (
     RESTORE_TITLE,
     SAVE_TITLE,
     Alerts,
-    AlertWays,
+    AlertSettings,
     desktop_sequence,
     title_of,
 )
 from genie_tui.app import GenieApp
 
 
-def alerts(ways: AlertWays) -> tuple[Alerts, list[str]]:
+def alerts(settings: AlertSettings) -> tuple[Alerts, list[str]]:
     written: list[str] = []
-    return Alerts(written.append, ways), written
+    return Alerts(written.append, settings), written
 
 
 @pytest.mark.parametrize(
-    ("ways", "attended", "expected"),
+    ("settings", "attended", "expected"),
     [
-        (AlertWays(), False, ["\x07"]),
-        (AlertWays(bell=False), False, []),
-        (AlertWays(bell=False, desktop="osc9"), False, ["\x1b]9;genie: hi\x1b\\"]),
-        (AlertWays(bell=False, desktop="osc777"), False, ["\x1b]777;notify;genie;hi\x1b\\"]),
-        (AlertWays(desktop="osc9"), True, ["\x07"]),
+        (AlertSettings(), False, ["\x07"]),
+        (AlertSettings(bell=False), False, []),
+        (AlertSettings(bell=False, desktop="osc9"), False, ["\x1b]9;genie: hi\x1b\\"]),
+        (AlertSettings(bell=False, desktop="osc777"), False, ["\x1b]777;notify;genie;hi\x1b\\"]),
+        (AlertSettings(desktop="osc9"), True, ["\x07"]),
     ],
 )
-def test_each_way_is_a_setting(ways: AlertWays, attended: bool, expected: list[str]) -> None:
-    ring, written = alerts(ways)
+def test_each_alert_is_a_setting(
+    settings: AlertSettings, attended: bool, expected: list[str]
+) -> None:
+    ring, written = alerts(settings)
     ring.ring("hi", attended=attended)
     assert written == expected
 
@@ -57,7 +59,7 @@ def test_no_text_leaves_its_sequence(way: Desktop, text: str) -> None:
 
 
 def test_the_title_is_saved_changed_and_given_back() -> None:
-    made, written = alerts(AlertWays())
+    made, written = alerts(AlertSettings())
     made.show_title("Garden · genie")
     made.show_title("Garden · genie")
     made.show_title("(1) Garden\x07 · genie")
@@ -69,7 +71,7 @@ def test_the_title_is_saved_changed_and_given_back() -> None:
         "\x1b]2;(1) Garden␇ · genie\x1b\\",
         "\x1b[23;2t",
     ]
-    silent, nothing = alerts(AlertWays(title=False))
+    silent, nothing = alerts(AlertSettings(title=False))
     silent.show_title("Garden")
     silent.end()
     assert nothing == []
@@ -91,7 +93,7 @@ async def room(
     async with in_room(joined) as (_, pilot):
         app = pilot.app
         assert isinstance(app, GenieApp)
-        app._alerts.ways = AlertWays(desktop="osc9")
+        app._alerts.settings = AlertSettings(desktop="osc9")
         yield written, pilot
 
 
