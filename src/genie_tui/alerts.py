@@ -22,7 +22,7 @@ RESTORE_TITLE: Final = "\x1b[23;2t"
 
 
 @dataclass(frozen=True, slots=True)
-class AlertWays:
+class AlertSettings:
     """How a person wants to be reached."""
 
     bell: bool = True
@@ -30,31 +30,31 @@ class AlertWays:
     desktop: Desktop = "none"
 
     @classmethod
-    def of(cls, settings: Settings) -> "AlertWays":
+    def of(cls, settings: Settings) -> "AlertSettings":
         return cls(settings.bell, settings.window_title, settings.desktop)
 
 
 class Alerts:
-    """Writes alerts to a terminal. `ways` may be replaced at any time.
+    """Writes alerts to a terminal. `settings` may be replaced at any time.
 
     What people and agents wrote can't leave a sequence: it is shown as `visible_line` does.
     """
 
-    def __init__(self, write: Callable[[str], None], ways: AlertWays) -> None:
-        self.ways = ways
+    def __init__(self, write: Callable[[str], None], settings: AlertSettings) -> None:
+        self.settings = settings
         self._write = write
         self._title = ""
 
     def ring(self, text: str, *, attended: bool) -> None:
         """Ring the bell; notify the desktop, too, unless the person has the terminal before them."""
-        if self.ways.bell:
+        if self.settings.bell:
             self._write("\x07")
-        if not attended and self.ways.desktop != "none":
-            self._write(desktop_sequence(self.ways.desktop, text))
+        if not attended and self.settings.desktop != "none":
+            self._write(desktop_sequence(self.settings.desktop, text))
 
     def show_title(self, title: str) -> None:
         """Set the terminal's title if it changed."""
-        if not self.ways.title or title == self._title:
+        if not self.settings.title or title == self._title:
             return
         if not self._title:
             self._write(SAVE_TITLE)
@@ -68,13 +68,17 @@ class Alerts:
             self._write(RESTORE_TITLE)
 
 
-def desktop_sequence(way: Desktop, text: str) -> str:
-    """Return what makes a terminal show a notification; empty for no way."""
-    match way:
+def desktop_sequence(desktop: Desktop, text: str) -> str:
+    """Return what makes a terminal show a notification; empty for none.
+
+    In some terminals OSC 9 and a number is a command ("4;1;50" shows progress, "6;macro" types), so
+    the text begins with a word and has no semicolon.
+    """
+    match desktop:
         case "osc9":
-            return f"{_OSC}9;{_plain(text)}{_END}"
+            return f"{_OSC}9;genie: {_field(text)}{_END}"
         case "osc777":
-            return f"{_OSC}777;notify;genie;{_plain(text).replace(';', ',')}{_END}"
+            return f"{_OSC}777;notify;genie;{_field(text)}{_END}"
         case "none":
             return ""
 
@@ -84,6 +88,10 @@ def title_of(room: str, waiting: int, missed: int) -> str:
     counts = [f"▲{waiting}"] * (waiting > 0) + [str(missed)] * (missed > 0)
     before = f"({' '.join(counts)}) " if counts else ""
     return f"{before}{room} · genie"
+
+
+def _field(text: str) -> str:
+    return _plain(text).replace(";", ",")
 
 
 def _plain(text: str) -> str:

@@ -42,8 +42,8 @@ from genie_core.sessions.service import SessionService
 from genie_core.settings.edit import add_rule
 from genie_core.settings.load import SettingsError
 from genie_core.settings.model import Notify, Settings
-from genie_core.text.safe import visible
-from genie_tui.alerts import Alerts, AlertWays, title_of
+from genie_core.text.safe import visible, visible_line
+from genie_tui.alerts import LONGEST, Alerts, AlertSettings, title_of
 from genie_tui.commands.keys import Scope, bindings_of
 from genie_tui.commands.registry import AppCommands, all_actions
 from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText
@@ -132,7 +132,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         theme: str = DARK.name,
         clock: Callable[[], float] = time.monotonic,
         notify: Notify = "mine",
-        alerts: AlertWays | None = None,
+        alerts: AlertSettings | None = None,
         form: SettingsForm | None = None,
         onboarding: Onboarding | None = None,
         store: SessionService | None = None,
@@ -144,7 +144,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         self._log_path = log_path
         self._notify: Notify = notify
         self._frame = Frame()
-        self._alerts = Alerts(self._write, alerts or AlertWays())
+        self._alerts = Alerts(self._write, alerts or AlertSettings())
         self._tells_focus = False
         self._editor = ExternalEditor(self._lent)
         self._held: deque[Callable[[], None]] = deque(maxlen=HELD_NOTICES)
@@ -168,6 +168,8 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         asyncio.get_running_loop().set_task_factory(None)
 
     async def on_mount(self) -> None:
+        self.app_suspend_signal.subscribe(self, self._go_to_background, immediate=True)
+        self.app_resume_signal.subscribe(self, self._come_back, immediate=True)
         if self._opening is None:
             await self._show_lobby()
         else:
@@ -241,7 +243,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         elif saved and (room := self.rooms.saved_as(saved)) is not None:
             await self._visit(room)
         else:
-            await self.rooms.add(self._room_for(opening), shown=True)
+            await self._show_new(self._room_for(opening))
             self._show_counts()
 
     @on(RoomScreen.OpeningFailed)
@@ -355,8 +357,11 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         if not offers:
             self.notify(NONE_FOUND, severity="warning", timeout=8)
             return
+        if room not in self.rooms:
+            return
         rows = [Row(str(n), each.label, each.why) for n, each in enumerate(offers)]
-        picked = await self.push_screen_wait(CarefulPickScreen("Who answers you?", rows))
+        picker = CarefulPickScreen("Who answers you?", rows)
+        picked = await self.push_screen_wait(picker, mode=room.mode)
         if picked is None or room.joined is None:
             return
         offer = offers[int(picked)]
@@ -431,7 +436,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         """Draw everything anew, show what was held back, and let no key typed before answer."""
         self.action_redraw()
         if isinstance(self.screen, Dialog | RoomScreen):
-            self.screen.on_screen_resume()
+            self.screen.arm()
         self._look(here=self._is_here)
         self._show_counts()
         while self._held:
@@ -461,6 +466,10 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         elif mode == LOBBY:
             await self._show_lobby()
             self._show_counts()
+
+    async def _show_new(self, room: OpenRoom) -> None:
+        await self.rooms.add(room, shown=True)
+        room.screen.look(here=self._is_here)
 
     async def _visit(self, room: OpenRoom) -> None:
         await self.rooms.show(room)
@@ -525,7 +534,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         was_shown = room is self.rooms.current
         fresh = self._room_for(opening) if opening is not None else None
         if fresh is not None:
-            await self.rooms.add(fresh, shown=was_shown)
+            await (self._show_new(fresh) if was_shown else self.rooms.add(fresh, shown=False))
             fresh.screen.draft = room.screen.draft  # an editor may have changed it meanwhile
         elif was_shown:
             await self._show_lobby()
@@ -562,9 +571,11 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     def _rang(self, message: RoomScreen.Rang) -> None:
         room = self.rooms.of(message.screen)
         shown = room is self.rooms.current
+        text = visible_line(message.text)
+        text = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
         if not shown:
-            self.notify(f"{message.text}  (ctrl+o)", timeout=8)
-        self._alerts.ring(message.text, attended=shown and self._tells_focus and self.app_focus)
+            self.notify(f"{text}  (ctrl+o)", timeout=8)
+        self._alerts.ring(text, attended=shown and self._tells_focus and self.app_focus)
 
     @on(RoomScreen.Counted)
     def _counted(self) -> None:
@@ -602,6 +613,15 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     @property
     def _is_here(self) -> bool:
         return self._lent_driver is None and (self.app_focus or not self._tells_focus)
+
+    def _go_to_background(self, _: object) -> None:
+        self._alerts.end()
+
+    def _come_back(self, _: object) -> None:
+        """Show the title again, and ignore keys that were typed for the shell."""
+        self._show_counts()
+        if isinstance(self.screen, RoomScreen | Dialog):
+            self.screen.arm()
 
     # Ending
 
@@ -709,7 +729,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         self._notify = settings.notify
         for room in self.rooms:
             room.screen.bell.notify = settings.notify
-        self._alerts.ways = AlertWays.of(settings)
+        self._alerts.settings = AlertSettings.of(settings)
         if self._store is not None:
             self._store.limit(settings.retention.limits())
         if settings.theme:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -105,16 +106,21 @@ def test_people_talk_in_lines(host: Lines, tmp_path: Path, port: int) -> None:
     bob.wait_for("ann (host)")
     bob.type("/nonsense")
     bob.wait_for("There is no command /nonsense")
-    assert bob.end() == 0
+    host.type("/msg bob psst")
+    bob.wait_for("ann (private, to bob): psst")
+    bob.type("and this")
+    assert bob.end() == 0  # what was typed is recorded before the end of the input counts
+    host.wait_for("bob: and this")
     host.wait_for("bob left")
 
 
 def test_a_tool_call_is_answered_by_its_number_only(host: Lines, tmp_path: Path) -> None:
     host.type("@genie write buy milk to list.txt")
-    asked = host.wait_for("APPROVAL")
+    asked = host.wait_for("CALL ")
     number = asked.split()[1].rstrip(":")
     assert "write_file" in asked
-    host.wait_for("buy milk")
+    host.wait_for("Argument content: buy milk")
+    host.wait_for(f"Type /allow {number} ")
     for typed in ("yes", "a", "/allow", "/allow 999"):
         host.type(typed)
     host.wait_for(f"Tool calls that wait for you: {number}.")
@@ -122,11 +128,12 @@ def test_a_tool_call_is_answered_by_its_number_only(host: Lines, tmp_path: Path)
     host.type(f"/allow {number}")
     host.wait_for(f"Allowed write_file ({number}).")
     host.wait_for("genie to ann")
+    host.wait_for(f"call {number}: allowed write_file")
     assert "buy milk" in (tmp_path / "work" / "list.txt").read_text()
     host.read.clear()
     host.type("@genie write more to other.txt")
-    host.wait_for("APPROVAL")
-    second = [each for each in host.read if each.startswith("APPROVAL")][-1].split()[1].rstrip(":")
+    host.wait_for("CALL ")
+    second = [each for each in host.read if each.startswith("CALL ")][-1].split()[1].rstrip(":")
     host.type(f"/deny {second} not today")
     host.wait_for(f"Denied write_file ({second}).")
     assert not (tmp_path / "work" / "other.txt").exists()
@@ -139,7 +146,7 @@ def test_a_script_says_something_and_reads_the_answer(
     assert ran(tmp_path / "ci", "say", f":{port}", "the build is green", *guest)[:2] == (0, "")
     host.wait_for("ci: the build is green")
     asking = started(tmp_path / "ci", "say", f":{port}", "@genie what is 12*7?", "--answer", *guest)
-    number = host.wait_for("APPROVAL").split()[1].rstrip(":")  # the host's agent works for a guest
+    number = host.wait_for("CALL ").split()[1].rstrip(":")  # the host's agent works for a guest
     host.type(f"/allow {number}")
     out, _ = asking.communicate(timeout=60)
     assert (asking.returncode, "84" in out) == (0, True)
@@ -157,8 +164,45 @@ def test_a_script_follows_a_room(host: Lines, tmp_path: Path, port: int) -> None
     line = tail.wait_for("after")
     event: dict[str, Any] = json.loads(line)
     assert (event["by"], event["body"]["text"]) == ("ann", "after \x1b[31m")
+    assert (event["doubt"], event["effect"], event["hidden"]) == ("", True, False)
     assert "\x1b" not in line
     assert tail.stop() == 0
+
+
+def test_a_host_lets_people_in_by_number_and_who_waits_can_be_ended(
+    tmp_path: Path, port: int
+) -> None:
+    arguments = ("--title", "Standup", "--plain", "--name", "ann", "--port", str(port), "--ask")
+    host = Lines(tmp_path / "ann", "host", *arguments)
+    host.wait_for("Standup, as ann")
+    waiting = started(tmp_path / "eve", "say", f":{port}", "hello", "--name", "bob")
+    first = host.wait_for("JOIN REQUEST").split()[2].rstrip(":")
+    assert waiting.stderr is not None
+    assert "your key in words: " in waiting.stderr.readline()
+    waiting.terminate()
+    waiting.communicate(timeout=60)
+    assert waiting.returncode == 128 + signal.SIGTERM
+    host.wait_for(f"Join request {first} of bob is over.")
+    host.read.clear()
+    bob = started(tmp_path / "bob", "say", f":{port}", "hello", "--name", "bob")
+    second = host.wait_for("JOIN REQUEST").split()[2].rstrip(":")
+    assert second != first
+    host.type(f"/admit {second}")
+    assert bob.communicate(timeout=60)[0] == ""
+    assert bob.returncode == 0
+    host.wait_for("bob: hello")
+    assert host.stop() == 0
+
+
+def test_a_pipe_that_is_closed_ends_a_quiet_room(host: Lines, tmp_path: Path, port: int) -> None:
+    with started(tmp_path / "tail", "tail", f":{port}", "--name", "log") as tail:
+        assert tail.stdout is not None
+        assert tail.stdout.readline() == "[1] the room Standup was opened\n"
+        tail.stdout.close()
+        assert tail.wait(60) == 141
+        assert tail.stderr is not None
+        assert tail.stderr.read() == ""
+    host.wait_for("log left")
 
 
 def test_where_there_is_no_room_one_line_says_so(tmp_path: Path, port: int) -> None:

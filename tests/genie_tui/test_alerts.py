@@ -8,33 +8,45 @@ from textual.pilot import Pilot
 
 from genie_core.room.protocol.events import MessagePosted
 from genie_core.settings.model import Desktop
-from genie_tui.alerts import LONGEST, Alerts, AlertWays, desktop_sequence, title_of
+from genie_tui.alerts import (
+    LONGEST,
+    RESTORE_TITLE,
+    SAVE_TITLE,
+    Alerts,
+    AlertSettings,
+    desktop_sequence,
+    title_of,
+)
 from genie_tui.app import GenieApp
 
 
-def alerts(ways: AlertWays) -> tuple[Alerts, list[str]]:
+def alerts(settings: AlertSettings) -> tuple[Alerts, list[str]]:
     written: list[str] = []
-    return Alerts(written.append, ways), written
+    return Alerts(written.append, settings), written
 
 
 @pytest.mark.parametrize(
-    ("ways", "attended", "expected"),
+    ("settings", "attended", "expected"),
     [
-        (AlertWays(), False, ["\x07"]),
-        (AlertWays(bell=False), False, []),
-        (AlertWays(bell=False, desktop="osc9"), False, ["\x1b]9;hi\x1b\\"]),
-        (AlertWays(bell=False, desktop="osc777"), False, ["\x1b]777;notify;genie;hi\x1b\\"]),
-        (AlertWays(desktop="osc9"), True, ["\x07"]),
+        (AlertSettings(), False, ["\x07"]),
+        (AlertSettings(bell=False), False, []),
+        (AlertSettings(bell=False, desktop="osc9"), False, ["\x1b]9;genie: hi\x1b\\"]),
+        (AlertSettings(bell=False, desktop="osc777"), False, ["\x1b]777;notify;genie;hi\x1b\\"]),
+        (AlertSettings(desktop="osc9"), True, ["\x07"]),
     ],
 )
-def test_each_way_is_a_setting(ways: AlertWays, attended: bool, expected: list[str]) -> None:
-    ring, written = alerts(ways)
+def test_each_alert_is_a_setting(
+    settings: AlertSettings, attended: bool, expected: list[str]
+) -> None:
+    ring, written = alerts(settings)
     ring.ring("hi", attended=attended)
     assert written == expected
 
 
 @pytest.mark.parametrize("way", ["osc9", "osc777"])
-@pytest.mark.parametrize("text", ["\x1b]0;x\x07", "a\x1b\\b", "\x9cx", "a;b;c", "x\n" * 200])
+@pytest.mark.parametrize(
+    "text", ["\x1b]0;x\x07", "a\x1b\\b", "\x9cx", "a;b;c", "4;3;100", "x\n" * 200]
+)
 def test_no_text_leaves_its_sequence(way: Desktop, text: str) -> None:
     made = desktop_sequence(way, text)
     assert made.startswith("\x1b]")
@@ -42,11 +54,12 @@ def test_no_text_leaves_its_sequence(way: Desktop, text: str) -> None:
     inner = made[2:-2]
     assert not any(char < " " or "\x7f" <= char < "\xa0" for char in inner)
     assert len(inner) < LONGEST + 30
-    assert way == "osc9" or inner.count(";") == 3
+    assert inner.count(";") == (1 if way == "osc9" else 3)
+    assert way == "osc777" or inner.startswith("9;genie: ")
 
 
 def test_the_title_is_saved_changed_and_given_back() -> None:
-    made, written = alerts(AlertWays())
+    made, written = alerts(AlertSettings())
     made.show_title("Garden · genie")
     made.show_title("Garden · genie")
     made.show_title("(1) Garden\x07 · genie")
@@ -58,7 +71,7 @@ def test_the_title_is_saved_changed_and_given_back() -> None:
         "\x1b]2;(1) Garden␇ · genie\x1b\\",
         "\x1b[23;2t",
     ]
-    silent, nothing = alerts(AlertWays(title=False))
+    silent, nothing = alerts(AlertSettings(title=False))
     silent.show_title("Garden")
     silent.end()
     assert nothing == []
@@ -80,7 +93,7 @@ async def room(
     async with in_room(joined) as (_, pilot):
         app = pilot.app
         assert isinstance(app, GenieApp)
-        app._alerts.ways = AlertWays(desktop="osc9")
+        app._alerts.settings = AlertSettings(desktop="osc9")
         yield written, pilot
 
 
@@ -92,7 +105,7 @@ async def test_what_happens_elsewhere_reaches_the_person(
         pilot.app.post_message(events.AppBlur())
         await pilot.pause()
         joined.feed(MessagePosted("1", "@ann come back"), by="bob")
-        notice = "\x1b]9;Garden: bob: @ann come back\x1b\\"
+        notice = "\x1b]9;genie: Garden: bob: @ann come back\x1b\\"
         await until(pilot, lambda: notice in written and "\x07" in written)
         await until(pilot, lambda: "\x1b]2;(1) Garden · genie\x1b\\" in written)
         pilot.app.post_message(events.AppFocus())
@@ -111,3 +124,15 @@ async def test_a_terminal_with_the_focus_gets_no_desktop_notification(
         joined.feed(MessagePosted("1", "@ann look"), by="bob")
         await until(pilot, lambda: "\x07" in written)
         assert not any(each.startswith("\x1b]9;") for each in written)
+
+
+async def test_in_the_background_the_shell_has_its_title_and_the_room_has_it_back_then(
+    joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with room(joined, monkeypatch) as (written, pilot):
+        shown = "\x1b]2;Garden · genie\x1b\\"
+        await until(pilot, lambda: shown in written)
+        pilot.app.app_suspend_signal.publish(pilot.app)
+        assert written[-1] == RESTORE_TITLE
+        pilot.app.app_resume_signal.publish(pilot.app)
+        assert written[-2:] == [SAVE_TITLE, shown]

@@ -1,5 +1,6 @@
 """Several open rooms: which is on the screen, what the others tell, and how all are left."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -14,16 +15,22 @@ from tests.genie_tui.scripted_room import (
     ScriptedRoomService,
     until,
 )
+from textual.events import AppBlur
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from genie_core.assistant.config import ModelChoice
+from genie_core.assistant.known_programs import ProgramOffer
+from genie_core.assistant.models.discover import ModelOffer
 from genie_core.room.client.events import OnEvent
 from genie_core.room.client.model import NextStep, SessionEnded
 from genie_core.room.open.requests import NewRoom, OpenRequest, RejoinRoom, ResumeRoom
-from genie_core.room.protocol.events import AnswerPosted, MemberLeft
+from genie_core.room.protocol.events import AnswerPosted, MemberLeft, MessagePosted
+from genie_tui.alerts import LONGEST
 from genie_tui.app import GenieApp
+from genie_tui.onboarding import Onboarding
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
-from genie_tui.screens.dialogs.pick import PickScreen
+from genie_tui.screens.dialogs.pick import CarefulPickScreen, PickScreen
 from genie_tui.screens.help import HelpScreen
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.receipt import ReceiptScreen
@@ -278,3 +285,68 @@ async def test_help_opens_over_the_room_it_was_asked_in(
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
         await pilot.press("escape")
         await until(pilot, lambda: shown(app) == "Kitchen")
+
+
+class SlowOnboarding(Onboarding):
+    """Finds one model once it is told to."""
+
+    def __init__(self) -> None:
+        self.found_one = asyncio.Event()
+
+    async def found(self) -> list[ProgramOffer | ModelOffer]:
+        await self.found_one.wait()
+        return [ModelOffer(ModelChoice("openai:x"), "openai:x", "")]
+
+    async def offers(self) -> list[ProgramOffer | ModelOffer]:
+        return []
+
+
+async def test_models_are_offered_in_the_room_in_which_they_were_asked_for(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    async with in_both(garden, kitchen) as (app, pilot):
+        app._onboarding = onboarding = SlowOnboarding()
+        await pilot.press("f10", "ctrl+o", "enter")
+        await until(pilot, lambda: shown(app) == "Garden")
+        onboarding.found_one.set()
+        kitchen_mode = next(each.mode for each in app.rooms if each.title == "Kitchen")
+        stack = app._screen_stacks[kitchen_mode]
+        await until(pilot, lambda: isinstance(stack[-1], CarefulPickScreen))
+        assert shown(app) == "Garden"
+
+
+async def test_models_are_not_offered_in_a_room_that_was_left_meanwhile(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    async with in_both(garden, kitchen) as (app, pilot):
+        app._onboarding = onboarding = SlowOnboarding()
+        await pilot.press("f10", *"/leave", "enter")
+        await until(pilot, lambda: isinstance(app.screen, LobbyScreen) and len(app.rooms) == 1)
+        onboarding.found_one.set()
+        await until(pilot, lambda: not [w for w in app.workers if w.group == "choosing"])
+        assert isinstance(app.screen, LobbyScreen)
+
+
+async def test_a_long_message_of_another_room_is_told_in_short(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    async with in_both(garden, kitchen) as (_, pilot):
+        garden.feed(MessagePosted("m", "@ann " + "x\n" * 5_000), by="bob")
+        await until(pilot, lambda: "(ctrl+o)" in notes(pilot))
+        assert len(notes(pilot)) < LONGEST + 20
+
+
+async def test_a_room_that_opens_while_the_person_is_away_counts_as_unread(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    service = ManyRooms(garden, others=[kitchen])
+    app = GenieApp(service, None, "ann", clock=HandClock())
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.post_message(AppBlur())
+        await pilot.pause()
+        app.app_focus = False
+        await app.open(NewRoom("Garden"))
+        await until(pilot, lambda: shown(app) == "Garden")
+        garden.say_here("@ann are you there?", "bob")
+        (opened,) = app.rooms
+        await until(pilot, lambda: opened.screen.counts.missed == 1)

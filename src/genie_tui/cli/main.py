@@ -119,11 +119,11 @@ def _run(options: argparse.Namespace) -> int:
 
             return run_mcp(options, source, locations)
         case "say":
-            from genie_tui.cli.plain import run_say
+            from genie_tui.cli.plain.say import run_say
 
             return run_say(options, source, locations)
         case "tail":
-            from genie_tui.cli.plain import run_tail
+            from genie_tui.cli.plain.tail import run_tail
 
             return run_tail(options, source, locations)
         case "acp":
@@ -152,7 +152,7 @@ def _start(options: argparse.Namespace, source: SettingsSource, locations: Locat
         case "resume":
             opening = ResumeRoom(options.id, force=options.force)
     if opening is not None and options.plain:
-        from genie_tui.cli.plain import run_plain
+        from genie_tui.cli.plain.chat import run_plain
 
         return run_plain(opening, source, locations)
     return start(opening, source, locations, os.environ)

@@ -40,6 +40,21 @@ GENIE_HOME moves all files to one folder. Every setting is a key in settings.tom
 single value GENIE_<NAME> in the environment; the command line wins over both.
 """
 
+_PLAIN_CODES: Final = """\
+exit code with --plain: 0 after /quit, the end of the input or a signal; 1 if the room could not be
+entered, the connection ended, or something typed was not recorded; 2 for a wrong command line; 141 if
+the reader of the output is gone.
+"""
+_SAY_CODES: Final = """\
+exit code: 0 if the room has recorded the message and, with --answer, the answer was printed; 1 if not;
+2 for a wrong command line; 128 and the signal's number, such as 130 for ctrl+c, after a signal. The
+room has 30 seconds to let you in and to record the message.
+"""
+_TAIL_CODES: Final = """\
+exit code: 0 after a signal such as ctrl+c; 1 if the room could not be entered or the connection ended;
+2 for a wrong command line; 141 if the reader of the output is gone, as after "| head".
+"""
+
 FASTEST: Final = 1_000.0
 """The highest speed of a replay."""
 
@@ -285,7 +300,10 @@ def _add_settings(
 
 AddPart: TypeAlias = "Callable[[str, str], CommandParser]"
 
-_ROOM_HELP: Final = "the invite, the address on this machine such as :7654, or the start of the name of a room that you were in"
+_ROOM_HELP: Final = (
+    "the invite, the address on this machine such as :7654, or the start of the name of a room that "
+    "you were in"
+)
 _ID_HELP: Final = "the room's name, or the start of it (default: the room hosted last)"
 _SESSION_HELP: Final = "the session's id, the start of it, or its title"
 
@@ -344,6 +362,7 @@ def _add_commands(add: AddPart) -> None:
             action="store_true",
             help="lines of text in place of screens: for screen readers, simple terminals and pipes",
         )
+        command.epilog = _PLAIN_CODES
 
     say = add("say", "post a message as a guest and leave")
     _add_settings(say)
@@ -358,19 +377,25 @@ def _add_commands(add: AddPart) -> None:
         default=0.0,
         help="wait for the answer and print it (default: up to 120)",
     )
+    say.epilog = _SAY_CODES
     say.set_defaults(command="say")
 
     tail = add("tail", "print what happens in a room, as it happens")
     _add_settings(tail)
     tail.add_argument("room", metavar="ROOM", help=_ROOM_HELP)
-    tail.add_argument("--json", action="store_true", help="the events as JSON, one on each line")
+    tail.add_argument(
+        "--json",
+        action="store_true",
+        help='the events as JSON, one on each line; "doubt" says what is not proven',
+    )
     tail.add_argument(
         "--last",
         metavar="N",
         type=int,
         default=20,
-        help="begin with the last N lines (default: 20)",
+        help="begin with the last N entries (default: 20)",
     )
+    tail.epilog = _TAIL_CODES
     tail.set_defaults(command="tail")
 
     who = add("id", "show who you are to a room")

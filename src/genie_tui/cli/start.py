@@ -23,7 +23,7 @@ from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings, assistant_config, default_name
 from genie_core.text.safe import visible_line
-from genie_tui.alerts import AlertWays
+from genie_tui.alerts import AlertSettings
 from genie_tui.app import GenieApp
 from genie_tui.cli.doctor import terminal_problem
 from genie_tui.cli.log_file import CannotStart, log_to
@@ -86,7 +86,7 @@ def start(
         name,
         log_path=locations.log_file,
         notify=settings.notify,
-        alerts=AlertWays.of(settings),
+        alerts=AlertSettings.of(settings),
         form=form,
         onboarding=Onboarding(source, locations, name, service.use),
         store=SessionService(

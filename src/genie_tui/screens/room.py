@@ -220,7 +220,10 @@ class RoomScreen(Screen[None]):
         self._count()
 
     def on_screen_resume(self) -> None:
-        """Ignore keys meant for the screen above, so that they answer no approval."""
+        self.arm()
+
+    def arm(self) -> None:
+        """Ignore keys meant for a screen above or another program, so that they answer nothing."""
         for card in (self._approvals.card, self._door):
             if card.has_focus:
                 card.arm()

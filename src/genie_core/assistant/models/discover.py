@@ -7,7 +7,7 @@ are untrusted.
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -29,6 +29,7 @@ MODELS_EACH: Final = 2
 LONGEST_NAME: Final = 100
 
 _LONGEST_ANSWER: Final = 256 * 1024
+_UNCOMPRESSED: Final = {"Accept-Encoding": "identity"}
 _NOT_FOR_CHAT: Final = ("embed", "rerank", "whisper", "tts", "bge-", "clip")
 
 _USUAL: Final[Mapping[str, str]] = {
@@ -90,11 +91,15 @@ async def _offers_at(keys: Mapping[str, str]) -> list[ModelOffer]:
     import httpx2
 
     offers = list[ModelOffer]()
-    with suppress(httpx2.HTTPError, httpx2.InvalidURL, ModelError, TimeoutError):
-        async with asyncio.timeout(PATIENCE), httpx2.AsyncClient(trust_env=False) as client:
-            answer = await client.get(f"{url.rstrip('/')}/models")
-            names = _names_in(answer.content) if answer.is_success else []
-        for name in names[:MODELS_EACH]:
+    with suppress(httpx2.HTTPError, httpx2.InvalidURL, ModelError, TimeoutError, ValueError):
+        async with (
+            asyncio.timeout(PATIENCE),
+            httpx2.AsyncClient(trust_env=False) as client,
+            client.stream("GET", f"{url.rstrip('/')}/models", headers=_UNCOMPRESSED) as answer,
+        ):
+            # Raw: an answer that is compressed all the same could grow a thousandfold.
+            body = await _whole(answer.aiter_raw()) if answer.is_success else b""
+        for name in _names_in(body)[:MODELS_EACH]:
             choice = ModelChoice(f"openai-chat:{name}")
             check_model(choice.name, keys)
             offers.append(ModelOffer(choice, choice.name, f"at {httpx2.URL(url).host}"))
@@ -153,14 +158,20 @@ async def _get_models(port: int) -> bytes:
         parts = head.split(b" ", 2)
         if not head.startswith(b"HTTP/1.") or len(parts) < 3 or parts[1] != b"200":
             raise ValueError("refused")
-        return await _rest(reader)
+        return await _whole(_pieces(reader))
     finally:
         writer.transport.abort()
 
 
-async def _rest(reader: asyncio.StreamReader) -> bytes:
-    body = b""
+async def _pieces(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
     while piece := await reader.read(_LONGEST_ANSWER):
+        yield piece
+
+
+async def _whole(pieces: AsyncIterator[bytes]) -> bytes:
+    """Return an answer. Raises `ValueError` for one that is too long."""
+    body = b""
+    async for piece in pieces:
         body += piece
         if len(body) > _LONGEST_ANSWER:
             raise ValueError("too long")

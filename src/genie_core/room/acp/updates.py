@@ -53,6 +53,7 @@ from genie_core.room.text.events import (
     author_line,
     caveat,
     file_lines,
+    has_effect,
     private_reader,
     quote_lines,
     quote_text,
@@ -135,7 +136,9 @@ def line_of(event: Event, state: RoomState) -> str:
             what = f"{_answer_head(message, voucher, state, caution)} (incomplete)"
             return f"{what}: {visible(text, tab=0)}"
     mark, line = announcement(event, {}) or ("", "")
-    return f"{mark} {line}"
+    if not has_effect(event, state):
+        mark, line = "⚠", f"entry {event.seq} has no effect"
+    return f"{mark} {line} ({caution})" if caution else f"{mark} {line}"
 
 
 def _answer_head(message: int, voucher: str, state: RoomState, caution: str) -> str:

@@ -36,6 +36,12 @@ WITHHELD: Final = "what it is called with is the host's alone"
 """Shown instead of arguments that only the person who runs the tool may see."""
 
 
+def reads_private(call: ToolApproval) -> str:
+    """Say of a call that may read private data who sees what comes of it."""
+    who = "only you see" if call.sealed else "everyone in the room sees"
+    return f"this may read private data, and {who} the answer"
+
+
 _ALLOWED: Final[dict[How, str]] = {
     "rule": " by rule",
     "grant": " in advance",

@@ -13,6 +13,7 @@ from genie_core.room.protocol.events import (
     ApprovalRequested,
     ApprovalResolved,
     ArgumentSharingChanged,
+    ChangeBody,
     DecisionMade,
     EngineChanged,
     Event,
@@ -34,6 +35,7 @@ from genie_core.room.protocol.events import (
     RunFailed,
     Stage,
 )
+from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Phase
 from genie_core.room.text.agents import agent_path
 from genie_core.room.text.approvals import RISKS, outcome, plain_arguments
@@ -123,6 +125,29 @@ def caveat(voucher: str, doubt: str) -> str:
     parts = [f"recovered from {visible_line(voucher)}'s copy"] if voucher else []
     parts += [f"⚠ not proven: {doubt}"] if doubt else []
     return ", ".join(parts)
+
+
+def changed_thread(event: Event, state: RoomState) -> MessageThread | None:
+    """Return the message that an entry is about, as far as it is known; a recovered entry's, too."""
+    told = event.told
+    message = getattr(told.body, "message", 0)
+    return state.exchanges.get(message) if told is event else state.meant(message, told.seq)
+
+
+def has_effect(event: Event, state: RoomState) -> bool:
+    """Whether an entry, which the state includes, counts: it is proven, and changes what it may.
+
+    An entry of an engine or a message that is not proven is shown with its `caveat`; a change of a
+    message, or of the room, must not be told as if it had happened.
+    """
+    told = event.told
+    if not state.is_proven(event.seq):
+        return False
+    if not isinstance(told.body, ChangeBody):
+        return True
+    thread = changed_thread(event, state)
+    is_reaction = isinstance(told.body, ReactionChanged)
+    return thread is not None and (is_reaction or thread.author == told.by)
 
 
 def heirs_line(rule: HeirsChanged) -> str:
@@ -327,6 +352,21 @@ def quote_text(quote: Quote) -> Iterator[str]:
     for line in quote.lines:
         text = visible(line.text).replace("\n", "\n    ")  # or a line could pass for another's
         yield f"{visible_line(line.sender)}, {_moment(line.at)}: {text}"
+
+
+def quote_of(text: str, posted: str, most: int | None = None) -> str:
+    """Quote a message in one safe line, with up to `most` characters of each text.
+
+    `text` is what its author left, empty if they deleted it, and `posted` what they wrote first. Both
+    are quoted if they differ: an agent may have acted on either.
+    """
+    first, now = (
+        f"“{line if most is None or len(line) <= most else f'{line[:most]}…'}”"
+        for line in map(visible_line, (posted, text))
+    )
+    if text == posted:
+        return first
+    return f"{now} (edited; posted as {first})" if text else f"{first} (deleted since)"
 
 
 def message_title(exchange: MessageThread) -> str:

@@ -12,6 +12,7 @@ from textual.screen import ModalScreen, ScreenResultType
 from textual.widgets import Input, Static, TextArea
 
 from genie_tui.widgets.approvals.key_guard import SOON, KeyGuard
+from genie_tui.widgets.keys_line import KeysLine
 
 LOOK_AGAIN: Final = 0.1
 """Seconds between two checks of whether keys count."""
@@ -40,9 +41,14 @@ class Dialog(ModalScreen[ScreenResultType]):
             self.set_interval(LOOK_AGAIN, self._show_guard)
 
     def on_screen_resume(self) -> None:
-        """Ignore keys that were meant for the screen above."""
+        self.arm()
+
+    def arm(self) -> None:
+        """Ignore keys that were meant for a screen above, or for another program."""
         if self._dialog_guard is not None:
             self._dialog_guard.arm()
+        for line in self.query(KeysLine):
+            line.arm()
 
     def admit_key(self, event: events.Key) -> bool:
         """Whether a key may reach the dialog now; a single key may be delivered later."""

@@ -50,7 +50,7 @@ def call_text(view: CardView) -> str:
     request = view.request
     parts = (
         ("asked by", f"{view.author}, {clock_time(request.asked_at)}"),
-        ("message", view.message),
+        *_message_parts(view),
         ("agent", agent_path(request.agent)),
         ("tool", request.tool),
         ("runs on", request.where or "this machine"),
@@ -62,3 +62,10 @@ def call_text(view: CardView) -> str:
     head = "\n".join(f"{label}: {visible(text)}" for label, text in parts)
     arguments = plain_arguments(request.arguments, withheld=request.withheld)
     return f"{head}\n\n{arguments or 'no arguments'}\n"
+
+
+def _message_parts(view: CardView) -> list[tuple[str, str]]:
+    text, posted = view.quoted
+    if text == posted:
+        return [("message", text)]
+    return [("message", text or "deleted since"), ("posted as", posted)]

@@ -15,6 +15,7 @@ from genie_core.privacy.redaction import mask_known, mask_value
 from genie_core.room.client.model import ANY_CALL
 from genie_core.room.text.agents import agent_path
 from genie_core.room.text.approvals import arguments_line
+from genie_core.room.text.events import quote_of
 from genie_core.text.format import clock_time, duration
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Scope, actions, bindings
@@ -108,7 +109,9 @@ class GrantsScreen(Dialog[None]):
 
     def _lines(self, grant: "Grant", now: float) -> Content:
         message = self._joined.state.exchanges.get(grant.message)
-        return grant_lines(grant, now, message.said.text if message is not None else "")
+        if message is None or not message.said.text:
+            return grant_lines(grant, now)
+        return grant_lines(grant, now, quote_of(message.text, message.said.text, CALL))
 
     def _show(self) -> None:
         grants, now = list(self._joined.approvals.grants.active), self._clock()
@@ -128,8 +131,8 @@ class GrantsScreen(Dialog[None]):
             self._list.replace_option_prompt_at_index(number, self._lines(grant, now))
 
 
-def grant_lines(grant: "Grant", now: float, said: str = "") -> Content:
-    """Describe a grant: tool, agent, person, scope, last use, and the message that led to it."""
+def grant_lines(grant: "Grant", now: float, quote: str = "") -> Content:
+    """Describe a grant: tool, agent, person, scope, last use, and the quoted message that led to it."""
     return Content.assemble(
         (visible_line(grant.tool), "bold $text-warning"),
         (f" {_reach(grant)} by ", "$foreground-muted"),
@@ -137,7 +140,10 @@ def grant_lines(grant: "Grant", now: float, said: str = "") -> Content:
         (" for ", "$foreground-muted"),
         visible_line(grant.person),
         "\n  ",
-        (f"{_left(grant, now)} · {_use(grant)}{_origin(said)}", "$foreground-muted"),
+        (
+            f"{_left(grant, now)} · {_use(grant)}{f' · for {quote}' if quote else ''}",
+            "$foreground-muted",
+        ),
     )
 
 
@@ -165,8 +171,3 @@ def _use(grant: "Grant") -> str:
         return f"given {clock_time(grant.granted_at)}, not used since"
     times = "once" if grant.used == 1 else f"{grant.used} times"
     return f"used {times}, last {clock_time(grant.last_used)}"
-
-
-def _origin(said: str) -> str:
-    quote = visible_line(said)
-    return f" · for “{quote[:CALL]}{'…' * (len(quote) > CALL)}”" if quote else ""

@@ -27,7 +27,6 @@ class Row:
     id: str
     text: str
     about: str = ""
-    is_marked: bool = False
 
 
 class PickScreen(Dialog[str | None]):
@@ -110,5 +109,5 @@ def matching(wanted: str, rows: Sequence[Row]) -> list[Row]:
 
 
 def _line(row: Row) -> Content:
-    text = Content.styled(visible_line(row.text), "bold" if row.is_marked else "")
+    text = Content(visible_line(row.text))
     return Content.assemble(text, (f"  {visible_line(row.about)}" if row.about else "", "dim"))

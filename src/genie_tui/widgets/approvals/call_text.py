@@ -11,7 +11,14 @@ from genie_core.room.engine.effects import DOES, ToolEffect, ToolEffects
 from genie_core.room.engine.policy import EXCEED_BUDGET
 from genie_core.room.state.thread import ToolApproval
 from genie_core.room.text.agents import agent_path
-from genie_core.room.text.approvals import WITHHELD, arguments_line, plain_value, risk_of
+from genie_core.room.text.approvals import (
+    WITHHELD,
+    arguments_line,
+    plain_value,
+    reads_private,
+    risk_of,
+)
+from genie_core.room.text.events import quote_of
 from genie_core.text.format import counted, duration
 from genie_core.text.safe import visible, visible_line
 
@@ -46,8 +53,6 @@ INDENT: Final = "  "
 _BLANK: Final = r"[ \u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]"
 """Characters that look like a blank."""
 
-PRIVATE: Final = "this may read private data, and everyone in the room sees the answer"
-
 _SHOWN_BY_EFFECTS: Final = frozenset(
     {"command", "url", "path", "content", "old", "new", "overwrite", "everywhere"}
 )
@@ -62,7 +67,8 @@ def _covers_nothing(_pattern: str) -> bool:
 class CardView:
     """The request on a card, its message, and its place in the queue.
 
-    `effects` and `schema` are None where the call does not run. `behind` is the number of the
+    `message` is the text as its author left it, empty if they deleted it, `posted` as they wrote it
+    first. `effects` and `schema` are None where the call does not run. `behind` is the number of the
     author's messages whose turn comes after this one. `covers` tells whether a pattern covers all
     that the call would do.
     """
@@ -76,6 +82,12 @@ class CardView:
     schema: Mapping[str, Any] | None = field(default=None, compare=False)
     behind: int = 0
     covers: Callable[[str], bool] = field(default=_covers_nothing, compare=False)
+    posted: str | None = None
+
+    @property
+    def quoted(self) -> tuple[str, str]:
+        """The message as its author left it and as they posted it."""
+        return self.message, self.message if self.posted is None else self.posted
 
     @property
     def from_before(self) -> bool:
@@ -172,7 +184,7 @@ def effect_content(view: CardView) -> Content:
     elif effects.why:
         parts.append(Content.styled(visible_line(effects.why), "$text-warning"))
     if effects.private:
-        parts.append(Content.styled(PRIVATE, "$text-warning"))
+        parts.append(Content.styled(reads_private(request), "$text-warning"))
     if effects.sandbox:
         parts.append(Content.styled(visible_line(effects.sandbox), "$foreground-muted"))
     if effects.diff:
@@ -260,8 +272,6 @@ def origins_content(view: CardView) -> Content:
     risk = risk_of(request)
     risk = "" if risk in because else risk
     asked = f"asked because {because}" if because else ""
-    quote = visible_line(view.message)
-    quote = quote if len(quote) <= QUOTE else f"{quote[:QUOTE]}…"
     why = Content.assemble(
         (risk, RISK_STYLES.get(request.risk, "bold")),
         " · " if risk and asked else "",
@@ -270,7 +280,7 @@ def origins_content(view: CardView) -> Content:
     message = Content.assemble(
         (visible_line(view.author), "bold"),
         (" wrote ", "$foreground-muted"),
-        (f"“{quote}”", "italic"),
+        (quote_of(*view.quoted, QUOTE), "italic"),
     )
     lines = [why, message] if why else [message]
     if request.origins:

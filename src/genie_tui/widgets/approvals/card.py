@@ -161,6 +161,7 @@ class ApprovalCard(Vertical, can_focus=True):
         if changed:
             self.query_one("#card-call", Static).update(call_lines(view))
             self.query_one("#card-effect", Static).update(effect_content(view))
+        if changed or old is None or view.quoted != old.quoted:
             self.query_one("#card-why", Static).update(origins_content(view))
         self.call_after_refresh(self._note_read)
         self._show_keys()

@@ -159,13 +159,14 @@ class ApprovalPanel(Vertical):
         return CardView(
             request,
             exchange.author,
-            exchange.said.text,
+            exchange.text,
             self._queue.position,
             len(self._queue),
             self._effects,
             self._schema,
             self._behind(exchange),
             partial(approvals.is_covered, request.id) if approvals is not None else _unknown,
+            exchange.said.text,
         )
 
     def _behind(self, exchange: MessageThread) -> int:
@@ -210,8 +211,10 @@ def _unknown(_pattern: str) -> bool:
 
 def _call(state: RoomState, request: ToolApproval) -> Content:
     exchange = state.exchanges.get(request.message)
-    author, text = (exchange.author, exchange.said.text) if exchange is not None else ("", "")
-    view = CardView(request, author, text, 1, 1)
+    if exchange is None:
+        view = CardView(request, "", "", 1, 1)
+    else:
+        view = CardView(request, exchange.author, exchange.text, 1, 1, posted=exchange.said.text)
     kept = " · kept from before" if view.from_before else ""
     head = Content.styled(f"▲ since {clock_time(request.asked_at)}{kept}", "$text-warning")
     return Content("\n").join([head, call_lines(view), effect_content(view), origins_content(view)])

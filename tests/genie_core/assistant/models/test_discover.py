@@ -1,6 +1,7 @@
 """What is found on this machine, from servers of all kinds, on ports of the test's own."""
 
 import asyncio
+import gzip
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -150,6 +151,24 @@ async def test_the_server_of_openai_base_url_offers_its_own_models_for_chat() ->
         assert await discover({"OPENAI_BASE_URL": keys["OPENAI_BASE_URL"]}, []) == offers
     assert requests[0].startswith(b"GET /v1/models ")
     assert b"sk-x" not in requests[0]
+
+
+@pytest.mark.parametrize(
+    ("body", "head"),
+    [
+        (b" " * 1_000_000 + listing("qwen3"), b""),
+        (gzip.compress(b" " * 50_000_000 + listing("qwen3")), b"Content-Encoding: gzip\r\n"),
+    ],
+    ids=["plain", "compressed"],
+)
+async def test_an_answer_that_is_too_long_is_neither_kept_nor_unpacked(
+    body: bytes, head: bytes
+) -> None:
+    requests: list[bytes] = []
+    answer = saying(body, b"HTTP/1.1 200 OK\r\nConnection: close\r\n%b\r\n" % head, requests)
+    async with listening(answer) as port:
+        assert await discover({"OPENAI_BASE_URL": f"http://127.0.0.1:{port}"}, []) == []
+    assert b"accept-encoding: identity\r\n" in requests[0].lower()
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/v1", "no address", "http://[", "ftp://x"])

@@ -5,17 +5,20 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.genie_core.room.founded import founded
 
 from genie_core.room.acp.updates import (
     call_content,
     code_span,
     fenced,
     hunks,
+    line_of,
     options_for,
     quoted,
     title_of,
 )
 from genie_core.room.engine.effects import ToolEffect, ToolEffects
+from genie_core.room.protocol.events import MessageEdited, MessagePosted
 from genie_core.room.state.thread import ToolApproval
 
 
@@ -76,3 +79,15 @@ def test_a_grant_is_offered_only_where_it_counts() -> None:
     for effects, is_open in ((not_grantable, True), (grantable, False), (None, True)):
         kinds = [each.kind for each in options_for(effects, is_open=is_open)]
         assert kinds == ["allow_once", "reject_once"]
+
+
+def test_a_change_that_has_no_effect_is_told_as_such() -> None:
+    log = founded("bob", "ann")
+    said = log.add("bob", MessagePosted("m", "do not deploy"))
+    forged = log.add("ann", MessageEdited(said.seq, "deploy"))
+    line = line_of(forged, log.state)
+    assert line == (
+        f"⚠ entry {forged.seq} has no effect (⚠ not proven: its author did not write that message)"
+    )
+    edit = log.add("bob", MessageEdited(said.seq, "deploy"))
+    assert line_of(edit, log.state) == f"✎ bob edited message {said.seq}: deploy"

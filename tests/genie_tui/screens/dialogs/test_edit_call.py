@@ -11,7 +11,7 @@ from textual.widgets import OptionList, Static, TextArea
 from genie_core.room.client.model import Answer, EngineState
 from genie_core.room.engine.effects import ToolEffect, ToolEffects
 from genie_core.room.engine.grants import Grant
-from genie_core.room.protocol.events import RunCancelled
+from genie_core.room.protocol.events import MessageEdited, RunCancelled
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.edit_call import GONE, NOT_TAKEN, SURE, UNCHANGED, EditCallScreen
 from genie_tui.screens.dialogs.grants import GrantsScreen, grant_lines
@@ -239,6 +239,19 @@ def test_a_grant_says_whose_it_is_how_far_it_goes_and_when_it_was_used() -> None
     assert "used 3 times" in once.plain
     minutes = Grant(1, "ann", "coder:1a2b3c4d", "rm", "minutes", 0.0, "*", until=90.0)
     assert "from now" in grant_lines(minutes, 30.0).plain
+
+
+async def test_a_grant_quotes_the_message_as_its_author_left_it(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (_, pilot):
+        message = joined.say_here("list the files", "bob")
+        joined.feed(MessageEdited(message, "wipe the disk"), by="bob")
+        joined.grants = (
+            Grant(message, "bob", "genie", "rm", "session", 0.0, "*", message=message),
+        )
+        await pilot.app.push_screen(GrantsScreen(joined))
+        listed = pilot.app.screen.query_one(OptionList)
+        quote = "“wipe the disk” (edited; posted as “list the files”)"
+        assert quote in str(listed.get_option_at_index(0).prompt)
 
 
 async def test_the_host_says_what_becomes_of_messages_from_before(

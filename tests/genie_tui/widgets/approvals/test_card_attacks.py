@@ -296,3 +296,20 @@ async def test_a_small_card_is_scrolled_to_its_end(joined: ScriptedJoinedRoom) -
         clock.rest()
         await until(pilot, lambda: "allow once" in text_of(screen, "#card-keys"))
         assert area.scroll_y >= 3
+
+
+async def test_keys_that_were_typed_for_the_shell_answer_nothing(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    clock = HandClock()
+    ask_to_run(joined, "git log")
+    async with in_room(joined, clock=clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        await until(pilot, lambda: "allow once" in text_of(screen, "#card-keys"))
+        pilot.app.app_suspend_signal.publish(pilot.app)  # ctrl+z, and fg after a while
+        clock.rest(60)
+        pilot.app.app_resume_signal.publish(pilot.app)
+        await press_alone(pilot, clock, "d")
+        assert joined.answers == []
+        await press_alone(pilot, clock, "d")
+        await until(pilot, lambda: joined.answers)

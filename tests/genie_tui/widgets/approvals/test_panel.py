@@ -1,11 +1,20 @@
-from tests.genie_tui.scripted_room import ScriptedApprovals, ScriptedJoinedRoom
+import pytest
+from tests.genie_tui.room_parts import card, text_of
+from tests.genie_tui.scripted_room import ScriptedApprovals, ScriptedJoinedRoom, in_room, until
 from tests.genie_tui.widgets.room_log import RoomLog
 from textual.app import App, ComposeResult
 from textual.widgets import Static
 
 from genie_core.room.client.model import Answer
-from genie_core.room.protocol.events import ApprovalRequested, ApprovalResolved
+from genie_core.room.protocol.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
+    MessageDeleted,
+    MessageEdited,
+)
 from genie_core.room.state.room_state import RoomState
+from genie_tui.screens.dialogs.full_view import call_text
 from genie_tui.widgets.approvals.panel import MOST, NOTHING_THEN, ApprovalPanel, PastApprovals
 
 
@@ -83,3 +92,27 @@ async def test_messages_whose_turn_comes_later_are_counted() -> None:
         panel.refresh_queue()
         await pilot.pause()
         assert str(panel.card.border_title).endswith("· 1 message of ann behind it")
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+async def test_what_the_agent_got_is_quoted_beside_what_was_posted(
+    joined: ScriptedJoinedRoom, is_late: bool
+) -> None:
+    """An edit before the decision is what the agent acts on; one after it changes nothing for it."""
+    async with in_room(joined) as (screen, pilot):
+        message = joined.say_here("please list the files", "bob")
+        edit = MessageEdited(message, "wipe the disk")
+        asked = (
+            DecisionMade(message, "delegate", query="q", receiver="ann"),
+            ApprovalRequested(message, "a1", "genie", "run_command", {}, "on this machine"),
+        )
+        for body in (*asked, edit) if is_late else (edit, *asked):
+            joined.feed(body, by="bob" if body is edit else "ann")
+        quote = "“wipe the disk” (edited; posted as “please list the files”)"
+        await until(pilot, lambda: quote in text_of(screen, "#card-why"))
+        view = card(screen).view
+        assert view is not None
+        assert "message: wipe the disk\nposted as: please list the files" in call_text(view)
+        joined.feed(MessageDeleted(message), by="bob")
+        deleted = "“please list the files” (deleted since)"
+        await until(pilot, lambda: deleted in text_of(screen, "#card-why"))

@@ -1,0 +1,1 @@
+"""A room as lines of text: for screen readers, simple terminals, pipes and scripts."""

@@ -1,0 +1,101 @@
+"""`genie-tui say`: post a message, and print the answer if it is waited for."""
+
+import argparse
+import asyncio
+from functools import partial
+from typing import Final
+
+from genie_core.errors import GenieError
+from genie_core.privacy.redaction import secrets_in
+from genie_core.room.client.events import EventsRecorded, MessageRejected
+from genie_core.room.client.model import ConnectionState, ConnectionStatus
+from genie_core.room.open.requests import JoinRoom
+from genie_core.room.participant.room import JoinedRoom
+from genie_core.room.protocol.events import MessagePosted
+from genie_core.room.text.events import caveat, short_error
+from genie_core.settings.load import SettingsSource
+from genie_core.settings.locations import Locations
+from genie_core.text.safe import visible, visible_line
+from genie_tui.cli.plain.visit import Visit, complain, visit_room
+
+RECORDED: Final = 30.0
+"""Seconds in which the room has to let the person in and to record the message."""
+
+
+class NotSent(GenieError):
+    """A message was not recorded by the room, as far as is known here."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"not sent: {visible_line(why)}")
+
+
+class Unanswered(GenieError):
+    """A message was recorded, and no answer came."""
+
+
+def run_say(options: argparse.Namespace, source: SettingsSource, locations: Locations) -> int:
+    """Post a message and leave; with `answer`, print the answer first."""
+    opening = JoinRoom(options.room, guest=True)
+    work = partial(say, text=" ".join(options.text), answer=options.answer)
+    return visit_room(opening, source, locations, work, signal_succeeds=False)
+
+
+async def say(visit: Visit, text: str, answer: float = 0.0) -> int:
+    """Post a message, and with `answer` wait so many seconds for the answer and print it.
+
+    Raises:
+        NotSent: the room did not let the person in or record the message in time, or refused it.
+        Unanswered: no answer came in time.
+    """
+    if names := secrets_in(text):
+        raise NotSent(f"it contains your secret {', '.join(names)}")
+    try:
+        async with asyncio.timeout(RECORDED):
+            joined, _ = await visit.enter()
+            seq = await _recorded(visit, joined, joined.messages.send(text))
+    except TimeoutError as error:
+        raise NotSent(f"the room did not take it within {RECORDED:.0f} s") from error
+    if not answer:
+        return 0
+    try:
+        async with asyncio.timeout(answer):
+            await _ended(visit, joined, seq)
+    except TimeoutError as error:
+        raise Unanswered(f"no answer came within {answer:.0f} s") from error
+    return await _print_answer(visit, joined, seq)
+
+
+async def _recorded(visit: Visit, joined: JoinedRoom, id_: str) -> int:
+    """Wait until the room has recorded a message; return its number."""
+    while True:
+        match await visit.next():
+            case MessageRejected(reason=reason):
+                raise NotSent(reason)
+            case ConnectionStatus(state=ConnectionState.CLOSED, detail=detail):
+                raise NotSent(detail or "the room closed")
+            case EventsRecorded(events=events):
+                for each in events:
+                    is_said = isinstance(each.body, MessagePosted) and each.body.id == id_
+                    if is_said and each.by == joined.name:
+                        return each.seq
+
+
+async def _ended(visit: Visit, joined: JoinedRoom, seq: int) -> None:
+    while seq in joined.state.running:
+        match await visit.next():
+            case ConnectionStatus(state=ConnectionState.CLOSED, detail=detail):
+                raise Unanswered(f"no answer: {visible_line(detail) or 'the room closed'}")
+
+
+async def _print_answer(visit: Visit, joined: JoinedRoom, seq: int) -> int:
+    """Print the answer to a message; 1 if there is none."""
+    thread = joined.state.exchanges[seq]
+    if thread.answer is None:
+        why = thread.decision.reason if thread.decision is not None else ""
+        why = short_error(thread.error.error) if thread.error is not None else why
+        complain(f"no answer{f': {why}' if why else ''}")
+        return 1
+    if doubt := joined.state.doubt_of(thread.answered_seq or 0):
+        complain(caveat("", doubt))
+    await visit.output.write_lines([visible(thread.answer.text)])
+    return 0

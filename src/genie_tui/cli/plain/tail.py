@@ -1,0 +1,42 @@
+"""`genie-tui tail`: print what happens in a room."""
+
+import argparse
+from functools import partial
+
+from genie_core.room.client.events import EventsRecorded
+from genie_core.room.client.model import ConnectionState, ConnectionStatus
+from genie_core.room.open.requests import JoinRoom
+from genie_core.room.text.events import because
+from genie_core.settings.load import SettingsSource
+from genie_core.settings.locations import Locations
+from genie_tui.cli.plain.lines import entries_of, json_of, last_entries
+from genie_tui.cli.plain.visit import Visit, complain, visit_room
+
+
+def run_tail(options: argparse.Namespace, source: SettingsSource, locations: Locations) -> int:
+    """Print what happens in a room until the connection ends or a signal arrives."""
+    work = partial(tail, last=options.last, as_json=options.json)
+    return visit_room(JoinRoom(options.room, guest=True), source, locations, work)
+
+
+async def tail(visit: Visit, last: int = 20, *, as_json: bool = False) -> int:
+    """Print the last entries and then each one that is recorded; 1 when the connection ends."""
+    joined, past = await visit.enter()
+    state = joined.state
+    if as_json:
+        await visit.output.write(
+            json_of(each, state) for each in past[max(0, len(past) - max(0, last)) :]
+        )
+    else:
+        await visit.output.write(last_entries(past, state, last))
+    while True:
+        match await visit.next():
+            case EventsRecorded(events=events) if as_json:
+                await visit.output.write(json_of(each, state) for each in events)
+            case EventsRecorded(events=events):
+                await visit.output.write(entries_of(events, state))
+            case ConnectionStatus(state=ConnectionState.CLOSED, detail=detail):
+                complain(detail or "the room closed")
+                return 1
+            case ConnectionStatus(state=ConnectionState.RETRYING as now, detail=detail):
+                complain(because(f"connection: {now.value}", detail))

@@ -1,0 +1,341 @@
+"""A room in typed and printed lines, and what can't be answered in it."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+from tests.genie_core.room.bench import identity
+from tests.genie_tui.cli.plain.conftest import Scene
+
+from genie_core.privacy.redaction import know
+from genie_core.room.client.events import (
+    MessageRejected,
+    Notice,
+    OtherHostsChanged,
+    RoomEvent,
+    RoomRenamed,
+)
+from genie_core.room.client.model import (
+    Answer,
+    ConnectionState,
+    ConnectionStatus,
+    EngineState,
+    EngineStatus,
+    NextStep,
+    PendingMessage,
+    SessionEnded,
+    Severity,
+)
+from genie_core.room.protocol.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
+    MessageDeleted,
+    MessageEdited,
+    MessagePosted,
+    ReactionChanged,
+)
+from genie_core.room.protocol.frames import HostingOffered, JoinRequested
+from genie_tui.cli.plain import chat as module
+from genie_tui.cli.plain.chat import PlainRoom, chat
+
+Typing = Callable[[str], list[str]]
+
+
+@pytest.fixture
+def room(scene: Scene) -> PlainRoom:
+    return PlainRoom(scene.joined)
+
+
+@pytest.fixture
+def typing(room: PlainRoom) -> Typing:
+    """What a typed line leads to."""
+    return lambda line: [*room.take(line), *room.questions()]
+
+
+def test_a_call_is_allowed_only_after_it_was_printed_in_full(
+    scene: Scene, room: PlainRoom, typing: Typing
+) -> None:
+    command = "rm -rf ~\n" + "\n".join(f"echo {number}" for number in range(40))
+    approval = scene.joined.ask("run_command", command=command)
+    assert list(room.take("/allow 7")) == ["Which one? Tool calls that wait for you: none."]
+    assert scene.joined.answers == []
+    question = "\n".join(room.questions())
+    assert f"Argument command: {command}" in question
+    assert list(room.questions()) == []
+    assert typing("/allow") == ["Which one? Tool calls that wait for you: 7."]
+    assert typing("/allow 5") == ["Which one? Tool calls that wait for you: 7."]
+    assert typing("/allow 7 yes please") == ["Not done: /allow takes a number only."]
+    assert scene.joined.answers == []
+    assert typing("/allow 7") == ["Allowed run_command (7)."]
+    assert typing("/deny 7  not today") == ["Denied run_command (7)."]
+    assert [answer for _, answer in scene.joined.answers] == [
+        Answer(allow=True),
+        Answer(allow=False, reason="not today"),
+    ]
+    assert scene.joined.answers[0][0] == approval
+
+
+def test_a_call_that_changed_after_it_was_printed_is_printed_again_first(
+    scene: Scene, room: PlainRoom, typing: Typing
+) -> None:
+    scene.joined.ask("run_command", command="ls")
+    list(room.questions())
+    scene.joined.state.pending_for("ann")[0].arguments = {"command": "rm -rf ~"}
+    assert typing("/allow 7") == ["Not done: call 7 has changed; /show 7 prints it again."]
+    assert "Argument command: rm -rf ~" in typing("/show 7")
+    assert typing("/allow 7") == ["Allowed run_command (7)."]
+
+
+def test_a_call_that_was_kept_from_before_is_asked_about_once_it_can_be_answered(
+    scene: Scene, room: PlainRoom, typing: Typing
+) -> None:
+    joined = scene.joined
+    approval = joined.ask("run_command", command="ls")
+    joined.feed(ApprovalResolved(5, approval, "parked"))
+    ready, joined.engine_status = joined.engine_status, EngineStatus(EngineState.LOADING)
+    assert list(room.questions()) == []
+    joined.engine_status = ready
+    assert next(room.questions()).startswith("CALL 7, kept from before: ")
+    assert typing("/calls")[0].startswith("CALL 7, kept from before: ")
+    assert typing("/allow 7") == ["Allowed run_command (7)."]
+    assert joined.answers == [(approval, Answer(allow=True))]
+
+
+def test_an_answer_that_comes_too_late_says_so(
+    scene: Scene, room: PlainRoom, typing: Typing
+) -> None:
+    scene.joined.ask("run_command")
+    list(room.questions())
+    scene.joined.takes_answers = False
+    assert typing("/allow 7") == ["Not done: call 7 no longer waits, or it can't be answered here."]
+    scene.joined.feed(ApprovalResolved(5, "approval-5", "denied"))
+    assert typing("/allow 7") == ["Which one? Tool calls that wait for you: none."]
+    assert typing("/calls") == ["No tool call waits for you."]
+
+
+def test_join_requests_are_answered_by_number(
+    scene: Scene, room: PlainRoom, typing: Typing
+) -> None:
+    keys = identity("bob").key, identity("eve").key
+    entries = [
+        *room.take(JoinRequested(5, "bob", keys[0], "10.0.0.5")),
+        *room.take(JoinRequested(6, "bob", keys[1], "10.0.0.66")),
+    ]
+    assert entries[0] != entries[1]
+    assert typing("/admit bob") == ["Which one? Join requests that wait for you: 5, 6."]
+    assert typing("/admit 5") == ["Admitted bob (5)."]
+    over = JoinRequested(6, "bob", keys[1], "10.0.0.66", over=True)
+    assert list(room.take(over)) == ["Join request 6 of bob is over."]
+    assert list(room.take(over)) == []
+    assert typing("/refuse 6") == ["Which one? Join requests that wait for you: none."]
+    assert scene.joined.admissions == [(5, True)]
+
+
+def test_messages_are_replied_to_changed_and_reacted_to(scene: Scene, typing: Typing) -> None:
+    joined = scene.joined
+    joined.feed(MessagePosted("1", "lunch?"), by="bob")
+    joined.feed(MessagePosted("2", "yes"))
+    joined.feed(MessagePosted("3", "psst", to="ann", sealed=(b"x",)), by="bob")
+    for line in ("/reply 5 yes", "/reply 7 no", "//reply", "/me waves", "hello"):
+        assert typing(line) == []
+    assert joined.said[2:] == [("/reply", False), ("waves", True), ("hello", False)]
+    assert (joined.replies[:2], joined.readers[:2]) == ([5, 7], ["", "bob"])
+    for line in ("/edit 6 no", "/delete 6", "/react 5 👍"):
+        assert typing(line) == []
+    assert joined.changes == [MessageEdited(6, "no"), MessageDeleted(6), ReactionChanged(5, "👍")]
+    assert typing("/show 6") == ["[6] ann: yes", typing("/show 6")[1]]
+    joined.connected = False
+    assert typing("/delete 6") == ["Not done: not connected."]
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("/edit 5 mine", "[5] is no message of yours"),
+        ("/delete 5", "[5] is no message of yours"),
+        ("/edit 6", "type /edit N TEXT"),
+        ("/reply 99 x", "there is no message 99, or it is too old"),
+        ("/reply", "type /reply N TEXT"),
+        ("/react 7 👍", "all members would see a reaction to a private message"),
+        ("/msg bob", "type /msg NAME TEXT"),
+        ("/me", "type /me TEXT"),
+        ("/ask", "type /ask TEXT"),
+    ],
+)
+def test_what_can_not_be_done_says_why(scene: Scene, typing: Typing, line: str, why: str) -> None:
+    joined = scene.joined
+    joined.feed(MessagePosted("1", "lunch?"), by="bob")
+    joined.feed(MessagePosted("2", "yes"))
+    joined.feed(MessagePosted("3", "psst", to="ann", sealed=(b"x",)), by="bob")
+    assert typing(line) == [f"Not done: {why}"]
+    assert (joined.said, joined.changes) == ([], [])
+
+
+def test_a_secret_is_not_sent(scene: Scene, typing: Typing) -> None:
+    know({"OPENAI_API_KEY": "sk-0123456789abcdef"})
+    for line in ("use sk-0123456789abcdef", "/msg bob sk-0123456789abcdef"):
+        assert typing(line) == ["Not sent: it contains your secret OPENAI_API_KEY."]
+    assert scene.joined.said == []
+
+
+@pytest.mark.parametrize(
+    ("event", "entry"),
+    [
+        (Notice(Severity.INFO, "a\n[9] ann: yes"), "Note: a␤[9] ann: yes"),
+        (RoomRenamed("New"), "Note: the room is now called New"),
+        (
+            MessageRejected(PendingMessage("1", "hi", emote=False, at=0.0), "muted"),
+            "Not sent: muted: hi",
+        ),
+        (
+            EngineStatus(EngineState.FAILED, detail="no key"),
+            "Note: your agent could not be loaded: no key",
+        ),
+        (
+            OtherHostsChanged(("eve",)),
+            "Note: also hosted by eve; people see only what is said at their own host",
+        ),
+        (
+            HostingOffered("bob"),
+            "Note: bob asks you to host this room; that needs the full program",
+        ),
+        (
+            ConnectionStatus(ConnectionState.ONLINE, closing_in=9.6),
+            "Connection: the host suspends the room in 10 s.",
+        ),
+    ],
+)
+def test_what_is_not_in_the_log_begins_with_a_word_of_the_program(
+    room: PlainRoom, event: RoomEvent, entry: str
+) -> None:
+    assert list(room.take(event)) == [entry]
+
+
+def test_a_connection_that_is_lost_comes_back(room: PlainRoom) -> None:
+    online = ConnectionStatus(ConnectionState.ONLINE)
+    assert list(room.take(online)) == []
+    lost = ConnectionStatus(ConnectionState.RETRYING, "timeout")
+    assert list(room.take(lost)) == ["Connection: lost, and tried again: timeout"]
+    assert list(room.take(online)) == ["Connection: there again."]
+
+
+@pytest.fixture
+def keyboard(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Types lines; an empty text ends the input."""
+    source, end = os.pipe()
+    ends = [end]
+
+    def listen(put: Callable[[object], None]) -> None:
+        loop = asyncio.get_running_loop()
+
+        def read() -> None:
+            text = os.read(source, 1_000).decode()
+            for line in text.splitlines():
+                put(line)
+            if not text:
+                loop.remove_reader(source)
+                put(None)
+
+        loop.add_reader(source, read)
+
+    def type_(text: str) -> None:
+        if text:
+            os.write(end, text.encode())
+        else:
+            os.close(ends.pop())
+
+    monkeypatch.setattr(module, "listen", listen)
+    yield type_
+    for each in ends:
+        os.close(each)
+    os.close(source)
+
+
+async def test_a_chat_begins_with_the_last_entries_and_open_questions(
+    scene: Scene, keyboard: Callable[[str], None]
+) -> None:
+    scene.joined.ask("run_command", command="rm\n" + "echo\n" * 60)
+    for number in range(30):
+        scene.joined.feed(MessagePosted(str(number), f"old {number}"), by="bob")
+    keyboard("/who\n")
+    keyboard("")
+    assert await chat(scene.visit) == 0
+    lines = scene.printed.read().splitlines()
+    assert lines[0] == "Room: Garden, as ann. /help lists commands."
+    assert next(line for line in lines if line.startswith("[")).endswith("old 10")
+    asked = lines.index("CALL 7: your agent asks to use run_command")
+    assert asked > lines.index("[37] bob: old 29")
+    assert "Argument command: rm" in lines
+    assert lines[-2:] == ["Here: ann (host)", "Here: bob (member)"]
+
+
+async def test_a_chat_ends_with_the_connection_and_says_how_to_go_on(
+    scene: Scene, keyboard: Callable[[str], None]
+) -> None:
+    joined = scene.joined
+    joined.ended = SessionEnded(NextStep.REJOIN, "garden-1", "another host is right")
+    joined.connection = ConnectionStatus(ConnectionState.CLOSED, "another host is right")
+    joined.emit = lambda _: None
+    chatting = asyncio.ensure_future(chat(scene.visit))
+    await scene.printed.until("Room: ")
+    scene.opener.emit(joined.connection)
+    assert await chatting == 1
+    assert scene.printed.read().splitlines()[-2:] == [
+        "Connection: ended: another host is right",
+        "To go on: genie-tui join garden-1 --plain",
+    ]
+
+
+async def test_the_end_of_the_input_waits_for_what_was_typed(
+    scene: Scene, keyboard: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    message = PendingMessage("1", "hello", emote=False, at=0.0)
+    scene.joined.pending = (message,)
+    keyboard("hello\n/quit\n")
+    chatting = asyncio.ensure_future(chat(scene.visit))
+    while not scene.joined.said:
+        await asyncio.sleep(0)
+    scene.joined.pending = ()
+    scene.opener.emit(MessageRejected(message, "you are muted"))
+    assert await chatting == 1
+    assert "not sent: you are muted: hello" in capsys.readouterr().err
+
+
+def test_help_names_all_commands(typing: Typing) -> None:
+    told = "\n".join(typing("/help"))
+    for command in (
+        *("/me", "/reply", "/react", "/edit", "/delete", "/show", "/msg", "/ask", "/allow"),
+        *("/deny", "/calls", "/admit", "/refuse", "/who", "/stop", "/quit"),
+    ):
+        assert command in told
+    assert typing("/nonsense") == ["There is no command /nonsense. /help lists them."]
+
+
+def test_the_decision_of_another_owner_is_no_question(scene: Scene, room: PlainRoom) -> None:
+    (event,) = scene.joined.feed(MessagePosted("1", "dig", handler="bob"), by="bob")
+    asked = ApprovalRequested(event.seq, "a", "genie", "rm", {})
+    scene.joined.feed(DecisionMade(event.seq, "delegate"), asked, by="bob")
+    assert list(room.questions()) == []
+
+
+async def test_input_that_is_no_utf_8_is_a_line_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    source, end = os.pipe()
+    os.write(end, b"caf\xe9\r\nlast")
+    os.close(end)
+    before = os.dup(0)
+    os.dup2(source, 0)
+    monkeypatch.setattr(sys, "stdin", open(0, closefd=False, encoding="utf-8"))  # noqa: SIM115
+    try:
+        items: asyncio.Queue[object] = asyncio.Queue()
+        module.listen(items.put_nowait)
+        async with asyncio.timeout(60):
+            assert [await items.get() for _ in range(3)] == ["caf\ufffd", "last", None]
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
+        os.close(source)
