@@ -84,8 +84,8 @@ class SampleRoom:
         elif isinstance(body, MemberJoined):
             body = sign(PEOPLE[by], self.room, body, by, self._previous(by))
         elif isinstance(body, RunBody | ChangeBody):
-            said = self.log.state.exchanges[body.message].said
-            body = sign(PEOPLE[by], self.room, body, said.signature, self._previous(by))
+            about = self.log.state.exchanges[body.message].about(body, by)
+            body = sign(PEOPLE[by], self.room, body, about, self._previous(by))
         return self.log.record(by, body, START + self.log.head + 1).seq
 
     def _previous(self, by: str) -> bytes:

@@ -87,7 +87,7 @@ class FoundedLog:
         if isinstance(body, MemberJoined):
             return fold_name(by)
         if isinstance(body, RunBody | ChangeBody):
-            return self.state.exchanges[body.message].said.signature
+            return self.state.exchanges[body.message].about(body, by)
         return ""
 
     def hosts(self, name: str, *, at: float | None = None, signer: str = "") -> Event:

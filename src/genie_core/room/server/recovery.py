@@ -8,6 +8,7 @@ from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,
     ApprovalResolved,
+    ChangeBody,
     DecisionMade,
     Event,
     MemberModerated,
@@ -72,6 +73,8 @@ class EventRecovery:
             return
         unproven = 0
         for event in events:
+            if isinstance(event.body, ChangeBody) and not self._is_new(event):
+                continue  # later changes may have followed, so it would not be proven now
             if state.founding is not None and flaw_of_recovered(state, event):
                 unproven += 1
             elif not self._recover_one(peer, event, now):
@@ -136,11 +139,15 @@ class EventRecovery:
             return False
 
     def _is_new(self, event: Event) -> bool:
-        state = self._log.state
+        state, body = self._log.state, event.body
         if (event.seq, event_mark(event)) in state.inherited:
             return False
-        if isinstance(event.body, MessagePosted) and state.has_said(event.by, event.body.id):
+        if isinstance(body, MessagePosted) and state.has_said(event.by, body.id):
             return False
+        if isinstance(body, MessageEdited | MessageDeleted):
+            exchange = state.meant(body.message, event.seq)
+            if exchange is not None and exchange.is_deleted:
+                return False
         return self._log.event(event.seq) != event
 
 

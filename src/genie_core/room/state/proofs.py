@@ -7,6 +7,7 @@ from genie_core.room.protocol.events import (
     ApprovalRequested,
     ApprovalResolved,
     ArgumentSharingChanged,
+    ChangeBody,
     DecisionMade,
     Event,
     HeirsChanged,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 OUT_OF_CHAIN: Final = "it does not follow the entry before it"
 UNSIGNED: Final = "it is not signed by its author"
+NOT_LATEST: Final = "its author did not sign it for the message as it is now"
 NOT_AUTHOR: Final = "its author did not write that message"
 UNKNOWN_AUTHOR: Final = "the room does not know its author's key"
 NO_MESSAGE: Final = "the room does not know the message that it is about"
@@ -174,13 +176,13 @@ def _flaw_of_author(
                 return NO_MESSAGE if elsewhere else ""
             if isinstance(body, MessageEdited | MessageDeleted) and exchange.author != event.by:
                 return NOT_AUTHOR
-            about = exchange.said.signature
+            about = exchange.about(body, event.by)
         case _:
             return ""
     if not key:
         return UNKNOWN_AUTHOR
     if not is_signed(key, state.room, signed, about):
-        return UNSIGNED
+        return NOT_LATEST if isinstance(body, ChangeBody) else UNSIGNED
     previous = getattr(signed, "previous", b"")
     is_reply = not (elsewhere or isinstance(body, MemberJoined))
     if previous and is_reply and previous not in state.signatures.get(name, ()):

@@ -607,6 +607,7 @@ class RoomState:
 
 
 def _react(exchange: MessageThread, name: str, change: ReactionChanged) -> None:
+    exchange.reacted[name] = change.signature
     reactions = exchange.answer_reactions if change.answer else exchange.reactions
     names = reactions.get(change.reaction, [])
     if change.on and name not in names:

@@ -11,11 +11,14 @@ import msgspec
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,
+    ChangeBody,
     DecisionMade,
     How,
     MessageEdited,
     MessagePosted,
     Outcome,
+    ReactionChanged,
+    RunBody,
     RunCancelled,
     RunFailed,
     Scope,
@@ -130,7 +133,8 @@ class MessageThread:
     the answer.
     `spent` is what decision and agents took so far. `by_agent`: its author is an agent that is a
     member, so no engine answers it. `edit` is the latest one; `reactions` have the names of those who
-    reacted so, `answer_reactions` likewise for the answer. `reply` is what it replies to, if known.
+    reacted so, `answer_reactions` likewise for the answer; `reacted` has the signature of the latest
+    reaction of each member to either. `reply` is what it replies to, if known.
     """
 
     seq: int
@@ -157,6 +161,18 @@ class MessageThread:
     reactions: dict[str, list[str]] = field(default_factory=dict)
     answer_reactions: dict[str, list[str]] = field(default_factory=dict)
     reply: Reply | None = None
+    reacted: dict[str, bytes] = field(default_factory=dict)
+
+    def about(self, body: RunBody | ChangeBody, by: str) -> bytes:
+        """Return the signature for which a member signs a step or a change of this message.
+
+        An edit names the edit before it, and a reaction the one before of the same member, so that
+        no earlier one can take effect again. A deletion is final.
+        """
+        if isinstance(body, MessageEdited) and self.edit is not None:
+            return self.edit.signature
+        before = self.reacted.get(by) if isinstance(body, ReactionChanged) else None
+        return self.said.signature if before is None else before
 
     @property
     def text(self) -> str:
