@@ -75,12 +75,19 @@ class EventRecovery:
         for event in events:
             if isinstance(event.body, ChangeBody) and not self._is_new(event):
                 continue  # later changes may have followed, so it would not be proven now
-            if state.founding is not None and flaw_of_recovered(state, event):
+            unsigned = state.founding is not None and flaw_of_recovered(state, event)
+            if unsigned or (isinstance(event.body, ChangeBody) and self._is_silenced(event.by)):
                 unproven += 1
             elif not self._recover_one(peer, event, now):
                 return
         if events:
             self._peers.reply(peer, EventsRecovered(events[-1].seq, unproven))
+
+    def _is_silenced(self, author: str) -> bool:
+        """Whether the author of a change may not write in the room now."""
+        members, name = self._log.state.members, fold_name(author)
+        is_out = name in members.muted or name in members.banned
+        return is_out or members.roles.get(name) == "observer"
 
     def _refuse(self, peer: Peer, code: Refusal, text: str) -> None:
         self._peers.refuse(peer, code, text, BEQUEST_REF)

@@ -26,6 +26,7 @@ from genie_core.room.protocol.events import (
     HeirsChanged,
     HostConfirmed,
     HostStarted,
+    Measure,
     MemberJoined,
     MemberModerated,
     MessageDeleted,
@@ -247,6 +248,22 @@ def test_a_member_can_not_bring_back_an_earlier_change(
         if isinstance(event.body, ChangeBody):
             meeting.tell(eve, RecoverEvents((replace(event, seq=7_000 + event.seq),)))
     assert (exchange.text, exchange.reactions, meeting.room.state.head) == before
+
+
+@pytest.mark.parametrize("measure", ["ban", "mute", "role"])
+def test_who_may_not_write_changes_nothing_through_another_member(
+    meeting: Founded, measure: Measure
+) -> None:
+    eve = meeting.joined("eve")
+    meeting.send(meeting.alice, meeting.says("hello"))
+    (exchange,) = meeting.room.state.exchanges.values()
+    meeting.send(meeting.hana, Moderate(measure, "alice", "observer"))
+    abuse = signed(meeting, exchange, MessageEdited(exchange.seq, "abuse"))
+    edit = Event(9_000, exchange.at, "alice", abuse)
+    assert answers_in(meeting.tell(eve, RecoverEvents((edit,)))) == [
+        EventsRecovered(9_000, unproven=1)
+    ]
+    assert exchange.text == "hello"
 
 
 def test_of_another_log_only_what_was_signed_is_taken() -> None:
