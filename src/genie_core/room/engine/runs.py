@@ -46,6 +46,7 @@ from genie_core.room.protocol.events import (
     MessageDeleted,
     MessageEdited,
     MessagePosted,
+    RecoveredEvent,
     RunCancelled,
     RunFailed,
     Spending,
@@ -243,13 +244,14 @@ class RunManager:
                 self._take(self._state.exchanges[event.seq])
             case MessagePosted() if not self._closing:
                 self._context.on_said(self._state.exchanges[event.seq])
-            case MessageEdited(message=message) | MessageDeleted(message=message):
-                if self._state.amended.get(message) == event.seq and not self._closing:
-                    self._context.on_changed(self._state.exchanges[message], event.seq)
+            case MessageEdited() | MessageDeleted() | RecoveredEvent() if not self._closing:
+                exchange = self._state.changed_by(event)
+                if exchange is not None and self._state.amended.get(exchange.seq) == event.seq:
+                    self._context.on_changed(exchange, event.seq)
             case AnswerPosted(message=message) if not self._closing:
-                exchange = self._state.exchanges[message]
-                if not self._is_here(exchange):  # the session has its own answers
-                    self._context.on_answered(exchange)
+                answered = self._state.exchanges[message]
+                if not self._is_here(answered):  # the session has its own answers
+                    self._context.on_answered(answered)
             case MemberLeft(name=name) if name != self._owner:
                 self._approvals.grants.revoke_for(name)
             case _:

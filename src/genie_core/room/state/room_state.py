@@ -50,7 +50,14 @@ from genie_core.room.state.members import Members, Person, Presence
 from genie_core.room.state.proofs import GAP, note_signature, objection
 from genie_core.room.state.reading import Reading
 from genie_core.room.state.succession import LINK_BODIES, Link, Succession, with_link
-from genie_core.room.state.thread import RUNNING, MessageThread, Phase, Reply, ToolApproval
+from genie_core.room.state.thread import (
+    RUNNING,
+    MessageThread,
+    Phase,
+    Reactions,
+    Reply,
+    ToolApproval,
+)
 
 WINDOW: Final = 1_000
 """A state holds between this many and twice as many of the latest messages.
@@ -84,7 +91,8 @@ class RoomState:
     other effect than to be shown. `link` is that of the last entry; `links` are the latest entries
     that say who hosts.
 
-    `amended` has the latest edited and deleted messages, with the number of the event.
+    `amended` has the latest edited and deleted messages, with the number of the event; `reactions`
+    those to the latest forgotten messages that have some, and to their answers.
 
     Of the `messages` so far, old ones are forgotten in groups, as `WINDOW` says: `floor` is the
     number of the latest forgotten one. Later events about them are skipped as well.
@@ -116,6 +124,7 @@ class RoomState:
         self.floor = 0
         self.files: dict[str, FileRef] = {}
         self.amended: dict[int, int] = {}
+        self.reactions: dict[int, tuple[Reactions, Reactions]] = {}
         self.inherited: set[tuple[int, int]] = set()
         self.founding: Founding | None = None
         self._link = b""
@@ -364,8 +373,8 @@ class RoomState:
                 self.members.prefer(event.by, text)
             case MessagePosted() as said:
                 self._said(event, said)
-            case MessageEdited() | MessageDeleted() | ReactionChanged() as change:
-                self._changed(event, change, self.exchanges.get(change.message))
+            case MessageEdited() | MessageDeleted() | ReactionChanged():
+                self._changed(event, self.changed_by(event))
             case MemberModerated() as moderated:
                 self.members.moderate(moderated)
             case ArgumentSharingChanged(on=on):
@@ -410,8 +419,8 @@ class RoomState:
                 exchange.voucher = event.by
                 exchange.by_agent = self.members.is_agent(original.by)
                 self._keep(exchange)
-            case MessageEdited() | MessageDeleted() | ReactionChanged() as change:
-                self._changed(original, change, self.meant(change.message, original.seq))
+            case MessageEdited() | MessageDeleted() | ReactionChanged():
+                self._changed(event, self.changed_by(event))
             case AnswerPosted(message=message) as answered:
                 found = self.meant(message, original.seq)
                 if found is not None and found.answer is None:
@@ -449,11 +458,19 @@ class RoomState:
             self.running[event.seq] = exchange
         self._keep(exchange)
 
-    def amend(self, event: Event) -> None:
-        """Apply a change of a message that comes later in the log than the last entry here."""
+    def changed_by(self, event: Event) -> MessageThread | None:
+        """Return the message that an edit, a deletion or a reaction is about, recovered or not."""
         change = event.told.body
-        if isinstance(change, ChangeBody):
-            self._changed(event.told, change, self.exchanges.get(change.message))
+        if not isinstance(change, ChangeBody):
+            return None
+        if event.told is event:
+            return self.exchanges.get(change.message)
+        return self.meant(change.message, event.told.seq)
+
+    def amend(self, message: int, event: Event) -> None:
+        """Apply a change of a message that comes later in the log than the last entry here."""
+        if isinstance(event.told.body, ChangeBody):
+            self._changed(event, self.exchanges.get(message))
 
     def _replied_to(self, said: MessagePosted) -> Reply | None:
         """Return the message or answer that one replies to, if it is one of the latest.
@@ -470,13 +487,14 @@ class RoomState:
                 break
         return reply if message is None or said.to or not message.is_private else None
 
-    def _changed(self, event: Event, change: ChangeBody, exchange: MessageThread | None) -> None:
+    def _changed(self, event: Event, exchange: MessageThread | None) -> None:
         """Change what a message shows; without effect on one that is unknown or of another author."""
+        by, change = event.told.by, event.told.body
         if exchange is None:
             return
         if isinstance(change, ReactionChanged):
-            _react(exchange, event.by, change)
-        elif event.by == exchange.author and not exchange.is_deleted:
+            _react(exchange, by, change)
+        elif by == exchange.author and not exchange.is_deleted:
             exchange.is_deleted = isinstance(change, MessageDeleted)
             exchange.edit = change if isinstance(change, MessageEdited) else None
             self.amended.pop(exchange.seq, None)
@@ -504,9 +522,14 @@ class RoomState:
         for seq in list(self.exchanges)[:-WINDOW]:
             if seq in awaited:
                 continue
-            for approval in self.exchanges.pop(seq).proposals:
+            forgotten = self.exchanges.pop(seq)
+            for approval in forgotten.proposals:
                 self.proposals.pop(approval, None)
+            if forgotten.reactions or forgotten.answer_reactions:
+                self.reactions[seq] = forgotten.reactions, forgotten.answer_reactions
             self.floor = max(self.floor, seq)
+        for seq in list(self.reactions)[:-KNOWN_IDS]:
+            del self.reactions[seq]
 
     def _ran(self, event: Event, body: RunBody) -> None:
         exchange = self.exchanges.get(body.message)

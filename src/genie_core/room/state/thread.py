@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -38,6 +38,9 @@ class Phase(Enum):
     CANCELLED = "cancelled"
     UNHANDLED = "unhandled"
 
+
+Reactions: TypeAlias = dict[str, list[str]]
+"""The names of those who reacted, by reaction."""
 
 RUNNING: Final = frozenset({Phase.DECIDING, Phase.WORKING, Phase.WAITING})
 
@@ -158,8 +161,8 @@ class MessageThread:
     by_agent: bool = False
     edit: MessageEdited | None = None
     is_deleted: bool = False
-    reactions: dict[str, list[str]] = field(default_factory=dict)
-    answer_reactions: dict[str, list[str]] = field(default_factory=dict)
+    reactions: Reactions = field(default_factory=dict)
+    answer_reactions: Reactions = field(default_factory=dict)
     reply: Reply | None = None
     reacted: dict[str, bytes] = field(default_factory=dict)
 

@@ -265,7 +265,8 @@ class LogEntries:
         """Append an entry for an event, if it is shown."""
         self.head = max(self.head, event.seq)
         if isinstance(event.told.body, ChangeBody):
-            self.revise(self._changed_by(event, event.told.body))
+            if (changed := self._state.changed_by(event)) is not None:
+                self.revise(changed.seq)
             return
         is_shown = event.seq > self._state.floor and not self._is_hidden(event)
         entry = self._entry(event) if is_shown else None
@@ -338,12 +339,6 @@ class LogEntries:
             self._answers[entry.message] = len(self.entries)
         self.entries.append(entry)
         self.seqs.append(seq)
-
-    def _changed_by(self, event: Event, change: ChangeBody) -> int:
-        if event.told is event:
-            return change.message
-        found = self.exchange_of(change.message)
-        return found.seq if found is not None else 0
 
     def _answer(self, event: Event, answered: AnswerPosted) -> AnswerEntry:
         reply = self._said_by_agent(event, answered, answered.elapsed, answered.receiver)

@@ -33,7 +33,9 @@ from genie_core.room.protocol.events import (
     Event,
     HostStarted,
     MemberJoined,
+    MessageEdited,
     MessagePosted,
+    RecoveredEvent,
     RoomCreated,
     RunBody,
     RunCancelled,
@@ -605,6 +607,26 @@ async def working(
         yield log.approvals
         await runs.close(Grace(5.0), "over")
         log.runs = None
+
+
+async def test_an_engine_is_told_of_recovered_changes_once() -> None:
+    heard: list[str] = []
+
+    def decide(updates: list[Any]) -> Any:
+        heard.extend(each.content for each in updates)
+        return delegate_all(updates)
+
+    log = Log()
+    log.add("", RoomCreated("r", "Garden"))
+    log.add("", HostStarted("ann"))
+    log.add("ann", MemberJoined("host", engine=True))
+    log.add("bob", RecoveredEvent(Event(40, 1.0, "cleo", MessagePosted("x", "at noon"))))
+    async with working(log, Rules(), run=Runner(), decide=decide):
+        change = Event(9_000, 2.0, "cleo", MessageEdited(40, "at one"))
+        log.add("bob", RecoveredEvent(change))
+        log.add("ann", MessagePosted("m", "edit x", "ann"))
+        await log.until(lambda: len(heard) >= 3)
+        assert heard == ["at noon", "(changed the message “at noon…” to)\nat one", "edit x"]
 
 
 answers = st.one_of(

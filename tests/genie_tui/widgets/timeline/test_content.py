@@ -4,6 +4,8 @@ from genie_core.room.client.model import PendingMessage
 from genie_core.room.protocol.events import (
     DecisionMade,
     MemberJoined,
+    MessageDeleted,
+    MessageEdited,
     RoomCreated,
     RunCancelled,
     UnreadableEvent,
@@ -148,6 +150,33 @@ def long_log(count: int) -> RoomLog:
     for number in range(count):
         log.say("ann", str(number))
     return log
+
+
+def test_a_deletion_outlives_the_next_page() -> None:
+    log = long_log(3 * WINDOW)
+    talk = TimelineContent(log.state, "bob", can_read_back=True)
+    talk.add(log.events[-5:])
+    first = talk.since - 100
+    talk.show(HistorySpan(log.events[first - 1 : talk.since - 1], first, talk.since - 1))
+    gone = log.events[first + 10]
+    talk.add([log.add(MessageDeleted(gone.seq), "ann")])
+    assert talk.span is not None
+    talk.show(talk.span.with_front(log.events[first - 51 : first - 1], first - 50))
+    (entry,) = [
+        each for each in shown(talk) if isinstance(each, MessageEntry) and each.message == gone.seq
+    ]
+    assert entry.change == "deleted"
+
+
+def test_what_changes_while_a_page_is_read_is_shown_in_it() -> None:
+    log = long_log(3 * WINDOW)
+    talk = TimelineContent(log.state, "bob", can_read_back=True)
+    first = talk.since - 100
+    page = HistorySpan(log.events[first - 1 : talk.since - 1], first, talk.since - 1)
+    edited = log.events[first + 10].seq
+    talk.add([log.add(MessageEdited(edited, "better"), "ann")])
+    talk.show(page)
+    assert "better" in texts(talk)
 
 
 def lead(talk: TimelineContent) -> GapEntry:
