@@ -95,6 +95,7 @@ FIELDS: Final[dict[str, Dict]] = {
         "reply_to": 0,
         "to": "",
         "sealed": [],
+        "about": "",
     },
     "decided": {
         "message": None,

@@ -95,6 +95,7 @@ BODIES: list[tuple[AnyBody, About]] = [
         ),
         "",
     ),
+    (MessagePosted("3", "at noon", reply_to=4, about=b"s" * 64), ""),
     (DecisionMade(4, "delegate", "why", "what", "ann", 0.25), b"s" * 64),
     (ApprovalRequested(4, "a", "genie", "shell", {"z": [1, {"b": None}], "a": 0.5}), b"s" * 64),
     (ApprovalResolved(4, "a", "approved", arguments={"b": 1, "a": 2}, count=3), b"s" * 64),

@@ -81,6 +81,7 @@ class Signer:
                     visits=visits,
                     reply_to=frame.reply_to,
                     to=frame.to,
+                    about=frame.about,
                 )
                 entry = self._signed(self._sealed_for(said, frame.to))
                 return replace(

@@ -176,7 +176,11 @@ class RunManager:
         self._hold_back(lost)
         running = self._state.running.items()
         waiting = {seq: run for seq, run in running if seq > live_after and self._is_here(run)}
-        for item in missing(self._state, self._owner, remembered, place=self._place):
+        reply_of = self._verifier.reply_of
+        lacking = missing(
+            self._state, self._owner, remembered, place=self._place, reply_of=reply_of
+        )
+        for item in lacking:
             if item.said and item.exchange.seq in waiting:
                 # Also handle those before it that are not in the context.
                 while waiting and next(iter(waiting)) <= item.exchange.seq:

@@ -143,6 +143,7 @@ class PostMessage(Frame, tag="say", frozen=True):
     reply_to: int = 0
     to: str = ""
     sealed: tuple[bytes, ...] = ()
+    about: bytes = b""
 
 
 class ChangeMessage(Frame, tag="change", frozen=True):

@@ -11,6 +11,9 @@ the room's id, its own content, the author's signature before (`previous`), and 
 - `MemberJoined`: the name;
 - all others: nothing else.
 
+A message that replies has the signature of what it replies to in its content, as `about`. It is
+covered even if a fold no longer knows that, and compared if it does.
+
 Not covered is what the room determines: numbers, times, roles, which engine answers, sizes and types
 of files. Messages name the random visits of their author's terminals: an engine accepts only
 messages that name its own visit, which no earlier signature can. So old messages can't be replayed,

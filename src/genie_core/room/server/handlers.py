@@ -198,6 +198,7 @@ class FrameHandlers:
             reply_to=say.reply_to,
             to=say.to,
             sealed=say.sealed,
+            about=say.about[:SIGNATURE_BYTES],
         )
 
     def _is_proven(self, peer: Peer, body: AnyBody, now: float, ref: str = "") -> bool:

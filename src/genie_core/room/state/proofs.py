@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 OUT_OF_CHAIN: Final = "it does not follow the entry before it"
 UNSIGNED: Final = "it is not signed by its author"
 NOT_LATEST: Final = "its author did not sign it for the message as it is now"
+OTHER_TARGET: Final = "its author replied to another message than the one of that number"
 NOT_AUTHOR: Final = "its author did not write that message"
 UNKNOWN_AUTHOR: Final = "the room does not know its author's key"
 NO_MESSAGE: Final = "the room does not know the message that it is about"
@@ -183,6 +184,10 @@ def _flaw_of_author(
         return UNKNOWN_AUTHOR
     if not is_signed(key, state.room, signed, about):
         return NOT_LATEST if isinstance(body, ChangeBody) else UNSIGNED
+    if isinstance(body, MessagePosted) and not elsewhere:
+        target = state.signature_of(body.reply_to)
+        if target is not None and target != body.about:
+            return OTHER_TARGET
     previous = getattr(signed, "previous", b"")
     is_reply = not (elsewhere or isinstance(body, MemberJoined))
     if previous and is_reply and previous not in state.signatures.get(name, ()):

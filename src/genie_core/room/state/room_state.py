@@ -66,7 +66,7 @@ Messages with unfinished work or a parked tool call stay longer.
 """
 
 REPLY_CHARS: Final = 200
-"""Characters of what a message replies to that it keeps."""
+"""Characters of what a message replies to that are quoted."""
 
 AGENT: Final = "genie"
 """The author's name of answers."""
@@ -453,10 +453,42 @@ class RoomState:
         phase = Phase.DECIDING if said.handler else Phase.UNHANDLED
         exchange = MessageThread(event.seq, event.at, event.by, said, phase)
         exchange.by_agent = self.members.is_agent(event.by)
-        exchange.reply = self._replied_to(said)
+        target = self._message_at(said.reply_to)
+        exchange.reply = target.seq if target is not None else 0
         if said.handler:
             self.running[event.seq] = exchange
         self._keep(exchange)
+
+    def _message_at(self, seq: int) -> MessageThread | None:
+        """Return the message of this number, or whose answer has it, if it is one of the latest."""
+        if seq in self.exchanges or not seq:
+            return self.exchanges.get(seq)
+        latest = reversed(self.exchanges.values())
+        return next((each for each in latest if each.answered_seq == seq), None)
+
+    def signature_of(self, seq: int) -> bytes | None:
+        """Return the signature of a message or answer; None if it is not one of the latest."""
+        message = self._message_at(seq)
+        if message is None:
+            return None
+        answer = message.answer if message.seq != seq else None
+        return message.said.signature if answer is None else answer.signature
+
+    def reply_of(self, exchange: MessageThread) -> Reply | None:
+        """Return what a message replies to, as it is now; None if it is unknown or not proven.
+
+        What is private is quoted in private messages only, for those who can read it.
+        """
+        seq, message = exchange.said.reply_to, self.exchanges.get(exchange.reply)
+        if message is None or not (self.is_proven(exchange.seq) and self.is_proven(seq)):
+            return None
+        if message.is_hidden or (message.is_private and not exchange.is_private):
+            return None
+        if seq == message.seq:
+            return Reply(message.author, message.text[:REPLY_CHARS], message.is_deleted)
+        if message.answer is None or seq != message.answered_seq:
+            return None  # it was answered again
+        return Reply(AGENT, message.answer.text[:REPLY_CHARS])
 
     def changed_by(self, event: Event) -> MessageThread | None:
         """Return the message that an edit, a deletion or a reaction is about, recovered or not."""
@@ -471,21 +503,6 @@ class RoomState:
         """Apply a change of a message that comes later in the log than the last entry here."""
         if isinstance(event.told.body, ChangeBody):
             self._changed(event, self.exchanges.get(message))
-
-    def _replied_to(self, said: MessagePosted) -> Reply | None:
-        """Return the message or answer that one replies to, if it is one of the latest.
-
-        What is private is quoted in private messages only.
-        """
-        seq, reply = said.reply_to, None
-        message = self.exchanges.get(seq)
-        if message is not None:
-            reply = Reply(seq, message.author, message.text[:REPLY_CHARS])
-        for each in reversed(self.exchanges.values()) if seq and message is None else ():
-            if each.answered_seq == seq and each.answer is not None:
-                message, reply = each, Reply(seq, AGENT, each.answer.text[:REPLY_CHARS])
-                break
-        return reply if message is None or said.to or not message.is_private else None
 
     def _changed(self, event: Event, exchange: MessageThread | None) -> None:
         """Change what a message shows; without effect on one that is unknown or of another author."""

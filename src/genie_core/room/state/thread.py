@@ -119,11 +119,11 @@ class ToolApproval:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a message replies to: its number, its author, and the start of its text."""
+    """What a message replies to: its author, and the start of its text; empty if it was deleted."""
 
-    seq: int
     author: str
     text: str
+    is_deleted: bool = False
 
 
 @dataclass(slots=True)
@@ -137,7 +137,8 @@ class MessageThread:
     `spent` is what decision and agents took so far. `by_agent`: its author is an agent that is a
     member, so no engine answers it. `edit` is the latest one; `reactions` have the names of those who
     reacted so, `answer_reactions` likewise for the answer; `reacted` has the signature of the latest
-    reaction of each member to either. `reply` is what it replies to, if known.
+    reaction of each member to either. `reply` is the message that it replies to, or to whose answer;
+    0 if none is known.
     """
 
     seq: int
@@ -163,7 +164,7 @@ class MessageThread:
     is_deleted: bool = False
     reactions: Reactions = field(default_factory=dict)
     answer_reactions: Reactions = field(default_factory=dict)
-    reply: Reply | None = None
+    reply: int = 0
     reacted: dict[str, bytes] = field(default_factory=dict)
 
     def about(self, body: RunBody | ChangeBody, by: str) -> bytes:

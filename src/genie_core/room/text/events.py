@@ -255,6 +255,9 @@ def _undecided(exchange: MessageThread, whose: str) -> str:
 
 # Messages
 
+DELETED: Final = "deleted by its author"
+"""Stands in place of a message that its author took back."""
+
 _FENCE: Final = re.compile(r"^ {0,3}```[ ]*+(?P<language>[\w+#.-]*+)[ ]*+$", re.MULTILINE)
 """A line that opens a block of code or, if it names no language, closes one."""
 

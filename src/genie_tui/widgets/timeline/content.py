@@ -13,7 +13,6 @@ from genie_core.room.protocol.events import (
     ChangeBody,
     DecisionMade,
     Event,
-    ReactionChanged,
     RecoveredEvent,
     RunCancelled,
     RunFailed,
@@ -292,8 +291,8 @@ class TimelineContent:
             if self._log.extends_last(event) and self.settled == first:
                 touched.add(first - 1)
             concerned = self._concerned(event)
-            for place in (self._log.index_of(concerned), self._answer_changed(event)):
-                if place is not None and place + self.above < first:
+            for place in self._log.indices_about(concerned):
+                if place + self.above < first:
                     touched.add(place + self.above)
             touched |= self._revise_span(event, concerned)
         self.refresh_tail()
@@ -355,11 +354,6 @@ class TimelineContent:
                     private,
                 )
             )
-
-    def _answer_changed(self, event: Event) -> int | None:
-        body = event.told.body
-        is_answers = isinstance(body, ReactionChanged) and body.answer
-        return self._log.index_of_answer(self._concerned(event)) if is_answers else None
 
     def _revise_span(self, event: Event, message: int) -> set[int]:
         """Change a message in the part that was read back; return its index."""

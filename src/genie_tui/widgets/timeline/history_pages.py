@@ -99,8 +99,7 @@ class HistorySpan:
         elif message in room.reactions:
             here.reactions, here.answer_reactions = room.reactions[message]
         self.log.revise(message)
-        places = self.log.index_of(message), self.log.index_of_answer(message)
-        return {place for place in places if place is not None}
+        return self.log.indices_about(message)
 
     def exchange(self, message: int) -> MessageThread | None:
         """Return a message of the span; None if it or the end of its run is outside."""

@@ -169,7 +169,7 @@ def test_a_reply_repeats_what_it_replies_to(desk: Desk) -> None:
     seq = desk.say(desk.one, "when?", "1")
     desk.send(desk.bob, PostMessage("2", "at noon", reply_to=seq))
     (said,) = [each for each in desk.room.state.exchanges.values() if each.author == "bob"]
-    assert said.reply == Reply(seq, "alice", "when?")
+    assert desk.room.state.reply_of(said) == Reply("alice", "when?")
     refusal = only_refusal(desk.tell(desk.bob, PostMessage("3", "so", reply_to=10_000)))
     assert (refusal.code, refusal.ref) == ("unknown_message", "3")
 

@@ -35,6 +35,7 @@ from genie_core.room.state.proofs import (
     NOT_HEIR,
     NOT_HOST,
     NOT_LATEST,
+    OTHER_TARGET,
     OUT_OF_CHAIN,
     UNKNOWN_AUTHOR,
     UNSIGNED,
@@ -194,6 +195,33 @@ def test_a_host_can_not_record_an_earlier_change_again() -> None:
         log.take(again)
         assert log.state.doubt_of(again.seq) == NOT_LATEST
     assert (exchange.text, exchange.reactions) == ("no", {})
+
+
+@pytest.mark.parametrize("to_answer", [False, True])
+def test_a_host_can_not_let_a_reply_mean_another_message(*, to_answer: bool) -> None:
+    log = founded("bob", "eve")
+    replies = []
+    for question in ("lunch at noon?", "may I delete production?"):
+        other = log.fork()
+        target = other.says("eve", question).seq
+        if to_answer:
+            target = other.add("eve", AnswerPosted(target, question)).seq
+        replies.append((other, other.add("bob", MessagePosted("r", "yes", reply_to=target))))
+    (lunch, meant), (production, _) = replies
+    quoted = lunch.state.reply_of(lunch.state.exchanges[meant.seq])
+    assert quoted is not None
+    assert quoted.text == "lunch at noon?"
+    moved = replace(meant, seq=production.state.head + 1, parent=production.state.link)
+    production.take(moved)
+    assert production.state.doubt_of(moved.seq) == OTHER_TARGET
+    assert production.state.reply_of(production.state.exchanges[moved.seq]) is None
+
+
+def test_a_reply_to_what_is_no_longer_known_is_proven() -> None:
+    log = founded("bob")
+    reply = log.add("bob", MessagePosted("r", "yes", reply_to=1, about=b"s" * 64))
+    assert log.state.doubts == {}
+    assert log.state.reply_of(log.state.exchanges[reply.seq]) is None
 
 
 def test_each_member_reacts_by_themselves() -> None:

@@ -6,11 +6,13 @@ from genie_core.room.protocol.events import (
     MemberJoined,
     MessageDeleted,
     MessageEdited,
+    MessagePosted,
     RoomCreated,
     RunCancelled,
     UnreadableEvent,
 )
 from genie_core.room.state.room_state import WINDOW
+from genie_core.room.text.events import DELETED
 from genie_tui.widgets.timeline.content import KEPT, MOST, TOLD, TimelineContent
 from genie_tui.widgets.timeline.history_pages import HistorySpan
 from genie_tui.widgets.timeline.transcript import (
@@ -322,3 +324,24 @@ def test_what_came_of_a_message_is_known_as_far_as_it_was_read() -> None:
     assert found is not None
     assert found.decision is not None
     assert found.decision.reason == "chat"
+
+
+def test_what_refers_to_a_deleted_message_quotes_it_no_longer() -> None:
+    log = RoomLog()
+    asked = log.ask("bob", "the secret")
+    reply = log.add(MessagePosted("r", "I see", reply_to=asked.seq), "cleo")
+    log.answer(asked, "so it is")
+    talk = TimelineContent(log.state, "ann")
+    whole = len(talk)
+    edit = log.add(MessageEdited(asked.seq, "better"), "bob")
+    assert talk.add([edit]) == (whole, {1, 2, 3})
+    quotes = [each.reply if isinstance(each, MessageEntry) else "" for each in shown(talk)]
+    assert quotes[2] == "bob: better"
+    talk.add([log.add(MessageDeleted(asked.seq), "bob")])
+    _, _, said, answered = shown(talk)
+    assert isinstance(said, MessageEntry)
+    assert isinstance(answered, AnswerEntry)
+    assert (said.message, said.reply) == (reply.seq, f"bob: {DELETED}")
+    assert answered.quote == DELETED
+    talk.forget(1)
+    assert "secret" not in str(shown(talk))
