@@ -28,6 +28,7 @@ from genie_core.room.engine.backlog import (
     IN_FLIGHT,
     MIN_BACKLOG,
     REPORTED_AT_CLOSE,
+    TAKEN_BACK,
     Backlog,
     BacklogChoice,
 )
@@ -219,8 +220,11 @@ class RunManager:
         if not self._backlog.waiting or self._closing:
             return None
         for exchange in self._backlog.choose(choice):
-            if exchange.seq in self._held_context:
-                self._context.catch_up(self._held_context.pop(exchange.seq))
+            held = self._held_context.get(exchange.seq)
+            if held is not None and held.message.request_id == str(exchange.seq):
+                self._context.on_said(exchange)  # as it is now
+            elif held is not None:
+                self._context.catch_up(held)
         self._held_context.clear()
         answered = len(self._backlog.due)
         self._report_backlog(IN_FLIGHT)
@@ -267,7 +271,9 @@ class RunManager:
 
     def _take(self, exchange: MessageThread) -> None:
         objection = self._verifier.objection(exchange)
-        if objection:
+        if exchange.is_deleted:
+            self._reporter.publish(RunCancelled(exchange.seq, TAKEN_BACK))
+        elif objection:
             self._reporter.warn(objection)
             self._reporter.publish(RunFailed(exchange.seq, "lost", objection))
         else:
@@ -336,7 +342,7 @@ class RunManager:
         if not exchange.is_private:
             return self._session.handle(self._context.message(exchange))
         return self._session.delegate(
-            exchange.said.text,
+            exchange.text,
             sender=exchange.author,
             receiver=exchange.author,
             request_id=str(exchange.seq),
@@ -345,10 +351,10 @@ class RunManager:
         )
 
     def _command_in(self, exchange: MessageThread) -> str:
-        """Return what the owner wrote behind the agent's name if it begins with `/`."""
+        """Return what the owner wrote last behind the agent's name if it begins with `/`."""
         if exchange.author != self._owner or self._verifier.doubts_message(exchange):
             return ""
-        found = _COMMAND.match(exchange.said.text)
+        found = _COMMAND.match(exchange.text)
         return found["command"].strip() if found else ""
 
     def _watch(self, exchange: MessageThread, execution: Execution) -> None:
