@@ -1,5 +1,6 @@
 """Find a text in a room's conversation, also in the part that is only on disk."""
 
+import asyncio
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 PAGE: Final = 4_000
 """Events of the log that are searched at once."""
+
+PAUSE: Final = 0.25
+"""Seconds without a key before the log is searched."""
 
 
 class RoomFind:
@@ -72,6 +76,7 @@ class RoomFind:
         return self._context.screen.query_one(FindBar)
 
     async def _search(self, joined: "JoinedRoom", pattern: re.Pattern[str]) -> None:
+        await asyncio.sleep(PAUSE)  # a further letter cancels this, so that it reads the log once
         before = joined.state.head + 1
         while before > 1:
             try:

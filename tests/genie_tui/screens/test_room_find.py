@@ -1,10 +1,12 @@
 import re
 
+import pytest
 from tests.genie_tui.room_parts import editor
 from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room, until
 from textual.pilot import Pilot
 
 from genie_core.room.protocol.events import AnswerPosted, Event, MessagePosted, RecoveredEvent
+from genie_tui.screens import room_find
 from genie_tui.screens.dialogs.pick import PickScreen, Row, matching
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.room_find import matches_among, matches_in_state
@@ -56,6 +58,24 @@ async def test_escape_closes_the_search_and_returns_to_writing(joined: ScriptedJ
         await pilot.press("escape")
         await until(pilot, lambda: editor(screen).has_focus)
         assert not screen.query_one(FindBar).has_class("-open")
+
+
+async def test_the_log_is_not_read_while_a_person_types(
+    joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room_find, "PAUSE", 3_600.0)
+    reads: list[int] = []
+
+    async def past(before: int, _most: int) -> list[Event]:
+        reads.append(before)
+        return []
+
+    monkeypatch.setattr(joined, "past", past)
+    async with in_room(joined) as (screen, pilot):
+        (place,) = say(joined, "a vendor")
+        await find(screen, pilot, "vendor")
+        await until(pilot, lambda: (chosen(screen), count(screen)) == (place, "1 of 1…"))
+        assert reads == []
 
 
 async def test_the_command_finds_at_once(joined: ScriptedJoinedRoom) -> None:
