@@ -84,8 +84,8 @@ class SampleRoom:
         elif isinstance(body, MemberJoined):
             body = sign(PEOPLE[by], self.room, body, by, self._previous(by))
         elif isinstance(body, RunBody | ChangeBody):
-            said = self.log.state.exchanges[body.message].said
-            body = sign(PEOPLE[by], self.room, body, said.signature, self._previous(by))
+            about = self.log.state.exchanges[body.message].about(body, by)
+            body = sign(PEOPLE[by], self.room, body, about, self._previous(by))
         return self.log.record(by, body, START + self.log.head + 1).seq
 
     def _previous(self, by: str) -> bytes:
@@ -118,8 +118,10 @@ def sample_events() -> list[Event]:
     call = (said, "a1", "system", "list_files", {"path": "."}, "ann's machine")
     room.add("ann", ApprovalRequested(*call, because="a guest asked", risk="read", binding="4f1c"))
     room.add("ann", ApprovalResolved(said, "a1", "approved"))
-    room.add("ann", AnswerPosted(said, "notes.txt", "bob", 1.7, spent=SPENT))
-    thanks = room.add("bob", MessagePosted("m2", "thanks", visits=("v2",)))
+    answer = room.add("ann", AnswerPosted(said, "notes.txt", "bob", 1.7, spent=SPENT))
+    about = room.log.state.signature_of(answer) or b""
+    reply = MessagePosted("m2", "thanks", visits=("v2",), reply_to=answer, about=about)
+    thanks = room.add("bob", reply)
     room.add("ann", DecisionMade(thanks, "ignore", "The message asks for nothing."))
     room.add("ann", MemberModerated("role", "bob", "member"))
     room.add("bob", MessageEdited(thanks, "Thank you."))

@@ -10,10 +10,14 @@ from typing import Any, get_type_hints
 import msgspec
 import pytest
 from cryptography.exceptions import InvalidSignature
+from msgspec.structs import replace
 from tests.docs.sample_log import sample_lines
+from tests.genie_core.room.founded import founded
 
 from genie_core.room.participant.presence import PASSES_NAME
+from genie_core.room.protocol.events import MessageEdited, ReactionChanged
 from genie_core.room.protocol.limits import Limits
+from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import WITHHELD_NAME
 from genie_core.settings.locations import Locations
 from genie_core.storage.blobs import BLOBS_NAME
@@ -133,6 +137,19 @@ def the_check_of_a_log() -> Callable[[list[bytes]], None]:
 
 def test_the_way_to_check_a_log_is_right() -> None:
     the_check_of_a_log()(sample_lines())
+
+
+def test_the_way_to_check_a_log_notices_a_change_that_is_repeated() -> None:
+    check, log = the_check_of_a_log(), founded("bob")
+    said = log.says("bob").seq
+    first = log.add("bob", MessageEdited(said, "yes"))
+    log.add("bob", MessageEdited(said, "no"))
+    for on in (True, False):
+        log.add("bob", ReactionChanged(said, "👍", on=on))
+    check(list(map(encode_line, log.events)))
+    log.take(replace(first, seq=log.state.head + 1, parent=log.state.link))
+    with pytest.raises(InvalidSignature):
+        check(list(map(encode_line, log.events)))
 
 
 @pytest.mark.parametrize(

@@ -164,17 +164,17 @@ def summary_of(state: RoomState, seen: int, name: str) -> dict[str, Any]:
 def preview_of(state: RoomState) -> str:
     """Return the state's last message or answer in one line; empty if there is none.
 
-    Private ones are left out.
+    Private and deleted ones are left out.
     """
     latest, shown = 0, ""
     for exchange in state.exchanges.values():
         if exchange.is_private:
             continue
-        said, answer = exchange.said, exchange.answer
-        if exchange.seq > latest:
+        text, answer = exchange.text, exchange.answer
+        if exchange.seq > latest and not exchange.is_deleted:
             latest = exchange.seq
-            who = f"* {exchange.author} " if said.emote else f"{exchange.author}: "
-            shown = who + (said.text if said.text.strip() else "(files)")
+            who = f"* {exchange.author} " if exchange.said.emote else f"{exchange.author}: "
+            shown = who + (text if text.strip() else "(files)")
         if answer is not None and (exchange.answered_seq or 0) > latest:
             latest, shown = exchange.answered_seq or 0, f"{AGENT}: {answer.text}"
     return one_line(shown, PREVIEW_CHARS)

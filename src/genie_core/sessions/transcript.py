@@ -1,12 +1,17 @@
 """The messages and answers of a session, and excerpts of them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
+
+from msgspec.structs import replace
 
 from genie_core.room.protocol.events import (
     AnswerPosted,
     Event,
+    MessageDeleted,
+    MessageEdited,
     MessagePosted,
     Quote,
     QuotedLine,
@@ -39,6 +44,53 @@ class TranscriptLine:
     text: str
 
 
+class LatestTexts:
+    """Returns messages of a log as their authors left them.
+
+    Call `of` with the parts of a log, the last part first: changes come after their messages.
+    `recovered` has the numbers of recovered messages by their former ones, and `is_proven` says
+    whether an event counts; see `RoomState`.
+    """
+
+    def __init__(
+        self,
+        recovered: Mapping[int, int] = MappingProxyType({}),
+        is_proven: Callable[[int], bool] = lambda _seq: True,
+    ) -> None:
+        self._recovered = recovered
+        self._is_proven = is_proven
+        self._texts: dict[tuple[int, str], str | None] = {}  # by message and author
+
+    def of(self, events: Iterable[Event]) -> list[Event]:
+        """Return the events, without deleted messages and with the last texts of edited ones."""
+        part = list(events)
+        for event in reversed(part):
+            if self._is_proven(event.seq):
+                self._note(event)
+        return [shown for event in part if (shown := self._shown(event)) is not None]
+
+    def _note(self, event: Event) -> None:
+        told, change = event.told, event.told.body
+        if not isinstance(change, MessageEdited | MessageDeleted):
+            return
+        number = change.message
+        if told is not event:
+            number = self._recovered.get(number, number)
+        if isinstance(change, MessageDeleted):
+            self._texts[number, told.by] = None
+        else:
+            self._texts.setdefault((number, told.by), change.text)
+
+    def _shown(self, event: Event) -> Event | None:
+        told = event.told
+        if not isinstance(told.body, MessagePosted):
+            return event
+        text = self._texts.pop((event.seq, told.by), told.body.text)
+        if text is None or text == told.body.text:
+            return event if text is not None else None
+        return Event(event.seq, told.at, told.by, replace(told.body, text=text))
+
+
 def spoken(events: Iterable[Event]) -> Iterator[TranscriptLine]:
     """Yield the messages and answers in order; file names for a message without text.
 
@@ -63,8 +115,10 @@ def spoken(events: Iterable[Event]) -> Iterator[TranscriptLine]:
 def last_spoken(log: LogReader, most: int) -> list[TranscriptLine]:
     """Return the last messages and answers, oldest first. Blocks; errors as of the log."""
     lines: list[TranscriptLine] = []
+    state = log.state()
+    latest = LatestTexts(state.recovered, state.is_proven)
     for part in log.backwards():
-        lines[:0] = spoken(part)
+        lines[:0] = spoken(latest.of(part))
         if len(lines) >= most or log.head - part[0].seq >= LOOKED_AT:
             break
     return lines[max(len(lines) - most, 0) :]
@@ -79,9 +133,10 @@ def excerpt(log: LogReader, room: str, title: str, last: int) -> Quote:
     """
     wanted = min(last, MOST_MESSAGES)
     lines: list[QuotedLine] = []
-    members = log.state().members
+    state = log.state()
+    latest = LatestTexts(state.recovered, state.is_proven)
     for part in log.backwards():
-        lines[:0] = _lines(part, members)
+        lines[:0] = _lines(latest.of(part), state.members)
         if len(lines) >= wanted:
             break
     lines = sorted(lines, key=lambda line: line.at)[-wanted:]

@@ -29,13 +29,18 @@ _STACKED: Final = (
     r"\u0300-\u034e\u0350-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 )
 
+_SEQUENCE: Final = (
+    f"{_SHAPED}(?:\\u200d{_SHAPED})*"  # families, flags of colours, skin tones
+    r"|[0-9#*]\ufe0f\u20e3"  # keycaps
+)
+
 _HIDES: Final = re.compile(f"[{_HIDDEN}]|[{_STACKED}]{{5}}")
 _PART: Final = re.compile(
-    f"(?P<emoji>{_SHAPED}(?:\\u200d{_SHAPED})*"  # families, flags of colours, skin tones
-    r"|[0-9#*]\ufe0f\u20e3"  # keycaps
+    f"(?P<emoji>{_SEQUENCE}"
     r"|[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff][\U000e0100-\U000e01ef])"  # variants
     f"|[{_HIDDEN}]|(?<=[{_STACKED}]{{4}})[{_STACKED}]"
 )
+_EMOJIS: Final = re.compile(f"(?:{_SEQUENCE})+")
 _PART_OR_BREAK: Final = re.compile(f"{_PART.pattern}|\n")
 _UNSAFE: Final = re.compile(f"[\n{_HIDDEN}]")
 
@@ -60,6 +65,11 @@ def visible(text: str, *, tab: int = 4) -> str:
 def visible_line(text: str) -> str:
     """Make a text safe like `visible`, line feeds included, so that it is one line."""
     return visible(text).replace("\n", "␤")
+
+
+def is_emoji(text: str) -> bool:
+    """Whether a text is one or more emoji and nothing else."""
+    return bool(_EMOJIS.fullmatch(text))
 
 
 def is_harmless(text: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Final
 from genie_core.errors import GenieError
 from genie_core.room.client.model import PendingMessage
 from genie_core.text.safe import visible_line
-from genie_tui.commands.context import RoomContext, RoomNotOpen
+from genie_tui.commands.context import Purpose, RoomContext, RoomNotOpen
 from genie_tui.commands.handlers import message
 from genie_tui.commands.parse import MessageLine
 from genie_tui.commands.registry import CommandLine, InvalidLine, command_named, parse_line
@@ -46,7 +46,7 @@ async def submit(context: RoomContext, text: str) -> None:
                 if context.composer.closed:
                     _give_back(context, text, CLOSED)
                 elif context.purpose.editing:
-                    if why := message.finish(context, line.text):
+                    if why := message.finish(context, line):
                         _give_back(context, text, why)
                 else:
                     purpose = context.purpose
@@ -86,7 +86,11 @@ def _keep(context: RoomContext, unsent: PendingMessage) -> tuple[str, list[str]]
     line = MessageLine(unsent.text, emote=unsent.emote, to=unsent.to)
     text = line.draft if unsent.text else ""
     joined, composer = context.open_room, context.composer
-    if joined is not None and not composer.draft and not context.attachments.attached:
+    is_free = not (composer.draft or context.attachments.attached) and context.purpose == Purpose()
+    if joined is not None and is_free:
+        if unsent.reply_to:
+            text = replace(line, to="").draft if text else ""
+            message.reply_again(context, unsent.reply_to, unsent.to)
         composer.draft = text
         lost = context.attachments.take_back(joined, unsent.files, unsent.quotes)
         return "It is your draft again.", lost

@@ -1,5 +1,6 @@
 """Find a text in a room's conversation, also in the part that is only on disk."""
 
+import asyncio
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from genie_core.room.protocol.events import AnswerPosted, Event, MessagePosted
 from genie_core.room.state.room_state import RoomState
+from genie_core.sessions.transcript import LatestTexts
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import RoomContext
 from genie_tui.screens import room_focus
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 
 PAGE: Final = 4_000
 """Events of the log that are searched at once."""
+
+PAUSE: Final = 0.25
+"""Seconds without a key before the log is searched."""
 
 
 class RoomFind:
@@ -72,7 +77,9 @@ class RoomFind:
         return self._context.screen.query_one(FindBar)
 
     async def _search(self, joined: "JoinedRoom", pattern: re.Pattern[str]) -> None:
+        await asyncio.sleep(PAUSE)  # a further letter cancels this, so that it reads the log once
         before = joined.state.head + 1
+        latest = LatestTexts(joined.state.recovered, joined.state.is_proven)
         while before > 1:
             try:
                 events = await joined.past(before, PAGE)
@@ -83,7 +90,7 @@ class RoomFind:
                 break
             if not events:
                 break
-            self._add(matches_among(events, pattern))
+            self._add(matches_among(latest.of(events), pattern))
             self._show()
             before = events[0].seq
         self._is_done = True
@@ -123,7 +130,10 @@ def matches_in_state(state: RoomState, pattern: re.Pattern[str]) -> Iterator[int
 
 
 def matches_among(events: Iterable[Event], pattern: re.Pattern[str]) -> Iterator[int]:
-    """Yield the messages and answers among events that match, recovered ones included."""
+    """Yield the messages and answers among events that match, recovered ones included.
+
+    `LatestTexts` gives the events with messages as they were left.
+    """
     for event in events:
         match event.told.body:
             case MessagePosted(text=text) | AnswerPosted(text=text) if pattern.search(text):

@@ -77,6 +77,8 @@ class FoundedLog:
             if isinstance(body, HOST_SIGNED):
                 signer = signer or (body.host if isinstance(body, HostStarted) else self.state.host)
             room = (body.room if isinstance(body, HostStarted) else "") or self.state.room
+            if isinstance(body, MessagePosted) and body.reply_to and not body.about:
+                body = replace(body, about=self.state.signature_of(body.reply_to) or b"")
             about = self._about(by, body, parent)
             body = sign(identity(signer or by), room, body, about, previous)
         return Event(self.state.head + 1, at, by, body, parent)
@@ -87,7 +89,7 @@ class FoundedLog:
         if isinstance(body, MemberJoined):
             return fold_name(by)
         if isinstance(body, RunBody | ChangeBody):
-            return self.state.exchanges[body.message].said.signature
+            return self.state.exchanges[body.message].about(body, by)
         return ""
 
     def hosts(self, name: str, *, at: float | None = None, signer: str = "") -> Event:

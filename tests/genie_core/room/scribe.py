@@ -95,6 +95,7 @@ FIELDS: Final[dict[str, Dict]] = {
         "reply_to": 0,
         "to": "",
         "sealed": [],
+        "about": "",
     },
     "decided": {
         "message": None,
@@ -388,7 +389,7 @@ class Log:
             if about is None:
                 about = self.parent if kind in BY_HOST else ""
                 if kind in ABOUT_MESSAGES:
-                    about = self.entries[body["message"] - 1]["body"].get("signature", "")
+                    about = self._about(by, body)
                 elif kind == "joined":
                     about = by
             body = signer.signed(room or self.room, body, about)
@@ -397,6 +398,17 @@ class Log:
             entry["parent"] = self.parent
         self.entries.append(entry_of(entry))
         return self.entries[-1]
+
+    def _about(self, by: str, body: Dict) -> str:
+        """The signature of the message; of the latest edit or reaction, for the next one."""
+        number, kind = body["message"], body["type"]
+        before = [
+            each["body"]["signature"]
+            for each in self.entries
+            if each["by"] == by and kind in ("edited", "reacted")
+            if (each["body"]["type"], each["body"].get("message")) == (kind, number)
+        ]
+        return str((before or [self.entries[number - 1]["body"].get("signature", "")])[-1])
 
     def host(self, who: Person, *, at: float = 0.0, pin: str = "") -> Dict:
         body = {"type": "hosted", "host": who.name, "key": who.key, "pin": pin}

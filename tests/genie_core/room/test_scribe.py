@@ -59,7 +59,7 @@ from genie_core.room.security.identity import Identity
 from genie_core.room.security.signing import About, is_signed, sign
 from genie_core.room.server.server import RoomServer
 from genie_core.room.state.hosting import Claim, KnownHosts
-from genie_core.room.state.proofs import GAP
+from genie_core.room.state.proofs import GAP, NOT_LATEST
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.session import SavedSession
@@ -95,6 +95,7 @@ BODIES: list[tuple[AnyBody, About]] = [
         ),
         "",
     ),
+    (MessagePosted("3", "at noon", reply_to=4, about=b"s" * 64), ""),
     (DecisionMade(4, "delegate", "why", "what", "ann", 0.25), b"s" * 64),
     (ApprovalRequested(4, "a", "genie", "shell", {"z": [1, {"b": None}], "a": 0.5}), b"s" * 64),
     (ApprovalResolved(4, "a", "approved", arguments={"b": 1, "a": 2}, count=3), b"s" * 64),
@@ -151,6 +152,23 @@ def test_entries_are_written_and_signed_alike(body: AnyBody, about: About) -> No
         ours = msgspec.json.decode(json.dumps(entry | {"body": theirs}), type=Event).body
         assert is_signed(them.key, ROOM, ours, about)  # type: ignore[arg-type] # one with a signature
         assert not is_signed(them.key, ROOM + "x", ours, about)  # type: ignore[arg-type] # as above
+
+
+def test_changes_are_signed_alike_and_each_counts_once() -> None:
+    ann = Person("ann")
+    log = Log(ann)
+    number = log.say(ann, "one")["seq"]
+    edits = [
+        log.add("ann", {"type": "edited", "message": number, "text": text}, ann)
+        for text in ("two", "three")
+    ]
+    for on in (True, False):
+        log.add("ann", {"type": "reacted", "message": number, "reaction": "👍", "on": on}, ann)
+    assert folded(log.entries).doubts == {}
+    again = log.add("ann", edits[0]["body"])
+    state = folded(log.entries)
+    assert state.doubts == {again["seq"]: NOT_LATEST}
+    assert state.exchanges[number].text == "three"
 
 
 def test_every_kind_of_entry_is_known_to_both() -> None:

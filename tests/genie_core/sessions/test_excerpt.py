@@ -8,6 +8,8 @@ from genie_core.room.protocol.events import (
     AnyBody,
     Event,
     MemberJoined,
+    MessageDeleted,
+    MessageEdited,
     MessagePosted,
     QuotedLine,
     RecoveredEvent,
@@ -54,6 +56,18 @@ def test_what_was_recovered_stands_where_it_belongs(tmp_path: Path) -> None:
         tmp_path, "Garden", ("ann", MessagePosted("1", "then")), ("bob", RecoveredEvent(early))
     )
     assert texts(saved) == [("carol", "first"), ("ann", "then")]
+
+
+def test_messages_are_quoted_as_they_were_left(tmp_path: Path) -> None:
+    saved = room(
+        tmp_path,
+        "Garden",
+        ("ann", MessagePosted("1", "teh plan")),
+        ("ann", MessagePosted("2", "the secret")),
+        ("ann", MessageEdited(2, "the plan")),
+        ("ann", MessageDeleted(3)),
+    )
+    assert texts(saved) == [("ann", "the plan")]
 
 
 def test_the_oldest_give_way(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from genie_core.room.protocol.events import (
     Event,
     FileRef,
     HostStarted,
+    MessageDeleted,
+    MessageEdited,
     MessagePosted,
     RoomCreated,
 )
@@ -54,6 +56,15 @@ ANSWER = ("ann", AnswerPosted(3, "It is\n391."))
             f"bob: {ASKED[1].text}",
         ),
         ([("dan", MessagePosted("1", "waves", emote=True))], "* dan waves"),
+        (
+            [
+                ("dan", MessagePosted("1", "teh plan")),
+                ("dan", MessagePosted("2", "the secret")),
+                ("dan", MessageEdited(3, "the plan")),
+                ("dan", MessageDeleted(4)),
+            ],
+            "dan: the plan",
+        ),
         ([("dan", MessagePosted("1", "", files=(FileRef("0" * 64, "a.png", 1),)))], "dan: (files)"),
     ],
 )

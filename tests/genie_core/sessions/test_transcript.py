@@ -9,13 +9,15 @@ from genie_core.room.protocol.events import (
     Event,
     FileRef,
     MemberModerated,
+    MessageDeleted,
+    MessageEdited,
     MessagePosted,
     RecoveredEvent,
     RunCancelled,
 )
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.log.reader import PART, LogReader
-from genie_core.sessions.transcript import LOOKED_AT, last_spoken, spoken
+from genie_core.sessions.transcript import LOOKED_AT, LatestTexts, last_spoken, spoken
 
 
 def test_what_is_spoken_is_told_as_in_a_conversation() -> None:
@@ -39,6 +41,37 @@ def test_what_is_spoken_is_told_as_in_a_conversation() -> None:
         (6, "genie", "Perhaps"),
         (8, "bob", "late"),
     ]
+
+
+CHANGED: list[tuple[str, AnyBody]] = [
+    ("ann", MessagePosted("1", "teh plan")),
+    ("ann", MessagePosted("2", "the secret")),
+    ("bob", RecoveredEvent(Event(1, 0.5, "cleo", MessagePosted("3", "before")))),
+    ("ann", MessageEdited(1, "a plan")),
+    ("eve", MessageEdited(1, "no plan")),
+    ("ann", MessageEdited(1, "the plan")),
+    ("ann", MessageDeleted(2)),
+    ("ann", MessageEdited(2, "again")),
+    ("bob", RecoveredEvent(Event(7, 0.6, "cleo", MessageEdited(1, "after")))),
+]
+
+
+@pytest.mark.parametrize("size", [1, 2, 9])
+def test_messages_are_those_that_their_authors_left(size: int) -> None:
+    events = [Event(seq, float(seq), by, body) for seq, (by, body) in enumerate(CHANGED, 1)]
+    latest, found = LatestTexts({1: 3}), list[Event]()
+    for end in range(len(events), 0, -size):
+        found[:0] = latest.of(events[max(0, end - size) : end])
+    assert [(each.seq, each.by, each.text) for each in spoken(found)] == [
+        (1, "ann", "the plan"),
+        (3, "cleo", "after"),
+    ]
+
+
+def test_a_change_that_is_not_proven_changes_nothing() -> None:
+    events = [Event(seq, float(seq), by, body) for seq, (by, body) in enumerate(CHANGED[:4], 1)]
+    (first, *_) = LatestTexts(is_proven=lambda seq: seq != 4).of(events)
+    assert first == events[0]
 
 
 @pytest.mark.parametrize(("quiet", "found"), [(0, 3), (3 * PART, 3), (LOOKED_AT + PART, 0)])

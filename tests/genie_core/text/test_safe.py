@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.genie_core.text.nasty import NASTY, forbidden
 
-from genie_core.text.safe import visible, visible_line
+from genie_core.text.safe import is_emoji, visible, visible_line
 
 ESCAPED = re.compile("⟨U\\+([0-9A-F]{4,6})⟩")
 TEXTS = st.text(NASTY | st.characters())
@@ -81,6 +81,19 @@ def test_what_is_spelt_out(text: str, shown: str) -> None:
 )
 def test_what_people_write_stays(text: str) -> None:
     assert visible(text) == text
+
+
+@pytest.mark.parametrize("text", ["👍", "❤️", "1️⃣", "👩‍💻", "👍🏽", "\U0001f1e9\U0001f1ea", "✅"])
+def test_an_emoji_is_one(text: str) -> None:
+    assert is_emoji(text)
+    assert visible_line(text) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1", "ok", "+1", "👍 ", "a👍", "\u0301", "\u2800", "\u200d", "´"]
+)
+def test_other_texts_are_none(text: str) -> None:
+    assert not is_emoji(text)
 
 
 def test_tabs_can_be_kept() -> None:

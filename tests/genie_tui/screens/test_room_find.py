@@ -1,10 +1,20 @@
 import re
 
+import pytest
 from tests.genie_tui.room_parts import editor
 from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room, until
 from textual.pilot import Pilot
+from textual.widgets import OptionList
 
-from genie_core.room.protocol.events import AnswerPosted, Event, MessagePosted, RecoveredEvent
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    Event,
+    MessageDeleted,
+    MessageEdited,
+    MessagePosted,
+    RecoveredEvent,
+)
+from genie_tui.screens import room_find
 from genie_tui.screens.dialogs.pick import PickScreen, Row, matching
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.room_find import matches_among, matches_in_state
@@ -58,6 +68,24 @@ async def test_escape_closes_the_search_and_returns_to_writing(joined: ScriptedJ
         assert not screen.query_one(FindBar).has_class("-open")
 
 
+async def test_the_log_is_not_read_while_a_person_types(
+    joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room_find, "PAUSE", 3_600.0)
+    reads: list[int] = []
+
+    async def past(before: int, _most: int) -> list[Event]:
+        reads.append(before)
+        return []
+
+    monkeypatch.setattr(joined, "past", past)
+    async with in_room(joined) as (screen, pilot):
+        (place,) = say(joined, "a vendor")
+        await find(screen, pilot, "vendor")
+        await until(pilot, lambda: (chosen(screen), count(screen)) == (place, "1 of 1…"))
+        assert reads == []
+
+
 async def test_the_command_finds_at_once(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         (place,) = say(joined, "the [vendor] (x")
@@ -76,11 +104,32 @@ def test_answers_and_recovered_messages_are_found_too(joined: ScriptedJoinedRoom
     assert list(matches_among([*joined.events, recovered], pattern)) == [answered, 90]
 
 
+async def test_the_log_is_searched_for_messages_as_they_were_left(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    async with in_room(joined) as (screen, pilot):
+        edited, deleted = say(joined, "teh vendor", "the secret vendor")
+        joined.feed(MessageEdited(edited, "the seller"), by="bob")
+        joined.feed(MessageDeleted(deleted), by="bob")
+        await find(screen, pilot, "vendor")
+        await until(pilot, lambda: count(screen) == "no match")
+        await pilot.press("escape")
+        await find(screen, pilot, "seller")
+        await until(pilot, lambda: (chosen(screen), count(screen)) == (edited, "1 of 1"))
+
+
 async def test_mentions_are_listed_and_reached(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         wanted, *_ = say(joined, "@ann look here", "nothing", "not @annabel", "@Ann: and here")
+        deleted, edited = say(joined, "@ann look at the secret", "look")
+        joined.feed(MessageDeleted(deleted), by="bob")
+        joined.feed(MessageEdited(edited, "@ann see"), by="bob")
         await pilot.press("ctrl+n")
         await until(pilot, lambda: isinstance(pilot.app.screen, PickScreen))
+        rows = [str(each.prompt) for each in pilot.app.screen.query_one(OptionList).options]
+        assert len(rows) == 3
+        assert "@ann see" in rows[0]
+        assert "secret" not in "".join(rows)
         await pilot.press(*"look", "enter")
         await until(pilot, lambda: chosen(screen) == wanted)
 

@@ -113,7 +113,8 @@ class RecordedDecisions:
         if exchange.is_private:
             return
         for owner in self._here:
-            self.conversations[owner].append(as_message(exchange, self._place))
+            reply = self._state.reply_of(exchange)
+            self.conversations[owner].append(as_message(exchange, self._place, reply))
         if said.handler and (self._last is None or event.seq <= self._last):
             position = len(self.conversations[said.handler]) - 1
             self._open[event.seq] = _Open(event, said, position)

@@ -63,8 +63,9 @@ class Messages:
             if files or quotes:
                 raise NotPrivate("files and quotes can't be sent privately")
         id_, at = secrets.token_hex(8), self._clock()
+        about = self._signer.state.signature_of(reply_to) or b""
         self._queue.send(
-            PendingMessage(id_, text, emote, at, tuple(files), tuple(quotes), reply_to, to)
+            PendingMessage(id_, text, emote, at, tuple(files), tuple(quotes), reply_to, to, about)
         )
         self._signer.note(id_)
         self._deliver(PendingChanged(self.pending))

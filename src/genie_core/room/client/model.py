@@ -65,7 +65,10 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PendingMessage:
-    """A message from this terminal that the room has not acknowledged yet."""
+    """A message from this terminal that the room has not acknowledged yet.
+
+    `about` is the signature of what it replies to, as it was when the message was written.
+    """
 
     id: str
     text: str
@@ -75,6 +78,7 @@ class PendingMessage:
     quotes: tuple[Quote, ...] = ()
     reply_to: int = 0
     to: str = ""
+    about: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,8 +53,8 @@ NOT_REPORTED: Final = (
 )
 
 NOT_RECOVERED: Final = (
-    "{count} entries of your earlier copy are not signed by their authors and stay out of the room; "
-    "the copy beside this one has them"
+    "{count} entries of your earlier copy are not proven here, or change messages of members who may "
+    "not write now; they stay out of the room, and the copy beside this one has them"
 )
 
 logger = logging.getLogger(__name__)

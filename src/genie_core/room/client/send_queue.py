@@ -425,6 +425,7 @@ def _frame_of(unsent: PendingMessage) -> PostMessage:
         unsent.quotes,
         reply_to=unsent.reply_to,
         to=unsent.to,
+        about=unsent.about,
     )
 
 

@@ -81,6 +81,7 @@ class Signer:
                     visits=visits,
                     reply_to=frame.reply_to,
                     to=frame.to,
+                    about=frame.about,
                 )
                 entry = self._signed(self._sealed_for(said, frame.to))
                 return replace(
@@ -95,7 +96,7 @@ class Signer:
                 return replace(frame, body=self.sign_report(body))
             case ChangeMessage(body=body):
                 exchange = self.state.exchanges.get(body.message)
-                about = exchange.said.signature if exchange is not None else b""
+                about = exchange.about(body, self.name) if exchange is not None else b""
                 if exchange is not None and isinstance(body, MessageEdited):
                     body = self._sealed_for(body, exchange.said.to)
                 return replace(frame, body=self._signed(body, about))

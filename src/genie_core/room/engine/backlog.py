@@ -26,6 +26,7 @@ ASK: Final = (
     "{:,} messages from before the restart have no decision yet. None is answered until you "
     "choose: /backlog all, /backlog latest (only the latest of each person), /backlog none"
 )
+TAKEN_BACK: Final = "its author deleted the message"
 LEFT_OUT: Final = "sent before the room was resumed; {} chose not to have it answered"
 
 
@@ -51,11 +52,15 @@ class Backlog:
 
     def choose(self, choice: BacklogChoice) -> list[MessageThread]:
         """Apply the owner's choice; returns the messages that stay unanswered."""
-        chosen = _chosen(self.waiting.values(), choice)
+        kept = [exchange for exchange in self.waiting.values() if not exchange.is_deleted]
+        chosen = _chosen(kept, choice)
         left = [exchange for exchange in self.waiting.values() if exchange.seq not in chosen]
         self.due.extend(each for each in self.waiting.values() if each.seq in chosen)
         reason = LEFT_OUT.format(self._owner)
-        self.unreported.extend(RunCancelled(exchange.seq, reason) for exchange in left)
+        self.unreported.extend(
+            RunCancelled(exchange.seq, TAKEN_BACK if exchange.is_deleted else reason)
+            for exchange in left
+        )
         self.waiting.clear()
         return left
 

@@ -5,6 +5,7 @@ memory with the room's log.
 """
 
 import logging
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from genie_core.message import SYSTEM, Attachment, Message, Thread
 from genie_core.room.engine.verification import Verifier
 from genie_core.room.protocol.events import FileRef, MessagePosted, Quote
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import MessageThread
+from genie_core.room.state.thread import MessageThread, Reply
 from genie_core.session import GroupSession
 from genie_core.storage.filenames import safe_name
 
@@ -27,6 +28,14 @@ CONTEXT_LIMIT: Final = 200
 
 CHANGED_CHARS: Final = 80
 """Characters of a message that tell which one was edited or deleted."""
+
+_NOTE: Final = re.compile(
+    r"\((?=\W{0,9}(?:in\W{1,9}reply|attached|the\W{1,9}file|changed\W{1,9}the|took\W{1,9}back)\b)",
+    re.IGNORECASE,
+)
+"""Where something begins in a text that reads like a note about a message."""
+
+_MARKS: Final = str.maketrans("“”„‟", '""""')
 
 Place: TypeAlias = Callable[[str], Path | None]
 """Returns the path of the file with a digest; None if it is not on this machine (yet)."""
@@ -59,7 +68,7 @@ class ContextSync:
 
     def message(self, exchange: MessageThread) -> Message:
         """Return a message for the session, with the files that are here."""
-        return as_message(exchange, self._place)
+        return as_message(exchange, self._place, self._verifier.reply_of(exchange))
 
     def catch_up(self, item: MissingMessage) -> None:
         """Add a message or an answer that the session has not saved."""
@@ -110,8 +119,10 @@ def sender_of(exchange: MessageThread) -> str:
     return f"{exchange.author} (agent)" if exchange.by_agent else exchange.author
 
 
-def as_message(exchange: MessageThread, place: Place | None = None) -> Message:
-    """Convert a person's message for the engine.
+def as_message(
+    exchange: MessageThread, place: Place | None = None, reply: Reply | None = None
+) -> Message:
+    """Convert a person's message for the engine, with what it replies to.
 
     `place` finds files on this machine; without it, files are left out. Files that have not arrived
     (see `late_file`) or that agents can't read are only named, because an agent that gets such a
@@ -119,14 +130,15 @@ def as_message(exchange: MessageThread, place: Place | None = None) -> Message:
     """
     said = exchange.said
     sender = sender_of(exchange)
-    content = f"* {sender} {exchange.text}" if said.emote else exchange.text
+    text = _as_theirs(exchange.text)
+    content = f"* {sender} {text}" if said.emote else text
     if exchange.is_deleted:
         content = "(deleted)"
     elif not content.strip():
         content = _in_place_of_text(said)
-    if exchange.reply is not None:
-        quoted = " ".join(exchange.reply.text.split())
-        content = f"{content}\n(in reply to {exchange.reply.author}: “{quoted}”)"
+    if reply is not None:
+        quoted = "a deleted message" if reply.is_deleted else f"“{_in_line(reply.text)}”"
+        content = f"{content}\n(in reply to {reply.author}: {quoted})"
     readable = [file for file in said.files if _is_readable(file)]
     if place and (rest := [file for file in said.files if file not in readable]):
         content = f"{content}\n(attached, but not readable by agents: {_names(rest)})"
@@ -143,11 +155,21 @@ def as_message(exchange: MessageThread, place: Place | None = None) -> Message:
 
 def as_change(exchange: MessageThread, seq: int) -> Message:
     """Return a message for the engine that says how an earlier one was changed, by event `seq`."""
-    before = " ".join(exchange.said.text.split())[:CHANGED_CHARS]
-    what = f"(changed the message “{before}…” to)\n{exchange.text}"
+    before = _in_line(exchange.said.text[:CHANGED_CHARS])
+    what = f"(changed the message “{before}…” to)\n{_as_theirs(exchange.text)}"
     if exchange.is_deleted:
         what = f"(took back the message “{before}…”; do not act on it)"
     return Message(what, sender_of(exchange), request_id=str(seq))
+
+
+def _as_theirs(text: str) -> str:
+    """Return a person's text in which a backslash stands before what reads like a note of ours."""
+    return _NOTE.sub(r"\\(", text)
+
+
+def _in_line(text: str) -> str:
+    """Return a person's text in one line, for quotation marks that it can't close."""
+    return _as_theirs(" ".join(text.split()).translate(_MARKS))
 
 
 def late_file(author: str, file: FileRef, place: Place) -> Message | None:
@@ -201,6 +223,7 @@ def missing(
     remembered: Sequence[Message],
     limit: int = CONTEXT_LIMIT,
     place: Place | None = None,
+    reply_of: Callable[[MessageThread], Reply | None] | None = None,
 ) -> list[MissingMessage]:
     """Find the messages and answers that the engine of `owner` lacks, in the room's order.
 
@@ -215,7 +238,7 @@ def missing(
             break
         if exchange.is_private:
             continue
-        said = as_message(exchange, place)
+        said = as_message(exchange, place, (reply_of or state.reply_of)(exchange))
         changed = state.amended.get(exchange.seq)
         if (said.request_id, False) not in known:
             items.append((exchange.seq, MissingMessage(exchange, said, said=True)))

@@ -28,6 +28,7 @@ from genie_core.room.engine.backlog import (
     IN_FLIGHT,
     MIN_BACKLOG,
     REPORTED_AT_CLOSE,
+    TAKEN_BACK,
     Backlog,
     BacklogChoice,
 )
@@ -46,6 +47,7 @@ from genie_core.room.protocol.events import (
     MessageDeleted,
     MessageEdited,
     MessagePosted,
+    RecoveredEvent,
     RunCancelled,
     RunFailed,
     Spending,
@@ -175,7 +177,11 @@ class RunManager:
         self._hold_back(lost)
         running = self._state.running.items()
         waiting = {seq: run for seq, run in running if seq > live_after and self._is_here(run)}
-        for item in missing(self._state, self._owner, remembered, place=self._place):
+        reply_of = self._verifier.reply_of
+        lacking = missing(
+            self._state, self._owner, remembered, place=self._place, reply_of=reply_of
+        )
+        for item in lacking:
             if item.said and item.exchange.seq in waiting:
                 # Also handle those before it that are not in the context.
                 while waiting and next(iter(waiting)) <= item.exchange.seq:
@@ -214,8 +220,11 @@ class RunManager:
         if not self._backlog.waiting or self._closing:
             return None
         for exchange in self._backlog.choose(choice):
-            if exchange.seq in self._held_context:
-                self._context.catch_up(self._held_context.pop(exchange.seq))
+            held = self._held_context.get(exchange.seq)
+            if held is not None and held.message.request_id == str(exchange.seq):
+                self._context.on_said(exchange)  # as it is now
+            elif held is not None:
+                self._context.catch_up(held)
         self._held_context.clear()
         answered = len(self._backlog.due)
         self._report_backlog(IN_FLIGHT)
@@ -243,13 +252,14 @@ class RunManager:
                 self._take(self._state.exchanges[event.seq])
             case MessagePosted() if not self._closing:
                 self._context.on_said(self._state.exchanges[event.seq])
-            case MessageEdited(message=message) | MessageDeleted(message=message):
-                if self._state.amended.get(message) == event.seq and not self._closing:
-                    self._context.on_changed(self._state.exchanges[message], event.seq)
+            case MessageEdited() | MessageDeleted() | RecoveredEvent() if not self._closing:
+                exchange = self._state.changed_by(event)
+                if exchange is not None and self._state.amended.get(exchange.seq) == event.seq:
+                    self._context.on_changed(exchange, event.seq)
             case AnswerPosted(message=message) if not self._closing:
-                exchange = self._state.exchanges[message]
-                if not self._is_here(exchange):  # the session has its own answers
-                    self._context.on_answered(exchange)
+                answered = self._state.exchanges[message]
+                if not self._is_here(answered):  # the session has its own answers
+                    self._context.on_answered(answered)
             case MemberLeft(name=name) if name != self._owner:
                 self._approvals.grants.revoke_for(name)
             case _:
@@ -261,7 +271,9 @@ class RunManager:
 
     def _take(self, exchange: MessageThread) -> None:
         objection = self._verifier.objection(exchange)
-        if objection:
+        if exchange.is_deleted:
+            self._reporter.publish(RunCancelled(exchange.seq, TAKEN_BACK))
+        elif objection:
             self._reporter.warn(objection)
             self._reporter.publish(RunFailed(exchange.seq, "lost", objection))
         else:
@@ -330,7 +342,7 @@ class RunManager:
         if not exchange.is_private:
             return self._session.handle(self._context.message(exchange))
         return self._session.delegate(
-            exchange.said.text,
+            exchange.text,
             sender=exchange.author,
             receiver=exchange.author,
             request_id=str(exchange.seq),
@@ -339,10 +351,10 @@ class RunManager:
         )
 
     def _command_in(self, exchange: MessageThread) -> str:
-        """Return what the owner wrote behind the agent's name if it begins with `/`."""
+        """Return what the owner wrote last behind the agent's name if it begins with `/`."""
         if exchange.author != self._owner or self._verifier.doubts_message(exchange):
             return ""
-        found = _COMMAND.match(exchange.said.text)
+        found = _COMMAND.match(exchange.text)
         return found["command"].strip() if found else ""
 
     def _watch(self, exchange: MessageThread, execution: Execution) -> None:

@@ -5,7 +5,7 @@ Without it, a host could make another member's engine do what its owner never as
 
 from genie_core.room.client.signer import Signer
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import MessageThread, ToolApproval
+from genie_core.room.state.thread import MessageThread, Reply, ToolApproval
 
 
 class Verifier:
@@ -69,6 +69,15 @@ class Verifier:
         if self._serves or self._author is None:
             return bool(exchange.answer_voucher)
         return not self._author.reported(exchange.said, exchange.answer)
+
+    def reply_of(self, exchange: MessageThread) -> Reply | None:
+        """Return what a message replies to; None if the person named there did not sign it."""
+        target = self._state.exchanges.get(exchange.reply)
+        if target is None:
+            return None
+        is_answer = exchange.said.reply_to != target.seq
+        doubts = self.doubts_answer if is_answer else self.doubts_message
+        return None if doubts(target) else self._state.reply_of(exchange)
 
     def is_own_call(self, request: ToolApproval) -> bool:
         """Whether the owner's engine requested this call, for a message of the owner."""

@@ -132,7 +132,9 @@ class AgentMember:
         """
         room = await self._room()
         words = text.casefold().split()
-        events, first = await self._back(room, _bounded(most), lambda event: contains(event, words))
+        events, first = await self._back(
+            room, _bounded(most), lambda event: contains(event, words, room.state)
+        )
         lines = last_that_fit(_lines(events, room))
         return self._page(room, room.state.head, searched_from=first), lines
 

@@ -17,7 +17,8 @@ from genie_core.room.protocol.events import (
     RunFailed,
 )
 from genie_core.room.state.members import Person
-from genie_core.room.text.events import caveat
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.text.events import DELETED, caveat
 from genie_core.storage.filenames import safe_name
 from genie_core.text.safe import visible, visible_line
 
@@ -108,18 +109,29 @@ def is_by(event: Event, name: str) -> bool:
     return isinstance(told.body, MessagePosted) and told.by == name
 
 
-def contains(event: Event, words: Sequence[str]) -> bool:
+def contains(event: Event, words: Sequence[str], state: RoomState) -> bool:
     """Whether author, text and file names of a message contain all words, in lower case."""
     told = event.told
     match told.body:
-        case MessagePosted(text=text, files=files):
-            found = " ".join((told.by, text, *(file.name for file in files)))
+        case MessagePosted() as posted:
+            said = _as_left(event.seq, posted, state)
+            found = " ".join((told.by, said.text, *(file.name for file in said.files)))
         case AnswerPosted(text=text) | RunFailed(text=text) | RunCancelled(text=text):
             found = f"{GENIE} {text}"
         case _:
             return False
     found = found.casefold()
     return all(word in found for word in words)
+
+
+def _as_left(seq: int, said: MessagePosted, state: RoomState) -> MessagePosted:
+    """Return a message as its author left it, if it is one of the latest."""
+    known = state.exchanges.get(seq)
+    if known is None:
+        return said
+    if known.is_deleted:
+        return msgspec.structs.replace(said, text="", files=(), quotes=())
+    return msgspec.structs.replace(said, text=known.text)
 
 
 def line_of(event: Event, room: JoinedRoom) -> Line:
@@ -129,12 +141,11 @@ def line_of(event: Event, room: JoinedRoom) -> Line:
     by, voucher = visible_line(told.by), event.by if told is not event else ""
     caution = caveat(voucher, state.doubt_of(event.seq))
     match told.body:
-        case MessagePosted() as said:
-            known = state.exchanges.get(event.seq)
-            now = said.text if known is None else known.text
-            text = f"* {by} {now}" if said.emote else now
+        case MessagePosted() as posted:
+            known, said = state.exchanges.get(event.seq), _as_left(event.seq, posted, state)
+            text = f"* {by} {said.text}" if said.emote else said.text
             if known is not None and known.is_deleted:
-                text = "(deleted by its author)"
+                text = f"({DELETED})"
             return Line(
                 event.seq,
                 at,

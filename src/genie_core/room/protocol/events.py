@@ -272,7 +272,7 @@ class MessagePosted(Body, tag="said", frozen=True):
     there was none. `visits` are those of the author's terminals in the room when it was sent, and
     `signature` is the author's; see `genie_core.room.security.signing`. `written` is the author's
     time, in logs from before there were visits. `reply_to` is the number of the message or answer
-    that it replies to, 0 for none.
+    that it replies to, 0 for none, and `about` the signature of that.
 
     With `to`, only the author and that member can read it: `sealed` has its text. A private request
     is one to oneself: only the author's own engine answers it, and all steps of that are sealed, too.
@@ -293,6 +293,7 @@ class MessagePosted(Body, tag="said", frozen=True):
     reply_to: int = 0
     to: str = ""
     sealed: tuple[bytes, ...] = ()
+    about: bytes = b""
 
 
 class MessageEdited(Body, tag="edited", frozen=True):

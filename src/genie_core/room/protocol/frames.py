@@ -143,6 +143,7 @@ class PostMessage(Frame, tag="say", frozen=True):
     reply_to: int = 0
     to: str = ""
     sealed: tuple[bytes, ...] = ()
+    about: bytes = b""
 
 
 class ChangeMessage(Frame, tag="change", frozen=True):
@@ -444,7 +445,8 @@ class ForkPoints(Frame, tag="points", frozen=True):
 class EventsRecovered(Frame, tag="inherited", frozen=True):
     """All recovered events up to this number are, or were, in the log.
 
-    `unproven` of those sent with it were not taken, as their authors did not sign them.
+    `unproven` of those sent with it were not taken: their authors did not sign them, or may not
+    change messages now.
     """
 
     seq: int

@@ -3,11 +3,16 @@
 A host relays everything, and could relay what no member wrote. So each body with a signature covers
 the room's id, its own content, the author's signature before (`previous`), and what it is about:
 
-- a decision, a tool call, its resolution, an answer, the end of a run, an edit, a deletion, a
-  reaction: the signature of the message;
+- a decision, a tool call, its resolution, an answer, the end of a run, a deletion: the signature of
+  the message;
+- an edit, a reaction: the signature of the message's edit before, or of the author's reaction to it
+  before; without one, that of the message;
 - a host's decision: the `parent` of the entry, and so the whole log before it;
 - `MemberJoined`: the name;
 - all others: nothing else.
+
+A message that replies has the signature of what it replies to in its content, as `about`. It is
+covered even if a fold no longer knows that, and compared if it does.
 
 Not covered is what the room determines: numbers, times, roles, which engine answers, sizes and types
 of files. Messages name the random visits of their author's terminals: an engine accepts only

@@ -64,7 +64,7 @@ from genie_core.room.server.quotas import Quotas
 from genie_core.room.state.private import objection_to_private
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Phase
-from genie_core.text.safe import visible_line
+from genie_core.text.safe import is_emoji
 
 ID_CHARS: Final = 64
 SIGNATURE_BYTES: Final = 64
@@ -163,7 +163,7 @@ class FrameHandlers:
             case ReactionChanged() if exchange.is_private:
                 return "all members would see a reaction to a private message"
             case ReactionChanged(reaction=reaction) if not is_reaction(reaction):
-                return "a reaction is a word or an emoji"
+                return "a reaction is an emoji"
             case ReactionChanged(on=True, answer=answer, reaction=reaction):
                 reactions = exchange.answer_reactions if answer else exchange.reactions
                 is_full = reaction not in reactions and len(reactions) >= MOST_REACTIONS
@@ -198,6 +198,7 @@ class FrameHandlers:
             reply_to=say.reply_to,
             to=say.to,
             sealed=say.sealed,
+            about=say.about[:SIGNATURE_BYTES],
         )
 
     def _is_proven(self, peer: Peer, body: AnyBody, now: float, ref: str = "") -> bool:
@@ -478,9 +479,8 @@ class FrameHandlers:
 
 
 def is_reaction(text: str) -> bool:
-    """Whether a text can be a reaction: short, visible, and one word."""
-    is_short = 0 < len(text) <= REACTION_CHARS
-    return is_short and visible_line(text) == text and not any(map(str.isspace, text))
+    """Whether a text can be a reaction: an emoji, since words beside a message could mislead."""
+    return len(text) <= REACTION_CHARS and is_emoji(text)
 
 
 def _changes_nothing(name: str, body: ChangeBody, exchange: MessageThread) -> bool:

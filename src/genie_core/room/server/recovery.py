@@ -8,6 +8,7 @@ from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,
     ApprovalResolved,
+    ChangeBody,
     DecisionMade,
     Event,
     MemberModerated,
@@ -72,12 +73,21 @@ class EventRecovery:
             return
         unproven = 0
         for event in events:
-            if state.founding is not None and flaw_of_recovered(state, event):
+            if isinstance(event.body, ChangeBody) and not self._is_new(event):
+                continue  # later changes may have followed, so it would not be proven now
+            unsigned = state.founding is not None and flaw_of_recovered(state, event)
+            if unsigned or (isinstance(event.body, ChangeBody) and self._is_silenced(event.by)):
                 unproven += 1
             elif not self._recover_one(peer, event, now):
                 return
         if events:
             self._peers.reply(peer, EventsRecovered(events[-1].seq, unproven))
+
+    def _is_silenced(self, author: str) -> bool:
+        """Whether the author of a change may not write in the room now."""
+        members, name = self._log.state.members, fold_name(author)
+        is_out = name in members.muted or name in members.banned
+        return is_out or members.roles.get(name) == "observer"
 
     def _refuse(self, peer: Peer, code: Refusal, text: str) -> None:
         self._peers.refuse(peer, code, text, BEQUEST_REF)
@@ -136,11 +146,15 @@ class EventRecovery:
             return False
 
     def _is_new(self, event: Event) -> bool:
-        state = self._log.state
+        state, body = self._log.state, event.body
         if (event.seq, event_mark(event)) in state.inherited:
             return False
-        if isinstance(event.body, MessagePosted) and state.has_said(event.by, event.body.id):
+        if isinstance(body, MessagePosted) and state.has_said(event.by, body.id):
             return False
+        if isinstance(body, MessageEdited | MessageDeleted):
+            exchange = state.meant(body.message, event.seq)
+            if exchange is not None and exchange.is_deleted:
+                return False
         return self._log.event(event.seq) != event
 
 

@@ -23,7 +23,6 @@ from genie_core.room.protocol.events import (
     RecoveredEvent,
     RoomCreated,
     RoomSuspended,
-    RunBody,
     RunCancelled,
     RunFailed,
     SealedBody,
@@ -38,10 +37,11 @@ from genie_core.room.state.succession import BY_RULE, LINK_BODIES, ChainView, is
 
 if TYPE_CHECKING:
     from genie_core.room.state.room_state import RoomState
-    from genie_core.room.state.thread import MessageThread
 
 OUT_OF_CHAIN: Final = "it does not follow the entry before it"
 UNSIGNED: Final = "it is not signed by its author"
+NOT_LATEST: Final = "its author did not sign it for the message as it is now"
+OTHER_TARGET: Final = "its author replied to another message than the one of that number"
 NOT_AUTHOR: Final = "its author did not write that message"
 UNKNOWN_AUTHOR: Final = "the room does not know its author's key"
 NO_MESSAGE: Final = "the room does not know the message that it is about"
@@ -161,8 +161,8 @@ def _flaw_of_author(
     state: "RoomState", event: Event, body: object, name: str, *, elsewhere: bool = False
 ) -> str:
     signed: SignedBody
-    key, about = state.keys.get(name, ""), ""
-    said: bytes | None = None
+    about: About = ""
+    key = state.keys.get(name, "")
     match body:
         case MemberJoined() as signed:
             key, about = signed.key, name
@@ -171,47 +171,28 @@ def _flaw_of_author(
         case PreferencesChanged() | MessagePosted() | HostConfirmed() as signed:
             pass
         case _ if isinstance(body, _STEPS):
-            signed = body
-            said = _about_step(state, event.seq, body, elsewhere=elsewhere)
-            if _changes_of_others(state, event, body, elsewhere=elsewhere):
-                return NOT_AUTHOR
-            if said is None:  # its message is no longer known
+            signed, number = body, body.message
+            exchange = state.meant(number, event.seq) if elsewhere else state.exchanges.get(number)
+            if exchange is None:  # its message is no longer known
                 return NO_MESSAGE if elsewhere else ""
+            if isinstance(body, MessageEdited | MessageDeleted) and exchange.author != event.by:
+                return NOT_AUTHOR
+            about = exchange.about(body, event.by)
         case _:
             return ""
     if not key:
         return UNKNOWN_AUTHOR
-    meant: About = about if said is None else said
-    if not is_signed(key, state.room, signed, meant):
-        return UNSIGNED
+    if not is_signed(key, state.room, signed, about):
+        return NOT_LATEST if isinstance(body, ChangeBody) else UNSIGNED
+    if isinstance(body, MessagePosted) and not elsewhere:
+        target = state.signature_of(body.reply_to)
+        if target is not None and target != body.about:
+            return OTHER_TARGET
     previous = getattr(signed, "previous", b"")
     is_reply = not (elsewhere or isinstance(body, MemberJoined))
     if previous and is_reply and previous not in state.signatures.get(name, ()):
         return GAP
     return ""
-
-
-def _about_step(
-    state: "RoomState", seq: int, body: RunBody | ChangeBody, *, elsewhere: bool
-) -> bytes | None:
-    exchange = _about(state, seq, body, elsewhere=elsewhere)
-    return None if exchange is None else exchange.said.signature
-
-
-def _changes_of_others(
-    state: "RoomState", event: Event, body: RunBody | ChangeBody, *, elsewhere: bool
-) -> bool:
-    """Whether an event edits or deletes a message of another author."""
-    exchange = _about(state, event.seq, body, elsewhere=elsewhere)
-    is_change = isinstance(body, MessageEdited | MessageDeleted)
-    return is_change and exchange is not None and exchange.author != event.by
-
-
-def _about(
-    state: "RoomState", seq: int, body: RunBody | ChangeBody, *, elsewhere: bool
-) -> "MessageThread | None":
-    known = state.exchanges.get(body.message)
-    return state.meant(body.message, seq) if elsewhere else known
 
 
 def note_signature(signatures: dict[str, list[bytes]], event: Event) -> None:

@@ -50,7 +50,14 @@ from genie_core.room.state.members import Members, Person, Presence
 from genie_core.room.state.proofs import GAP, note_signature, objection
 from genie_core.room.state.reading import Reading
 from genie_core.room.state.succession import LINK_BODIES, Link, Succession, with_link
-from genie_core.room.state.thread import RUNNING, MessageThread, Phase, Reply, ToolApproval
+from genie_core.room.state.thread import (
+    RUNNING,
+    MessageThread,
+    Phase,
+    Reactions,
+    Reply,
+    ToolApproval,
+)
 
 WINDOW: Final = 1_000
 """A state holds between this many and twice as many of the latest messages.
@@ -59,7 +66,7 @@ Messages with unfinished work or a parked tool call stay longer.
 """
 
 REPLY_CHARS: Final = 200
-"""Characters of what a message replies to that it keeps."""
+"""Characters of what a message replies to that are quoted."""
 
 AGENT: Final = "genie"
 """The author's name of answers."""
@@ -84,7 +91,8 @@ class RoomState:
     other effect than to be shown. `link` is that of the last entry; `links` are the latest entries
     that say who hosts.
 
-    `amended` has the latest edited and deleted messages, with the number of the event.
+    `amended` has the latest edited and deleted messages, with the number of the event; `reactions`
+    those to the latest forgotten messages that have some, and to their answers.
 
     Of the `messages` so far, old ones are forgotten in groups, as `WINDOW` says: `floor` is the
     number of the latest forgotten one. Later events about them are skipped as well.
@@ -116,6 +124,7 @@ class RoomState:
         self.floor = 0
         self.files: dict[str, FileRef] = {}
         self.amended: dict[int, int] = {}
+        self.reactions: dict[int, tuple[Reactions, Reactions]] = {}
         self.inherited: set[tuple[int, int]] = set()
         self.founding: Founding | None = None
         self._link = b""
@@ -364,8 +373,8 @@ class RoomState:
                 self.members.prefer(event.by, text)
             case MessagePosted() as said:
                 self._said(event, said)
-            case MessageEdited() | MessageDeleted() | ReactionChanged() as change:
-                self._changed(event, change, self.exchanges.get(change.message))
+            case MessageEdited() | MessageDeleted() | ReactionChanged():
+                self._changed(event, self.changed_by(event))
             case MemberModerated() as moderated:
                 self.members.moderate(moderated)
             case ArgumentSharingChanged(on=on):
@@ -410,8 +419,8 @@ class RoomState:
                 exchange.voucher = event.by
                 exchange.by_agent = self.members.is_agent(original.by)
                 self._keep(exchange)
-            case MessageEdited() | MessageDeleted() | ReactionChanged() as change:
-                self._changed(original, change, self.meant(change.message, original.seq))
+            case MessageEdited() | MessageDeleted() | ReactionChanged():
+                self._changed(event, self.changed_by(event))
             case AnswerPosted(message=message) as answered:
                 found = self.meant(message, original.seq)
                 if found is not None and found.answer is None:
@@ -444,39 +453,65 @@ class RoomState:
         phase = Phase.DECIDING if said.handler else Phase.UNHANDLED
         exchange = MessageThread(event.seq, event.at, event.by, said, phase)
         exchange.by_agent = self.members.is_agent(event.by)
-        exchange.reply = self._replied_to(said)
+        target = self._message_at(said.reply_to)
+        exchange.reply = target.seq if target is not None else 0
         if said.handler:
             self.running[event.seq] = exchange
         self._keep(exchange)
 
-    def amend(self, event: Event) -> None:
-        """Apply a change of a message that comes later in the log than the last entry here."""
-        change = event.told.body
-        if isinstance(change, ChangeBody):
-            self._changed(event.told, change, self.exchanges.get(change.message))
+    def _message_at(self, seq: int) -> MessageThread | None:
+        """Return the message of this number, or whose answer has it, if it is one of the latest."""
+        if seq in self.exchanges or not seq:
+            return self.exchanges.get(seq)
+        latest = reversed(self.exchanges.values())
+        return next((each for each in latest if each.answered_seq == seq), None)
 
-    def _replied_to(self, said: MessagePosted) -> Reply | None:
-        """Return the message or answer that one replies to, if it is one of the latest.
+    def signature_of(self, seq: int) -> bytes | None:
+        """Return the signature of a message or answer; None if it is not one of the latest."""
+        message = self._message_at(seq)
+        if message is None:
+            return None
+        answer = message.answer if message.seq != seq else None
+        return message.said.signature if answer is None else answer.signature
 
-        What is private is quoted in private messages only.
+    def reply_of(self, exchange: MessageThread) -> Reply | None:
+        """Return what a message replies to, as it is now; None if it is unknown or not proven.
+
+        What is private is quoted in private messages only, for those who can read it.
         """
-        seq, reply = said.reply_to, None
-        message = self.exchanges.get(seq)
-        if message is not None:
-            reply = Reply(seq, message.author, message.text[:REPLY_CHARS])
-        for each in reversed(self.exchanges.values()) if seq and message is None else ():
-            if each.answered_seq == seq and each.answer is not None:
-                message, reply = each, Reply(seq, AGENT, each.answer.text[:REPLY_CHARS])
-                break
-        return reply if message is None or said.to or not message.is_private else None
+        seq, message = exchange.said.reply_to, self.exchanges.get(exchange.reply)
+        if message is None or not (self.is_proven(exchange.seq) and self.is_proven(seq)):
+            return None
+        if message.is_hidden or (message.is_private and not exchange.is_private):
+            return None
+        if seq == message.seq:
+            return Reply(message.author, message.text[:REPLY_CHARS], message.is_deleted)
+        if message.answer is None or seq != message.answered_seq:
+            return None  # it was answered again
+        return Reply(AGENT, message.answer.text[:REPLY_CHARS])
 
-    def _changed(self, event: Event, change: ChangeBody, exchange: MessageThread | None) -> None:
+    def changed_by(self, event: Event) -> MessageThread | None:
+        """Return the message that an edit, a deletion or a reaction is about, recovered or not."""
+        change = event.told.body
+        if not isinstance(change, ChangeBody):
+            return None
+        if event.told is event:
+            return self.exchanges.get(change.message)
+        return self.meant(change.message, event.told.seq)
+
+    def amend(self, message: int, event: Event) -> None:
+        """Apply a change of a message that comes later in the log than the last entry here."""
+        if isinstance(event.told.body, ChangeBody):
+            self._changed(event, self.exchanges.get(message))
+
+    def _changed(self, event: Event, exchange: MessageThread | None) -> None:
         """Change what a message shows; without effect on one that is unknown or of another author."""
+        by, change = event.told.by, event.told.body
         if exchange is None:
             return
         if isinstance(change, ReactionChanged):
-            _react(exchange, event.by, change)
-        elif event.by == exchange.author and not exchange.is_deleted:
+            _react(exchange, by, change)
+        elif by == exchange.author and not exchange.is_deleted:
             exchange.is_deleted = isinstance(change, MessageDeleted)
             exchange.edit = change if isinstance(change, MessageEdited) else None
             self.amended.pop(exchange.seq, None)
@@ -504,9 +539,14 @@ class RoomState:
         for seq in list(self.exchanges)[:-WINDOW]:
             if seq in awaited:
                 continue
-            for approval in self.exchanges.pop(seq).proposals:
+            forgotten = self.exchanges.pop(seq)
+            for approval in forgotten.proposals:
                 self.proposals.pop(approval, None)
+            if forgotten.reactions or forgotten.answer_reactions:
+                self.reactions[seq] = forgotten.reactions, forgotten.answer_reactions
             self.floor = max(self.floor, seq)
+        for seq in list(self.reactions)[:-KNOWN_IDS]:
+            del self.reactions[seq]
 
     def _ran(self, event: Event, body: RunBody) -> None:
         exchange = self.exchanges.get(body.message)
@@ -607,6 +647,7 @@ class RoomState:
 
 
 def _react(exchange: MessageThread, name: str, change: ReactionChanged) -> None:
+    exchange.reacted[name] = change.signature
     reactions = exchange.answer_reactions if change.answer else exchange.reactions
     names = reactions.get(change.reaction, [])
     if change.on and name not in names:

@@ -13,10 +13,10 @@ from genie_core.room.state.members import Members, Person
 from genie_core.room.state.reading import Reading
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.succession import Link, Succession
-from genie_core.room.state.thread import MessageThread, ToolApproval
+from genie_core.room.state.thread import MessageThread, Reactions, ToolApproval
 from genie_core.runtime.progress import Usage
 
-VERSION: Final = 8
+VERSION: Final = 9
 """Raise it at every change to a state's fields or to the fold."""
 
 MOST_BYTES: Final = 512 * 1024 * 1024
@@ -75,6 +75,7 @@ class _Checkpoint(msgspec.Struct, array_like=True):
     signatures: dict[str, list[bytes]]
     reading: Reading
     amended: dict[int, int]
+    reactions: dict[int, tuple[Reactions, Reactions]]
 
 
 # JSON as in the log: a tool may be called with numbers for which other formats have no room.
@@ -131,6 +132,7 @@ def encode_state(state: RoomState) -> bytes:
         state.signatures,
         state.reading,
         state.amended,
+        state.reactions,
     )
     return zlib.compress(_encode(checkpoint), 1)
 
@@ -161,7 +163,7 @@ def _restored(saved: _Checkpoint) -> RoomState:
         setattr(state, name, getattr(saved, name))
     state.doubts = dict(saved.doubts)
     state.continue_from(saved.link)
-    for name in ("pin", "hostings", "heir", "sharing", "recovered", "amended"):
+    for name in ("pin", "hostings", "heir", "sharing", "recovered", "amended", "reactions"):
         setattr(state, name, getattr(saved, name))
     state.members = Members(
         {person.name: person for person in saved.people},

@@ -4,18 +4,21 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,
+    ChangeBody,
     DecisionMade,
     How,
     MessageEdited,
     MessagePosted,
     Outcome,
+    ReactionChanged,
+    RunBody,
     RunCancelled,
     RunFailed,
     Scope,
@@ -35,6 +38,9 @@ class Phase(Enum):
     CANCELLED = "cancelled"
     UNHANDLED = "unhandled"
 
+
+Reactions: TypeAlias = dict[str, list[str]]
+"""The names of those who reacted, by reaction."""
 
 RUNNING: Final = frozenset({Phase.DECIDING, Phase.WORKING, Phase.WAITING})
 
@@ -113,11 +119,11 @@ class ToolApproval:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a message replies to: its number, its author, and the start of its text."""
+    """What a message replies to: its author, and the start of its text; empty if it was deleted."""
 
-    seq: int
     author: str
     text: str
+    is_deleted: bool = False
 
 
 @dataclass(slots=True)
@@ -130,7 +136,9 @@ class MessageThread:
     the answer.
     `spent` is what decision and agents took so far. `by_agent`: its author is an agent that is a
     member, so no engine answers it. `edit` is the latest one; `reactions` have the names of those who
-    reacted so, `answer_reactions` likewise for the answer. `reply` is what it replies to, if known.
+    reacted so, `answer_reactions` likewise for the answer; `reacted` has the signature of the latest
+    reaction of each member to either. `reply` is the message that it replies to, or to whose answer;
+    0 if none is known.
     """
 
     seq: int
@@ -154,9 +162,21 @@ class MessageThread:
     by_agent: bool = False
     edit: MessageEdited | None = None
     is_deleted: bool = False
-    reactions: dict[str, list[str]] = field(default_factory=dict)
-    answer_reactions: dict[str, list[str]] = field(default_factory=dict)
-    reply: Reply | None = None
+    reactions: Reactions = field(default_factory=dict)
+    answer_reactions: Reactions = field(default_factory=dict)
+    reply: int = 0
+    reacted: dict[str, bytes] = field(default_factory=dict)
+
+    def about(self, body: RunBody | ChangeBody, by: str) -> bytes:
+        """Return the signature for which a member signs a step or a change of this message.
+
+        An edit names the edit before it, and a reaction the one before of the same member, so that
+        no earlier one can take effect again. A deletion is final.
+        """
+        if isinstance(body, MessageEdited) and self.edit is not None:
+            return self.edit.signature
+        before = self.reacted.get(by) if isinstance(body, ReactionChanged) else None
+        return self.said.signature if before is None else before
 
     @property
     def text(self) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,
@@ -280,6 +282,9 @@ def _undecided(exchange: MessageThread, whose: str) -> str:
 
 # Messages
 
+DELETED: Final = "deleted by its author"
+"""Stands in place of a message that its author took back."""
+
 _FENCE: Final = re.compile(r"^ {0,3}```[ ]*+(?P<language>[\w+#.-]*+)[ ]*+$", re.MULTILINE)
 """A line that opens a block of code or, if it names no language, closes one."""
 
@@ -375,9 +380,13 @@ def message_title(exchange: MessageThread) -> str:
 
 
 def message_text(exchange: MessageThread) -> str:
-    """Return a message with its files, quotes and answer in full."""
+    """Return a message as its author left it, with its files, quotes and answer in full."""
     said = exchange.said
-    parts = [visible(said.text)] if said.text else []
+    if exchange.is_deleted:
+        said, parts = msgspec.structs.replace(said, files=(), quotes=()), [f"[{DELETED}]"]
+    else:
+        parts = [visible(exchange.text)] if exchange.text else []
+        parts += ["[edited]"] if exchange.edit is not None else []
     if said.files:
         files = file_lines(said.files)
         parts.append("\n".join(f"▤ {file.number} {file.name}  {file.about}" for file in files))

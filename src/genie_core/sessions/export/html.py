@@ -13,12 +13,14 @@ from typing import Final
 from genie_core.room.protocol.events import FileRef, MessagePosted, Quote
 from genie_core.room.text.events import Code, blocks, file_lines, quote_name
 from genie_core.sessions.export.story import (
+    Annotations,
     FileAddress,
     Footnote,
     Heading,
     Passage,
-    footnotes,
+    annotations,
     heading_of,
+    is_change,
     is_footnote,
     nowhere,
     story,
@@ -47,9 +49,9 @@ def html(saved: SavedSession, place: FileAddress = nowhere) -> Iterator[str]:
     """
     wrong = Labels.read(saved.folder).wrong
     with saved.reader() as log:
-        notes = footnotes(log.events(), wrong)
+        found = annotations(log.events(), wrong)
         yield _head(heading_of(saved, log))
-        yield from _body(log, notes, place)
+        yield from _body(log, found, place)
     yield "</main>\n</body>\n</html>\n"
 
 
@@ -80,30 +82,30 @@ def _head(heading: Heading) -> str:
 """
 
 
-def _body(log: LogReader, notes: dict[int, list[Footnote]], place: FileAddress) -> Iterator[str]:
+def _body(log: LogReader, found: Annotations, place: FileAddress) -> Iterator[str]:
     day: date | None = None
     for passage in story(log.events()):
-        if is_footnote(passage):
+        if is_footnote(passage) or is_change(passage):
             continue
         now = local_time(passage.event.at)
         if now.date() != day:
             day = now.date()
             yield f"<h2>{day:%A}, {day.day} {day:%B %Y}</h2>\n"
-        yield from _passage(passage, notes, f"{now:%H:%M:%S}", place)
+        yield from _passage(passage, found, f"{now:%H:%M:%S}", place)
 
 
-def _passage(
-    passage: Passage, notes: dict[int, list[Footnote]], when: str, place: FileAddress
-) -> Iterator[str]:
+def _passage(passage: Passage, found: Annotations, when: str, place: FileAddress) -> Iterator[str]:
     told, seq = passage.told, passage.event.seq
     when = f'<time><a href="#m{seq}">{when}</a></time>'
     vouched = f" {_span('vouched', passage.caveat)}" if passage.caveat else ""
     match told.body:
         case MessagePosted() as said:
             who = _span("who", passage.author)
-            yield f'<article class="said" id="m{seq}">\n<h3>{who}{vouched} {when}</h3>\n'
-            yield from _said(said, place)
-            yield "".join(map(_details, notes.get(seq, ())))
+            change = found.change_of(seq)
+            mark = f" {_span('vouched', change)}" if change else ""
+            yield f'<article class="said" id="m{seq}">\n<h3>{who}{vouched}{mark} {when}</h3>\n'
+            yield from _said(found.as_left(seq, said), place)
+            yield "".join(map(_details, found.notes.get(seq, ())))
             yield "</article>\n"
         case _ if passage.by_agent is not None:
             duly = f"after {duration(passage.took)}" if passage.took is not None else "incomplete"

@@ -11,15 +11,17 @@ from itertools import groupby
 from typing import Final
 
 from genie_core.room.protocol.events import FileRef, MessagePosted, Quote
-from genie_core.room.text.events import Code, blocks, file_lines, quote_name
+from genie_core.room.text.events import DELETED, Code, blocks, file_lines, quote_name
 from genie_core.sessions.export.formats import IMAGES
 from genie_core.sessions.export.story import (
+    Annotations,
     FileAddress,
     Footnote,
     Heading,
     Passage,
-    footnotes,
+    annotations,
     heading_of,
+    is_change,
     is_footnote,
     nowhere,
     story,
@@ -46,10 +48,10 @@ def markdown(saved: SavedSession, place: FileAddress = nowhere) -> Iterator[str]
     """
     wrong = Labels.read(saved.folder).wrong
     with saved.reader() as log:
-        notes = footnotes(log.events(), wrong)
+        found = annotations(log.events(), wrong)
         yield _head(heading_of(saved, log))
-        yield from _body(log, notes, place)
-    for number, group in notes.items():
+        yield from _body(log, found, place)
+    for number, group in found.notes.items():
         yield _definition(number, group)
 
 
@@ -76,27 +78,30 @@ def _head(heading: Heading) -> str:
     return "\n\n".join(lines) + "\n"
 
 
-def _body(log: LogReader, notes: dict[int, list[Footnote]], place: FileAddress) -> Iterator[str]:
+def _body(log: LogReader, found: Annotations, place: FileAddress) -> Iterator[str]:
     day: date | None = None
     for passage in story(log.events()):
-        if is_footnote(passage):
+        if is_footnote(passage) or is_change(passage):
             continue
         now = local_time(passage.event.at)
         if now.date() != day:
             day = now.date()
             yield f"\n## {day:%A}, {day.day} {day:%B %Y}\n"
-        yield f"\n{_passage(passage, notes, f'{now:%H:%M:%S}', place)}\n"
+        yield f"\n{_passage(passage, found, f'{now:%H:%M:%S}', place)}\n"
 
 
-def _passage(
-    passage: Passage, notes: dict[int, list[Footnote]], when: str, place: FileAddress
-) -> str:
-    told = passage.told
+def _passage(passage: Passage, found: Annotations, when: str, place: FileAddress) -> str:
+    told, seq = passage.told, passage.event.seq
     vouched = f" ({escape(passage.caveat)})" if passage.caveat else ""
     match told.body:
         case MessagePosted() as said:
-            note = f"[^{passage.event.seq}]" if passage.event.seq in notes else ""
-            head = f"**{escape(passage.author)}** {when}{vouched}{note}"
+            note = f"[^{seq}]" if seq in found.notes else ""
+            change = found.change_of(seq)
+            mark = f" ({escape(change)})" if change else ""
+            head = f"**{escape(passage.author)}** {when}{vouched}{mark}{note}"
+            if change == DELETED:
+                return head
+            said = found.as_left(seq, said)
             return "\n\n".join([_below(head, _said(said)), *_brought(said, place)])
     mark, text = passage.line or ("", "")
     line = f"> {mark} {when} {escape(text)}{vouched}"

@@ -8,6 +8,8 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
+from msgspec.structs import replace as replace_fields
+
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,
@@ -17,6 +19,8 @@ from genie_core.room.protocol.events import (
     FileRef,
     HostStarted,
     MemberLeft,
+    MessageDeleted,
+    MessageEdited,
     MessagePosted,
     RunBody,
     RunCancelled,
@@ -24,6 +28,7 @@ from genie_core.room.protocol.events import (
     UnreadableEvent,
 )
 from genie_core.room.security.sealing import is_sealed
+from genie_core.room.state.proofs import GAP
 from genie_core.room.state.room_state import IllegalEvent, RoomState
 from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.room.text.agents import agent_path
@@ -32,6 +37,7 @@ from genie_core.room.text.costs import spent_tree
 from genie_core.room.text.events import (
     CUT,
     CUT_MARK,
+    DELETED,
     PARKED_MARK,
     announcement,
     author_line,
@@ -192,7 +198,7 @@ def _exchange(state: RoomState, event: Event, told: Event) -> MessageThread | No
             if told is not event:
                 message = state.recovered.get(message, message)
             return state.exchanges.get(message)
-    return None
+    return state.changed_by(event)
 
 
 def _line(
@@ -270,18 +276,49 @@ class Footnote:
     fields: tuple[tuple[str, str], ...]
 
 
-def footnotes(events: Iterable[Event], wrong: Container[int] = ()) -> dict[int, list[Footnote]]:
-    """Return the footnotes of each message that has some, by its number, all in memory.
+class Annotations(NamedTuple):
+    """What follows about messages in a log, by their numbers: footnotes, and those changed later."""
+
+    notes: dict[int, list[Footnote]]
+    changed: dict[int, MessageThread]
+
+    def as_left(self, seq: int, said: MessagePosted) -> MessagePosted:
+        """Return a message as its author left it; without any content if they deleted it."""
+        exchange = self.changed.get(seq)
+        if exchange is None:
+            return said
+        if exchange.is_deleted:
+            return replace_fields(said, text="", files=(), quotes=())
+        return replace_fields(said, text=exchange.text)
+
+    def change_of(self, seq: int) -> str:
+        """Say whether a message was edited or deleted; empty if neither."""
+        exchange = self.changed.get(seq)
+        if exchange is None:
+            return ""
+        return DELETED if exchange.is_deleted else "edited"
+
+
+def annotations(events: Iterable[Event], wrong: Container[int] = ()) -> Annotations:
+    """Return the annotations of all messages, in memory.
 
     `wrong` are the messages whose decisions are marked as wrong.
     """
-    notes: dict[int, list[Footnote]] = {}
+    found = Annotations({}, {})
     for passage in story(events):
         if is_footnote(passage) and passage.exchange and passage.line:
-            notes.setdefault(passage.exchange.seq, []).append(
-                _footnote(passage, passage.line, wrong)
-            )
-    return notes
+            footnote = _footnote(passage, passage.line, wrong)
+            found.notes.setdefault(passage.exchange.seq, []).append(footnote)
+        elif is_change(passage) and passage.exchange:
+            found.changed[passage.exchange.seq] = passage.exchange
+    return found
+
+
+def is_change(passage: Passage) -> bool:
+    """Whether a passage is an edit or a deletion that its message shows."""
+    is_edit = isinstance(passage.told.body, MessageEdited | MessageDeleted)
+    by_author = passage.exchange is not None and passage.exchange.author == passage.told.by
+    return is_edit and by_author and passage.doubt in ("", GAP)
 
 
 def is_footnote(passage: Passage) -> bool:

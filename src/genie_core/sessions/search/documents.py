@@ -11,6 +11,7 @@ from genie_core.room.protocol.events import (
     ApprovalResolved,
     DecisionMade,
     Event,
+    MessageDeleted,
     MessageEdited,
     MessagePosted,
     RunCancelled,
@@ -40,9 +41,18 @@ class Document:
     text: str
 
 
-def documents(events: Iterable[Event]) -> Iterator[Document]:
-    """Yield the texts of events, without withheld values."""
+def documents(
+    events: Iterable[Event], changes: dict[tuple[int, str], Event] | None = None
+) -> Iterator[Document]:
+    """Yield the texts of events, without withheld values.
+
+    Edits and deletions are no texts: `changes` gets the last one of each message and author, by the
+    number of the message as the event has it.
+    """
     for event in events:
+        body = event.told.body
+        if changes is not None and isinstance(body, MessageEdited | MessageDeleted):
+            _note_change(changes, body.message, event)
         found = _document(event.seq, event.told)
         if found is not None and found.text.strip():
             yield found
@@ -51,9 +61,7 @@ def documents(events: Iterable[Event]) -> Iterator[Document]:
 def _document(seq: int, told: Event) -> Document | None:
     match told.body:
         case MessagePosted() as said:
-            return Document(seq, seq, told.at, told.by, "message", _cut(_said(said)))
-        case MessageEdited(message=message, text=text):
-            return Document(seq, message, told.at, told.by, "message", _cut(text))
+            return Document(seq, seq, told.at, told.by, "message", _cut(_said(said, said.text)))
         case AnswerPosted(message=message, text=text):
             return Document(seq, message, told.at, AGENT, "answer", _cut(text))
         case DecisionMade(message=message, reason=reason):  # its query repeats what was said
@@ -71,10 +79,28 @@ def _document(seq: int, told: Event) -> Document | None:
             return None
 
 
-def _said(said: MessagePosted) -> str:
+def changed_document(change: Event, message: Event) -> Document | None:
+    """Return the text of a message after a change; None if the change is not its author's.
+
+    Of a deleted message it is empty.
+    """
+    said, body = message.told.body, change.told.body
+    if message.told.by != change.told.by or not isinstance(said, MessagePosted):
+        return None
+    text = _cut(_said(said, body.text)) if isinstance(body, MessageEdited) else ""
+    return Document(message.seq, message.seq, message.told.at, message.told.by, "message", text)
+
+
+def _note_change(changes: dict[tuple[int, str], Event], message: int, event: Event) -> None:
+    known = changes.get((message, event.told.by))
+    if known is None or not isinstance(known.told.body, MessageDeleted):
+        changes[message, event.told.by] = event
+
+
+def _said(said: MessagePosted, text: str) -> str:
     names = (file.name for file in said.files)
     quoted = (line.text for quote in said.quotes for line in quote.lines)
-    return "\n".join((said.text, *names, *quoted))
+    return "\n".join((text, *names, *quoted))
 
 
 def _asked(asked: ApprovalRequested) -> str:

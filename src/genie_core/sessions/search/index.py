@@ -8,15 +8,22 @@ FTS5.
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeVar
 
+from genie_core.room.protocol.events import Event
 from genie_core.sessions.catalog import Catalog, Listing
 from genie_core.sessions.errors import DamagedSession
 from genie_core.sessions.log.reader import LogReader
-from genie_core.sessions.search.documents import Document, SearchedSession, SearchHit, documents
+from genie_core.sessions.search.documents import (
+    Document,
+    SearchedSession,
+    SearchHit,
+    changed_document,
+    documents,
+)
 from genie_core.sessions.search.query import Term, marked, terms, whole
 from genie_core.sessions.search.store import (
     IndexedLog,
@@ -264,12 +271,29 @@ def _take_in(store: SearchStore, session: SearchedSession, known: IndexedLog | N
             head = known.head if _was_appended_to(known, session.log, reader.head) else 0
             if not head:
                 store.clear(known)
-            store.add(now, documents(reader.events(after=head)))
+            changes: dict[tuple[int, str], Event] = {}
+            store.add(now, documents(reader.events(after=head), changes))
+            _change(store, now, reader, changes)
             now = replace(now, head=reader.head)
         if known.title != now.title or not head:
             store.clear(now, 0, 0)
             store.add(now, [Document(0, 0, session.at, "", "title", session.title)])
         store.note(now)
+
+
+def _change(
+    store: SearchStore, room: IndexedLog, log: LogReader, changes: Mapping[tuple[int, str], Event]
+) -> None:
+    """Replace the texts of edited messages, and remove those of deleted ones."""
+    is_recovered = any(change.told is not change for change in changes.values())
+    recovered = log.state().recovered if is_recovered else {}
+    for (number, _), change in changes.items():
+        seq = number if change.told is change else recovered.get(number, number)
+        messages = log.read(seq - 1, 1) if seq > 0 else []
+        found = changed_document(change, messages[0]) if messages else None
+        if found is not None and found.seq == seq:
+            store.clear(room, found.seq, found.seq)
+            store.add(room, [found] if found.text.strip() else [])
 
 
 def _look_at(session: SearchedSession) -> IndexedLog:

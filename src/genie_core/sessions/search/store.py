@@ -17,7 +17,7 @@ from genie_core.sessions.search.query import CLOSE, OPEN, Term, match_query, spa
 from genie_core.storage.atomic import make_private_folder
 from genie_core.storage.errors import StorageError
 
-VERSION: Final = 3
+VERSION: Final = 4
 """Version of the tables and their content; a file of another version is rebuilt."""
 
 PATIENCE: Final = 5.0

@@ -19,6 +19,9 @@ INTERRUPTED: Final = frozenset({Phase.FAILED, Phase.CANCELLED})
 NOTHING_FAILED: Final = "No work on a message of yours failed or was stopped."
 NOTHING_CHOSEN: Final = "Select a message first: f5, then ↑ ↓."
 OFFLINE: Final = "Not connected: nothing was changed."
+FIXED_EMOTE: Final = (
+    "An edit can neither add nor remove /me. Delete the message and write another one."
+)
 NOT_YOURS: Final = "You can change only your own messages."
 NO_REACTIONS: Final = "All members would see a reaction to a private message."
 NONE_OF_YOURS: Final = "You have no recent message to edit."
@@ -32,11 +35,18 @@ def reply(context: RoomContext) -> None:
         return
     is_answer = context.timeline.is_answer_chosen and exchange.answered_seq is not None
     seq = exchange.answered_seq if is_answer and exchange.answered_seq else exchange.seq
-    who = "genie" if is_answer else visible_line(exchange.author)
-    text = exchange.answer.text if is_answer and exchange.answer else exchange.text
     to = _other_reader(context.joined.name, exchange)
-    private = "Private reply" if to else "Reply"
-    _begin(context, Purpose(reply_to=seq, to=to), f"{private} to {who}: {visible_line(text)}")
+    _begin(context, Purpose(reply_to=seq, to=to), _reply_title(exchange, seq, to))
+
+
+def reply_again(context: RoomContext, reply_to: int, to: str) -> None:
+    """Make the draft a reply again that the room refused."""
+    state = context.joined.state
+    known = (each for each in state.exchanges.values() if reply_to in (each.seq, each.answered_seq))
+    exchange = next(known, None)
+    context.purpose = Purpose(reply_to=reply_to, to=to)
+    title = "Reply" if exchange is None else _reply_title(exchange, reply_to, to)
+    context.composer.show_purpose(title)
 
 
 def tell(context: RoomContext, line: PrivateLine) -> None:
@@ -69,7 +79,7 @@ def edit(context: RoomContext) -> None:
         to = _other_reader(joined.name, exchange)
         purpose = Purpose(editing=exchange.seq, to=to, draft=context.composer.draft)
         _begin(context, purpose, "Edit your message")
-        context.composer.draft = exchange.text
+        context.composer.draft = MessageLine(exchange.text, emote=exchange.said.emote).draft
 
 
 def write_in_editor(context: RoomContext, text: str) -> None:
@@ -138,18 +148,20 @@ def react(context: RoomContext) -> None:
     _ = context.screen.app.push_screen(PickScreen("React", rows), picked)
 
 
-def finish(context: RoomContext, text: str) -> str:
-    """Send an edited text; return why it can't be sent, empty if it was.
+def finish(context: RoomContext, line: MessageLine) -> str:
+    """Send an edited message; return why it can't be sent, empty if it was.
 
     Raises:
         TooLong: the text exceeds the room's limit.
     """
     purpose = context.purpose
     exchange = context.joined.state.exchanges.get(purpose.editing)
-    if exchange is not None and exchange.text == text:
+    if exchange is not None and exchange.said.emote != line.emote:
+        return FIXED_EMOTE
+    if exchange is not None and exchange.text == line.text:
         cancel(context)
         return ""
-    if not context.joined.messages.change(MessageEdited(purpose.editing, text)):
+    if not context.joined.messages.change(MessageEdited(purpose.editing, line.text)):
         return OFFLINE
     cancel(context)
     return ""
@@ -171,6 +183,14 @@ def _begin(context: RoomContext, purpose: Purpose, title: str) -> None:
     context.timeline.action_follow()
     context.came_from = None
     context.composer.focus()
+
+
+def _reply_title(exchange: "MessageThread", seq: int, to: str) -> str:
+    """Say what a message replies to: this one, or the answer if `seq` is another number."""
+    answer = exchange.answer if seq != exchange.seq else None
+    who = visible_line(exchange.author) if answer is None else "genie"
+    text = visible_line(exchange.text if answer is None else answer.text)
+    return f"{'Private reply' if to else 'Reply'} to {who}: {text}"
 
 
 def _other_reader(me: str, exchange: "MessageThread") -> str:

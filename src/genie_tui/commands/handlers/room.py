@@ -33,10 +33,11 @@ def mentions(context: RoomContext) -> None:
     """List the messages that name this person, the latest first, and go to the picked one."""
     joined = context.joined
     rows = [
-        Row(str(each.seq), visible_line(each.said.text), f"{each.author} {clock_time(each.at)}")
+        Row(str(each.seq), visible_line(each.text), f"{each.author} {clock_time(each.at)}")
         for each in reversed(joined.state.exchanges.values())
-        if each.author != joined.name
-        and (each.said.to == joined.name or is_mentioned(each.said.text, joined.name))
+        if not each.is_deleted
+        and each.author != joined.name
+        and (each.said.to == joined.name or is_mentioned(each.text, joined.name))
     ]
     none = f"No recent message has @{visible_line(joined.name)} in it."
 

@@ -13,9 +13,6 @@ from genie_core.room.protocol.events import (
     ChangeBody,
     DecisionMade,
     Event,
-    MessageDeleted,
-    MessageEdited,
-    ReactionChanged,
     RecoveredEvent,
     RunCancelled,
     RunFailed,
@@ -226,6 +223,8 @@ class TimelineContent:
         Live entries that it shows as well are forgotten.
         """
         before, self.span = self.above, span
+        if span is not None:
+            span.follow(self._state)  # it may have changed while the page was read
         self._arrange()
         if span is None or span.last < self._since:
             return before, self.above
@@ -292,8 +291,8 @@ class TimelineContent:
             if self._log.extends_last(event) and self.settled == first:
                 touched.add(first - 1)
             concerned = self._concerned(event)
-            for place in (self._log.index_of(concerned), self._answer_changed(event)):
-                if place is not None and place + self.above < first:
+            for place in self._log.indices_about(concerned):
+                if place + self.above < first:
                     touched.add(place + self.above)
             touched |= self._revise_span(event, concerned)
         self.refresh_tail()
@@ -356,22 +355,18 @@ class TimelineContent:
                 )
             )
 
-    def _answer_changed(self, event: Event) -> int | None:
-        body = event.body
-        is_answers = isinstance(body, ReactionChanged) and body.answer
-        return self._log.index_of_answer(self._concerned(event)) if is_answers else None
-
     def _revise_span(self, event: Event, message: int) -> set[int]:
         """Change a message in the part that was read back; return its index."""
-        if self.span is None or not isinstance(event.body, ChangeBody):
+        if self.span is None or not isinstance(event.told.body, ChangeBody):
             return set()
-        places = self.span.amend(event, message)
+        places = self.span.follow_message(self._state, message)
         return {place + self._lead for place in places}
 
     @property
     def amended(self) -> dict[int, int]:
-        """The numbers of edited and deleted messages, each with that of the latest event."""
-        return dict(self._state.amended)
+        """The forgotten messages that were edited or deleted, each with the number of the event."""
+        changed = self._state.amended.items()
+        return {seq: change for seq, change in changed if seq not in self._state.exchanges}
 
     def _concerned(self, event: Event) -> int:
         """Return the message whose entry an event changes; 0 for none."""
@@ -389,18 +384,11 @@ class TimelineContent:
                 | ApprovalResolved(message=message)
             ):
                 return message
-            case MessageEdited() | MessageDeleted() | ReactionChanged() as change:
-                return change.message
-            case RecoveredEvent(
-                event=Event(
-                    body=AnswerPosted(message=message)
-                    | MessageEdited(message=message)
-                    | MessageDeleted(message=message)
-                    | ReactionChanged(message=message)
-                )
-            ):
+            case RecoveredEvent(event=Event(body=AnswerPosted(message=message))):
                 found = self._log.exchange_of(message)
                 return found.seq if found is not None else 0
+            case _ if (changed := self._state.changed_by(event)) is not None:
+                return changed.seq
         return 0
 
 

@@ -17,7 +17,6 @@ from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,
     ApprovalResolved,
-    ChangeBody,
     DecisionMade,
     Event,
     MessagePosted,
@@ -47,8 +46,9 @@ class HistorySpan:
     """The events from `first` to `last`, with their entries in `log`.
 
     `before` is the number of messages before the span, None if that is not known. `agents` are the
-    names of the members that are agents, as they may have joined before the span. Making one takes
-    some hundredths of a second and changes nothing else, so it can be done in a thread.
+    names of the members that are agents, as they may have joined before the span. `amendments` are
+    edits and deletions that the span itself does not tell, by message. Making one takes some
+    hundredths of a second and changes nothing else, so it can be done in a thread.
     """
 
     def __init__(
@@ -59,10 +59,10 @@ class HistorySpan:
         before: int | None = None,
         doubts: Mapping[int, str] = MappingProxyType({}),
         agents: frozenset[str] = frozenset(),
-        amendments: Sequence[Event] = (),
+        amendments: Mapping[int, Event] = MappingProxyType({}),
     ) -> None:
         self.events = events
-        self.amendments = amendments
+        self._amendments = amendments
         self._doubts = doubts
         self._agents = agents
         self.first = first
@@ -79,50 +79,66 @@ class HistorySpan:
         self.log = LogEntries(self._state)
         for event in events:
             self._take(event)
-        for event in amendments:
-            if isinstance(event.body, ChangeBody):
-                self.amend(event, event.body.message)
+        for message, event in amendments.items():
+            self._state.amend(message, event)
+            self.log.revise(message)
 
-    def amend(self, event: Event, message: int) -> set[int]:
-        """Apply a later change of a message; return the indices of the entries that it changes."""
-        self._state.amend(event)
+    def follow(self, room: RoomState) -> None:
+        """Show each message as the room has it, with the changes that followed since."""
+        for message in list(self._state.exchanges):
+            self.follow_message(room, message)
+
+    def follow_message(self, room: RoomState, message: int) -> set[int]:
+        """Show a message as the room has it; return the indices of the entries that show it."""
+        here, there = self._state.exchanges.get(message), room.exchanges.get(message)
+        if here is None:
+            return set()
+        if there is not None:
+            here.edit, here.is_deleted = there.edit, there.is_deleted
+            here.reactions, here.answer_reactions = there.reactions, there.answer_reactions
+        elif message in room.reactions:
+            here.reactions, here.answer_reactions = room.reactions[message]
         self.log.revise(message)
-        places = self.log.index_of(message), self.log.index_of_answer(message)
-        return {place for place in places if place is not None}
+        return self.log.indices_about(message)
 
     def exchange(self, message: int) -> MessageThread | None:
         """Return a message of the span; None if it or the end of its run is outside."""
         found = self._state.exchanges.get(message)
         return None if found is None or found.phase in RUNNING else found
 
-    def amended_by(self, events: Sequence[Event]) -> "HistorySpan":
-        """Return the span, for its successor to apply these later changes, too."""
-        self.amendments = [*self.amendments, *events]
-        return self
-
-    def with_front(self, events: Sequence[Event], first: int) -> "HistorySpan":
+    def with_front(
+        self,
+        events: Sequence[Event],
+        first: int,
+        amendments: Mapping[int, Event] = MappingProxyType({}),
+    ) -> "HistorySpan":
         """Return a span that starts with these events, from `first` on, and ends sooner."""
+        amendments = {**self._amendments, **amendments}
         before = self.before
         if before is not None:
             before = max(0, before - count_messages(events))
         whole = [*events, *self.events]
         kept = whole[:MOST]
         last = kept[-1].seq if len(kept) < len(whole) else self.last
-        return HistorySpan(kept, first, last, before, self._doubts, self._agents, self.amendments)
+        return HistorySpan(kept, first, last, before, self._doubts, self._agents, amendments)
 
-    def with_back(self, events: Sequence[Event], last: int) -> "HistorySpan":
+    def with_back(
+        self,
+        events: Sequence[Event],
+        last: int,
+        amendments: Mapping[int, Event] = MappingProxyType({}),
+    ) -> "HistorySpan":
         """Return a span that ends with these events, at `last`, and starts later."""
+        amendments = {**self._amendments, **amendments}
         whole = [*self.events, *events]
         kept = whole[-MOST:]
         if len(kept) == len(whole):
             return HistorySpan(
-                kept, self.first, last, self.before, self._doubts, self._agents, self.amendments
+                kept, self.first, last, self.before, self._doubts, self._agents, amendments
             )
         gone = count_messages(whole[: -len(kept)])
         before = self.before + gone if self.before is not None else None
-        return HistorySpan(
-            kept, kept[0].seq, last, before, self._doubts, self._agents, self.amendments
-        )
+        return HistorySpan(kept, kept[0].seq, last, before, self._doubts, self._agents, amendments)
 
     def _take(self, event: Event) -> None:
         try:
@@ -189,21 +205,21 @@ def with_page(
     earlier: int,
     doubts: Mapping[int, str] = MappingProxyType({}),
     agents: frozenset[str] = frozenset(),
-    amendments: Sequence[Event] = (),
+    amendments: Mapping[int, Event] = MappingProxyType({}),
 ) -> HistorySpan:
     """Return the span with a page that was read. Call it in a thread, as it may take long.
 
     `earlier` messages come before `since`. Fewer events than were requested mean that the log
     begins there, and no events that it has none of those that are missing. `doubts` are those of the
-    room, by event, and `agents` the names of its agents. `amendments` are later changes of messages
-    in the page.
+    room, by event, and `agents` the names of its agents. `amendments` are edits and deletions of
+    messages in the page.
     """
     last = request.before - 1
     first = events[0].seq if len(events) >= request.most else 1
     if span is not None and request.edge is PageEdge.FRONT:
-        return span.amended_by(amendments).with_front(events, first)
+        return span.with_front(events, first, amendments)
     if span is not None and request.edge is PageEdge.BACK:
-        return span.amended_by(amendments).with_back(events, last)
+        return span.with_back(events, last, amendments)
     if not events:
         return HistorySpan((), 1, since - 1, earlier, doubts, agents)
     before = max(0, earlier - count_messages(events)) if request.before == since else None

@@ -16,7 +16,7 @@ from textual.color import Color
 from textual.strip import Strip
 
 from genie_core.room.state.thread import MessageThread, Phase
-from genie_core.room.text.events import PARKED_MARK, Code, blocks, waits_for
+from genie_core.room.text.events import DELETED, PARKED_MARK, Code, blocks, waits_for
 from genie_core.text.format import clock_time, duration, local_time
 from genie_core.text.safe import visible_line
 from genie_tui.terminal import TerminalSafe
@@ -197,7 +197,7 @@ class Painter:
         """Draw a message's text as its author last left it."""
         muted = self._palette["muted"]
         if message.change == "deleted":
-            return self._wrap(Text("deleted by its author", muted + Style(italic=True)))
+            return self._wrap(Text(DELETED, muted + Style(italic=True)))
         lines = self._said(message.author, message.text, emote=message.emote)
         if message.change:
             lines[-1].append(Segment("  edited", muted))

@@ -795,13 +795,14 @@ class Timeline(EntryView, can_focus=True):
         else:
             self.post_message(self.PageRead(request, whole))
 
-    async def _amendments(self, history: ReadHistory, page: Sequence[Event]) -> list[Event]:
-        """Read the later changes of messages in a page."""
-        amended, last = self._content.amended, page[-1].seq if page else 0
-        later = {amended[event.seq] for event in page if event.seq in amended}
-        found: list[Event] = []
-        for seq in sorted(each for each in later if each > last):
-            found += await history(seq + 1, 1)
+    async def _amendments(self, history: ReadHistory, page: Sequence[Event]) -> dict[int, Event]:
+        """Read the edits and deletions of messages in a page."""
+        amended, here = self._content.amended, {event.seq: event for event in page}
+        found: dict[int, Event] = {}
+        for message in here.keys() & amended.keys():
+            change = here.get(amended[message])
+            for event in [change] if change else await history(amended[message] + 1, 1):
+                found[message] = event
         return found
 
     @on(PageRead)

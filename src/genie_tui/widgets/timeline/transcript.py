@@ -26,10 +26,11 @@ from genie_core.room.protocol.events import (
     UnreadableEvent,
 )
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import MessageThread
+from genie_core.room.state.thread import MessageThread, Reply
 from genie_core.room.text.events import (
     CUT,
     CUT_MARK,
+    DELETED,
     PARKED_MARK,
     FileLine,
     QuoteLine,
@@ -215,6 +216,7 @@ class LogEntries:
         self._state = state
         self._index: dict[int, int] = {}
         self._answers: dict[int, int] = {}
+        self._replies: dict[int, list[int]] = {}  # by what they reply to
         self._day = (0.0, 0.0)  # begin and end of the day of the last entry
         self._parked: dict[str, int] = {}  # messages by their waiting calls
         self._kept: set[str] = set()
@@ -233,21 +235,22 @@ class LogEntries:
         """Return the index of the entry that shows a message."""
         return self._index.get(message)
 
-    def index_of_answer(self, message: int) -> int | None:
-        """Return the index of the entry that shows the answer to a message."""
-        return self._answers.get(message)
+    def indices_about(self, message: int) -> set[int]:
+        """Return the indices of the entries that show or quote a message, or show its answer."""
+        known = (self._index.get(each) for each in (message, *self._replies.get(message, ())))
+        return {at for at in (*known, self._answers.get(message)) if at is not None}
 
     def revise(self, message: int) -> None:
-        """Show a message and its answer as they are after edits, deletion and reactions."""
-        exchange = self._state.exchanges.get(message)
-        if exchange is None:
-            return
-        for at in (self._index.get(message), self._answers.get(message)):
-            entry = self.entries[at] if at is not None else None
-            if at is not None and isinstance(entry, MessageEntry):
-                self.entries[at] = _revised(entry, exchange)
-            elif at is not None and isinstance(entry, AnswerEntry):
-                self.entries[at] = replace(entry, reactions=_reactions(exchange.answer_reactions))
+        """Show a message as it is after edits, deletion and reactions, also where it is quoted."""
+        for at in self.indices_about(message):
+            entry = self.entries[at]
+            exchange = self._state.exchanges.get(message_of(entry))
+            if exchange is not None and isinstance(entry, MessageEntry):
+                self.entries[at] = _revised(entry, exchange, self._state.reply_of(exchange))
+            elif exchange is not None and isinstance(entry, AnswerEntry):
+                quote = _quote(exchange) if entry.quote else ""
+                reactions = _reactions(exchange.answer_reactions)
+                self.entries[at] = replace(entry, quote=quote, reactions=reactions)
 
     def indices_of_file(self, digest: str) -> list[int]:
         """Return the indices of the entries that show a file."""
@@ -265,7 +268,8 @@ class LogEntries:
         """Append an entry for an event, if it is shown."""
         self.head = max(self.head, event.seq)
         if isinstance(event.told.body, ChangeBody):
-            self.revise(self._changed_by(event, event.told.body))
+            if (changed := self._state.changed_by(event)) is not None:
+                self.revise(changed.seq)
             return
         is_shown = event.seq > self._state.floor and not self._is_hidden(event)
         entry = self._entry(event) if is_shown else None
@@ -320,7 +324,7 @@ class LogEntries:
         gone = sum(isinstance(entry, MessageEntry) for entry in self.entries[:count])
         kept = list(zip(self.entries[count:], self.seqs[count:], strict=True))
         self.entries, self.seqs = [], []
-        self._index, self._files, self._answers = {}, {}, {}
+        self._index, self._files, self._answers, self._replies = {}, {}, {}, {}
         if kept and (at := _moment(kept[0][0])) is not None:
             self._append(DayEntry(local_time(at).date()), kept[0][1])
         for entry, seq in kept:
@@ -334,16 +338,13 @@ class LogEntries:
             self._index[entry.message] = len(self.entries)
             for file in entry.files:
                 self._files.setdefault(file.digest, []).append(entry.message)
+            exchange = self._state.exchanges.get(entry.message)
+            if exchange is not None and exchange.reply:
+                self._replies.setdefault(exchange.reply, []).append(entry.message)
         elif isinstance(entry, AnswerEntry):
             self._answers[entry.message] = len(self.entries)
         self.entries.append(entry)
         self.seqs.append(seq)
-
-    def _changed_by(self, event: Event, change: ChangeBody) -> int:
-        if event.told is event:
-            return change.message
-        found = self.exchange_of(change.message)
-        return found.seq if found is not None else 0
 
     def _answer(self, event: Event, answered: AnswerPosted) -> AnswerEntry:
         reply = self._said_by_agent(event, answered, answered.elapsed, answered.receiver)
@@ -401,7 +402,7 @@ class LogEntries:
         owner = exchange.handler if exchange.handler not in ("", receiver) else ""
         last = self.entries[-1] if self.entries else None
         follows = isinstance(last, MessageEntry) and last.message == exchange.seq
-        quote = "" if follows else visible_line(exchange.text[:QUOTED])
+        quote = "" if follows else _quote(exchange)
         return AnswerEntry(
             exchange.seq,
             at,
@@ -486,7 +487,9 @@ class LogEntries:
             private=private,
         )
         exchange = self._state.exchanges.get(message)
-        return _revised(entry, exchange) if exchange is not None else entry
+        if exchange is None:
+            return entry
+        return _revised(entry, exchange, self._state.reply_of(exchange))
 
     def _unreadable(self, event: Event, why: str) -> NoteEntry:
         first, last, before = self._lost
@@ -591,14 +594,17 @@ def _names(names: Sequence[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _revised(entry: MessageEntry, exchange: MessageThread) -> MessageEntry:
+def _quote(exchange: MessageThread) -> str:
+    """Return the start of a message in one line, to stand above what refers to it."""
+    return DELETED if exchange.is_deleted else visible_line(exchange.text[:QUOTED])
+
+
+def _revised(entry: MessageEntry, exchange: MessageThread, reply: Reply | None) -> MessageEntry:
     """Return a message's entry with what its author and others changed."""
-    reply = exchange.reply
-    shown = replace(
-        entry,
-        reply=visible_line(f"{reply.author}: {reply.text}") if reply is not None else "",
-        reactions=_reactions(exchange.reactions),
-    )
+    quote = ""
+    if reply is not None:
+        quote = visible_line(f"{reply.author}: {DELETED if reply.is_deleted else reply.text}")
+    shown = replace(entry, reply=quote, reactions=_reactions(exchange.reactions))
     if exchange.is_deleted:
         return replace(shown, text="", change="deleted", files=(), quotes=(), reply="")
     if exchange.edit is not None:

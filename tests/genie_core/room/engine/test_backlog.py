@@ -1,4 +1,4 @@
-from genie_core.room.engine.backlog import Backlog
+from genie_core.room.engine.backlog import TAKEN_BACK, Backlog
 from genie_core.room.protocol.events import MessagePosted, RunCancelled
 from genie_core.room.state.thread import MessageThread, Phase
 
@@ -21,6 +21,14 @@ def test_what_waits_is_asked_about_once() -> None:
     assert [type(each) for each in backlog.unreported] == [RunCancelled]
     assert backlog.question == ""
     assert backlog.choose("none") == []
+
+
+def test_deleted_messages_are_not_answered() -> None:
+    backlog = waiting()
+    backlog.waiting[7].is_deleted = True
+    assert [each.seq for each in backlog.choose("latest")] == [7]
+    assert [each.seq for each in backlog.due] == [5, 6]
+    assert list(backlog.unreported) == [RunCancelled(7, TAKEN_BACK)]
 
 
 def test_all_are_answered_in_order_or_none() -> None:

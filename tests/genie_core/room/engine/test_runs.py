@@ -18,7 +18,7 @@ from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.agent.approval import ask_about
 from genie_core.room.client.model import Answer, EngineState
 from genie_core.room.engine.approvals import NO_POLICY_RESULT, Approvals
-from genie_core.room.engine.backlog import IN_FLIGHT, MIN_BACKLOG, BacklogChoice
+from genie_core.room.engine.backlog import IN_FLIGHT, MIN_BACKLOG, TAKEN_BACK, BacklogChoice
 from genie_core.room.engine.effects import ToolEffects
 from genie_core.room.engine.grants import CHANGED, Grant
 from genie_core.room.engine.policy import EXCEED_BUDGET, ApprovalPolicy, PolicyResult, ToolCall
@@ -33,7 +33,10 @@ from genie_core.room.protocol.events import (
     Event,
     HostStarted,
     MemberJoined,
+    MessageDeleted,
+    MessageEdited,
     MessagePosted,
+    RecoveredEvent,
     RoomCreated,
     RunBody,
     RunCancelled,
@@ -605,6 +608,74 @@ async def working(
         yield log.approvals
         await runs.close(Grace(5.0), "over")
         log.runs = None
+
+
+async def test_a_backlog_is_answered_as_it_was_left() -> None:
+    heard: list[str] = []
+
+    def decide(updates: list[Any]) -> Any:
+        heard.extend(each.content for each in updates)
+        return delegate_all(updates)
+
+    log = Log()
+    log.add("", RoomCreated("r", "Garden"))
+    log.add("", HostStarted("ann"))
+    log.add("ann", MemberJoined("host", engine=True))
+    first = log.add("bob", MessagePosted("0", "edit 0", "ann"))
+    for number in range(1, MIN_BACKLOG):
+        log.add("bob", MessagePosted(str(number), f"edit {number}", "ann"))
+    async with working(log, Rules(edit="allow"), run=Runner(), decide=decide):
+        log.add("bob", MessageDeleted(first))
+        log.add("bob", MessageEdited(first + 1, "edit x"))
+        assert log.runs is not None
+        assert log.runs.choose("all") == MIN_BACKLOG - 1
+        await log.until(lambda: not log.state.running)
+    assert "edit 1" not in heard
+    assert "edit x" in heard
+    assert log.state.exchanges[first].cancelled == RunCancelled(first, TAKEN_BACK)
+
+
+async def test_an_edited_command_is_the_one_that_runs() -> None:
+    commands: list[str] = []
+
+    async def run(_input: AgentInput, _callback: ApprovalCallback, _emit: Emit) -> str:
+        commands.append(owner_command.get())
+        return "done"
+
+    log = Log()
+    log.add("", RoomCreated("r", "Garden"))
+    log.add("", HostStarted("ann"))
+    log.add("ann", MemberJoined("host", engine=True))
+    message = log.add("ann", MessagePosted("0", "genie, /drop", "ann"))
+    log.add("ann", MessageEdited(message, "genie, /review"))
+    session = GroupSession("r", reasoner_factory(delegate_all), agent_factory(run))
+    parts = log.reporter, log.approvals, log.private, Rules()
+    async with RunManager(session, log.state, "ann", *parts) as runs:
+        log.runs = runs
+        runs.begin((), message - 1)  # it came while the engine was loading
+        await log.until(lambda: commands)
+        await runs.close(Grace(5.0), "over")
+    assert commands == ["/review"]
+
+
+async def test_an_engine_is_told_of_recovered_changes_once() -> None:
+    heard: list[str] = []
+
+    def decide(updates: list[Any]) -> Any:
+        heard.extend(each.content for each in updates)
+        return delegate_all(updates)
+
+    log = Log()
+    log.add("", RoomCreated("r", "Garden"))
+    log.add("", HostStarted("ann"))
+    log.add("ann", MemberJoined("host", engine=True))
+    log.add("bob", RecoveredEvent(Event(40, 1.0, "cleo", MessagePosted("x", "at noon"))))
+    async with working(log, Rules(), run=Runner(), decide=decide):
+        change = Event(9_000, 2.0, "cleo", MessageEdited(40, "at one"))
+        log.add("bob", RecoveredEvent(change))
+        log.add("ann", MessagePosted("m", "edit x", "ann"))
+        await log.until(lambda: len(heard) >= 3)
+        assert heard == ["at noon", "(changed the message “at noon…” to)\nat one", "edit x"]
 
 
 answers = st.one_of(

@@ -30,7 +30,12 @@ from genie_core.room.open.opener import RoomOpener, agent_opener
 from genie_core.room.open.requests import NewRoom, ResumeRoom
 from genie_core.room.open.visit import NotInRoom
 from genie_core.room.participant.room import JoinedRoom
-from genie_core.room.protocol.events import MemberJoined, RecoveredEvent
+from genie_core.room.protocol.events import (
+    MemberJoined,
+    MessageDeleted,
+    MessageEdited,
+    RecoveredEvent,
+)
 from genie_core.room.protocol.frames import AnswerApproval, ClientFrame, Moderate, PostMessage
 from genie_core.room.protocol.limits import AGENT_BURST, AGENT_TURNS, Limits
 from genie_core.settings.locations import Locations
@@ -137,6 +142,20 @@ async def test_a_long_past_is_read_from_the_copy(
             assert texts(lines) == said[-2:]
             _, lines = await agent.search("ann new")
             assert texts(lines) == ["new"]
+
+
+async def test_it_reads_and_finds_messages_as_they_were_left(tmp_path: Path) -> None:
+    async with hosted(tmp_path) as (ann, ear):
+        await recorded(ear, ann, "teh plan", "the secret")
+        edited, deleted = ann.state.exchanges
+        assert ann.messages.change(MessageEdited(edited, "the plan"))
+        assert ann.messages.change(MessageDeleted(deleted))
+        await ear.until(lambda: ann.state.exchanges[deleted].is_deleted)
+        async with bot(ann, tmp_path) as agent:
+            _, lines = await agent.read()
+            assert texts(lines) == ["the plan", "(deleted by its author)"]
+            found = [(await agent.search(words))[1] for words in ("teh", "secret", "the plan")]
+            assert [texts(each) for each in found] == [[], [], ["the plan"]]
 
 
 async def test_a_result_has_so_many_characters(tmp_path: Path) -> None:

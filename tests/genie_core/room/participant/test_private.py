@@ -218,8 +218,10 @@ async def test_a_public_reply_quotes_nothing_private(tmp_path: Path) -> None:
         room.people["cleo"].messages.send("as ben said", reply_to=first)
         room.people["cleo"].messages.send("I know", reply_to=first, to="ben")
         await room.all_have(3)
-        assert room.thread("cleo", 1).reply is None
-        quoted = room.thread("ben", 2).reply
+        reader = {name: room.people[name].state.reply_of for name in ("ann", "ben", "cleo")}
+        assert reader["cleo"](room.thread("cleo", 1)) is None
+        assert reader["ann"](room.thread("ann", 2)) is None
+        quoted = reader["ben"](room.thread("ben", 2))
         assert quoted is not None
         assert quoted.text == SECRET
 

@@ -1,5 +1,8 @@
 """A founded room: the host signs its decisions, and takes only what its author signed."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import pytest
 from msgspec.structs import replace
 from tests.genie_core.room.bench import (
@@ -17,16 +20,21 @@ from genie_core.room.protocol.events import (
     LONGEST_AFTER,
     MOST_HEIRS,
     ArgumentSharingChanged,
+    ChangeBody,
     DecisionMade,
     Event,
     HeirsChanged,
     HostConfirmed,
     HostStarted,
+    Measure,
     MemberJoined,
     MemberModerated,
+    MessageDeleted,
     MessageEdited,
     MessagePosted,
     PreferencesChanged,
+    ReactionChanged,
+    RecoveredEvent,
 )
 from genie_core.room.protocol.frames import (
     Challenge,
@@ -46,6 +54,9 @@ from genie_core.room.security.founding import is_founding_of
 from genie_core.room.security.signing import sign
 from genie_core.room.state.proofs import NOT_AUTHOR
 from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import MessageThread
+
+T = TypeVar("T", bound=ChangeBody)
 
 LINK = b"l" * 24
 
@@ -65,6 +76,11 @@ class Founded(Bench):
 
     def links(self) -> list[type]:
         return [type(link.event.body) for link in self.room.state.links]
+
+
+def signed(meeting: Founded, exchange: MessageThread, body: T, by: str = "alice") -> T:
+    """A change as its author signs it now."""
+    return sign(identity(by), meeting.id, body, exchange.about(body, by))
 
 
 @pytest.fixture
@@ -156,9 +172,7 @@ def test_preferences_are_recorded_with_their_signature(meeting: Founded) -> None
 def test_a_change_is_signed_for_the_message_it_changes(meeting: Founded) -> None:
     meeting.send(meeting.alice, meeting.says("one"), meeting.says("two"))
     one, two = meeting.room.state.exchanges.values()
-    about_two = sign(
-        identity("alice"), meeting.id, MessageEdited(two.seq, "other"), two.said.signature
-    )
+    about_two = signed(meeting, two, MessageEdited(two.seq, "other"))
     moved = replace(about_two, message=one.seq)
     for body in (MessageEdited(one.seq, "other"), moved):
         refusal = only_refusal(meeting.tell(meeting.alice, ChangeMessage(body)))
@@ -181,10 +195,7 @@ def test_changes_are_recovered_from_another_log() -> None:
     first.send(first.alice, first.says("teh plan"))
     (exchange,) = first.room.state.exchanges.values()
     change = MessageEdited(exchange.seq, "the plan")
-    first.send(
-        first.alice,
-        ChangeMessage(sign(identity("alice"), first.id, change, exchange.said.signature)),
-    )
+    first.send(first.alice, ChangeMessage(signed(first, exchange, change)))
     lost = first.written[len(past) :]
     again = Bench(past, founded=True)
     alice = again.joined("alice", engine=True)
@@ -192,6 +203,67 @@ def test_changes_are_recovered_from_another_log() -> None:
     assert answers == [EventsRecovered(lost[-1].seq)]
     (recovered,) = again.room.state.exchanges.values()
     assert (recovered.text, recovered.said.text) == ("the plan", "teh plan")
+
+
+def test_changes_of_a_log_that_went_on_are_recovered_once() -> None:
+    first = Founded()
+    past = list(first.written)
+    first.send(first.alice, first.says("one"))
+    (exchange,) = first.room.state.exchanges.values()
+    for body in (
+        MessageEdited(exchange.seq, "two"),
+        MessageEdited(exchange.seq, "three"),
+        ReactionChanged(exchange.seq, "👍"),
+        ReactionChanged(exchange.seq, "👍", on=False),
+    ):
+        first.send(first.alice, ChangeMessage(signed(first, exchange, body)))
+    lost = RecoverEvents(tuple(first.written[len(past) :]))
+    again = Bench(past, founded=True)
+    alice = again.joined("alice", engine=True)
+    for _ in range(2):
+        assert answers_in(again.tell(alice, lost)) == [EventsRecovered(lost.events[-1].seq)]
+    (recovered,) = again.room.state.exchanges.values()
+    assert (recovered.text, recovered.reactions) == ("three", {})
+    assert len(again.bodies(RecoveredEvent)) == len(lost.events)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda seq: (MessageEdited(seq, "yes"), MessageEdited(seq, "no")),
+        lambda seq: (ReactionChanged(seq, "👍"), ReactionChanged(seq, "👍", on=False)),
+        lambda seq: (MessageDeleted(seq),),
+    ],
+)
+def test_a_member_can_not_bring_back_an_earlier_change(
+    meeting: Founded, make: Callable[[int], tuple[ChangeBody, ...]]
+) -> None:
+    eve = meeting.joined("eve")
+    meeting.send(meeting.alice, meeting.says("deploy?"))
+    (exchange,) = meeting.room.state.exchanges.values()
+    for body in make(exchange.seq):
+        meeting.send(meeting.alice, ChangeMessage(signed(meeting, exchange, body)))
+    before = exchange.text, dict(exchange.reactions), meeting.room.state.head
+    for event in list(meeting.written):
+        if isinstance(event.body, ChangeBody):
+            meeting.tell(eve, RecoverEvents((replace(event, seq=7_000 + event.seq),)))
+    assert (exchange.text, exchange.reactions, meeting.room.state.head) == before
+
+
+@pytest.mark.parametrize("measure", ["ban", "mute", "role"])
+def test_who_may_not_write_changes_nothing_through_another_member(
+    meeting: Founded, measure: Measure
+) -> None:
+    eve = meeting.joined("eve")
+    meeting.send(meeting.alice, meeting.says("hello"))
+    (exchange,) = meeting.room.state.exchanges.values()
+    meeting.send(meeting.hana, Moderate(measure, "alice", "observer"))
+    abuse = signed(meeting, exchange, MessageEdited(exchange.seq, "abuse"))
+    edit = Event(9_000, exchange.at, "alice", abuse)
+    assert answers_in(meeting.tell(eve, RecoverEvents((edit,)))) == [
+        EventsRecovered(9_000, unproven=1)
+    ]
+    assert exchange.text == "hello"
 
 
 def test_of_another_log_only_what_was_signed_is_taken() -> None:

@@ -17,8 +17,10 @@ from genie_core.room.protocol.events import (
     MemberJoined,
     MemberLeft,
     MemberModerated,
+    MessageEdited,
     MessagePosted,
     PreferencesChanged,
+    ReactionChanged,
     RecoveredEvent,
     RoomCreated,
     RoomSuspended,
@@ -32,6 +34,8 @@ from genie_core.room.state.proofs import (
     NOT_FOUNDED,
     NOT_HEIR,
     NOT_HOST,
+    NOT_LATEST,
+    OTHER_TARGET,
     OUT_OF_CHAIN,
     UNKNOWN_AUTHOR,
     UNSIGNED,
@@ -178,6 +182,56 @@ def test_an_answer_belongs_to_its_message() -> None:
 
 
 # -- entries that a host leaves out
+
+
+def test_a_host_can_not_record_an_earlier_change_again() -> None:
+    log = founded("bob")
+    said = log.says("bob", "v0").seq
+    edited = [log.add("bob", MessageEdited(said, text)) for text in ("yes", "no")]
+    liked = [log.add("bob", ReactionChanged(said, "👍", on=on)) for on in (True, False)]
+    exchange = log.state.exchanges[said]
+    for event in (*edited, *liked):
+        again = replace(event, seq=log.state.head + 1, parent=log.state.link)
+        log.take(again)
+        assert log.state.doubt_of(again.seq) == NOT_LATEST
+    assert (exchange.text, exchange.reactions) == ("no", {})
+
+
+@pytest.mark.parametrize("to_answer", [False, True])
+def test_a_host_can_not_let_a_reply_mean_another_message(*, to_answer: bool) -> None:
+    log = founded("bob", "eve")
+    replies = []
+    for question in ("lunch at noon?", "may I delete production?"):
+        other = log.fork()
+        target = other.says("eve", question).seq
+        if to_answer:
+            target = other.add("eve", AnswerPosted(target, question)).seq
+        replies.append((other, other.add("bob", MessagePosted("r", "yes", reply_to=target))))
+    (lunch, meant), (production, _) = replies
+    quoted = lunch.state.reply_of(lunch.state.exchanges[meant.seq])
+    assert quoted is not None
+    assert quoted.text == "lunch at noon?"
+    moved = replace(meant, seq=production.state.head + 1, parent=production.state.link)
+    production.take(moved)
+    assert production.state.doubt_of(moved.seq) == OTHER_TARGET
+    assert production.state.reply_of(production.state.exchanges[moved.seq]) is None
+
+
+def test_a_reply_to_what_is_no_longer_known_is_proven() -> None:
+    log = founded("bob")
+    reply = log.add("bob", MessagePosted("r", "yes", reply_to=1, about=b"s" * 64))
+    assert log.state.doubts == {}
+    assert log.state.reply_of(log.state.exchanges[reply.seq]) is None
+
+
+def test_each_member_reacts_by_themselves() -> None:
+    log = founded("bob", "cleo")
+    said = log.says("bob").seq
+    for by in ("bob", "cleo", "bob"):
+        log.add(by, ReactionChanged(said, "👍"))
+    log.add("bob", ReactionChanged(said, "👍", on=False))
+    assert log.state.exchanges[said].reactions == {"👍": ["cleo"]}
+    assert log.state.doubts == {}
 
 
 def test_an_entry_that_was_left_out_is_noticed_and_the_next_one_counts() -> None:

@@ -14,7 +14,9 @@ from genie_core.room.protocol.events import (
     MemberJoined,
     MemberLeft,
     MemberModerated,
+    MessageEdited,
     MessagePosted,
+    ReactionChanged,
     RecoveredEvent,
     RoomCreated,
     RoomSuspended,
@@ -299,6 +301,24 @@ def test_what_was_said_is_known_by_its_author_and_id() -> None:
     assert not state.has_said("bob", "2")
     assert not state.has_said("alice", "2")
     assert state.messages == 3
+
+
+def test_a_recovered_change_is_known_by_its_number_here() -> None:
+    log = Log()
+    said = Event(40, 1.0, "bob", MessagePosted("x", "then"))
+    message = log.add("zoe", RecoveredEvent(said))
+    changed = log.add("zoe", RecoveredEvent(Event(9_000, 2.0, "bob", MessageEdited(40, "now"))))
+    assert log.state.exchanges[message].text == "now"
+    assert log.state.amended == {message: changed}
+
+
+def test_reactions_to_forgotten_messages_are_kept() -> None:
+    log = Log()
+    message = log.add("bob", MessagePosted("old", "x"))
+    log.add("hana", ReactionChanged(message, "🎉"), ReactionChanged(message, "👀", answer=True))
+    log.add("bob", *(MessagePosted(str(number), "x") for number in range(2 * WINDOW)))
+    assert message not in log.state.exchanges
+    assert log.state.reactions == {message: ({"🎉": ["hana"]}, {"👀": ["hana"]})}
 
 
 def test_old_messages_are_forgotten_unless_something_is_left_to_be_done() -> None:

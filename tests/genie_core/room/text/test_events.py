@@ -20,6 +20,7 @@ from genie_core.room.protocol.events import (
     MemberJoined,
     MemberLeft,
     MemberModerated,
+    MessageEdited,
     MessagePosted,
     Quote,
     QuotedLine,
@@ -31,6 +32,7 @@ from genie_core.room.protocol.events import (
 from genie_core.room.state.thread import MessageThread, Phase, ToolApproval
 from genie_core.room.text.approvals import WITHHELD
 from genie_core.room.text.events import (
+    DELETED,
     RECOVERED,
     STOPPED,
     UNDECIDED,
@@ -311,6 +313,17 @@ def test_a_message_is_whole_with_what_it_brought() -> None:
         assert part in text
     assert "\x1b" not in text
     assert message_title(exchange).startswith("b␤ob, ")
+
+
+def test_a_message_is_shown_as_its_author_left_it() -> None:
+    said = MessagePosted("1", "the secret", files=(FileRef("d", "a.pdf", 7),), quotes=(QUOTE,))
+    exchange = MessageThread(1, 1_790_000_000.0, "bob", said, Phase.ANSWERED)
+    exchange.edit = MessageEdited(1, "the\x1b new")
+    exchange.answer = AnswerPosted(1, "seen")
+    text = message_text(exchange)
+    assert text.startswith("the␛ new\n\n[edited]\n\n▤ 1 a.pdf")
+    exchange.is_deleted = True
+    assert message_text(exchange) == f"[{DELETED}]\n\ngenie answered:\nseen\n"
 
 
 def test_a_call_is_whole_or_says_whose_the_rest_is() -> None:

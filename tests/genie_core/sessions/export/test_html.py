@@ -20,6 +20,8 @@ from genie_core.room.protocol.events import (
     FileRef,
     MemberJoined,
     MemberModerated,
+    MessageDeleted,
+    MessageEdited,
     MessagePosted,
     Quote,
     QuotedLine,
@@ -30,7 +32,9 @@ from genie_core.room.protocol.events import (
     Spending,
     UnreadableEvent,
 )
+from genie_core.room.text.events import DELETED
 from genie_core.sessions.export.html import html
+from genie_core.sessions.export.markdown import markdown
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
 
@@ -109,6 +113,26 @@ def room(base: Path, text: str) -> SavedSession:
     events = [Event(n, BORN + n, by, body) for n, (by, body) in enumerate(bodies(text), 1)]
     saved.log_path.write_bytes(b"".join(map(encode_line, events)))
     return saved
+
+
+def test_messages_are_shown_as_they_were_left(tmp_path: Path) -> None:
+    saved = saved_room(tmp_path)
+    entries: list[tuple[str, AnyBody]] = [
+        ("", RoomCreated("r1", "Standup")),
+        ("ann", MessagePosted("1", "teh plan")),
+        ("ann", MessagePosted("2", "the secret")),
+        ("ann", MessageEdited(2, "another secret")),
+        ("ann", MessageEdited(2, "the plan")),
+        ("ann", MessageEdited(3, "a third secret")),
+        ("ann", MessageDeleted(3)),
+    ]
+    events = [Event(n, BORN + n, by, body) for n, (by, body) in enumerate(entries, 1)]
+    saved.log_path.write_bytes(b"".join(map(encode_line, events)))
+    for text in (Page("".join(html(saved))).text, "".join(markdown(saved))):
+        assert "secret" not in text
+        assert "teh" not in text
+        assert "the plan" in text
+        assert text.count("edited") == text.count(DELETED) == 1
 
 
 def page(base: Path, text: str) -> Page:

@@ -12,7 +12,7 @@ from genie_core.room.protocol.events import (
     RoomCreated,
     Spending,
 )
-from genie_core.sessions.export.story import footnotes
+from genie_core.sessions.export.story import annotations
 
 
 def room() -> RoomLog:
@@ -29,7 +29,7 @@ def room() -> RoomLog:
 
 
 def test_they_stand_with_their_message_in_order_and_in_full() -> None:
-    notes = footnotes(room().events)
+    notes = annotations(room().events).notes
     assert list(notes) == [2]
     decided, asked, settled = notes[2]
     assert decided.line.mark + asked.line.mark + settled.line.mark == "●▲✓"
@@ -42,7 +42,7 @@ def test_they_stand_with_their_message_in_order_and_in_full() -> None:
 
 
 def test_what_was_marked_as_wrong_says_so() -> None:
-    decided, asked, _settled = footnotes(room().events, wrong={2})[2]
+    decided, asked, _settled = annotations(room().events, wrong={2}).notes[2]
     assert decided.line.text.endswith("(marked as wrong)")
     assert "wrong" not in asked.line.text
 
@@ -54,6 +54,6 @@ def test_those_that_were_recovered_say_from_whom() -> None:
         RecoveredEvent(Event(7, START, "bob", MessagePosted("b1", "before", handler="bob"))), "cleo"
     )
     log.add(RecoveredEvent(Event(8, START, "bob", DecisionMade(7, "ignore", "small talk"))), "cleo")
-    ((number, (note,)),) = footnotes(log.events).items()
+    ((number, (note,)),) = annotations(log.events).notes.items()
     assert number == 2
     assert ("recovered", "from cleo's copy") in note.fields

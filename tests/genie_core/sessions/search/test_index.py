@@ -16,7 +16,11 @@ from genie_core.room.protocol.events import (
     AnyBody,
     DecisionMade,
     Event,
+    FileRef,
+    MessageDeleted,
+    MessageEdited,
     MessagePosted,
+    RecoveredEvent,
     RoomCreated,
 )
 from genie_core.sessions.catalog import Catalog
@@ -65,6 +69,35 @@ class House:
 @pytest.fixture
 def house(tmp_path: Path) -> House:
     return House(tmp_path)
+
+
+def test_messages_are_found_as_they_were_left(house: House) -> None:
+    file = FileRef("0" * 64, "plan.pdf", 3)
+    saved = house.room(
+        "Garden",
+        MessagePosted("1", "teh apples", files=(file,)),
+        MessagePosted("2", "the secret"),
+        MessageEdited(2, "the pears"),
+        MessageEdited(2, "the plums"),
+    )
+    assert [house.found(text) for text in ("apples", "pears")] == [[], []]
+    message = [(saved.id, 2, "message")]
+    assert [house.found(text) for text in ("plums", "plan")] == [message, message]
+    assert house.found("secret") == [(saved.id, 3, "message")]
+    house.log(saved, MessageDeleted(3), MessageEdited(3, "again"), mode="ab", first=6)
+    assert [house.found(text) for text in ("secret", "again")] == [[], []]
+
+
+def test_recovered_changes_are_those_of_the_recovered_message(house: House) -> None:
+    saved = house.room(
+        "Garden",
+        MessagePosted("1", "another apple"),
+        RecoveredEvent(Event(2, NOW, "ann", MessagePosted("2", "the pear"))),
+        RecoveredEvent(Event(3, NOW, "ann", MessageEdited(2, "the plum"))),
+    )
+    assert house.found("plum") == [(saved.id, 3, "message")]
+    assert house.found("apple") == [(saved.id, 2, "message")]
+    assert house.found("pear") == []
 
 
 def test_a_hit_tells_where_it_stands(house: House) -> None:

@@ -3,6 +3,8 @@ from tests.genie_tui.room_parts import editor, notes
 from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, in_room, until
 from textual.pilot import Pilot
 
+from genie_core.room.client.events import MessageRejected
+from genie_core.room.client.model import PendingMessage
 from genie_core.room.protocol.events import (
     AnswerPosted,
     MessageDeleted,
@@ -12,6 +14,7 @@ from genie_core.room.protocol.events import (
     RunCancelled,
     RunFailed,
 )
+from genie_tui.commands.handlers.message import FIXED_EMOTE
 from genie_tui.emoji import emojis
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.pick import PickScreen
@@ -97,6 +100,62 @@ async def test_an_own_message_is_edited_in_the_composer(joined: ScriptedJoinedRo
         joined.feed(MessageEdited(seq, "the plan"), by="ann")
         await until(pilot, lambda: "the plan  edited" in shown(screen))
         assert "teh" not in shown(screen)
+
+
+async def test_a_message_that_begins_with_a_slash_is_edited_as_it_was_typed(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    async with in_room(joined) as (screen, pilot):
+        seq = said(joined, "/stop", "ann")
+        await pilot.press("f5", "up", "e")
+        await until(pilot, lambda: screen.query_one(Composer).draft == "//stop")
+        await pilot.press("end", "!", "enter")
+        await until(pilot, lambda: joined.changes == [MessageEdited(seq, "/stop!")])
+        assert joined.stops == []
+
+
+async def test_an_edit_keeps_whether_a_message_says_what_its_author_does(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    async with in_room(joined) as (screen, pilot):
+        composer = screen.query_one(Composer)
+        seq = joined.feed(MessagePosted("m", "waves", emote=True), by="ann")[0].seq
+        await pilot.press("f5", "up", "e")
+        await until(pilot, lambda: composer.draft == "/me waves")
+        composer.draft = "waves"
+        await pilot.press("enter")
+        await until(pilot, lambda: FIXED_EMOTE in notes(pilot))
+        assert (composer.draft, joined.changes) == ("waves", [])
+        composer.draft = "/me bows"
+        await pilot.press("enter")
+        await until(pilot, lambda: joined.changes == [MessageEdited(seq, "bows")])
+
+
+@pytest.mark.parametrize("to", ["", "bob"])
+async def test_a_refused_reply_is_a_reply_again(joined: ScriptedJoinedRoom, to: str) -> None:
+    async with in_room(joined) as (screen, pilot):
+        asked = joined.say_here("which?")
+        answered = joined.feed(AnswerPosted(asked, "That one."))[0].seq
+        unsent = PendingMessage("1", "why?", emote=False, at=1.0, reply_to=answered, to=to)
+        joined.emit(MessageRejected(unsent, "you are muted"))
+        await until(pilot, lambda: screen.query_one(Composer).draft == "why?")
+        assert "to genie: That one." in str(editor(screen).border_title)
+        await pilot.press("enter")
+        await until(pilot, lambda: joined.replies == [answered])
+        assert joined.readers == [to]
+
+
+async def test_a_refused_message_waits_in_the_history_while_another_is_written(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    async with in_room(joined) as (screen, pilot):
+        said(joined, "when?", "bob")
+        await select_last(screen, pilot)
+        await pilot.press("r")
+        await until(pilot, lambda: "Reply to bob" in str(editor(screen).border_title))
+        joined.emit(MessageRejected(PendingMessage("1", "so", emote=False, at=1.0), "too long"))
+        await until(pilot, lambda: "↑ brings the text back" in notes(pilot))
+        assert screen.query_one(Composer).draft == ""
 
 
 async def test_without_a_connection_an_edit_stays_in_the_composer(

@@ -4,11 +4,15 @@ from genie_core.room.client.model import PendingMessage
 from genie_core.room.protocol.events import (
     DecisionMade,
     MemberJoined,
+    MessageDeleted,
+    MessageEdited,
+    MessagePosted,
     RoomCreated,
     RunCancelled,
     UnreadableEvent,
 )
 from genie_core.room.state.room_state import WINDOW
+from genie_core.room.text.events import DELETED
 from genie_tui.widgets.timeline.content import KEPT, MOST, TOLD, TimelineContent
 from genie_tui.widgets.timeline.history_pages import HistorySpan
 from genie_tui.widgets.timeline.transcript import (
@@ -148,6 +152,33 @@ def long_log(count: int) -> RoomLog:
     for number in range(count):
         log.say("ann", str(number))
     return log
+
+
+def test_a_deletion_outlives_the_next_page() -> None:
+    log = long_log(3 * WINDOW)
+    talk = TimelineContent(log.state, "bob", can_read_back=True)
+    talk.add(log.events[-5:])
+    first = talk.since - 100
+    talk.show(HistorySpan(log.events[first - 1 : talk.since - 1], first, talk.since - 1))
+    gone = log.events[first + 10]
+    talk.add([log.add(MessageDeleted(gone.seq), "ann")])
+    assert talk.span is not None
+    talk.show(talk.span.with_front(log.events[first - 51 : first - 1], first - 50))
+    (entry,) = [
+        each for each in shown(talk) if isinstance(each, MessageEntry) and each.message == gone.seq
+    ]
+    assert entry.change == "deleted"
+
+
+def test_what_changes_while_a_page_is_read_is_shown_in_it() -> None:
+    log = long_log(3 * WINDOW)
+    talk = TimelineContent(log.state, "bob", can_read_back=True)
+    first = talk.since - 100
+    page = HistorySpan(log.events[first - 1 : talk.since - 1], first, talk.since - 1)
+    edited = log.events[first + 10].seq
+    talk.add([log.add(MessageEdited(edited, "better"), "ann")])
+    talk.show(page)
+    assert "better" in texts(talk)
 
 
 def lead(talk: TimelineContent) -> GapEntry:
@@ -293,3 +324,24 @@ def test_what_came_of_a_message_is_known_as_far_as_it_was_read() -> None:
     assert found is not None
     assert found.decision is not None
     assert found.decision.reason == "chat"
+
+
+def test_what_refers_to_a_deleted_message_quotes_it_no_longer() -> None:
+    log = RoomLog()
+    asked = log.ask("bob", "the secret")
+    reply = log.add(MessagePosted("r", "I see", reply_to=asked.seq), "cleo")
+    log.answer(asked, "so it is")
+    talk = TimelineContent(log.state, "ann")
+    whole = len(talk)
+    edit = log.add(MessageEdited(asked.seq, "better"), "bob")
+    assert talk.add([edit]) == (whole, {1, 2, 3})
+    quotes = [each.reply if isinstance(each, MessageEntry) else "" for each in shown(talk)]
+    assert quotes[2] == "bob: better"
+    talk.add([log.add(MessageDeleted(asked.seq), "bob")])
+    _, _, said, answered = shown(talk)
+    assert isinstance(said, MessageEntry)
+    assert isinstance(answered, AnswerEntry)
+    assert (said.message, said.reply) == (reply.seq, f"bob: {DELETED}")
+    assert answered.quote == DELETED
+    talk.forget(1)
+    assert "secret" not in str(shown(talk))

@@ -3,6 +3,7 @@ import re
 from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 from rich.style import Style
 from tests.genie_tui.widgets.room_log import START, RoomLog
 from textual import on
@@ -26,6 +27,8 @@ from genie_core.room.protocol.events import (
     MessageDeleted,
     MessageEdited,
     MessagePosted,
+    ReactionChanged,
+    RecoveredEvent,
     RunCancelled,
     RunFailed,
 )
@@ -919,16 +922,30 @@ async def test_a_message_in_a_page_of_the_log_is_shown_as_it_was_left() -> None:
     log = long_log(WINDOW * 2 + 50)
     old, gone = log.events[5], log.events[6]
     app = Host(log, reads_back=True)
-    for change in (MessageEdited(old.seq, "said better"), MessageDeleted(gone.seq)):
-        log.state.amended[change.message] = len(log.events) + 1
+    edit = RecoveredEvent(Event(9_000, START, "bob", MessageEdited(old.seq, "said better")))
+    for message, change in ((old.seq, edit), (gone.seq, MessageDeleted(gone.seq))):
         log.add(change, "bob")
-        log.state.amended[change.message] = len(log.events)
+        log.state.amended[message] = len(log.events)
     async with app.run_test(size=(60, 40)) as pilot:
         await pilot.press("home")
         await until(pilot, lambda: app.shows("said better  edited"))
         assert app.shows("deleted by its author")
         assert not app.shows("message 6 ")
         assert app.shows("message 7 ")
+
+
+async def test_a_page_that_is_read_back_has_the_reactions_that_came_later() -> None:
+    log = long_log(10)
+    log.add(ReactionChanged(log.events[7].seq, "🎉"), "cleo")
+    for number in range(2 * WINDOW):
+        log.say("bob", f"later {number}", after=400)
+    app = Host(log, reads_back=True)
+    reaction, first = log.events[10].seq, PAGE + 1
+    log.events[10] = replace(log.events[first], seq=reaction)  # so that the page itself lacks it
+    async with app.run_test(size=(60, 60)) as pilot:
+        await pilot.press("home")
+        await until(pilot, lambda: app.shows("message 7"))
+        assert app.shows("🎉 cleo")
 
 
 async def test_who_comes_and_goes_shares_a_line() -> None:

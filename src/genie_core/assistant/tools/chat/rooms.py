@@ -9,12 +9,12 @@ from typing import Final, NamedTuple
 
 from genie_core.assistant.tools.output import cannot, contains, counted, excerpt, listed, terms_of
 from genie_core.assistant.tools.shell.worker_process import TookTooLong, WorkFailed, isolated
-from genie_core.room.protocol.events import AnswerPosted, Event, MessagePosted
+from genie_core.room.protocol.events import AnswerPosted, Event, MessagePosted, RecoveredEvent
 from genie_core.sessions.catalog import Catalog, Listing
 from genie_core.sessions.errors import DamagedSession, check_ordinary
 from genie_core.sessions.log.format import read_lines
 from genie_core.sessions.session import LOG_NAME
-from genie_core.sessions.transcript import AGENT
+from genie_core.sessions.transcript import AGENT, LatestTexts
 from genie_core.storage.errors import StorageError
 
 MAX_ROOM_HITS: Final = 50
@@ -124,7 +124,10 @@ def _events(log: Path) -> list[Event]:
 
 
 def _lines(events: list[Event]) -> Iterator[tuple[float, str, str]]:
-    for event in events:
+    recovered = {
+        each.body.event.seq: each.seq for each in events if isinstance(each.body, RecoveredEvent)
+    }
+    for event in LatestTexts(recovered).of(events):
         original = event.told
         match original.body:
             case MessagePosted(text=text, to=""):

@@ -10,6 +10,8 @@ from genie_core.room.protocol.events import (
     AnswerPosted,
     AnyBody,
     Event,
+    MessageDeleted,
+    MessageEdited,
     MessagePosted,
     RecoveredEvent,
     RoomCreated,
@@ -44,6 +46,19 @@ def base(tmp_path: Path) -> Path:
 
 def search(base: Path, words: str, room: str = "", limit: int = 10) -> list[str]:
     return search_saved_rooms(str(base), words, room, limit, 600).splitlines()
+
+
+def test_messages_are_found_as_they_were_left(tmp_path: Path) -> None:
+    save(
+        tmp_path,
+        "Garden",
+        ("ann", MessagePosted("1", "teh plan")),
+        ("ann", MessagePosted("2", "the secret")),
+        ("ann", MessageEdited(2, "the plan")),
+        ("ann", MessageDeleted(3)),
+    )
+    assert search(tmp_path, "plan")[-1].endswith("ann: the plan")
+    assert search(tmp_path, "secret")[0].startswith("No saved message")
 
 
 async def test_messages_of_all_rooms_are_found_with_where_and_when_they_were_said(
