@@ -199,8 +199,12 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
             super()._display(screen, renderable)
 
     def on_resize(self) -> None:
-        """Draw everything anew: the terminal may have moved or wrapped what it showed."""
+        """Draw everything anew: the terminal may have moved or lost what it showed.
+
+        Textual draws nothing if the size is the same again by the time it looks.
+        """
         self._frame.forget()
+        self.refresh()
 
     def action_redraw(self) -> None:
         """Draw everything anew, after another program wrote to the terminal."""

@@ -4,29 +4,38 @@ Textual draws a widget's region again as a whole, and resets the colours after e
 message in a room costs some 20 kB that way, and a streamed answer hundreds. A `Frame` remembers the
 cells of the terminal and writes those that differ, with the shortest sequences (ECMA-48: CUP and CHA
 move the cursor, SGR changes colours).
+
+Terminals disagree about the width of some characters. A row that has or had one is written as a
+whole, such a character over spaces, and what follows it at its own column. So the rest of the row is
+right whatever the terminal makes of it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import takewhile
-from typing import Final
+from itertools import repeat, zip_longest
+from typing import Final, NamedTuple, TypeAlias
 
 from rich.cells import cell_len
 from rich.color import ColorSystem
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.segment import Segment
 from rich.style import Style
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
+from textual.geometry import Size
 from textual.strip import Strip
 
-_RESET: Final = "\x1b[0m"
 _CONTINUED: Final = ""
-"""A cell that belongs to what starts in a cell before it."""
+"""The text of a cell that belongs to what starts in a cell before it."""
+
+_GAP: Final = 4
+"""Unchanged cells at most that are written again: a sequence that skips them is not shorter."""
+
+_JOINER: Final = "\u200d"
+_EMOJI_SELECTOR: Final = "\ufe0f"
+_FIRST_UNICODE: Final = "4.1.0"
+"""The first version of Unicode whose widths Rich knows."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Rendition:
+class _Rendition(NamedTuple):
     """How text is drawn: SGR parameters of its attributes, foreground and background, and a link."""
 
     attributes: str = ""
@@ -36,50 +45,37 @@ class _Rendition:
 
 
 _PLAIN: Final = _Rendition()
+_Cell: TypeAlias = tuple[str, _Rendition]
+_Row: TypeAlias = list[_Cell | None]
+"""Cells from the left; None where nothing is known."""
 
 
 class Frame:
     """The cells of a terminal as they were last written."""
 
     def __init__(self) -> None:
-        self._text: list[list[str]] = []
-        self._styles: list[list[_Rendition | None]] = []
+        self._rows: dict[int, _Row] = {}
+        self._size = Size()
 
     def forget(self) -> None:
         """Write everything the next time: something else may have changed the terminal."""
-        self._text, self._styles = [], []
+        self._rows = {}
 
     def changes(self, update: LayoutUpdate | ChopsUpdate, console: Console) -> str:
         """Return what to write for an update of the screen, and remember it as written."""
-        if isinstance(update, LayoutUpdate) and len(self._text) != update.region.bottom:
+        if isinstance(update, LayoutUpdate) and self._size != update.region.size:
+            self._size = update.region.size
             self.forget()
-        writer = _Writer()
         colours = console._color_system or ColorSystem.TRUECOLOR  # noqa: SLF001 - as Textual does
-        for y, x, segments in _pieces(update):
-            self._write(writer, y, x, segments, colours)
+        rows: dict[int, _Row] = {}
+        for y, x, strip in _pieces(update):
+            row = rows.setdefault(y, [*self._rows.get(y, [])])
+            _put(row, x, strip, colours)
+        writer = _Writer()
+        for y, row in rows.items():
+            writer.write(y, self._rows.get(y, []), row)
+        self._rows |= rows
         return writer.end()
-
-    def _write(
-        self, writer: "_Writer", y: int, x: int, segments: Iterable[Segment], colours: ColorSystem
-    ) -> None:
-        while y >= len(self._text):
-            self._text.append([])
-            self._styles.append([])
-        row, styles = self._text[y], self._styles[y]
-        for text, style, control in segments:
-            if control or not text:
-                continue
-            drawn = _PLAIN if style is None else _rendition(style, colours)
-            cells = _cells(text)
-            end = x + len(cells)
-            if len(row) < end:
-                styles += [None] * (end - len(row))
-                row += [_CONTINUED] * (end - len(row))
-            if row[x:end] != cells or styles[x:end] != [drawn] * len(cells):
-                first, last = _changed(row[x:end], styles[x:end], cells, drawn)
-                writer.write(y, x + first, cells[first:last], drawn)
-                row[x:end], styles[x:end] = cells, [drawn] * len(cells)
-            x = end
 
 
 class Changes(CompositorUpdate):
@@ -104,67 +100,174 @@ class _Writer:
         self._at = (-1, -1)
         self._drawn = _PLAIN
 
-    def write(self, y: int, x: int, cells: Sequence[str], drawn: _Rendition) -> None:
-        """Draw cells from a position on."""
-        if self._at != (y, x):
-            self._out.append(f"\x1b[{x + 1}G" if self._at[0] == y else f"\x1b[{y + 1};{x + 1}H")
-        if drawn != self._drawn:
-            self._out.append(_between(self._drawn, drawn))
-            self._drawn = drawn
-        text, link = "".join(cells), drawn.link
-        self._out.append(f"\x1b]8;{link}\x1b\\{text}\x1b]8;;\x1b\\" if link else text)
-        # Terminals disagree about the width of some characters.
-        self._at = (y, x + len(cells)) if _CONTINUED not in cells else (y, -1)
+    def write(self, y: int, before: _Row, after: _Row) -> None:
+        """Write what differs in a row."""
+        for x, (text, drawn) in _to_write(before, after):
+            if (y, x) != self._at:
+                self._move(y, x, after)
+            if drawn != self._drawn:
+                self._draw(drawn)
+            if _is_disputed(text):
+                self._write_disputed(x, text, _end(after, x))
+            else:
+                self._out.append(text)
+                self._at = (y, x + 1 if text.isascii() else _end(after, x))
 
     def end(self) -> str:
         """Return all, with the colours reset."""
-        if self._drawn != _PLAIN:
-            self._out.append(_RESET)
+        self._draw(_PLAIN)
         return "".join(self._out)
 
+    def _move(self, y: int, x: int, row: _Row) -> None:
+        at_y, at_x = self._at
+        skipped = row[at_x:x] if y == at_y else []
+        if 0 < len(skipped) <= _GAP and all(each and each[1] == self._drawn for each in skipped):
+            self._out += [each[0] for each in skipped if each]
+        else:
+            self._out.append(f"\x1b[{x + 1}G" if y == at_y else f"\x1b[{y + 1};{x + 1}H")
 
-def _pieces(update: LayoutUpdate | ChopsUpdate) -> Iterator[tuple[int, int, Iterable[Segment]]]:
-    """Return the row, the first column and the segments of each piece to draw."""
+    def _draw(self, drawn: _Rendition) -> None:
+        if drawn != self._drawn:
+            self._out.append(_between(self._drawn, drawn))
+            self._drawn = drawn
+
+    def _write_disputed(self, x: int, text: str, end: int) -> None:
+        """Write a text over spaces; where the cursor is then only the terminal knows."""
+        # A joiner at its end would also join what follows.
+        self._out.append(f"{' ' * (end - x)}\x1b[{x + 1}G{text.rstrip(_JOINER)}")
+        self._at = (-1, -1)
+
+
+def _to_write(before: _Row, after: _Row) -> list[tuple[int, _Cell]]:
+    """Return the columns and the cells of a row that are to be written."""
+    if before == after:
+        return []
+    is_whole = _has_disputed(before) or _has_disputed(after)
+    return [
+        (x, cell)
+        for x, (old, cell) in enumerate(zip_longest(before, after))
+        if cell is not None and cell[0] != _CONTINUED and (is_whole or cell != old)
+    ]
+
+
+def _pieces(update: LayoutUpdate | ChopsUpdate) -> Iterator[tuple[int, int, Strip]]:
+    """Return the row, the first column and the text of each piece to draw."""
     if isinstance(update, LayoutUpdate):
         for y, line in enumerate(update.strips, update.region.y):
-            yield y, update.region.x, (segment for strip in line for segment in strip)
+            x = update.region.x
+            for strip in line:
+                yield y, x, strip
+                x += strip.cell_length
         return
     for y, start, stop in update.spans:
-        for end, (x, strip) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
-            if strip is not None and x <= stop and end > start:
-                yield y, x, _until(strip, min(end, stop) - x)
+        for end, (x, chop) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
+            if chop is not None and x <= stop and end > start:
+                yield y, x, _until(chop, min(end, stop) - x)
 
 
 def _until(strip: Strip, width: int) -> Strip:
     return strip if strip.cell_length <= width else strip.crop(0, width)
 
 
+def _put(row: _Row, x: int, strip: Strip, colours: ColorSystem) -> None:
+    """Put a strip into a row, from a column on."""
+    cells: _Row = []
+    drawn = _PLAIN
+    for text, style, control in strip:
+        if not control:
+            drawn = _PLAIN if style is None else _rendition(style, colours)
+            marks, texts = _cells(text)
+            _add(marks, cells)
+            cells += zip(texts, repeat(drawn))
+    end = x + strip.cell_length
+    cells += [(" ", drawn)] * (end - x - len(cells))  # Rich may count less after it cut a text
+    row += [None] * (end - len(row))
+    for each, column in (row, x), (row, end), (cells, end - x):
+        _cut(each, column)
+    row[x:end] = cells[: end - x]
+
+
+def _add(marks: str, cells: _Row) -> None:
+    """Add characters without a width to the last text of a piece.
+
+    At the start of a piece they go: they would change what another widget drew.
+    """
+    last = next((x for x in reversed(range(len(cells))) if not _continues(cells, x)), None)
+    if marks and last is not None and (cell := cells[last]) is not None:
+        cells[last] = (cell[0] + marks, cell[1])
+
+
+def _cut(row: _Row, x: int) -> None:
+    """Replace a character that is on both sides of a column by spaces, as terminals do."""
+    start = x
+    while start > 0 and _continues(row, start):
+        start -= 1
+    if start < x and (cell := row[start]) is not None:
+        end = _end(row, start)
+        row[start:end] = [(" ", cell[1])] * (end - start)
+
+
+def _end(row: _Row, x: int) -> int:
+    """Return the column after the character that starts in a cell."""
+    end = x + 1
+    while _continues(row, end):
+        end += 1
+    return end
+
+
+def _continues(row: _Row, x: int) -> bool:
+    """Whether a cell belongs to what starts in a cell before it."""
+    return x < len(row) and (cell := row[x]) is not None and cell[0] == _CONTINUED
+
+
 @lru_cache(maxsize=2_048)
-def _cells(text: str) -> list[str]:
-    """Return a text's cells; one with characters that are not one cell wide stays together."""
+def _cells(text: str) -> tuple[str, Sequence[str]]:
+    """Return what of a text belongs to the cell before it, and the texts of its cells."""
+    if text.isascii() and text.isprintable():
+        return "", text
+    first, *others = _characters(text)
+    return first, [cell for each in others for cell in (each, *[_CONTINUED] * (cell_len(each) - 1))]
+
+
+def _characters(text: str) -> list[str]:
+    """Split a text into what is drawn as one; the first item has no width, and may be empty.
+
+    It has to agree with Rich, which laid the text out: a joiner takes the next character's width.
+    """
+    characters, is_joined, previous = [""], False, ""
+    for char in text:
+        is_flag = _is_regional(char) and _is_regional(previous)
+        if is_joined or is_flag or cell_len(char) == 0:
+            characters[-1] += char
+        else:
+            characters.append(char)
+        is_joined = char == _JOINER and not is_joined
+        previous = char
+    return characters
+
+
+def _has_disputed(row: _Row) -> bool:
+    return any(_is_disputed(text) for text in {cell[0] for cell in row if cell is not None})
+
+
+@lru_cache(maxsize=2_048)
+def _is_disputed(text: str) -> bool:
+    """Whether terminals disagree about the width of a cell's text.
+
+    They do about sequences, about what has got another width in the course of time, about symbols
+    that may be drawn as emoji, and about pictures and flags, which they may know or not.
+    """
     if text.isascii():
-        return list(text)
+        return False
     width = cell_len(text)
-    if width == len(text) and all(cell_len(each) == 1 for each in text):
-        return list(text)
-    return [text, *[_CONTINUED] * (width - 1)]
+    is_picture = "\U0001f000" <= text < "\U00020000"
+    may_be_emoji = cell_len(text + _EMOJI_SELECTOR) != width
+    return len(text) > 1 or is_picture or may_be_emoji or cell_len(text, _FIRST_UNICODE) != width
 
 
-def _changed(
-    before: Sequence[str],
-    styles: Sequence[_Rendition | None],
-    cells: Sequence[str],
-    drawn: _Rendition,
-) -> tuple[int, int]:
-    """Return the first cell that differs, and the one after the last."""
-    if _CONTINUED in cells:
-        return 0, len(cells)
-    same = [
-        old == new and (each is drawn or each == drawn)
-        for old, new, each in zip(before, cells, styles, strict=True)
-    ]
-    first = sum(1 for _ in takewhile(bool, same))
-    return first, len(cells) - sum(1 for _ in takewhile(bool, reversed(same)))
+def _is_regional(char: str) -> bool:
+    """Whether it is a regional indicator; two of them are a flag."""
+    return "\U0001f1e6" <= char <= "\U0001f1ff"
 
 
 def _rendition(style: Style, colours: ColorSystem) -> _Rendition:
@@ -199,7 +302,7 @@ def _parsed(sgr: str, link: str) -> _Rendition:
 
 def _between(before: _Rendition, after: _Rendition) -> str:
     """Return the sequence from one way of drawing to another."""
-    if before.attributes != after.attributes:
+    if before.attributes != after.attributes or not (after.foreground or after.background):
         values = ["0", after.attributes, after.foreground, after.background]
     else:
         values = [
@@ -207,4 +310,5 @@ def _between(before: _Rendition, after: _Rendition) -> str:
             (after.background or "49") if after.background != before.background else "",
         ]
     codes = ";".join(filter(None, values))
-    return f"\x1b[{codes}m" if codes else ""
+    link = f"\x1b]8;{after.link or ';'}\x1b\\" if after.link != before.link else ""
+    return link + (f"\x1b[{codes}m" if codes else "")

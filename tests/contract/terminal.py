@@ -183,6 +183,14 @@ class Terminal:
         self.type(text)
         self.press("enter")
 
+    def lose_columns(self, kept: int) -> None:
+        """Make the window narrow and wide again, before the program looks how wide it is."""
+        with self._changed:
+            columns = self._screen.columns
+            self._screen.resize(columns=kept)
+            self._screen.resize(columns=columns)
+        self.signal(signal.SIGWINCH)
+
     def signal(self, number: signal.Signals) -> None:
         """Send the program a signal."""
         self.process.send_signal(number)

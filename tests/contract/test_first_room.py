@@ -184,6 +184,13 @@ def test_pasting_and_typing_while_approvals_arrive_answers_nothing(
         }
 
 
+def test_a_window_that_was_narrow_for_a_moment_shows_all_again(host: Terminal) -> None:
+    corner = "╮"  # of the composer, which nothing else draws again
+    host.wait_for(corner)
+    host.lose_columns(40)
+    host.wait_for(corner)
+
+
 @pytest.mark.parametrize("way", ["sigterm", "sigterms", "sigint", "closed terminal"])
 def test_ending_from_outside_is_a_suspend(host: Terminal, home: Path, way: str) -> None:
     host.say("@genie run ls")

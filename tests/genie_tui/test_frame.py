@@ -1,19 +1,25 @@
 """What is written to the terminal shows the same screen as Textual's own output, with fewer bytes."""
 
-import random
-import re
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Final
 
+import pyte
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
 from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
+from tests.genie_tui.emulator import MEASURES, Emulator, Measure, clusters, single
 from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
 from genie_tui.frame import Frame
 
-WIDTH, HEIGHT = 24, 6
+WIDTH, HEIGHT = 24, 3
 CONSOLE = Console(color_system="truecolor", width=WIDTH, legacy_windows=False)
 STYLES = [
     None,
@@ -25,118 +31,150 @@ STYLES = [
     Style.parse("color(4) on color(200)"),
     Style.parse("link https://example.org #00ff00"),
 ]
-TEXTS = ["hello", "   ", "a", "genie", "日本", "é", "🙂", "x̂", "────"]
-SEQUENCE = re.compile(
-    r"\x1b\[(\d*);?(\d*)([HG])|\x1b\[([\d;]*)m|\x1b\]8;([^\x1b]*)\x1b\\|(.)", re.DOTALL
-)
+PLAIN: Final = ["hello", "   ", "a", "genie", "日本", "é", "한 x", "────"]
+MARKED: Final = [*PLAIN, "🙂", "x\u0302", "\u0301", "\u0302\u0301abc", "日\u0301", "\u1112\u1161"]
+SEQUENCES: Final = [*MARKED, "❤\ufe0f", "👩\u200d👩\u200d👧", "🇩🇪", "👍\U0001f3fd", "1\ufe0f\u20e3"]
+"""Texts whose width Rich gives as terminals with `clusters` do."""
+
+DISPUTED: Final = [
+    *SEQUENCES,
+    "\ufe0f",
+    "\u200d👧 x",
+    "\u200d\u200d",
+    "☺ ☹✈",
+    "🇩",
+    "🇪 ab",
+    "कि क्ष",
+    "ลำ",
+    "\u200b",
+    "\u2060z",
+    "\U0001faea",
+    "⌛",
+    "\u0488",
+    "ab\u200dcd",
+]
 
 
-class Terminal:
-    """A terminal that knows what a frame and Textual write; a wide character covers two cells."""
-
-    def __init__(self) -> None:
-        self.cells: dict[tuple[int, int], tuple[str, tuple[object, ...]]] = {
-            (y, x): (" ", ()) for y in range(HEIGHT) for x in range(WIDTH)
-        }
-        self.y = self.x = 0
-
-    def feed(self, text: str) -> None:
-        from rich.cells import cell_len
-
-        pen: dict[str, str] = {}
-        link = ""
-        for row, column, move, sgr, target, char in SEQUENCE.findall(text):
-            if move == "H":
-                self.y, self.x = int(row) - 1, int(column) - 1
-            elif move == "G":
-                self.x = int(row) - 1
-            elif char == "\n":
-                self.y += 1
-            elif char:
-                width = cell_len(char)
-                state = (*sorted(pen.items()), link)
-                if width == 0:
-                    before, drawn = self.cells[self.y, self.x - 1]
-                    self.cells[self.y, self.x - 1] = (before + char, drawn)
-                    continue
-                for offset in range(width):
-                    self.cells[self.y, self.x + offset] = ("" if offset else char, state)
-                self.x += width
-            elif target or text == "":
-                link = target.partition(";")[2]
-            else:
-                pen = _after(pen, sgr.split(";") if sgr else ["0"])
+def strip(pieces: Sequence[tuple[str, Style | None]], width: int = WIDTH) -> Strip:
+    return Strip([Segment(*each) for each in pieces]).adjust_cell_length(width)
 
 
-def _after(pen: dict[str, str], codes: list[str]) -> dict[str, str]:
-    pen = dict(pen)
-    while codes:
-        code = codes.pop(0)
-        number = int(code or 0)
-        if number in (38, 48):
-            count = 4 if codes[0] == "2" else 2
-            pen[code] = ";".join(codes[:count])
-            del codes[:count]
-        elif number == 0:
-            pen.clear()
-        elif number in (39, 49):
-            pen.pop(str(number - 1), None)
-        elif 30 <= number <= 37 or 90 <= number <= 97:
-            pen["38"] = code
-        elif 40 <= number <= 47 or 100 <= number <= 107:
-            pen["48"] = code
-        else:
-            pen[code] = "on"
-    return pen
-
-
-def strip(rng: random.Random, width: int = WIDTH) -> Strip:
-    """A line of pieces in any style that is exactly so wide."""
-    segments: list[Segment] = []
-    left = width
-    while left:
-        piece = Segment(rng.choice(TEXTS), rng.choice(STYLES))
-        if piece.cell_length > left:
-            piece = Segment(" " * left, rng.choice(STYLES))
-        segments.append(piece)
-        left -= piece.cell_length
-    return Strip(segments)
-
-
-def whole(lines: list[Strip]) -> LayoutUpdate:
-    return LayoutUpdate([[line] for line in lines], Region(0, 0, WIDTH, HEIGHT))
+def whole(lines: Iterable[Iterable[Strip]], width: int = WIDTH) -> LayoutUpdate:
+    lines = list(lines)
+    return LayoutUpdate(lines, Region(0, 0, width, len(lines)))
 
 
 def part(line: Strip, y: int, x: int) -> ChopsUpdate:
     """A piece of a line, from a column on."""
     chops: list[dict[int, Strip | None]] = [{} for _ in range(HEIGHT)]
     chops[y] = {x: line}
-    ends = [[WIDTH] for _ in range(HEIGHT)]
+    ends = [[x + line.cell_length] for _ in range(HEIGHT)]
     return ChopsUpdate(chops, [(y, x, WIDTH)], ends)
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_the_terminal_shows_what_textual_would_have_drawn(seed: int) -> None:
-    rng = random.Random(seed)
-    frame, ours, textuals = Frame(), Terminal(), Terminal()
-    for step in range(20):
-        if step and rng.random() < 0.6:
-            x = rng.choice([0, 3, 10])
-            update: LayoutUpdate | ChopsUpdate = part(
-                strip(rng, WIDTH - x), rng.randrange(HEIGHT), x
-            )
-        else:
-            update = whole([strip(rng) for _ in range(HEIGHT)])
-        if rng.random() < 0.1:
+def pieces(texts: Sequence[str]) -> st.SearchStrategy[list[tuple[str, Style | None]]]:
+    return st.lists(st.tuples(st.sampled_from(texts), st.sampled_from(STYLES)), max_size=8)
+
+
+def updates(texts: Sequence[str]) -> st.SearchStrategy[list[LayoutUpdate | ChopsUpdate]]:
+    """Updates of the screen, the first of the whole. No piece starts with a mark."""
+    line = pieces(texts).map(lambda some: [("a", None), *some])
+    all_of_it = st.lists(line, min_size=HEIGHT, max_size=HEIGHT).map(
+        lambda lines: whole([[strip(each)] for each in lines])
+    )
+    position = st.tuples(st.integers(0, HEIGHT - 1), st.sampled_from([0, 3, 10, WIDTH - 1]))
+    some_of_it = st.builds(lambda some, at: part(strip(some, WIDTH - at[1]), *at), line, position)
+    return st.tuples(all_of_it, st.lists(some_of_it | all_of_it, max_size=12)).map(
+        lambda both: [both[0], *both[1]]
+    )
+
+
+@pytest.mark.parametrize(("measure", "texts"), [(single, MARKED), (clusters, SEQUENCES)])
+@settings(max_examples=50)
+@given(data=st.data())
+def test_the_terminal_shows_what_textual_would_have_drawn(
+    data: st.DataObject, measure: Measure, texts: Sequence[str]
+) -> None:
+    frame = Frame()
+    ours, textuals = (Emulator(WIDTH, HEIGHT, measure) for _ in range(2))
+    for update in data.draw(updates(texts)):
+        if data.draw(st.booleans()):
             frame.forget()
         ours.feed(frame.changes(update, CONSOLE))
         textuals.feed(update.render_segments(CONSOLE))
         assert ours.cells == textuals.cells
 
 
+COLUMNS: Final = [(0, 3), (3, 7), (10, WIDTH - 10)]
+"""The first column and the width of three widgets beside each other."""
+
+
+def texts_of_widgets(texts: Sequence[str]) -> st.SearchStrategy[list[list[Strip]]]:
+    """Lines of three pieces each."""
+    line = st.tuples(*(pieces(texts).map(partial(strip, width=width)) for _, width in COLUMNS))
+    return st.lists(line.map(list), min_size=HEIGHT, max_size=HEIGHT)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@settings(max_examples=25)
+@given(data=st.data())
+def test_what_terminals_dispute_leaves_nothing_behind(
+    data: st.DataObject, measure: Measure
+) -> None:
+    frame, terminal = Frame(), Emulator(WIDTH, HEIGHT, measure)
+    lines = data.draw(texts_of_widgets(DISPUTED))
+    terminal.feed(frame.changes(whole(lines), CONSOLE))
+    for other in data.draw(st.lists(texts_of_widgets(DISPUTED), max_size=4)):
+        for y, n in data.draw(st.sets(st.tuples(st.integers(0, HEIGHT - 1), st.integers(0, 2)))):
+            lines[y][n] = other[y][n]
+            terminal.feed(frame.changes(part(other[y][n], y, COLUMNS[n][0]), CONSOLE))
+        fresh = Emulator(WIDTH, HEIGHT, measure)
+        fresh.feed(Frame().changes(whole(lines), CONSOLE))
+        assert terminal.cells == fresh.cells
+        assert_letters_stand_in_their_columns(terminal, lines)
+
+
+def assert_letters_stand_in_their_columns(
+    terminal: Emulator, lines: Sequence[Sequence[Strip]]
+) -> None:
+    """Check them but at the right edge, where a terminal may move a wide character to the left."""
+    for y, line in enumerate(lines):
+        for (x, _), each in zip(COLUMNS, line, strict=True):
+            for column, char in _letters(each):
+                assert x + column >= WIDTH - 2 or terminal.cells[y][x + column][0] == char
+
+
+def _letters(line: Strip) -> list[tuple[int, str]]:
+    """The columns and the ASCII characters that no mark changes."""
+    found: list[tuple[int, str]] = []
+    x = 0
+    for text in (segment.text for segment in line):
+        for n, char in enumerate(text):
+            before, after = cell_len(text[:n]), cell_len(text[: n + 1])
+            if char.isascii() and after > before:
+                found.append((x + before, char))
+            elif found and before == after and not char.isascii():
+                found.pop()
+        x += cell_len(text)
+    return found
+
+
+def test_a_mark_that_is_drawn_on_its_own_takes_no_cell() -> None:
+    frame, screen = Frame(), pyte.Screen(WIDTH, 1)
+    for letter in "|X":
+        pieces = [("@bob", STYLES[1]), ("\u0301", None), (f"abc {letter} wall", None)]
+        pyte.Stream(screen).feed(frame.changes(whole([[strip(pieces)]]), CONSOLE))
+    assert screen.display[0].rstrip() == "@bob\u0301abc X wall"
+
+
+def test_what_terminals_dispute_is_written_over_spaces_and_what_follows_in_its_column() -> None:
+    written = Frame().changes(whole([[strip([("a❤\ufe0f b", None)], 5)]], 5), CONSOLE)
+    assert written == "\x1b[1;1Ha  \x1b[2G❤\ufe0f\x1b[1;4H b"
+
+
 def test_nothing_is_written_for_what_is_there() -> None:
     frame = Frame()
-    lines = [strip(random.Random(1)) for _ in range(HEIGHT)]
+    lines = [[strip([("genie 日本 ❤\ufe0f", STYLES[1])])]] * HEIGHT
     assert frame.changes(whole(lines), CONSOLE)
     assert frame.changes(whole(lines), CONSOLE) == ""
     frame.forget()
@@ -145,17 +183,16 @@ def test_nothing_is_written_for_what_is_there() -> None:
 
 def test_one_changed_cell_is_a_move_and_a_character() -> None:
     frame = Frame()
-    red = STYLES[1]
-    frame.changes(whole([Strip([Segment("a" * WIDTH, red)])] * HEIGHT), CONSOLE)
-    lines = [Strip([Segment("a" * WIDTH, red)])] * HEIGHT
-    lines = [*lines[:2], Strip([Segment("aaab" + "a" * (WIDTH - 4), red)]), *lines[3:]]
-    written = frame.changes(whole(lines), CONSOLE)
+    before = [strip([("a" * WIDTH, STYLES[1])])]
+    frame.changes(whole([before] * HEIGHT), CONSOLE)
+    after = [strip([("aaab" + "a" * (WIDTH - 4), STYLES[1])])]
+    written = frame.changes(whole([before, before, after]), CONSOLE)
     assert written == "\x1b[3;4H\x1b[38;2;255;0;0;48;2;0;0;0mb\x1b[0m"
 
 
-def test_another_size_is_drawn_as_a_whole() -> None:
+@pytest.mark.parametrize(("width", "height"), [(WIDTH, HEIGHT - 1), (WIDTH - 1, HEIGHT)])
+def test_another_size_is_drawn_as_a_whole(width: int, height: int) -> None:
     frame = Frame()
-    line = Strip([Segment("a" * WIDTH)])
-    frame.changes(whole([line] * HEIGHT), CONSOLE)
-    smaller = LayoutUpdate([[line]] * 2, Region(0, 0, WIDTH, 2))
-    assert frame.changes(smaller, CONSOLE).count("a" * WIDTH) == 2
+    frame.changes(whole([[strip([("a" * WIDTH, None)])]] * HEIGHT), CONSOLE)
+    smaller = whole([[strip([("a" * width, None)], width)]] * height, width)
+    assert frame.changes(smaller, CONSOLE).count("a" * width) == height
