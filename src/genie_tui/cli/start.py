@@ -31,6 +31,7 @@ from genie_tui.exit_report import ExitReport, exit_lines
 from genie_tui.first_start import FirstStartApp, done, is_first_start, keep_name
 from genie_tui.onboarding import Onboarding
 from genie_tui.screens.settings import SettingsForm
+from genie_tui.strips import free_strips
 from genie_tui.terminal import HangupDriver, TerminalWatch
 from genie_tui.themes import theme_problem
 
@@ -61,6 +62,7 @@ def start(
     problem = terminal_problem()
     if problem:
         raise CannotStart(problem)
+    free_strips()
     reading = source.read()
     given = reading.origin(("name",)).layer == "command line"
     if opening is None and is_first_start(source, locations):
