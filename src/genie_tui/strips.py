@@ -15,7 +15,7 @@ _DIVIDE: Final = Strip.divide
 
 def free_strips() -> None:
     """Keep the strips of this process from remembering themselves. Safe to call again."""
-    Strip.divide = _divide  # type: ignore[method-assign]  # Textual makes strips in many places
+    Strip.divide = _divide  # type: ignore[method-assign,assignment]  # Textual makes strips in many places
 
 
 def _divide(strip: Strip, cuts: Iterable[int]) -> Sequence[Strip]:
