@@ -48,7 +48,6 @@ from genie_tui.frame import Changes, Frame
 from genie_tui.notifications import Bell
 from genie_tui.onboarding import Onboarding
 from genie_tui.quit import QuitFlow, leaving_screen
-from genie_tui.readable import Readable
 from genie_tui.rooms import LOBBY, OpenRoom, Rooms
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.dialog import Dialog, GuardedApp
@@ -62,7 +61,7 @@ from genie_tui.screens.replay import ReplayScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.sessions import SessionsScreen
 from genie_tui.screens.settings import SettingsForm, SettingsScreen
-from genie_tui.terminal import TerminalSafe
+from genie_tui.strips import line_filter
 from genie_tui.themes import DARK, LIGHT, author_colours, selection_colours
 from genie_tui.widgets.status_bar import Counts
 
@@ -170,7 +169,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Keep every line for the terminal readable, and free of control characters."""
-        return [*super().get_line_filters(), Readable(), TerminalSafe()]
+        return [line_filter(*super().get_line_filters())]
 
     def get_system_commands(self, screen: Screen[object]) -> Sequence[SystemCommand]:
         """Return no commands: the registry has everything that the palette offers."""

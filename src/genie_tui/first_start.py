@@ -24,9 +24,8 @@ from genie_core.settings.model import Settings
 from genie_core.storage.atomic import replace_file
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Scope, actions, bindings
-from genie_tui.readable import Readable
 from genie_tui.screens.settings import SettingsForm
-from genie_tui.terminal import TerminalSafe
+from genie_tui.strips import line_filter
 from genie_tui.themes import DARK, author_colours
 from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.keys_line import key_list
@@ -99,7 +98,7 @@ class FirstStartApp(App[bool]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Keep every line for the terminal readable, and free of control characters."""
-        return [*super().get_line_filters(), Readable(), TerminalSafe()]
+        return [line_filter(*super().get_line_filters())]
 
     def action_field(self, step: int) -> None:
         if step > 0:

@@ -4,9 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.filter import Monochrome
 from textual.strip import Strip
 
-from genie_tui.strips import free_strips
+from genie_tui.strips import free_strips, line_filter
 
 
 class Watched(Strip):
@@ -45,3 +48,16 @@ def test_strips_are_divided_as_before(cuts: list[int]) -> None:
     assert [(each.text, each.cell_length) for each in after] == [
         (each.text, each.cell_length) for each in before
     ]
+
+
+def test_a_line_is_filtered_once() -> None:
+    strip = Strip([Segment("hello\x1b")], 6)
+    safe = strip.apply_filter(line_filter(), Color(0, 0, 0))
+    assert "\x1b" not in safe.text
+    assert strip.apply_filter(line_filter(), Color(0, 0, 0)) is safe
+
+
+def test_other_filters_make_another_line() -> None:
+    styled = Strip([Segment("hello", Style.parse("red"))], 5)
+    line = styled.apply_filter(line_filter(Monochrome()), Color(0, 0, 0))
+    assert line != styled.apply_filter(line_filter(), Color(0, 0, 0))
