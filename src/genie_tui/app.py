@@ -20,7 +20,6 @@ from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
-from genie_core.assistant.known_programs import ProgramOffer
 from genie_core.errors import GenieError
 from genie_core.room.client.model import EngineState
 from genie_core.room.open.requests import (
@@ -59,6 +58,7 @@ from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.settings import SettingsForm, SettingsScreen
 from genie_tui.strips import line_filter
+from genie_tui.terminal import SMALLEST
 from genie_tui.themes import DARK, LIGHT, author_colours, selection_colours
 from genie_tui.widgets.status_bar import Counts
 
@@ -79,9 +79,6 @@ NONE_FOUND: Final = (
     "No key is set, no local server runs, and no agent program is installed. "
     "/model takes a model's name; f12 has the rest."
 )
-
-SMALLEST: Final = (60, 16)
-"""Columns and rows below which nothing useful fits."""
 
 
 class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
@@ -332,6 +329,8 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         self.run_worker(choosing, group="choosing", exclusive=True)
 
     async def _choose_model(self, room: OpenRoom, onboarding: Onboarding) -> None:
+        from genie_core.assistant.known_programs import ProgramOffer
+
         offers = await onboarding.found()
         if not offers:
             self.notify(NONE_FOUND, severity="warning", timeout=8)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from textual import on
 from textual.app import App, ComposeResult
@@ -14,8 +14,6 @@ from textual.content import Content
 from textual.filter import LineFilter
 from textual.widgets import Input, Static
 
-from genie_core.assistant.known_programs import ProgramOffer
-from genie_core.assistant.models.discover import ModelOffer
 from genie_core.errors import GenieError
 from genie_core.settings.edit import put
 from genie_core.settings.load import Change, SettingsError, SettingsSource
@@ -31,10 +29,14 @@ from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.keys_line import key_list
 from genie_tui.widgets.picker import Picker
 
+if TYPE_CHECKING:
+    from genie_core.assistant.known_programs import ProgramOffer
+    from genie_core.assistant.models.discover import ModelOffer
+
 LOOKING: Final = "looking for installed agents, keys and local models…"
 NO_MODEL: Final = "no model: the offline helper answers"
 
-Offers = Sequence[ProgramOffer | ModelOffer]
+Offers: TypeAlias = "Sequence[ProgramOffer | ModelOffer]"
 
 
 class FirstStartApp(App[bool]):
@@ -125,6 +127,8 @@ class FirstStartApp(App[bool]):
         await self.action_save()
 
     def _wanted(self) -> dict[str, str]:
+        from genie_core.assistant.known_programs import ProgramOffer
+
         wanted = {
             "name": self.query_one("#name", Input).value.strip(),
             "workspace": self.query_one("#workspace", Input).value.strip(),

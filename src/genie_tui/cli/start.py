@@ -13,7 +13,6 @@ from typing import Final
 
 from textual.driver import Driver
 
-from genie_core.assistant.check import LACKING, check_config
 from genie_core.room.open.requests import JoinRoom, OpenRequest, ReplayRoom
 from genie_core.room.open.service import RoomService
 from genie_core.room.protocol.names import check_name
@@ -25,14 +24,13 @@ from genie_core.settings.model import Settings, assistant_config, default_name
 from genie_core.text.safe import visible_line
 from genie_tui.alerts import AlertWays
 from genie_tui.app import GenieApp
-from genie_tui.cli.doctor import terminal_problem
 from genie_tui.cli.log_file import CannotStart, log_to
 from genie_tui.exit_report import ExitReport, exit_lines
 from genie_tui.first_start import FirstStartApp, done, is_first_start, keep_name
 from genie_tui.onboarding import Onboarding
 from genie_tui.screens.settings import SettingsForm
 from genie_tui.strips import free_strips
-from genie_tui.terminal import HangupDriver, TerminalWatch
+from genie_tui.terminal import HangupDriver, TerminalWatch, terminal_problem
 from genie_tui.themes import theme_problem
 
 SIGNALS: Final = {
@@ -130,6 +128,8 @@ def check_assistant(
     """
     if isinstance(opening, ReplayRoom) or (isinstance(opening, JoinRoom) and opening.guest):
         return
+    from genie_core.assistant.check import LACKING, check_config  # a guest has no assistant
+
     try:
         check_config(assistant_config(settings, locations), keys)
     except LACKING:
