@@ -31,6 +31,11 @@ class ModelBinding:
     def label(self) -> str:
         return label_of(self.choice)
 
+    @property
+    def library(self) -> str:
+        """The library that runs the agent; empty for the offline helper, which needs none."""
+        return self.runtime if self.choice.name else ""
+
 
 def label_of(choice: ModelChoice) -> str:
     """Return the display name of a model."""
