@@ -48,6 +48,7 @@ from genie_tui.notifications import Bell
 from genie_tui.onboarding import Onboarding
 from genie_tui.quit import QuitFlow, leaving_screen
 from genie_tui.rooms import LOBBY, OpenRoom, Rooms
+from genie_tui.screen_size import SMALLEST
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.dialog import Dialog, GuardedApp
 from genie_tui.screens.dialogs.grants import GrantsScreen
@@ -58,7 +59,6 @@ from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.settings import SettingsForm, SettingsScreen
 from genie_tui.strips import line_filter
-from genie_tui.terminal import SMALLEST
 from genie_tui.themes import DARK, LIGHT, author_colours, selection_colours
 from genie_tui.widgets.status_bar import Counts
 

@@ -10,9 +10,7 @@ stopped, a second reader would start beside the first, and split the typed text.
 import logging
 import os
 import select
-import shutil
 import signal
-import sys
 import threading
 from codecs import IncrementalDecoder, getincrementaldecoder
 from collections.abc import Callable
@@ -34,22 +32,7 @@ LOOK: Final = 1.0
 LAST_RESORT: Final = 120.0
 """Seconds after which a program without a terminal is ended; leaving a room takes less."""
 
-SMALLEST: Final = (60, 16)
-"""Columns and rows below which no screen fits."""
-
 logger = logging.getLogger(__name__)
-
-
-def terminal_problem() -> str | None:
-    """Return why no screen can be shown here, or None."""
-    # Textual draws on stderr.
-    if not all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
-        return "genie-tui needs a terminal for input, output and errors, not a pipe or a file"
-    columns, rows = shutil.get_terminal_size()
-    if columns < SMALLEST[0] or rows < SMALLEST[1]:
-        least = f"{SMALLEST[0]}×{SMALLEST[1]}"
-        return f"the terminal is {columns}×{rows}; make it at least {least}"
-    return None
 
 
 class HangupDriver(LinuxDriver):

@@ -30,7 +30,7 @@ from genie_core.settings.credentials import names_at_hand
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings, assistant_config, default_name
 from genie_tui.cli.output import safe_line
-from genie_tui.terminal import terminal_problem
+from genie_tui.screen_size import terminal_problem
 
 if TYPE_CHECKING:
     from genie_core.assistant.models.probe import ProbeResult, Subject

@@ -8,8 +8,8 @@ from textual.pilot import Pilot
 from textual.widgets import Checkbox, Input, Static
 
 from genie_tui.app import GenieApp
+from genie_tui.screen_size import SMALLEST
 from genie_tui.screens.dialogs.export import Attached, ExportScreen, Wish
-from genie_tui.terminal import SMALLEST
 
 FILES = Attached(2, 3_400)
 
