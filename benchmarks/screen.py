@@ -2,12 +2,13 @@
 
 A host at 120×36 whose model streams 90 words, 30 a second, and a guest at another pseudo-terminal.
 "per message" and "per answer" are bytes that the host's program writes to its terminal; "idle" is
-its processor time while nothing happens.
+its processor time while nothing happens. Memory is in megabytes, before and after the messages and
+answers; a host with the offline helper is measured in a room of its own. "first paint" and "ready"
+are as in `python -m benchmarks start`.
 """
 
 import argparse
 import json
-import os
 import shlex
 import statistics
 import tempfile
@@ -19,6 +20,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
 
+from benchmarks import start
+from benchmarks.memory import Memory
 from benchmarks.room.run import cpu_seconds, free_port, wait_for
 from benchmarks.terminal import Terminal, at_terminal
 
@@ -47,33 +50,57 @@ MESSAGES: Final = (
 def main(arguments: Sequence[str] = ()) -> int:
     """Measure a room's screen and print a table."""
     args = _arguments(arguments)
-    with _model() as url, tempfile.TemporaryDirectory() as folder:
-        port = free_port()
-        with _program(Path(folder) / "host", url, *_host(port)) as host:
-            wait_for(port, host.process)
-            time.sleep(SETTLING)
-            with _program(Path(folder) / "guest", url, "join", f"127.0.0.1:{port}", "--guest",
-                          "--name", "bob") as guest:  # fmt: skip
-                time.sleep(SETTLING)
-                for _ in range(BEFORE):  # so that the timeline scrolls from now on
-                    guest.type("hello")
-                    guest.press_enter()
-                time.sleep(SETTLING)
-                per_message = [_bytes_for(text, guest, host) for text in MESSAGES * 5]
-                per_answer = [
-                    _bytes_for("@genie tell us more", host, host, len(ANSWER) / RATE + 3)
-                    for _ in range(3)
-                ]
-                idle, written = _idle(host, args.idle)
-                guest_memory = _resident(guest.process.pid)
-            memory = _resident(host.process.pid)
-    print(f"{'per message, bytes':24}{statistics.median(per_message):>10,.0f}")
-    print(f"{'per answer, bytes':24}{statistics.median(per_answer):>10,.0f}")
-    print(f"{'idle, % of a core':24}{100 * idle:>10.2f}   {written:,} bytes in {args.idle:.0f} s")
-    print(f"{'host, MB':24}{memory:>10.0f}")
-    print(f"{'guest, MB':24}{guest_memory:>10.0f}")
+    painted, ready, _ = start.measure(start.HOST, "Bench", start.LOADED)
+    print(f"{'first paint, s':28}{painted:>8.2f}")
+    print(f"{'offline helper ready, s':28}{ready:>8.2f}", flush=True)
+    with _room() as (host, guest):
+        _print_memory("offline helper", "before", host, guest)
+        for _ in range(3):
+            _bytes_for("@genie what is 12*7?", host, host)
+        _talk(guest, host)
+        _print_memory("offline helper", "after", host, guest)
+    with _model() as url, _room(url) as (host, guest):
+        _print_memory("a model", "before", host, guest)
+        per_message = _talk(guest, host)
+        per_answer = [
+            _bytes_for("@genie tell us more", host, host, len(ANSWER) / RATE + 3) for _ in range(3)
+        ]
+        idle, written = _idle(host, args.idle)
+        _print_memory("a model", "after", host, guest)
+    print(f"{'per message, bytes':28}{statistics.median(per_message):>8,.0f}")
+    print(f"{'per answer, bytes':28}{statistics.median(per_answer):>8,.0f}")
+    print(f"{'idle, % of a core':28}{100 * idle:>8.2f}   {written:,} bytes in {args.idle:.0f} s")
     print(f"Again: {shlex.join(['python', '-m', 'benchmarks', 'screen', *arguments])}\n")
     return 0
+
+
+@contextmanager
+def _room(url: str = "") -> Iterator[tuple[Terminal, Terminal]]:
+    """Open a room at two terminals: its host, answered by a model if there is one, and a guest."""
+    with tempfile.TemporaryDirectory() as folder:
+        port = free_port()
+        with _program(Path(folder) / "host", "ann", url, *_host(port, url)) as host:
+            wait_for(port, host.process)
+            time.sleep(SETTLING)
+            with _program(
+                Path(folder) / "guest", "bob", url, "join", f"127.0.0.1:{port}", "--guest"
+            ) as guest:
+                time.sleep(SETTLING)
+                yield host, guest
+
+
+def _talk(guest: Terminal, host: Terminal) -> list[int]:
+    """Fill the timeline, and return the bytes of some messages after that."""
+    for _ in range(BEFORE):
+        guest.type("hello")
+        guest.press_enter()
+    time.sleep(SETTLING)
+    return [_bytes_for(text, guest, host) for text in MESSAGES * 5]
+
+
+def _print_memory(answers: str, when: str, host: Terminal, guest: Terminal) -> None:
+    for label, program in ((f"host, {answers}, {when}", host), (f"its guest, {when}", guest)):
+        print(f"{label:28}{Memory.of(program.process.pid)}", flush=True)
 
 
 def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
@@ -84,16 +111,14 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _host(port: int) -> Sequence[str]:
-    return (
-        "host", "--title", "Bench", "--port", str(port), "--name", "ann",
-        "--model", "openai-chat:bench",
-    )  # fmt: skip
+def _host(port: int, url: str) -> Sequence[str]:
+    model = ("--model", "openai-chat:bench") if url else ()
+    return ("host", "--title", "Bench", "--port", str(port), *model)
 
 
 @contextmanager
-def _program(home: Path, url: str, *arguments: str) -> Iterator[Terminal]:
-    (home / "data").mkdir(parents=True)
+def _program(home: Path, name: str, url: str, *arguments: str) -> Iterator[Terminal]:
+    start.make_home(home, name)
     env = {
         "GENIE_HOME": str(home),
         "GENIE_LOCAL": "true",
@@ -180,8 +205,3 @@ def _model() -> Iterator[str]:
             yield f"http://127.0.0.1:{server.server_port}/v1"
         finally:
             server.shutdown()
-
-
-def _resident(pid: int) -> float:
-    pages = int(Path(f"/proc/{pid}/statm").read_text("ascii").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6

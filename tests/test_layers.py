@@ -16,8 +16,23 @@ ROOT = Path(__file__).parents[1]
 VENDORS = ("pydantic_ai", "group_sense", "agents", "openai", "google.genai")
 
 
+SCREEN = {"textual", "rich", "genie_tui"}
+NO_GUEST_NEEDS = {
+    *VENDORS,
+    *("pydantic", "httpx2", "mcp", "zeroconf", "jsonschema", "tomlkit", "keyring"),
+    *("markdown_it", "pygments", "rich.syntax"),
+    *("genie_core.assistant.build", "genie_core.assistant.check"),
+    *("genie_core.room.server.server", "genie_core.sessions.search.index"),
+    *("genie_tui.screens.lobby", "genie_tui.screens.replay", "genie_tui.screens.sessions"),
+}
+
+
 def loaded_by(module: str) -> set[str]:
-    code = f"import sys, {module}; print('\\n'.join(sys.modules))"
+    return loaded_after(f"import {module}")
+
+
+def loaded_after(code: str) -> set[str]:
+    code = f"{code}\nimport sys; print('\\n'.join(sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
@@ -38,7 +53,7 @@ def loaded_by(module: str) -> set[str]:
 )
 def test_the_core_is_headless_and_loads_no_vendor_sdk(module: str) -> None:
     loaded = loaded_by(module)
-    assert not loaded & {"textual", "rich", "genie_tui", *VENDORS}
+    assert not loaded & {*SCREEN, *VENDORS}
 
 
 def test_the_app_paints_without_engine_network_or_vendor_sdk() -> None:
@@ -49,6 +64,25 @@ def test_the_app_paints_without_engine_network_or_vendor_sdk() -> None:
 def test_starting_does_not_load_what_only_a_room_needs() -> None:
     loaded = loaded_by("genie_tui.cli.start")
     assert not loaded & {"cryptography", "websockets", "zeroconf", *VENDORS}
+
+
+def test_a_guest_loads_little() -> None:
+    """Each of these costs a guest memory, and a start time."""
+    loaded = loaded_after("import genie_tui.cli.start, genie_core.room.open.opener")
+    assert loaded >= {"genie_tui.screens.room", "genie_core.room.participant.room", "websockets"}
+    assert not loaded & NO_GUEST_NEEDS
+
+
+def test_the_offline_helper_loads_no_vendor_sdk() -> None:
+    loaded = loaded_after(
+        "from genie_core.assistant.build import build_assistant\n"
+        "from genie_core.assistant.config import AssistantConfig\n"
+        "assistant = build_assistant(AssistantConfig())\n"
+        "assistant.reasoner_factory.create_group_reasoner('ann')\n"
+        "assistant.agent_factory.create_system_agent('ann', {})"
+    )
+    assert "genie_core.assistant.offline.agent" in loaded
+    assert not loaded & {*SCREEN, *VENDORS, "pydantic", "httpx2", "mcp"}
 
 
 def contract(name: str) -> dict[str, Any]:

@@ -23,7 +23,6 @@ from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
-from genie_core.assistant.known_programs import ProgramOffer
 from genie_core.errors import GenieError
 from genie_core.room.client.model import EngineState
 from genie_core.room.open.requests import (
@@ -52,26 +51,27 @@ from genie_tui.frame import Changes, Frame
 from genie_tui.notifications import Bell
 from genie_tui.onboarding import Onboarding
 from genie_tui.quit import NotWritten, QuitFlow, default_path, leaving_screen, write_unsaved
-from genie_tui.readable import Readable
 from genie_tui.rooms import LOBBY, OpenRoom, Rooms
+from genie_tui.screen_size import SMALLEST
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.dialog import Dialog, GuardedApp
 from genie_tui.screens.dialogs.grants import GrantsScreen
 from genie_tui.screens.dialogs.leaving import LeavingScreen
 from genie_tui.screens.dialogs.pick import CarefulPickScreen, PickScreen, Row
 from genie_tui.screens.help import HelpScreen, scopes_at
-from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.receipt import ReceiptScreen
-from genie_tui.screens.replay import ReplayScreen
 from genie_tui.screens.room import RoomScreen
-from genie_tui.screens.sessions import SessionsScreen
 from genie_tui.screens.settings import SettingsForm, SettingsScreen
-from genie_tui.terminal import HangupDriver, TerminalSafe
+from genie_tui.strips import line_filter
+from genie_tui.terminal import HangupDriver
 from genie_tui.themes import DARK, LIGHT, author_colours, selection_colours
 from genie_tui.widgets.status_bar import Counts
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
+    from genie_tui.screens.lobby import LobbyScreen
+    from genie_tui.screens.replay import ReplayScreen
+    from genie_tui.screens.sessions import SessionsScreen
 
 logger = logging.getLogger(__name__)
 
@@ -91,9 +91,6 @@ HELD_NOTICES: Final = 5
 """Notices that are held back while another program has the terminal."""
 
 NO_TERMINAL: Final = "an editor needs a terminal"
-
-SMALLEST: Final = (60, 16)
-"""Columns and rows below which nothing useful fits."""
 
 
 class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
@@ -153,6 +150,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         self._store = store
         self.rooms = Rooms(self)
         self.quitting = QuitFlow(self, lambda: tuple(self.rooms), self._end, clock)
+        self._lobby: LobbyScreen | None = None
         self._moving: set[OpenRoom] = set()
         self._ending = False
         self.failure = ""
@@ -185,7 +183,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Keep every line for the terminal readable, and free of control characters."""
-        return [*super().get_line_filters(), Readable(), TerminalSafe()]
+        return [line_filter(*super().get_line_filters())]
 
     def get_system_commands(self, screen: Screen[object]) -> Sequence[SystemCommand]:
         """Return no commands: the registry has everything that the palette offers."""
@@ -234,15 +232,21 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
             visible(message), title=title, severity=severity, timeout=timeout, markup=False
         )
 
-    @on(LobbyScreen.Chosen)
-    @on(SessionsScreen.Chosen)
-    async def _enter(self, message: LobbyScreen.Chosen | SessionsScreen.Chosen) -> None:
+    # Lobby, sessions and replays are imported when they are shown, as most of what they show is of
+    # no use in a room. Textual finds the handlers of their messages by name.
+
+    async def on_lobby_screen_chosen(self, message: "LobbyScreen.Chosen") -> None:
+        await self.open(message.opening)
+
+    async def on_sessions_screen_chosen(self, message: "SessionsScreen.Chosen") -> None:
         await self.open(message.opening)
 
     async def open(self, opening: OpenRequest | ReplayRoom) -> None:
         """Show the screen that an opening leads to, which may be that of an open room."""
         saved = opening.id if isinstance(opening, ResumeRoom | RejoinRoom) else ""
         if isinstance(opening, ReplayRoom):
+            from genie_tui.screens.replay import ReplayScreen
+
             await self.push_screen(ReplayScreen(self._service, opening, self.clock))
         elif saved and (room := self.rooms.saved_as(saved)) is not None:
             await self._visit(room)
@@ -279,7 +283,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
 
     async def _not_opened(self, room: OpenRoom, error: str) -> None:
         """Close a room that could not be opened; exit if it is all that the app was started for."""
-        if self._opening is not None and len(self.rooms) == 1 and not self._has_lobby:
+        if self._opening is not None and len(self.rooms) == 1 and self._lobby is None:
             self._fail(error)
             return
         was_shown = room is self.rooms.current
@@ -292,28 +296,25 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
 
     async def _show_lobby(self, error: str = "") -> None:
         await self.rooms.show(None)
-        if not self._has_lobby:
-            await self.push_screen(
-                LobbyScreen(self._service, self._person, self._onboarding, self._open_titles)
+        if self._lobby is None:
+            from genie_tui.screens.lobby import LobbyScreen
+
+            self._lobby = LobbyScreen(
+                self._service, self._person, self._onboarding, self._open_titles
             )
-        if error and isinstance(self.screen, LobbyScreen):
-            self.screen.show_error(error)
+            await self.push_screen(self._lobby)
+        if error and self.screen is self._lobby:
+            self._lobby.show_error(error)
         elif error:
             self.notify(error, severity="error", timeout=12)
-
-    @property
-    def _has_lobby(self) -> bool:
-        return any(isinstance(each, LobbyScreen) for each in self._screen_stacks[LOBBY])
 
     def _open_titles(self) -> Sequence[str]:
         return [room.title for room in self.rooms]
 
-    @on(ReplayScreen.Left)
-    async def _replay_left(self, message: ReplayScreen.Left) -> None:
+    async def on_replay_screen_left(self, message: "ReplayScreen.Left") -> None:
         await self._end_replay(message.screen)
 
-    @on(ReplayScreen.OpeningFailed)
-    async def _not_replayed(self, message: ReplayScreen.OpeningFailed) -> None:
+    async def on_replay_screen_opening_failed(self, message: "ReplayScreen.OpeningFailed") -> None:
         await self._end_replay(message.screen, message.text)
 
     async def _end_replay(self, screen: Screen[None], error: str = "") -> None:
@@ -357,6 +358,8 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         self.run_worker(choosing, group="choosing", exclusive=True)
 
     async def _choose_model(self, room: OpenRoom, onboarding: Onboarding) -> None:
+        from genie_core.assistant.known_programs import ProgramOffer
+
         offers = await onboarding.found()
         if not offers:
             self.notify(NONE_FOUND, severity="warning", timeout=8)
@@ -698,7 +701,9 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     async def action_sessions(self) -> None:
         if self._store is None:
             self.notify("There are no sessions.", severity="warning")
-        elif isinstance(self.screen, LobbyScreen):
+        elif self.screen is self._lobby:
+            from genie_tui.screens.sessions import SessionsScreen
+
             await self.push_screen(SessionsScreen(self._store, self.clock))
 
     async def action_settings(self) -> None:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from textual import on
 from textual.app import App, ComposeResult
@@ -14,8 +14,6 @@ from textual.content import Content
 from textual.filter import LineFilter
 from textual.widgets import Input, Static
 
-from genie_core.assistant.known_programs import ProgramOffer
-from genie_core.assistant.models.discover import ModelOffer
 from genie_core.errors import GenieError
 from genie_core.settings.edit import put
 from genie_core.settings.load import Change, SettingsError, SettingsSource
@@ -24,18 +22,21 @@ from genie_core.settings.model import Settings
 from genie_core.storage.atomic import replace_file
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Scope, actions, bindings
-from genie_tui.readable import Readable
 from genie_tui.screens.settings import SettingsForm
-from genie_tui.terminal import TerminalSafe
+from genie_tui.strips import line_filter
 from genie_tui.themes import DARK, author_colours
 from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.keys_line import key_list
 from genie_tui.widgets.picker import Picker
 
+if TYPE_CHECKING:
+    from genie_core.assistant.known_programs import ProgramOffer
+    from genie_core.assistant.models.discover import ModelOffer
+
 LOOKING: Final = "looking for installed agents, keys and local models…"
 NO_MODEL: Final = "no model: the offline helper answers"
 
-Offers = Sequence[ProgramOffer | ModelOffer]
+Offers: TypeAlias = "Sequence[ProgramOffer | ModelOffer]"
 
 
 class FirstStartApp(App[bool]):
@@ -99,7 +100,7 @@ class FirstStartApp(App[bool]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Keep every line for the terminal readable, and free of control characters."""
-        return [*super().get_line_filters(), Readable(), TerminalSafe()]
+        return [line_filter(*super().get_line_filters())]
 
     def action_field(self, step: int) -> None:
         if step > 0:
@@ -126,6 +127,8 @@ class FirstStartApp(App[bool]):
         await self.action_save()
 
     def _wanted(self) -> dict[str, str]:
+        from genie_core.assistant.known_programs import ProgramOffer
+
         wanted = {
             "name": self.query_one("#name", Input).value.strip(),
             "workspace": self.query_one("#workspace", Input).value.strip(),

@@ -4,11 +4,9 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from genie_core.assistant.config import ModelChoice
-from genie_core.assistant.known_programs import ProgramOffer, find_programs
-from genie_core.assistant.models.discover import ModelOffer, discover
 from genie_core.errors import GenieError
 from genie_core.settings.credentials import names_at_hand
 from genie_core.settings.edit import put
@@ -17,7 +15,11 @@ from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
 from genie_core.storage.atomic import reason, replace_file
 
-Look: TypeAlias = Callable[[Mapping[str, str]], Awaitable[Sequence[ModelOffer]]]
+if TYPE_CHECKING:
+    from genie_core.assistant.known_programs import ProgramOffer
+    from genie_core.assistant.models.discover import ModelOffer
+
+Look: TypeAlias = "Callable[[Mapping[str, str]], Awaitable[Sequence[ModelOffer]]]"
 
 MOST: Final = 6
 """How many agents and models are offered."""
@@ -29,7 +31,7 @@ class Onboarding:
     """Offers agents and models to a person without settings file, agent and model, until they choose.
 
     `use` receives the resulting settings. `look` finds the available models from the names of
-    variables and stored secrets.
+    variables and stored secrets; by default `discover` does.
     """
 
     def __init__(
@@ -38,7 +40,7 @@ class Onboarding:
         locations: Locations,
         person: str,
         use: Callable[[Settings], None],
-        look: Look = discover,
+        look: "Look | None" = None,
     ) -> None:
         self._source = source
         self._locations = locations
@@ -47,7 +49,7 @@ class Onboarding:
         self._look = look
         self._over = False
 
-    async def offers(self) -> list[ProgramOffer | ModelOffer]:
+    async def offers(self) -> "list[ProgramOffer | ModelOffer]":
         """Return what to offer, agents first; nothing if offers are off or something fails."""
         try:
             if self._over or not await asyncio.to_thread(self._is_wanted):
@@ -57,8 +59,12 @@ class Onboarding:
             return []
         return await self.found()
 
-    async def found(self) -> list[ProgramOffer | ModelOffer]:
+    async def found(self) -> "list[ProgramOffer | ModelOffer]":
         """Return what there is, agents first, also after an offer was turned down."""
+        # Imported when it is used, since each start makes an onboarding.
+        from genie_core.assistant.known_programs import find_programs
+        from genie_core.assistant.models.discover import discover
+
         try:
             keys = await asyncio.to_thread(
                 names_at_hand, self._person, self._locations, self._source.env
@@ -66,13 +72,13 @@ class Onboarding:
             # Without a PATH there is nothing to find; the default of `which` is not the person's.
             found: list[ProgramOffer | ModelOffer] = []
             found += await asyncio.to_thread(find_programs, self._source.env.get("PATH", ""))
-            found += await self._look(keys)
+            found += await (self._look or discover)(keys)
             return found[:MOST]
         except (GenieError, OSError):
             logger.warning("no agents and models could be looked for", exc_info=True)
             return []
 
-    async def take(self, choice: ModelChoice | ProgramOffer) -> None:
+    async def take(self, choice: "ModelChoice | ProgramOffer") -> None:
         """Write the choice into the settings, and use it from the next room on.
 
         Raises:
@@ -107,7 +113,9 @@ class Onboarding:
             return False
         return not (reading.settings.model or reading.settings.agent)
 
-    def _write(self, choice: ModelChoice | ProgramOffer) -> Settings:
+    def _write(self, choice: "ModelChoice | ProgramOffer") -> Settings:
+        from genie_core.assistant.known_programs import ProgramOffer
+
         if isinstance(choice, ProgramOffer):
             return self._source.change([partial(put, key=("agent",), value=choice.name)]).settings
         changes = [partial(put, key=("model",), value=choice.name)]

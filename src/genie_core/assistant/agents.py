@@ -14,6 +14,8 @@ from genie_core.assistant.errors import UnknownPart, UnusableAgent
 from genie_core.assistant.known_programs import title_of
 from genie_core.assistant.models.registry import ModelBinding, ModelRegistry
 from genie_core.assistant.models.switchable import SwitchableAgent, SwitchableReasoner
+from genie_core.assistant.offline.agent import OfflineAgent
+from genie_core.assistant.offline.reasoner import OfflineReasoner
 from genie_core.assistant.policy.policy import denied_addresses, path_rules
 from genie_core.assistant.programs import check_sandbox, command_access, file_access, program_of
 from genie_core.assistant.prompts import for_coordinator, for_owner, load_prompt
@@ -34,6 +36,7 @@ from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.message import SYSTEM
 from genie_core.reasoner import GroupReasoner, GroupReasonerFactory
 from genie_core.runtime.agent_options import AgentOptions
+from genie_core.runtime.collector import importing
 from genie_core.runtime.progress import REASONER
 from genie_core.secrets import SecretsProvider
 
@@ -233,10 +236,10 @@ class AssistantBuilder:
 
         Raises `ModelError`, or `UnusableAgent` for one that needs a sandbox that is not there.
 
-        Blocks for seconds, so that creating agents on the event loop later needs no imports.
+        Blocks, with a model for seconds, so that creating agents on the event loop later needs no imports.
         """
         if not self.config.decided_by_mention:
-            self.models.for_pydantic_ai(self.models.binding(self.config.reasoner).choice)
+            self._prepare_reasoner(self.models.binding(self.config.reasoner).choice)
         for role in self.roles:
             if role.command:
                 if role.sandbox:
@@ -247,15 +250,23 @@ class AssistantBuilder:
             _import_for(role, binding)
             if binding.runtime == "openai-agents":
                 self.models.for_openai_agents(binding.choice)
-            else:
+            elif binding.choice.name:
                 self.models.for_pydantic_ai(binding.choice)
 
     def check(self, choice: ModelChoice) -> None:
         """Prepare for another main model. Blocks. Raises `ModelError` if it can't be used."""
-        self.models.check(choice)
-        for role in self.roles:
-            if choice.name and not role.model.name and not role.command:
-                _import_for(role, self.models.binding(choice, role.runtime))
+        with importing():
+            self.models.check(choice)
+            own = self.config.reasoner
+            self._prepare_reasoner(own if own.name else choice)
+            for role in self.roles:
+                if not role.model.name and not role.command:
+                    _import_for(role, self.models.binding(choice, role.runtime))
+
+    def _prepare_reasoner(self, choice: ModelChoice) -> None:
+        if choice.name:
+            import_module("genie_core.agent.provider.pydantic_ai")
+            self.models.for_pydantic_ai(choice)
 
     def workspace_of(self, agent: str) -> Workspace | None:
         """Return the workspace as the rules leave it to an agent."""
@@ -345,12 +356,14 @@ class AssistantBuilder:
         return command_access(Commands(workspace, config.limits, config.sandbox))
 
     def _on_pydantic_ai(self, role: Role, choice: ModelChoice, tools: list[AsyncTool]) -> Agent:
+        if not choice.name:
+            return OfflineAgent(tools)
         from genie_core.agent.provider.pydantic_ai import DefaultAgent
 
         return DefaultAgent(
             role.prompt,
             self.models.for_pydantic_ai(choice),
-            toolsets=self._toolsets(role) if choice.name else [],
+            toolsets=self._toolsets(role),
             tools=tools,
         )
 
@@ -388,18 +401,21 @@ class AssistantBuilder:
         ]
 
     def _reasoner_fn(self, prompt: str) -> Callable[[dict[str, str], str], GroupReasoner]:
-        if self.config.template == MENTION_ONLY:
+        config = self.config
+        if config.template == MENTION_ONLY:
             return lambda _secrets, _owner: AddressedReasoner(None)
-
-        from genie_core.agent.provider.pydantic_ai import DefaultGroupReasoner
 
         def create_reasoner(secrets: dict[str, str], owner: str) -> GroupReasoner:
             self._use(secrets)
-            if self.config.decided_by_mention and not self.models.main.name:
+            if config.decided_by_mention and not self.models.main.name:
                 return AddressedReasoner(None)
 
             def make() -> GroupReasoner:
-                choice = self.models.binding(self.config.reasoner).choice
+                choice = self.models.binding(config.reasoner).choice
+                if not choice.name:
+                    return OfflineReasoner(available(config.workspace, names=config.tools))
+                from genie_core.agent.provider.pydantic_ai import DefaultGroupReasoner
+
                 return DefaultGroupReasoner(
                     for_owner(prompt, owner),
                     self.models.for_pydantic_ai(choice),
@@ -417,7 +433,9 @@ class AssistantBuilder:
 
 
 def _import_for(role: Role, binding: ModelBinding) -> None:
+    if not binding.choice.name:  # the offline helper needs no library
+        return
     library = "openai" if binding.runtime == "openai-agents" else "pydantic_ai"
     import_module(f"genie_core.agent.provider.{library}")
-    if role.servers and binding.choice.name:
+    if role.servers:
         import_module(f"genie_core.assistant.servers.{library}")

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from genie_core.agent import AgentFactory
 from genie_core.assistant.agents import MENTION_ONLY, AssistantBuilder, roles_of
@@ -25,7 +25,6 @@ from genie_core.assistant.programs import program_effects, sandbox_for
 from genie_core.assistant.prompts import load_prompt
 from genie_core.assistant.servers.config_file import load_servers
 from genie_core.assistant.servers.registry import ServerRegistry
-from genie_core.assistant.tools.catalog import available
 from genie_core.assistant.tools.files.changes import FileChanges
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.assistant.tools.shell.sandbox import describe_sandbox, is_isolated
@@ -35,9 +34,6 @@ from genie_core.room.engine.effects import ToolEffects
 from genie_core.room.engine.policy import ApprovalPolicy, Risk, ToolCall
 from genie_core.room.state.costs import kind_of
 from genie_core.secrets import SecretsProvider, secrets_of
-
-if TYPE_CHECKING:
-    from pydantic_ai.models import Model
 
 NO_MODEL: Final = "no model"
 """Label of a template that needs no model."""
@@ -76,7 +72,7 @@ def build_assistant(
     roles = roles_of(config, servers, owner)
     builder = AssistantBuilder(
         config=config,
-        models=ModelRegistry(config, keys, partial(_offline_model, config)),
+        models=ModelRegistry(config, keys),
         roles=roles,
         workspace=Workspace.at(config.workspace) if config.workspace else None,
         servers=ServerRegistry(list(servers.values())),
@@ -113,7 +109,7 @@ def build_reasoner(
     checked for one.
     """
     keys: Mapping[str, str] = os.environ if secrets is None else secrets_of(owner, secrets)
-    models = ModelRegistry(config, keys, partial(_offline_model, config))
+    models = ModelRegistry(config, keys)
     choice = models.binding(config.reasoner).choice
     needs_model = config.template != MENTION_ONLY
     if needs_model:
@@ -155,12 +151,6 @@ def _servers_sandbox(config: AssistantConfig) -> Sandbox:
     if config.workspace is None:
         return config.sandbox
     return replace(config.sandbox, writable=(*config.sandbox.writable, config.workspace))
-
-
-def _offline_model(config: AssistantConfig) -> "Model":
-    from genie_core.assistant.offline.model import OfflineModel
-
-    return OfflineModel(available(config.workspace, names=config.tools))
 
 
 def _notices(config: AssistantConfig) -> Iterator[str]:

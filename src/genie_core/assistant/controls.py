@@ -51,7 +51,7 @@ class AssistantControls(EngineControls):
             binding = builder.models.binding(role.model, role.runtime)
             infos.append(
                 AgentSummary(
-                    role.name, role.description, binding.label, binding.runtime, role.coordinates
+                    role.name, role.description, binding.label, binding.library, role.coordinates
                 )
             )
         by_mention = builder.config.decided_by_mention and not builder.models.main.name
@@ -59,7 +59,7 @@ class AssistantControls(EngineControls):
             return infos
         reasoner = builder.models.binding(builder.config.reasoner, "pydantic-ai")
         description = "Decides which messages the assistant answers."
-        return (*infos, AgentSummary(REASONER, description, reasoner.label, reasoner.runtime))
+        return (*infos, AgentSummary(REASONER, description, reasoner.label, reasoner.library))
 
     @property
     def tools(self) -> Sequence[ToolInfo]:

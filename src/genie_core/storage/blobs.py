@@ -27,6 +27,9 @@ from genie_core.storage.errors import (
     disk_access,
 )
 
+LEFTOVER: Final = 3600.0
+"""Seconds for which files that no message names, and unfinished uploads, are kept."""
+
 BLOBS_NAME: Final = "blobs"
 """The folder's name in a session's folder."""
 

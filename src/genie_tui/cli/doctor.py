@@ -5,7 +5,6 @@ import logging
 import os
 import shutil
 import socket
-import sys
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
@@ -31,13 +30,10 @@ from genie_core.settings.credentials import names_at_hand
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings, assistant_config, default_name
 from genie_tui.cli.output import safe_line
+from genie_tui.screen_size import terminal_problem
 
 if TYPE_CHECKING:
     from genie_core.assistant.models.probe import ProbeResult, Subject
-
-SMALLEST: Final = (60, 16)
-"""Columns and rows below which no screen fits."""
-
 
 PROBE_BYTES: Final = 64 * 1024
 """Written to each folder, because a full disk still takes empty files."""
@@ -74,18 +70,6 @@ def check_system(
         for finding in findings
     )
     return 0 if all(finding.ok for finding in findings) else 1
-
-
-def terminal_problem() -> str | None:
-    """Return why no screen can be shown here, or None."""
-    # Textual draws on stderr.
-    if not all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
-        return "genie-tui needs a terminal for input, output and errors, not a pipe or a file"
-    columns, rows = shutil.get_terminal_size()
-    if columns < SMALLEST[0] or rows < SMALLEST[1]:
-        least = f"{SMALLEST[0]}×{SMALLEST[1]}"
-        return f"the terminal is {columns}×{rows}; make it at least {least}"
-    return None
 
 
 def _terminal() -> CheckResult:

@@ -5,6 +5,7 @@ and `--help` answer at once and a guest never loads an engine.
 """
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -140,7 +141,6 @@ def _run(options: argparse.Namespace) -> int:
 
 def _start(options: argparse.Namespace, source: SettingsSource, locations: Locations) -> int:
     from genie_core.room.open.requests import JoinRoom, NewRoom, OpenRequest, ResumeRoom
-    from genie_tui.cli.start import start
 
     opening: OpenRequest | None = None
     match options.command:
@@ -155,4 +155,7 @@ def _start(options: argparse.Namespace, source: SettingsSource, locations: Locat
         from genie_tui.cli.plain.chat import run_plain
 
         return run_plain(opening, source, locations)
+    gc.disable()  # until the first screen, which comes an eighth earlier that way
+    from genie_tui.cli.start import start
+
     return start(opening, source, locations, os.environ)

@@ -5,8 +5,8 @@ Importing this module is cheap: none of what a command works with is loaded here
 
 import argparse
 import difflib
+import sys
 from collections.abc import Callable, Mapping
-from importlib.metadata import version
 from typing import Any, Final, NoReturn, TypeAlias
 
 from genie_core.privacy.redaction import hide_secrets
@@ -164,6 +164,16 @@ class CommandParser(argparse.ArgumentParser):
         self.exit(2, f"genie-tui: {safe_line(message)} (see {self.prog} --help)\n")
 
 
+class _Version(argparse.Action):
+    """Print the version, which is looked up only then, and exit."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        sys.stdout.write(f"genie-tui {version('genie-tui')}\n")
+        parser.exit()
+
+
 def parser() -> CommandParser:
     top = CommandParser(
         prog="genie-tui",
@@ -172,7 +182,9 @@ def parser() -> CommandParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_settings(top, default=None)
-    top.add_argument("--version", action="version", version=f"genie-tui {version('genie-tui')}")
+    top.add_argument(
+        "--version", action=_Version, nargs=0, help="show program's version number and exit"
+    )
     top.set_defaults(command="lobby")
     _add_commands(top.add_parts("commands", "COMMAND"))
     return top

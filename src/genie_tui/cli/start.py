@@ -13,10 +13,10 @@ from typing import Final
 
 from textual.driver import Driver
 
-from genie_core.assistant.check import LACKING, check_config
 from genie_core.room.open.requests import JoinRoom, OpenRequest, ReplayRoom
 from genie_core.room.open.service import RoomService
 from genie_core.room.protocol.names import check_name
+from genie_core.runtime.collector import start_collecting
 from genie_core.sessions.service import SessionService
 from genie_core.settings.credentials import hide_own_secrets, names_at_hand
 from genie_core.settings.load import SettingsSource
@@ -25,12 +25,13 @@ from genie_core.settings.model import Settings, assistant_config, default_name
 from genie_core.text.safe import visible_line
 from genie_tui.alerts import AlertSettings
 from genie_tui.app import GenieApp
-from genie_tui.cli.doctor import terminal_problem
 from genie_tui.cli.log_file import CannotStart, log_to
 from genie_tui.exit_report import ExitReport, exit_lines
 from genie_tui.first_start import FirstStartApp, done, is_first_start, keep_name
 from genie_tui.onboarding import Onboarding
+from genie_tui.screen_size import terminal_problem
 from genie_tui.screens.settings import SettingsForm
+from genie_tui.strips import free_strips
 from genie_tui.terminal import HangupDriver, TerminalWatch
 from genie_tui.themes import theme_problem
 
@@ -61,6 +62,7 @@ def start(
     problem = terminal_problem()
     if problem:
         raise CannotStart(problem)
+    free_strips()
     reading = source.read()
     given = reading.origin(("name",)).layer == "command line"
     if opening is None and is_first_start(source, locations):
@@ -128,6 +130,8 @@ def check_assistant(
     """
     if isinstance(opening, ReplayRoom) or (isinstance(opening, JoinRoom) and opening.guest):
         return
+    from genie_core.assistant.check import LACKING, check_config  # a guest has no assistant
+
     try:
         check_config(assistant_config(settings, locations), keys)
     except LACKING:
@@ -174,6 +178,7 @@ class _SignalledApp(GenieApp):
         return HangupDriver
 
     async def on_mount(self) -> None:
+        self.call_after_refresh(start_collecting)
         loop = asyncio.get_running_loop()
         for number, reason in SIGNALS.items():
             loop.add_signal_handler(number, self._on_signal, number, reason)

@@ -13,10 +13,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from genie_core.assistant.check import LACKING, check_config
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig, ModelChoice
-from genie_core.assistant.known_programs import KNOWN_PROGRAMS, installed_programs
-from genie_core.assistant.prompts import prompt_names
 from genie_core.errors import GenieError
 from genie_core.room.protocol.names import check_name
 from genie_core.settings.credentials import names_at_hand
@@ -118,6 +115,8 @@ class SettingsForm:
 
     def choices(self, reading: LoadedSettings) -> Mapping[str, Choices]:
         """Return the choices of each field that has some."""
+        from genie_core.assistant.prompts import prompt_names
+
         templates = prompt_names("reasoner", self.locations.prompts)
         return {
             "agent": _agents(reading.settings, self.source.env.get("PATH", "")),
@@ -132,6 +131,9 @@ class SettingsForm:
 
     def fault(self, name: str, value: str, settings: Settings) -> FieldProblem | None:
         """Return the problem with a field's value, given the other `settings`."""
+        # Imported when it is used, since each start makes a form.
+        from genie_core.assistant.check import LACKING, check_config
+
         try:
             keys = names_at_hand(self.person, self.locations, self.source.env)
             check_config(self._alone(name, value, settings), keys)
@@ -222,6 +224,8 @@ def change_to(name: str, value: str, *, there: bool) -> Change | None:
 
 def _agents(settings: Settings, path: str) -> Choices:
     """Return the built-in assistant, the configured programs, and the known ones on PATH."""
+    from genie_core.assistant.known_programs import KNOWN_PROGRAMS, installed_programs
+
     own = [name for name, table in settings.agents.items() if table.command]
     found = [each.name for each in installed_programs(path) if each.name not in own]
     titles = {each.name: each.title for each in KNOWN_PROGRAMS}

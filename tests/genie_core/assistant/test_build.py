@@ -18,6 +18,7 @@ from genie_core.assistant.errors import (
     UnknownTemplate,
     WorkspaceError,
 )
+from genie_core.assistant.offline.reasoner import OfflineReasoner
 from genie_core.datastore import DataStore
 from genie_core.execution import Answered, Decided, Execution, Failed, TextDelta
 from genie_core.message import Message
@@ -145,12 +146,10 @@ async def test_a_saved_room_survives_a_change_of_template(tmp_path: Path) -> Non
 
 
 async def test_mention_only_never_calls_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    from genie_core.assistant.offline.model import OfflineModel
-
     async def forbidden(*_: object) -> None:
-        raise AssertionError("a model was called")
+        raise AssertionError("a reasoner was asked")
 
-    monkeypatch.setattr(OfflineModel, "request", forbidden)
+    monkeypatch.setattr(OfflineReasoner, "run", forbidden)
     chat = session(build_assistant(AssistantConfig(template="mention_only")))
     ignored = await decision(chat.handle(Message("what is 12*7?", "alice")))
     assert ignored.reason == "only answers when addressed with @genie"

@@ -62,6 +62,7 @@ async def test_another_model_is_shown_or_refused() -> None:
     controls = build_assistant(AssistantConfig(model="openai:big")).controls
     assert await controls.use_model("offline") == "offline helper"
     assert (controls.model, controls.agents[0].model) == ("", "offline helper")
+    assert {each.runtime for each in controls.agents} == {""}
     with pytest.raises(MissingVariable):
         await controls.use_model("anthropic:claude-sonnet-4-5")
     assert controls.model == ""

@@ -2,8 +2,7 @@ from dataclasses import dataclass, field
 
 from genie_core.agent import AgentInput
 from genie_core.agent.approval import Verdict
-from genie_core.agent.provider.pydantic_ai import DefaultAgent
-from genie_core.assistant.offline.model import OfflineModel
+from genie_core.assistant.offline.agent import OfflineAgent
 from genie_core.runtime.progress import Usage, also_reporting_to, doing, note, reporting_to, spent
 
 
@@ -80,7 +79,7 @@ async def test_the_offline_helper_takes_nothing() -> None:
 
     heard = Heard()
     with reporting_to(heard):
-        await DefaultAgent("", OfflineModel()).run_streaming(
+        await OfflineAgent().run_streaming(
             AgentInput("what can you do?"), allow, lambda _text: None
         )
     assert heard.said == ["asking", "writing"]

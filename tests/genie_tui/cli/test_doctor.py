@@ -13,7 +13,8 @@ from genie_core.assistant.tools.shell import sandbox
 from genie_core.assistant.tools.shell.sandbox import SandboxBackend
 from genie_core.settings.locations import find_locations
 from genie_core.settings.model import AgentTable, SandboxTable, Settings
-from genie_tui.cli.doctor import check_system, terminal_problem
+from genie_tui.cli.doctor import check_system
+from genie_tui.screen_size import terminal_problem
 
 
 def report(home: Path, settings: Settings | None = None) -> dict[str, str]:

@@ -1,13 +1,14 @@
 """Interpret a person's answer to a tool call, and word it for the model."""
 
 from dataclasses import dataclass
-from typing import Final
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Final
 
 from genie_core.agent.approval import Verdict
 from genie_core.errors import GenieError
 from genie_core.privacy.redaction import mask_known
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 _DENIED: Final = "The user did not allow this tool call."
 _NOT_RUN: Final = "This tool call was not run"
@@ -24,7 +25,7 @@ class InvalidArgumentsError(GenieError):
         return f"the arguments entered by the user do not fit {self.tool}: {self.reason}"
 
 
-def complaints(error: ValidationError) -> str:
+def complaints(error: "ValidationError") -> str:
     """Describe how arguments violate a function's signature."""
     return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
 

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from pydantic_core import to_jsonable_python
-
 from genie_core.privacy.redaction import mask_value
 
 
@@ -14,6 +12,8 @@ def masked(result: Any) -> Any:
     """
     if result is None or isinstance(result, str | int | float | bytes):
         return mask_value(result)
+    from pydantic_core import to_jsonable_python  # the offline helper's tools return text
+
     try:
         plain = to_jsonable_python(result, fallback=repr, bytes_mode="base64")
     except Exception:  # noqa: BLE001 - a result that can't be written down reaches no model either

@@ -1,6 +1,6 @@
 """The models that the parts of an assistant use."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +17,7 @@ OFFLINE: Final = "offline"
 
 OFFLINE_LABEL: Final = "offline helper"
 OFFLINE_RUNTIME: Final[Runtime] = "pydantic-ai"
-"""The library that runs the offline helper, independent of the settings."""
+"""The library in whose form the offline helper keeps its history, independent of the settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,11 @@ class ModelBinding:
     def label(self) -> str:
         return label_of(self.choice)
 
+    @property
+    def library(self) -> str:
+        """The library that runs the agent; empty for the offline helper, which needs none."""
+        return self.runtime if self.choice.name else ""
+
 
 def label_of(choice: ModelChoice) -> str:
     """Return the display name of a model."""
@@ -42,15 +47,12 @@ class ModelRegistry:
 
     Parts without a model of their own use the main one, which `put` replaces. `version` increases
     with every change; holders of an older model must fetch it again. `keys` are credentials by
-    name. `offline` creates the offline helper.
+    name. The offline helper has no model.
     """
 
-    def __init__(
-        self, config: AssistantConfig, keys: Mapping[str, str], offline: Callable[[], "Model"]
-    ) -> None:
+    def __init__(self, config: AssistantConfig, keys: Mapping[str, str]) -> None:
         self._config = config
         self._keys = dict(keys)
-        self._offline = offline
         self._main = config.main_model if config.main_model.name else ModelChoice()
         self._models: dict[ModelChoice, Model] = {}
         self._openai: dict[ModelChoice, agents.Model] = {}
@@ -83,9 +85,7 @@ class ModelRegistry:
         if choice not in self._models:
             from genie_core.assistant.models.make import pydantic_model
 
-            self._models[choice] = (
-                pydantic_model(choice, self._keys) if choice.name else self._offline()
-            )
+            self._models[choice] = pydantic_model(choice, self._keys)
         return self._models[choice]
 
     def for_openai_agents(self, choice: ModelChoice) -> "agents.Model":
@@ -109,7 +109,7 @@ class ModelRegistry:
             check_config(asked, self._keys)
             if self._needs_openai_agents:
                 self.for_openai_agents(choice)
-        self.for_pydantic_ai(choice)
+            self.for_pydantic_ai(choice)
 
     def put(self, choice: ModelChoice) -> None:
         self._main = choice

@@ -1,12 +1,11 @@
 """The texts of the offline helper: tool results, and its abilities."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Final
 
-from pydantic_ai.messages import ToolReturnPart
-
 from genie_core.assistant.offline.ask import PlannedCall
+from genie_core.assistant.offline.calls import CallResult
 from genie_core.assistant.tools.catalog import CHAT_TOOLS, COMMAND_TOOLS, FILE_TOOLS
 
 _ABILITIES: Final = (
@@ -34,9 +33,13 @@ HOW_TO_CONFIGURE: Final = (
 )
 
 
-def from_results(results: Sequence[ToolReturnPart]) -> str:
-    """Report the tools' results, denials and failures."""
-    return "\n\n".join(map(_from_result, results))
+def from_result(result: CallResult) -> str:
+    """Report a tool's result, a denial or a failure."""
+    if result.outcome == "denied":
+        return f"I did not use `{result.tool}`. {result.text}"
+    if result.outcome == "failed":
+        return f"`{result.tool}` failed: {result.text}"
+    return result.text
 
 
 def introduction(tools: Collection[str]) -> str:
@@ -73,12 +76,3 @@ def unavailable(call: PlannedCall) -> str:
     if call.tool in CHAT_TOOLS:
         return "I cannot search the chat: I have no access to its messages."
     return f"I cannot do that here: the tool `{call.tool}` is not available."
-
-
-def _from_result(result: ToolReturnPart) -> str:
-    said = result.content if isinstance(result.content, str) else result.model_response_str()
-    if result.outcome == "denied":
-        return f"I did not use `{result.tool_name}`. {said}"
-    if result.outcome != "success":
-        return f"`{result.tool_name}` failed: {said}"
-    return said

@@ -40,7 +40,10 @@ class ServerInfo:
 
 @dataclass(frozen=True, slots=True)
 class AgentSummary:
-    """An agent of the engine: the coordinator, or an agent that it directs."""
+    """An agent of the engine: the coordinator, or an agent that it directs.
+
+    `runtime` is the library that runs it; empty for the offline helper.
+    """
 
     name: str
     description: str

@@ -1,7 +1,6 @@
 """Load a person's engine in a thread, and start its session in the folder of the room."""
 
 import asyncio
-import gc
 import os
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final
@@ -10,6 +9,7 @@ from genie_core.assistant.config import AssistantConfig
 from genie_core.datastore import DataStore
 from genie_core.preferences import PreferencesSource
 from genie_core.room.engine.config import Engine, EngineLoader
+from genie_core.runtime.collector import importing
 from genie_core.secrets import SecretsProvider
 from genie_core.session import GroupSession
 from genie_core.sessions.session import SavedSession
@@ -72,14 +72,9 @@ def engine_loader(
 
 
 def _build(config: AssistantConfig, secrets: SecretsProvider | None, owner: str) -> "Assistant":
-    # With the collector on, imports hold the interpreter for 100 ms at a time and typing stutters.
-    gc.disable()
     # Its greeting to developers would be drawn over the screen.
     os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
-    try:
+    with importing():
         from genie_core.assistant.build import build_assistant
 
         return build_assistant(config, secrets, owner)
-    finally:
-        gc.enable()
-        gc.freeze()

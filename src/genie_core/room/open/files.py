@@ -8,10 +8,9 @@ from pathlib import Path
 
 from genie_core.errors import GenieError
 from genie_core.room.protocol.events import FileRef
-from genie_core.room.server.file_worker import LEFTOVER
 from genie_core.sessions.session import SavedSession
 from genie_core.storage.atomic import make_private_folder
-from genie_core.storage.blobs import BLOBS_NAME, BlobStore
+from genie_core.storage.blobs import BLOBS_NAME, LEFTOVER, BlobStore
 from genie_core.storage.errors import DiskFailure
 
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from genie_core.errors import GenieError
 from genie_core.room.client.events import Notice, OnEvent
@@ -34,8 +34,6 @@ from genie_core.room.protocol.founding import Founding
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.founding import found_room, hash_in, room_id
 from genie_core.room.security.identity import Identity
-from genie_core.room.server.file_worker import open_file_worker
-from genie_core.room.server.server import RoomServer
 from genie_core.room.state.hosting import Claim, turn_of
 from genie_core.room.state.proofs import view_of
 from genie_core.room.state.room_state import RoomState
@@ -50,6 +48,9 @@ from genie_core.sessions.session import METADATA_NAME, SavedSession
 from genie_core.sessions.view_state import read_view, together
 from genie_core.storage.blobs import BlobStore
 from genie_core.storage.errors import StorageError
+
+if TYPE_CHECKING:
+    from genie_core.room.server.server import RoomServer
 
 logger = logging.getLogger(__name__)
 
@@ -175,7 +176,7 @@ class HostedRoom:
     """
 
     saved: SavedSession
-    server: RoomServer
+    server: "RoomServer"
     loop: asyncio.AbstractEventLoop
     waiting: frozenset[str]
     presence: HostPresence
@@ -225,6 +226,9 @@ async def serve_room(
     blobs = blobs_of(saved)
     kept = await asyncio.to_thread(read_view, saved.folder)
     needed = [*log.files, *kept.files_needed()]
+    from genie_core.room.server.file_worker import open_file_worker
+    from genie_core.room.server.server import RoomServer  # of no use to other members
+
     server = RoomServer(
         opened.events,
         log.append,

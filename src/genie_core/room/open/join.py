@@ -39,7 +39,6 @@ from genie_core.room.security.founding import hash_in
 from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite import looks_like_invite
-from genie_core.room.server.recovery import WORTH_KEEPING
 from genie_core.room.state.hosting import Claim, KnownHosts, can_host
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.succession import MOST_CONFIRMED
@@ -140,6 +139,8 @@ class Copies:
             take_over(old_id, copy)
             with suppress(ViewNotKept):
                 write_view(copy.folder, read_view(old_id))
+            from genie_core.room.server.recovery import WORTH_KEEPING  # of no use to most members
+
             rest = old.events(common) if common else iter(())
             told = (event.told for event in rest)  # what was recovered once may be lost again
             recovered = [event for event in told if isinstance(event.body, WORTH_KEEPING)]

@@ -10,9 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
-from genie_core.assistant.known_programs import title_of
-from genie_core.assistant.models.registry import choice_in, with_main_model
-from genie_core.assistant.secrets import OwnSecrets
 from genie_core.room.client.connection import RoomConnection
 from genie_core.room.client.events import Deliver
 from genie_core.room.engine.config import EngineConfig, EngineLoader
@@ -76,6 +73,8 @@ class Profile:
 
     def answering_with(self, model: str) -> "Profile":
         """Use the model that the person named."""
+        from genie_core.assistant.models.registry import choice_in, with_main_model
+
         choice = choice_in(self.config, model)
         return replace(self, config=with_main_model(self.config, choice))
 
@@ -108,6 +107,8 @@ def engine_for(
     state: Callable[[], RoomState] | None = None,
 ) -> EngineLoader:
     """Return the loader of a person's engine; `state` is that of a room they host."""
+    from genie_core.assistant.secrets import OwnSecrets  # a guest has no engine
+
     secrets = OwnSecrets(person.name, person.locations.secrets)
     return engine_loader(
         person.config,
@@ -116,6 +117,14 @@ def engine_for(
         secrets=secrets,
         preferences=RoomPreferences(person.name, person.preferences, state),
     )
+
+
+def _label_of(config: AssistantConfig) -> str:
+    if config.program is None:
+        return config.model or OFFLINE_LABEL
+    from genie_core.assistant.known_programs import title_of
+
+    return title_of(config.program.command)
 
 
 def room_config(
@@ -130,8 +139,7 @@ def room_config(
 ) -> RoomConfig:
     """Return the config of a room."""
     config = person.config
-    named = title_of(config.program.command) if config.program else config.model or OFFLINE_LABEL
-    label = named if loader else ""
+    label = _label_of(config) if loader else ""
 
     def connect(deliver: Deliver) -> RoomConnection:
         return RoomConnection(

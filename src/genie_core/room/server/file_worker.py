@@ -29,7 +29,7 @@ from genie_core.room.protocol.media import HEAD_BYTES, media_type
 from genie_core.room.server.file_requests import FileJob
 from genie_core.runtime.tasks import start_task
 from genie_core.runtime.threads import off_loop
-from genie_core.storage.blobs import BlobStore, on_disk
+from genie_core.storage.blobs import LEFTOVER, BlobStore, on_disk
 from genie_core.storage.errors import (
     BlobTooLarge,
     DamagedBlob,
@@ -46,9 +46,6 @@ SHARE: Final = 4
 
 IDLE: Final = 60.0
 """Seconds without a chunk after which an unfinished upload may be removed for space."""
-
-LEFTOVER: Final = 3600.0
-"""Seconds for which files that no message names, and unfinished uploads, are kept."""
 
 DISK_JOBS: Final = 4
 

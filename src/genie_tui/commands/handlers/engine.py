@@ -249,7 +249,8 @@ def models_in_use(workbench: EngineControls) -> str:
 
 def _agent_line(info: AgentSummary) -> str:
     name = "genie" if info.name == SYSTEM else visible_line(info.name)
-    return f"{name}: {visible_line(info.model)} ({info.runtime})"
+    runtime = f" ({info.runtime})" if info.runtime else ""
+    return f"{name}: {visible_line(info.model)}{runtime}"
 
 
 def _list_options(context: RoomContext, options: Sequence[AgentOption]) -> None:

@@ -10,7 +10,6 @@ from typing import Final, TypeAlias
 from rich.console import Console, RenderableType
 from rich.segment import Segment
 from rich.style import Style
-from rich.syntax import Syntax, SyntaxTheme
 from rich.text import Text
 from textual.widget import Widget
 
@@ -185,33 +184,23 @@ def highlight(code: str, language: str, palette: Palette, *, until: float = inf)
     plain = Text(code)
     if not language or len(code) > LONGEST or perf_counter() > until:
         return plain
-    colours = _Colours(palette)
-    lexer = Syntax(code, language, theme=colours).lexer
+    from rich.syntax import Syntax  # 2 MB with Pygments, which most rooms never need
+
+    lexer = Syntax(code, language, theme="ansi_dark").lexer
     if lexer is None:
         return plain
     end = 0
     for token_type, token in lexer.get_tokens(code):
         start, end = end, end + len(token)
-        if style := colours.get_style_for_token(token_type):
-            plain.stylize(style, start, end)
+        if name := _name_of(tuple(token_type)):
+            plain.stylize(palette[name], start, end)
         if perf_counter() > until:
             break
     return plain
 
 
-class _Colours(SyntaxTheme):
-    """Styles of tokens, which are named by paths such as Literal, String, Doc."""
-
-    def __init__(self, palette: Palette) -> None:
-        self._palette = palette
-
-    def get_style_for_token(self, token_type: tuple[str, ...]) -> Style:
-        path = tuple(token_type)
-        while path:
-            if path in _NAMES:
-                return self._palette[_NAMES[path]]
-            path = path[:-1]
-        return Style.null()
-
-    def get_background_style(self) -> Style:
-        return Style.null()
+def _name_of(path: tuple[str, ...]) -> str:
+    """Return the colour of a token, whose kind is a path such as Literal, String, Doc."""
+    while path and path not in _NAMES:
+        path = path[:-1]
+    return _NAMES.get(path, "")

@@ -33,7 +33,7 @@ from genie_tui.widgets.timeline.canvas import (
     mark,
 )
 from genie_tui.widgets.timeline.layout import beginning, ending
-from genie_tui.widgets.timeline.markdown import markdown, prose
+from genie_tui.widgets.timeline.prose import prose
 from genie_tui.widgets.timeline.streaming import RunProgress
 from genie_tui.widgets.timeline.transcript import (
     AnswerEntry,
@@ -310,10 +310,10 @@ class Painter:
         if answer.elapsed is None:
             text, missing = ending(answer.text)
             lines += self._folded(missing) if missing else []
-            lines += markdown(text, self._canvas, self._room)
+            lines += self._markdown(text)
         else:
             text, missing = beginning(answer.text)
-            lines += markdown(text, self._canvas, self._room) + self._folded(missing)
+            lines += self._markdown(text) + self._folded(missing)
         if answer.incomplete:
             style = self._palette["failed" if answer.failed else "notice"]
             why = Text(f"{answer.mark} {answer.incomplete}", style)
@@ -321,6 +321,12 @@ class Painter:
         line = in_gutter(_PRIVATE_ANSWER if answer.private else "┃", agent)
         lines = beside(in_gutter("┏", agent), lines, line)
         return [[], *lines, *self._reacted(answer.reactions)]
+
+    def _markdown(self, text: str) -> list[Line]:
+        # 2 MB with its parser, which a room without answers of agents never needs.
+        from genie_tui.widgets.timeline.markdown import markdown
+
+        return markdown(text, self._canvas, self._room)
 
     # Below a message
 

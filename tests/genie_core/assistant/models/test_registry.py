@@ -10,10 +10,7 @@ LOCAL = "http://127.0.0.1:9/v1"
 
 
 def lineup(**settings: object) -> ModelRegistry:
-    def no_model() -> None:
-        raise AssertionError("the offline helper was asked for")
-
-    return ModelRegistry(AssistantConfig(**settings), KEYS, no_model)  # type: ignore[arg-type]  # as a test needs
+    return ModelRegistry(AssistantConfig(**settings), KEYS)  # type: ignore[arg-type]  # as a test needs
 
 
 def test_who_has_nothing_of_their_own_has_what_the_assistant_has() -> None:
@@ -105,5 +102,4 @@ def test_a_switch_counts_for_agents_on_the_other_library_too() -> None:
         ModelRegistry(
             AssistantConfig(model="openai:big", runtime="openai-agents"),
             {**KEYS, "ANTHROPIC_API_KEY": "x"},
-            lambda: None,  # type: ignore[arg-type,return-value]  # never called
         ).check(ModelChoice("anthropic:claude-sonnet-4-5"))

@@ -1,29 +1,29 @@
 import pytest
-from pydantic_ai.messages import ToolReturnPart
 
 from genie_core.assistant.offline.answer import (
     asks_for_help,
-    from_results,
+    from_result,
     introduction,
     not_understood,
     unavailable,
 )
 from genie_core.assistant.offline.ask import PlannedCall
+from genie_core.assistant.offline.calls import CallResult
 from genie_core.assistant.tools.catalog import TOOL_NAMES, available
 
 
 def test_a_result_is_the_answer() -> None:
-    assert from_results([ToolReturnPart("calculate", "2+2 = 4", "1")]) == "2+2 = 4"
+    assert from_result(CallResult("calculate", "2+2 = 4")) == "2+2 = 4"
 
 
 def test_a_denial_is_said_plainly_with_its_reason() -> None:
-    denied = ToolReturnPart("read_file", "It was not allowed: not that one", "1", outcome="denied")
-    assert from_results([denied]) == ("I did not use `read_file`. It was not allowed: not that one")
+    denied = CallResult("read_file", "It was not allowed: not that one", "denied")
+    assert from_result(denied) == "I did not use `read_file`. It was not allowed: not that one"
 
 
 def test_a_failure_is_no_result() -> None:
-    failed = ToolReturnPart("read_file", "disk on fire", "1", outcome="failed")
-    assert from_results([failed]) == "`read_file` failed: disk on fire"
+    failed = CallResult("read_file", "disk on fire", "failed")
+    assert from_result(failed) == "`read_file` failed: disk on fire"
 
 
 def test_the_introduction_offers_only_what_there_is() -> None:

@@ -13,10 +13,9 @@ from genie_core.room.open.requests import JoinRoom, NewRoom, RejoinRoom, ResumeR
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.errors import NoSuchFile
 from genie_core.room.protocol.events import FileRef
-from genie_core.room.server.file_worker import LEFTOVER
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.session import SavedSession
-from genie_core.storage.blobs import BlobStore
+from genie_core.storage.blobs import LEFTOVER, BlobStore
 
 DATA = random.Random(11).randbytes(400_000)
 

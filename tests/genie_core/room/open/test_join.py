@@ -478,7 +478,7 @@ async def test_what_a_host_makes_up_of_preferences_reaches_no_member_s_engine(
         sources[kwargs["owner"]] = kwargs["preferences"]
         return engine_loader(*args, **kwargs)
 
-    monkeypatch.setattr("genie_core.room.open.host.RoomServer", Observed)
+    monkeypatch.setattr("genie_core.room.server.server.RoomServer", Observed)
     monkeypatch.setattr("genie_core.room.open.profile.engine_loader", observed)
     b = tmp_path / "b"
     keep_preferences(preferences_file(places(b).preferences, "ben"), "briefly, please")

@@ -22,8 +22,8 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.room.protocol.limits import CHUNK_BYTES, Limits
 from genie_core.room.server.file_requests import FileFrame, FileJob
-from genie_core.room.server.file_worker import IDLE, LEFTOVER, UPLOADS, FileWorker, complete_files
-from genie_core.storage.blobs import BlobStore, on_disk
+from genie_core.room.server.file_worker import IDLE, UPLOADS, FileWorker, complete_files
+from genie_core.storage.blobs import LEFTOVER, BlobStore, on_disk
 
 KIB = 1024
 LIMITS = Limits(file_bytes=400 * KIB, files_bytes=1600 * KIB)

@@ -60,6 +60,12 @@ def test_each_agent_stands_with_its_model_in_plain_text() -> None:
     assert second == "coder: ollama:small␛ (openai-agents)"
 
 
+def test_the_offline_helper_has_no_library() -> None:
+    bench = Bench()
+    bench.agents = (AgentSummary("system", "Answers.", "offline helper", ""),)
+    assert models_in_use(bench).splitlines()[0] == "genie: offline helper"
+
+
 async def test_models_are_shown_and_exchanged_by_command() -> None:
     joined = ScriptedJoinedRoom(engine_status=EngineStatus(EngineState.LOADING))
     joined.open_room()

@@ -7,7 +7,8 @@ from tests.genie_tui.scripted_room import ScriptedJoinedRoom, ScriptedRoomServic
 from textual.pilot import Pilot
 from textual.widgets import Checkbox, Input, Static
 
-from genie_tui.app import SMALLEST, GenieApp
+from genie_tui.app import GenieApp
+from genie_tui.screen_size import SMALLEST
 from genie_tui.screens.dialogs.export import Attached, ExportScreen, Wish
 
 FILES = Attached(2, 3_400)

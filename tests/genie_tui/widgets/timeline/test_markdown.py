@@ -7,7 +7,8 @@ from rich.style import Style
 from genie_core.room.text.events import blocks
 from genie_core.text.safe import visible
 from genie_tui.widgets.timeline.canvas import NAMES, Canvas, Palette
-from genie_tui.widgets.timeline.markdown import MOST_CELLS, markdown, prose
+from genie_tui.widgets.timeline.markdown import MOST_CELLS, markdown
+from genie_tui.widgets.timeline.prose import prose
 
 CANVAS = Canvas(Palette({name: Style() for name in NAMES}))
 

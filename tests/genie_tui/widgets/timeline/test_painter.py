@@ -142,7 +142,7 @@ def test_what_cannot_be_drawn_is_shown_as_it_is(
     def fail(*_: object) -> None:
         raise RecursionError
 
-    monkeypatch.setattr("genie_tui.widgets.timeline.painter.markdown", fail)
+    monkeypatch.setattr("genie_tui.widgets.timeline.markdown.markdown", fail)
     painter = Painter(PALETTE, WIDTH, reasons=False)
     for _ in range(3):
         assert " ▏ an *answer*" in [

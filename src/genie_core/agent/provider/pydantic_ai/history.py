@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic_ai.messages import ModelMessage
 
+from genie_core.agent.provider.journal_lines import messages_in
 from genie_core.agent.provider.pydantic_ai.observed_model import without_turns
 from genie_core.agent.provider.pydantic_ai.saved import from_json, to_json, without_prompt
 
@@ -12,9 +13,7 @@ from genie_core.agent.provider.pydantic_ai.saved import from_json, to_json, with
 class PydanticHistory:
     """Messages to and from the model.
 
-    As JSON this is one object with all `messages`, or a list of such objects that each keep
-    the first `keep` messages (all by default) and add their own. A bare message in the list is
-    appended, as in files of older programs. Instructions are not included: each run has its own.
+    `messages_in` describes their forms as JSON. Instructions are not included: each run has its own.
     """
 
     def __init__(self) -> None:
@@ -53,17 +52,5 @@ class PydanticHistory:
 
     def restore(self, state: Any) -> None:
         """Restore either form; raises `ValueError` and changes nothing if it is neither."""
-        values: list[Any] = []
-        try:
-            for line in [state] if isinstance(state, dict) else state:
-                if "kind" in line:
-                    values.append(line)
-                else:
-                    values[line.get("keep", len(values)) :] = line["messages"]
-        except (AttributeError, LookupError, TypeError) as error:
-            raise ValueError(
-                "not the history of an agent on pydantic-ai; use the kind of agent that saved it, "
-                "or another session id"
-            ) from error
-        self.messages = from_json(values)
+        self.messages = from_json(messages_in(state))
         self._unsaved = []

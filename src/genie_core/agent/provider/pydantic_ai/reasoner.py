@@ -3,7 +3,6 @@
 from typing import Any, Final
 
 import group_sense  # type: ignore[import-untyped]  # it ships no type information
-from group_sense.reasoner.prompt import user_prompt  # type: ignore[import-untyped]  # as above
 from pydantic import Field, field_validator
 from pydantic_ai import Agent, NativeOutput
 from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
@@ -16,9 +15,14 @@ from genie_core.agent.provider.pydantic_ai.errors import failures_told, with_lim
 from genie_core.agent.provider.pydantic_ai.naming import model_named
 from genie_core.agent.provider.pydantic_ai.observed_model import ObservedModel, without_turns
 from genie_core.agent.provider.pydantic_ai.portable import portable
-from genie_core.agent.provider.pydantic_ai.quoting import quoted
 from genie_core.agent.provider.pydantic_ai.saved import from_json, to_json, without_prompt
 from genie_core.agent.provider.pydantic_ai.structured import StructuredOutputAnywhere
+from genie_core.agent.provider.reasoner_prompt import (
+    MAX_MESSAGES,
+    MAX_TURNS,
+    MIN_TURNS,
+    reasoner_prompt,
+)
 from genie_core.errors import ModelFailed
 from genie_core.message import Message
 from genie_core.reasoner.base import Decision, GroupReasoner, Response
@@ -26,18 +30,6 @@ from genie_core.reasoner.base import Decision, GroupReasoner, Response
 DEFAULT_MODEL: Final = "google:gemini-3-flash-preview"
 """The default model of a reasoner."""
 
-MAX_TURNS: Final = 60
-MIN_TURNS: Final = 30
-"""A history of `MAX_TURNS` turns is cut to the latest `MIN_TURNS`.
-
-Cutting in steps keeps the start of the history constant between calls, so that providers can cache
-the prompt.
-"""
-
-MAX_MESSAGES: Final = 200
-"""How many of the latest messages the model is shown in one turn."""
-
-_LEFT_OUT: Final = "(Before these messages came {count} more, which are not shown.)\n\n"
 _RETRIES: Final = 2  # how often a model may correct an answer that cannot be used
 
 
@@ -153,19 +145,12 @@ class DefaultGroupReasoner(GroupReasoner):
         """Decide on the latest messages; None if these alone exceed the model's window."""
         try:
             with failures_told(self._model):
-                return await self._agent.run(
-                    self._prompt(updates, most), message_history=_latest(self._history)
-                )
+                prompt = reasoner_prompt(updates, self._processed, most)
+                return await self._agent.run(prompt, message_history=_latest(self._history))
         except ModelFailed as error:
             if error.kind != "length" or min(most, len(updates)) == 1:
                 raise
             return None
-
-    def _prompt(self, updates: list[Message], most: int) -> str:
-        shown = [quoted(message) for message in updates[-most:]]
-        left_out = len(updates) - len(shown)
-        prompt: str = user_prompt(shown, self._processed + left_out)
-        return _LEFT_OUT.format(count=left_out) + prompt if left_out else prompt
 
 
 def _messages_of(line: dict[str, Any]) -> list[Any]:
