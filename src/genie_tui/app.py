@@ -56,7 +56,7 @@ from genie_tui.screens.dialogs.grants import GrantsScreen
 from genie_tui.screens.dialogs.leaving import LeavingScreen
 from genie_tui.screens.dialogs.pick import CarefulPickScreen, PickScreen, Row
 from genie_tui.screens.help import HelpScreen, scopes_at
-from genie_tui.screens.lobby import LobbyScreen
+from genie_tui.screens.lobby import LobbyScreen, RoomHere
 from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.replay import ReplayScreen
 from genie_tui.screens.room import RoomScreen
@@ -251,7 +251,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
 
     async def _not_opened(self, room: OpenRoom, error: str) -> None:
         """Close a room that could not be opened; exit if it is all that the app was started for."""
-        if self._opening is not None and len(self.rooms) == 1 and not self._has_lobby:
+        if self._opening is not None and len(self.rooms) == 1 and self._lobby is None:
             self._fail(error)
             return
         was_shown = room is self.rooms.current
@@ -264,21 +264,24 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
 
     async def _show_lobby(self, error: str = "") -> None:
         await self.rooms.show(None)
-        if not self._has_lobby:
+        if self._lobby is None:
             await self.push_screen(
-                LobbyScreen(self._service, self._person, self._onboarding, self._open_titles)
+                LobbyScreen(self._service, self._person, self._onboarding, self._rooms_here)
             )
+        elif not error:
+            self._lobby.begin_anew()
         if error and isinstance(self.screen, LobbyScreen):
             self.screen.show_error(error)
         elif error:
             self.notify(error, severity="error", timeout=12)
 
     @property
-    def _has_lobby(self) -> bool:
-        return any(isinstance(each, LobbyScreen) for each in self._screen_stacks[LOBBY])
+    def _lobby(self) -> LobbyScreen | None:
+        stack = self._screen_stacks[LOBBY]
+        return next((each for each in stack if isinstance(each, LobbyScreen)), None)
 
-    def _open_titles(self) -> Sequence[str]:
-        return [room.title for room in self.rooms]
+    def _rooms_here(self) -> Sequence[RoomHere]:
+        return [room.as_listed for room in self.rooms]
 
     @on(ReplayScreen.Left)
     async def _replay_left(self, message: ReplayScreen.Left) -> None:
@@ -469,7 +472,9 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         self._show_counts()
 
     def _show_counts(self) -> None:
-        """Show what waits in all rooms: in the terminal's title, and in the room on the screen."""
+        """Show what waits in all rooms: in the terminal's title, the lobby, and the shown room."""
+        if self._lobby is not None and self._lobby.is_running:
+            self._lobby.show_open()
         if not len(self.rooms):
             self._alerts.end()
             return

@@ -355,6 +355,7 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
     ),
     Scope.LOBBY: (
         Action(("enter",), "open", "Open the selected room, or create or join one"),
+        Action(("up", "down"), "field", "Previous or next row or field", display="↑ ↓"),
         Action(("n",), "new room", "Create a room", "new_room", shown=True),
         Action(("j",), "join", "Join a room by invite", "join_room", shown=True),
         Action(("escape",), "saved rooms", "Go to the saved rooms", "saved_rooms"),
