@@ -104,7 +104,8 @@ def retry(context: RoomContext) -> None:
             exchange.text,
             emote=exchange.said.emote,
             files=files,
-            reply_to=exchange.seq,
+            quotes=exchange.said.quotes,
+            reply_to=exchange.said.reply_to,
             to=exchange.said.to,
         )
 

@@ -8,6 +8,7 @@ from genie_core.room.protocol.events import (
     MessageDeleted,
     MessageEdited,
     MessagePosted,
+    Quote,
     ReactionChanged,
     RunCancelled,
     RunFailed,
@@ -18,6 +19,8 @@ from genie_tui.screens.dialogs.pick import PickScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.timeline.timeline import Timeline
+
+QUOTE = Quote("r", "Kitchen", ())
 
 
 def shown(screen: RoomScreen) -> str:
@@ -172,7 +175,18 @@ async def test_a_failed_or_stopped_message_is_sent_again(
         await select_last(screen, pilot)
         await pilot.press("R")
         await until(pilot, lambda: joined.said == [("@genie dig", False)])
-        assert joined.replies == [asked]
+        assert joined.replies == [0]
+
+
+async def test_a_retry_of_a_reply_is_the_same_reply(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (_, pilot):
+        plan = said(joined, "the plan", "bob")
+        reply = MessagePosted("2", "@genie dig", handler="ann", reply_to=plan, quotes=(QUOTE,))
+        asked = joined.feed(reply, by="ann")[0].seq
+        joined.feed(RunCancelled(asked))
+        await pilot.press(*"/retry", "enter")
+        await until(pilot, lambda: joined.replies == [plan])
+        assert joined.sent == [((), (QUOTE,))]
 
 
 async def test_what_did_not_fail_is_not_sent_again(joined: ScriptedJoinedRoom) -> None:
