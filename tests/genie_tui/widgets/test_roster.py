@@ -55,6 +55,19 @@ async def test_an_agent_that_works_is_seen_to() -> None:
         assert "needs approval" in lines(roster)[0]
 
 
+async def test_an_agent_that_calls_a_tool_is_not_said_to_think() -> None:
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    app = Host()
+    async with app.run_test():
+        roster = app.query_one(Roster)
+        roster.bind_state(joined.state, "ann")
+        message = joined.say_here("hello")
+        roster.show_progress(message, "system", "calling", "run_command")
+        assert "calling run_command" in lines(roster)[0]
+        assert "ann (host) ◐ calling run_command" in roster.as_text()
+
+
 async def test_names_are_cut_to_their_column_and_never_markup() -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
@@ -92,7 +105,7 @@ async def test_roles_agents_and_terminals_are_told() -> None:
         assert "host's agent" in cleo
         assert "observer" in dan
         assert "no agent" in dan
-        assert "cleo (guest, muted), host's agent" in roster.as_text()
+        assert "cleo (guest, muted) · host's agent" in roster.as_text()
         assert "at 2 terminals" in roster.about("BOB")
         assert "agent: small" in roster.about("bob")
         assert roster.about("zoe") == ""
@@ -109,7 +122,7 @@ async def test_without_a_hosts_agent_nobody_answers_guests() -> None:
         roster.bind_state(joined.state, "ann")
         assert "no agent" in lines(roster)[1]
         assert "banned" in roster.about("cleo")
-        assert "(guest, banned), here\n" in roster.about("cleo")
+        assert "(guest, banned) · here\n" in roster.about("cleo")
 
 
 async def test_long_labels_fit_the_narrowest_panel() -> None:
@@ -149,7 +162,7 @@ async def test_agents_that_are_directed_stand_below_their_person() -> None:
         assert len(lines(roster)) == len(joined.state.people)
         roster.show_progress(seq, "[red]:1\x1b", "thinking", "")
         tree = lines(roster)[1:3]
-        assert tree == ["  genie ◐ calls run_subagent", "  └ [red]:1␛ ◐ thinking"]
+        assert tree == ["  genie ◐ calling run_subagent", "  └ [red]:1␛ ◐ thinking"]
 
 
 async def test_an_agent_that_is_a_member_is_shown_as_one() -> None:
@@ -162,7 +175,7 @@ async def test_an_agent_that_is_a_member_is_shown_as_one() -> None:
         roster.bind_state(joined.state, "ann")
         (line,) = [line for line in lines(roster) if "bot" in line]
         assert line.split()[1:] == ["bot", "agent", "·", "here"]
-        assert "bot (agent), · here" in roster.as_text()
+        assert "bot (agent) · here" in roster.as_text()
         assert "agent: none" in roster.about("bot")
         joined.feed(MemberModerated("role", "bot", "observer"), by="ann")
         assert "bot (observer)" in roster.as_text()
