@@ -213,6 +213,7 @@ async def test_typing_filters_at_once_and_searches_after_a_pause(recorded: Recor
         assert titles(screen) == []
         await until(pilot, lambda: len(rows.hits) == 2)
         assert "found in sessions" in drawn(screen)
+        assert text(screen, "#sessions-count") == "0 titles, 2 messages"
         assert "plant apples" in drawn(screen)
         await pilot.press("ctrl+u", *"pears")
         await until(pilot, lambda: [hit.seq for hit in rows.hits] == [5])
