@@ -661,7 +661,7 @@ class Timeline(EntryView, can_focus=True):
         text = None if self._selected is None else text_of(self._content[self._selected])
         if text is not None:
             self.app.copy_to_clipboard(text)
-            self.notify("Message copied.", markup=False, timeout=2)
+            self.notify("Copied (OSC 52).", markup=False, timeout=2)
 
     def action_leave(self) -> None:
         """Unselect the message, or leave."""
