@@ -20,7 +20,7 @@ _BUSY: Final[dict[What, str]] = {
     "asking": "◐ waiting for its model",
     "thinking": "◐ thinking",
     "writing": "◐ writing",
-    "calling": "◐ calling {}",
+    "calling": "◐ calls {}",
     "retrying": "↻ retrying",
     "note": "◐ working",
 }
@@ -81,13 +81,6 @@ class RunningAgents:
                 tree = self._tree(state, exchange)
                 rows += tree if len(tree) > 1 else []
         return rows
-
-    def activity(self, state: RoomState, person: str) -> str:
-        """Say what the agent of a person's latest run does now; "" if nothing was reported."""
-        runs = [each.seq for each in state.running.values() if each.handler == person]
-        reports = self._reports.get(runs[-1], {}).values() if runs else ()
-        latest = max(reports, key=lambda each: each.number, default=None)
-        return "" if latest is None else _BUSY[latest.what].format(visible_line(latest.detail))
 
     def _tree(self, state: RoomState, exchange: MessageThread) -> list[AgentRow]:
         reports = self._reports.get(exchange.seq, {})

@@ -26,7 +26,7 @@ ROLE: Final = 8
 _DOING: Final = {
     Presence.NONE: ("no agent", "$foreground-disabled"),
     Presence.IDLE: ("· idle", "$foreground-muted"),
-    Presence.THINKING: ("◐ thinking", "$text-accent"),
+    Presence.THINKING: ("◐ working", "$text-accent"),
     Presence.WAITING: ("▲ needs approval", "$text-warning"),
 }
 """Glyph, word and theme colour of each state of an agent."""
@@ -154,10 +154,6 @@ class Roster(Static):
             return "✎ typing", "$text-primary"
         if presence is Presence.NONE and self._agent(person):
             return self._agent(person), "$foreground-muted"
-        if presence is Presence.THINKING and (
-            said := self._agents.activity(self._state, person.name)
-        ):
-            return said, _DOING[presence][1]
         return ("· here", "$foreground-muted") if person.is_agent else _DOING[presence]
 
     def _agent(self, person: Person) -> str:

@@ -71,7 +71,7 @@ def test_it_is_told_what_each_is_at_and_whose_approval_it_waits_for() -> None:
     work.report(seq, "coder:2b", "calling", "read_file")
     joined.feed(ApprovalRequested(seq, "x", "coder:2b", "run_command", {}), by="ann")
     assert shown(work, joined) == [
-        ("genie", "◐ calling run_subagent"),
+        ("genie", "◐ calls run_subagent"),
         ("researcher:1a", "◐ thinking"),
         ("coder:2b", "▲ asks ann for run_command"),
     ]
