@@ -149,6 +149,14 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             ("r",), "reply", "Reply to the selected message", "screen.command('reply')", shown=True
         ),
         Action(("g",), "replied to", "Go to what the selected message replies to", "go_to_reply"),
+        Action(("G",), "back to the reply", "Go back to the reply that g left", "go_back"),
+        Action(
+            ("o",),
+            "open",
+            "Open a link or a file of the selected message",
+            "screen.command('open')",
+            shown=True,
+        ),
         Action(
             ("e",), "edit", "Edit the selected message if it is yours", "screen.command('edit')"
         ),
@@ -175,8 +183,8 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(
             ("slash",), "find", "Find in the conversation", "screen.command('find')", shown=True
         ),
-        Action(("n",), "match before", "While finding: go to the match before", "step(-1)"),
-        Action(("N",), "match after", "While finding: go to the match after", "step(1)"),
+        Action(("n",), "match after", "While finding: go to the match after", "step(1)"),
+        Action(("N",), "match before", "While finding: go to the match before", "step(-1)"),
         Action(("y",), "copy", "Copy the selected message", "copy", shown=True),
         Action(
             ("exclamation_mark",),
@@ -194,7 +202,7 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(
             ("escape",),
             "back",
-            "Unselect the message, or go back to writing",
+            "Go back to writing",
             "leave",
             shown=True,
         ),

@@ -576,15 +576,18 @@ COMMANDS: Final = (
     ),
     Command(
         "open",
-        "Open a file of the selected message, or the newest one",
-        slash=Slash.taking(
+        "Open a link or a file of the selected message",
+        files.open_selected,
+        Slash.taking(
             "/open [N or NAME]",
             Group.MESSAGE,
             parse.read_phrase,
             files.open_file,
             "file",
             at_once=False,
+            help="Open a file of the selected message, or the newest one",
         ),
+        offered=False,
     ),
     Command(
         "prefs",

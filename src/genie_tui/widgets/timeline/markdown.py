@@ -2,11 +2,12 @@
 
 The text is not trusted: HTML is shown as it was written, character references stay what they are
 (they could name characters that must not reach a terminal), and an address is always shown next to
-the words that link to it.
+the words that link to it. Only the shown address is a hyperlink of the terminal (OSC 8).
 """
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, Literal
 
 from markdown_it import MarkdownIt
@@ -41,13 +42,28 @@ _INLINE: Final = re.compile(
     r"|(?P<strong>(?<![\w*\\])\*\*(?=\S)[^*\n]+?(?<=\S)\*\*(?![\w*]))"
     r"|(?P<emphasis>(?<![\w*\\])\*(?=\S)[^*\n]+?(?<=\S)\*(?![\w*])"
     r"|(?<![\w_\\])_(?=\S)[^_\n]+?(?<=\S)_(?![\w_]))"
-    r"|(?P<link>\bhttps?://[^\s<>\"']*[^\s<>\"'.,;:!?)\]}])"
+    r"|(?P<link>\b(?:https?://|mailto:)[^\s<>\"']*[^\s<>\"'.,;:!?)\]}])"
     r"|(?P<mention>(?<![\w@])@\w[\w.-]*\w|(?<![\w@])@\w)"
 )
 _MARKS: Final = {"inline": 1, "strong": 2, "emphasis": 1}
 """Characters of markup at each end."""
 
+_OPENED: Final = re.compile(r"(?:https?://|mailto:)[!-~]+", re.IGNORECASE)
+"""Addresses that a terminal or browser may open: of known kinds, and without look-alike letters."""
+
 _EMPHASIS: Final = {"strong": Style(bold=True), "emphasis": Style(italic=True)}
+
+
+def links_in(text: str) -> list[str]:
+    """Return the addresses in a text that can be opened, each once."""
+    found = (part[0] for part in _INLINE.finditer(text) if part.lastgroup == "link")
+    return [each for each in dict.fromkeys(found) if _OPENED.fullmatch(each)]
+
+
+@lru_cache(maxsize=1_024)
+def _linked(style: Style, address: str) -> Style:
+    """Return a style that links to the shown address; the same one for the same address."""
+    return style.update_link(address) if _OPENED.fullmatch(address) else style
 
 
 def prose(text: str, palette: Palette, style: Style | None = None) -> Text:
@@ -62,7 +78,8 @@ def prose(text: str, palette: Palette, style: Style | None = None) -> Text:
         kind = part.lastgroup or ""
         marks = _MARKS.get(kind, 0)
         shown = part[0][marks : len(part[0]) - marks]
-        styled.append(shown, _EMPHASIS.get(kind) or palette[kind])
+        drawn = _EMPHASIS.get(kind) or palette[kind]
+        styled.append(shown, _linked(drawn, shown) if kind == "link" else drawn)
         end = part.end()
     return styled.append(text[end:])
 
@@ -189,7 +206,7 @@ class _Blocks:
                 return Text(node.content)
 
     def _link(self, words: Text, address: str) -> Text:
-        shown = Text(address, self._palette["link"])
+        shown = Text(address, _linked(self._palette["link"], address))
         if words.plain in (address, ""):
             return shown
         return words.append(" (").append_text(shown).append(")")

@@ -926,7 +926,7 @@ async def test_a_message_in_a_page_of_the_log_is_shown_as_it_was_left() -> None:
     async with app.run_test(size=(60, 40)) as pilot:
         await pilot.press("home")
         await until(pilot, lambda: app.shows("said better  edited"))
-        assert app.shows("deleted by its author")
+        assert app.shows("Message deleted")
         assert not app.shows("message 6 ")
         assert app.shows("message 7 ")
 
