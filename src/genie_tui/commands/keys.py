@@ -50,6 +50,7 @@ class Action:
     `run` is the Textual action, or in a guarded scope the name of the action that the widget runs
     itself. It is empty where a widget handles the key on its own; the entry then only serves the
     help. Keys with `priority` work wherever the focus is. `shown` puts the action into the footer.
+    One without a label is the second half of the entry before it, and is not listed.
     """
 
     keys: tuple[str, ...]
@@ -309,8 +310,8 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "choose('write')",
         ),
         Action(("p",), "print it", "Leave, and print it on the terminal", "choose('print')"),
-        Action(("up",), "scroll", "Scroll up", "scroll(-1)", display="↑ ↓"),
-        Action(("down",), "scroll", "Scroll down", "scroll(1)"),
+        Action(("up",), "scroll", "Scroll", "scroll(-1)", display="↑ ↓"),
+        Action(("down",), "", "", "scroll(1)"),
     ),
     Scope.PREFERENCES: (
         Action(("ctrl+s",), "save", "Save and send to the room", "keep", priority=True),
@@ -440,8 +441,8 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
     ),
     Scope.PICK: (
         Action(("enter",), "choose", "Take the highlighted row"),
-        Action(("up",), "move", "Highlight the row before", "move(-1)", display="↑"),
-        Action(("down",), "move", "Highlight the row after", "move(1)", display="↓"),
+        Action(("up",), "move", "Previous or next row", "move(-1)", display="↑ ↓"),
+        Action(("down",), "", "", "move(1)"),
         Action(("escape",), "back", "Cancel", "back"),
     ),
     Scope.FIND: (
@@ -546,8 +547,8 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("up", "k"), "up", "Previous decision", "cursor_up"),
         Action(("down", "j"), "down", "Next decision", "cursor_down"),
         Action(("enter",), "go there", "Show the message in the replay"),
-        Action(("right",), "older", "Show the report before", "turn(1)", display="→"),
-        Action(("left",), "newer", "Show the report after", "turn(-1)", display="←"),
+        Action(("left",), "older", "Show the report before", "turn(1)", display="←"),
+        Action(("right",), "newer", "Show the report after", "turn(-1)", display="→"),
         Action(("escape", "q", "r"), "back", "Back to the replay", "close"),
     ),
 }

@@ -38,6 +38,7 @@ class HelpText(Widget):
                 [
                     (action.key_text or f"({action.label})", action.help)
                     for action in all_actions(scope)
+                    if action.label
                 ],
                 width,
             )
