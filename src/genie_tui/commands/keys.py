@@ -334,7 +334,13 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("escape", "q", "f6"), "back", "Back to the room", "close"),
     ),
     Scope.SETTINGS: (
-        Action(("up", "down"), "field", "Previous or next field", display="↑ ↓", shown=True),
+        Action(
+            ("up", "down"),
+            "field",
+            "Previous or next field; enter goes on, too",
+            display="↑ ↓",
+            shown=True,
+        ),
         Action(
             ("left", "right"),
             "choose",
@@ -378,11 +384,14 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("f7",), "offers", "Choose an agent or a model", "offers"),
     ),
     Scope.FIRST_START: (
-        Action(("enter", "ctrl+s"), "save and start", "Save, and go to the lobby", "save"),
-        Action(("up",), "field", "Previous field", "field(-1)", display="↑ ↓"),
+        Action(("enter",), "next", "Next field; after the last, save and go to the lobby", "go_on"),
+        Action(("ctrl+s",), "save and start", "Save, and go to the lobby", "save", priority=True),
+        Action(("up",), "field", "Previous or next field", "field(-1)", display="↑ ↓"),
+        Action(("down",), "", "", "field(1)"),
         Action(("left", "right"), "choose", "Change the value of a choice", display="← →"),
         Action(("escape",), "skip", "Go to the lobby; it is not asked again", "skip"),
-        Action(("down",), "", "Next field", "field(1)", display=" "),
+        Action(("f1",), "help", "Show keys and commands", "help"),
+        Action(("ctrl+q", "ctrl+c"), "quit", "Quit; nothing is saved", "quit", priority=True),
     ),
     Scope.OFFERS: (
         Action(("enter",), "choose", "Use it and save it in the settings"),
