@@ -422,7 +422,7 @@ async def test_the_list_tells_by_itself_what_is_opened_and_closed_elsewhere(
         assert "open" not in drawn(screen)
         with saved.held("bob"):
             await until(pilot, lambda: "open by bob" in drawn(screen))
-            facts = f"open in process {os.getpid()} of bob"
+            facts = f"(pid {os.getpid()})"
             await until(pilot, lambda: facts in text(screen, "#preview-facts"))
             recorded.said("Kitchen", "hi")
         await until(pilot, lambda: "open by" not in drawn(screen))
