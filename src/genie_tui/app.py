@@ -41,6 +41,7 @@ from genie_core.settings.load import SettingsError
 from genie_core.settings.model import Notify, Settings
 from genie_core.text.safe import visible
 from genie_tui.alerts import Alerts, AlertWays, title_of
+from genie_tui.commands.handlers import engine as engine_commands
 from genie_tui.commands.keys import Scope, bindings_of
 from genie_tui.commands.registry import AppCommands, all_actions
 from genie_tui.exit_report import ExitReport
@@ -50,6 +51,7 @@ from genie_tui.onboarding import Onboarding
 from genie_tui.quit import QuitFlow, leaving_screen
 from genie_tui.readable import Readable
 from genie_tui.rooms import LOBBY, OpenRoom, Rooms
+from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.dialog import Dialog, GuardedApp
 from genie_tui.screens.dialogs.grants import GrantsScreen
@@ -76,10 +78,9 @@ WIDE: Final = 120
 
 FOR_ALL: Final = "It applies to everyone's requests, in every room you open."
 
-NONE_FOUND: Final = (
-    "No key is set, no local server runs, and no agent program is installed. "
-    "/model takes a model's name; f12 has the rest."
-)
+NONE_FOUND: Final = "No key is set, no local server runs, and no agent program is installed."
+BY_NAME: Final = "name"
+HOW_NAMED: Final = "Such as ollama:qwen3 or openai:gpt-5, as for /model; see f12 for more."
 
 SMALLEST: Final = (60, 16)
 """Columns and rows below which nothing useful fits."""
@@ -333,12 +334,16 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
 
     async def _choose_model(self, room: OpenRoom, onboarding: Onboarding) -> None:
         offers = await onboarding.found()
-        if not offers:
-            self.notify(NONE_FOUND, severity="warning", timeout=8)
-            return
         rows = [Row(str(n), each.label, each.why) for n, each in enumerate(offers)]
-        picked = await self.push_screen_wait(CarefulPickScreen("Who answers you?", rows))
+        rows.append(Row(BY_NAME, "Another model, by its name"))
+        title = "Who answers you?" if offers else NONE_FOUND
+        picked = await self.push_screen_wait(CarefulPickScreen(title, rows))
         if picked is None or room.joined is None:
+            return
+        if picked == BY_NAME:
+            name = await self.push_screen_wait(AskLineScreen("Model", "", HOW_NAMED, 200))
+            if name:
+                engine_commands.model(room.screen.context, name)
             return
         offer = offers[int(picked)]
         choice = offer if isinstance(offer, ProgramOffer) else offer.choice
@@ -620,7 +625,8 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     def action_help_quit(self) -> None:
         """Explain how to quit to those who press ctrl+c."""
         hosting = any(room.hosts for room in self.rooms)
-        self.notify("ctrl+q suspends the room and ends." if hosting else "ctrl+q leaves and ends.")
+        does = "suspend the room" if hosting else "leave"
+        self.notify(f"Press ctrl+q to {does} and quit.")
 
     def action_toggle_theme(self) -> None:
         self.theme = LIGHT.name if self.current_theme.dark else DARK.name

@@ -36,6 +36,7 @@ class ScriptedBench:
     options = AgentOptions()
     allowance: Allowance = field(default_factory=Allowance)
     model: str = ""
+    model_server: str = ""
 
     async def use_model(self, name: str) -> str:
         return name
