@@ -145,7 +145,7 @@ def parse_line(text: str) -> MessageLine | CommandLine | InvalidLine:
     if slash.read is None:
         if rest:
             return InvalidLine(
-                f"/{slash.name} takes nothing after it; // sends a text with a slash"
+                f"/{slash.name} takes nothing after it. To send text starting with /, type //."
             )
         return CommandLine(command)
     try:
@@ -157,7 +157,7 @@ def parse_line(text: str) -> MessageLine | CommandLine | InvalidLine:
 def _unknown(name: str) -> str:
     near = get_close_matches(name.lower(), slash_commands(), n=1, cutoff=0.5)
     hint = f"did you mean /{near[0]}?" if near else "/help lists them."
-    return f"There is no command /{name}; {hint} Two slashes send a text with one."
+    return f"There is no command /{name}; {hint} To send text starting with /, type //."
 
 
 def command_named(name: str) -> Command:
@@ -247,7 +247,7 @@ COMMANDS: Final = (
     ),
     Command(
         "suspend",
-        "Suspend or leave all open rooms, and quit",
+        "The same as /quit: suspend or leave all open rooms, and quit",
         "app.quit",
         Slash("/suspend", Group.APP),
         Scope.APP,

@@ -62,7 +62,7 @@ def decide(message: IncomingMessage | None, tools: Collection[str]) -> OfflineDe
     if message.receiver:
         return OfflineDecision("ignore", f"The message is addressed to {message.receiver}.")
     if mentions_someone_else(message.content):
-        return OfflineDecision("ignore", "The message is addressed to another member.")
+        return OfflineDecision("ignore", "Addressed to someone else.")
     if call := plain_ask(message.content, tools):
         return _delegate(
             message, f"The message plainly asks for something that {call.tool} can do."

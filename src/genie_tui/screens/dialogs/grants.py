@@ -131,14 +131,19 @@ class GrantsScreen(Dialog[None]):
 def grant_lines(grant: "Grant", now: float, said: str = "") -> Content:
     """Describe a grant: tool, agent, person, scope, last use, and the message that led to it."""
     return Content.assemble(
-        (visible_line(grant.tool), "bold $text-warning"),
-        (f" {_reach(grant)} by ", "$foreground-muted"),
         visible_line(agent_path(grant.agent)),
+        (" may repeat " if _is_one_call(grant) else " may call ", "$foreground-muted"),
+        (visible_line(grant.tool), "bold $text-warning"),
+        f" {_reach(grant)}",
         (" for ", "$foreground-muted"),
         visible_line(grant.person),
         "\n  ",
         (f"{_left(grant, now)} · {_use(grant)}{_origin(said)}", "$foreground-muted"),
     )
+
+
+def _is_one_call(grant: "Grant") -> bool:
+    return grant.covers != ANY_CALL and not grant.covers
 
 
 def _reach(grant: "Grant") -> str:
@@ -148,7 +153,7 @@ def _reach(grant: "Grant") -> str:
         return f"for {visible_line(grant.covers)}"
     known = "; ".join(mask_known(str(each)) for each in grant.effects)
     called = visible_line(known or arguments_line(mask_value(grant.arguments or {})))
-    return f"with exactly {called[:CALL]}{'…' * (len(called) > CALL)}"
+    return f"{called[:CALL]}{'…' * (len(called) > CALL)}"
 
 
 def _left(grant: "Grant", now: float) -> str:

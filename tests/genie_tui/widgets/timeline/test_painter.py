@@ -181,7 +181,7 @@ def test_files_show_name_type_and_how_far_they_have_come() -> None:
     def line() -> str:
         return painter.paint(entry, None)[-1].text
 
-    for part in ("1 a.pdf", "application/pdf · 1.2 MB", "not here yet"):
+    for part in ("1 a.pdf", "application/pdf · 1.2 MB", "not downloaded yet"):
         assert part in line()
     transfers.update(Transfer("d", "a.pdf", Direction.DOWN, 1, 4))
     assert "25 %" in line()

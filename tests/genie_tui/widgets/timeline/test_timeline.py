@@ -603,7 +603,7 @@ async def test_a_file_is_redrawn_as_it_comes_and_a_message_opens_in_full() -> No
             (PendingMessage("2", "mine", emote=False, at=START, files=(file,)),)
         )
         await pilot.pause()
-        assert sum("not here yet" in line for line in app.lines()) == 2
+        assert sum("not downloaded yet" in line for line in app.lines()) == 2
         app.timeline.transfers.update(Transfer("digest", "a.pdf", Direction.DOWN, 50, 200))
         app.timeline.show_transfer("digest")
         await pilot.pause()
