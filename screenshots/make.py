@@ -165,7 +165,9 @@ async def invite(folder: Path) -> None:
         text = write_invite(
             Invite(addresses, Identity.generate().key, "AAAAAAA", bytes(16), "Launch week")
         )
-        await app.push_screen(InviteScreen(Shown(), "Launch week", Terms(text), time.monotonic))
+        terms = Terms(text)
+        dialog = InviteScreen(Shown(), "Launch week", "192.0.2.17:7654", terms, time.monotonic)
+        await app.push_screen(dialog)
         await pilot.pause(1.0)
         shoot(app, "invite")
 

@@ -43,6 +43,7 @@ from genie_core.settings.load import SettingsError
 from genie_core.settings.model import Notify, Settings
 from genie_core.text.safe import visible, visible_line
 from genie_tui.alerts import LONGEST, Alerts, AlertSettings, title_of
+from genie_tui.commands.handlers import engine as engine_commands
 from genie_tui.commands.keys import Scope, bindings_of
 from genie_tui.commands.registry import AppCommands, all_actions
 from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText
@@ -53,6 +54,7 @@ from genie_tui.onboarding import Onboarding
 from genie_tui.quit import NotWritten, QuitFlow, default_path, leaving_screen, write_unsaved
 from genie_tui.rooms import LOBBY, OpenRoom, Rooms
 from genie_tui.screen_size import SMALLEST
+from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.dialog import Dialog, GuardedApp
 from genie_tui.screens.dialogs.grants import GrantsScreen
@@ -69,7 +71,7 @@ from genie_tui.widgets.status_bar import Counts
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
-    from genie_tui.screens.lobby import LobbyScreen
+    from genie_tui.screens.lobby import LobbyScreen, RoomHere
     from genie_tui.screens.replay import ReplayScreen
     from genie_tui.screens.sessions import SessionsScreen
 
@@ -80,10 +82,9 @@ WIDE: Final = 120
 
 FOR_ALL: Final = "It applies to everyone's requests, in every room you open."
 
-NONE_FOUND: Final = (
-    "No key is set, no local server runs, and no agent program is installed. "
-    "/model takes a model's name; f12 has the rest."
-)
+NONE_FOUND: Final = "No key is set, no local server runs, and no agent program is installed."
+BY_NAME: Final = "name"
+HOW_NAMED: Final = "Such as ollama:qwen3 or openai:gpt-5, as for /model; see f12 for more."
 
 LEFT: Final = "the room was left meanwhile"
 
@@ -300,16 +301,18 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
             from genie_tui.screens.lobby import LobbyScreen
 
             self._lobby = LobbyScreen(
-                self._service, self._person, self._onboarding, self._open_titles
+                self._service, self._person, self._onboarding, self._rooms_here
             )
             await self.push_screen(self._lobby)
+        elif not error:
+            self._lobby.begin_anew()
         if error and self.screen is self._lobby:
             self._lobby.show_error(error)
         elif error:
             self.notify(error, severity="error", timeout=12)
 
-    def _open_titles(self) -> Sequence[str]:
-        return [room.title for room in self.rooms]
+    def _rooms_here(self) -> "Sequence[RoomHere]":
+        return [room.as_listed for room in self.rooms]
 
     async def on_replay_screen_left(self, message: "ReplayScreen.Left") -> None:
         await self._end_replay(message.screen)
@@ -361,15 +364,18 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         from genie_core.assistant.known_programs import ProgramOffer
 
         offers = await onboarding.found()
-        if not offers:
-            self.notify(NONE_FOUND, severity="warning", timeout=8)
-            return
         if room not in self.rooms:
             return
         rows = [Row(str(n), each.label, each.why) for n, each in enumerate(offers)]
-        picker = CarefulPickScreen("Who answers you?", rows)
-        picked = await self.push_screen_wait(picker, mode=room.mode)
+        rows.append(Row(BY_NAME, "Another model, by its name"))
+        title = "Who answers you?" if offers else NONE_FOUND
+        picked = await self.push_screen_wait(CarefulPickScreen(title, rows), mode=room.mode)
         if picked is None or room.joined is None:
+            return
+        if picked == BY_NAME:
+            name = await self.push_screen_wait(AskLineScreen("Model", "", HOW_NAMED, 200))
+            if name:
+                engine_commands.model(room.screen.context, name)
             return
         offer = offers[int(picked)]
         choice = offer if isinstance(offer, ProgramOffer) else offer.choice
@@ -589,7 +595,9 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         self._show_counts()
 
     def _show_counts(self) -> None:
-        """Show what waits in all rooms: in the terminal's title, and in the room on the screen."""
+        """Show what waits in all rooms: in the terminal's title, the lobby, and the shown room."""
+        if self._lobby is not None and self._lobby.is_running:
+            self._lobby.show_open()
         if not len(self.rooms):
             self._alerts.end()
             return
@@ -747,7 +755,8 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     def action_help_quit(self) -> None:
         """Explain how to quit to those who press ctrl+c."""
         hosting = any(room.hosts for room in self.rooms)
-        self.notify("ctrl+q suspends the room and ends." if hosting else "ctrl+q leaves and ends.")
+        does = "suspend the room" if hosting else "leave"
+        self.notify(f"Press ctrl+q to {does} and quit.")
 
     def action_toggle_theme(self) -> None:
         self.theme = LIGHT.name if self.current_theme.dark else DARK.name

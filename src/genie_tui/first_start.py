@@ -22,6 +22,7 @@ from genie_core.settings.model import Settings
 from genie_core.storage.atomic import replace_file
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Scope, actions, bindings
+from genie_tui.screens.help import HelpScreen
 from genie_tui.screens.settings import SettingsForm
 from genie_tui.strips import line_filter
 from genie_tui.themes import DARK, author_colours
@@ -42,7 +43,7 @@ Offers: TypeAlias = "Sequence[ProgramOffer | ModelOffer]"
 class FirstStartApp(App[bool]):
     """Asks for what a new person may want to set; returns whether anything was saved.
 
-    Esc skips it, and it does not come again. `offers` finds the agents and models that could answer.
+    Esc skips it, and it does not come again; None if the person quits. `offers` finds the agents and models that could answer.
     """
 
     TITLE = "genie"
@@ -59,7 +60,7 @@ class FirstStartApp(App[bool]):
         background: $panel; }
     .first-row Input:focus { background: $block-cursor-background; }
     .first-note { height: auto; padding-left: 15; color: $foreground-muted; }
-    #first-keys { height: 1; margin-top: 2; color: $foreground-muted; }
+    #first-keys { height: auto; margin-top: 2; color: $foreground-muted; }
     """
 
     def __init__(
@@ -123,8 +124,16 @@ class FirstStartApp(App[bool]):
         self.exit(result=False)
 
     @on(Input.Submitted)
-    async def _submitted(self) -> None:
-        await self.action_save()
+    async def action_go_on(self) -> None:
+        """Go to the next field; save after the last."""
+        if self.query_one("#workspace").has_focus:
+            await self.action_save()
+        else:
+            self.screen.focus_next()
+
+    def action_help(self) -> None:
+        if not isinstance(self.screen, HelpScreen):
+            _ = self.push_screen(HelpScreen((Scope.FIRST_START,)))
 
     def _wanted(self) -> dict[str, str]:
         from genie_core.assistant.known_programs import ProgramOffer

@@ -17,6 +17,7 @@ from genie_core.room.participant.receipt import LeftInDisorder, Receipt
 from genie_core.runtime.tasks import start_task
 from genie_core.text.format import counted
 from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText
+from genie_tui.screens.lobby import RoomHere
 from genie_tui.screens.room import RoomScreen
 
 if TYPE_CHECKING:
@@ -54,6 +55,16 @@ class OpenRoom:
     def title(self) -> str:
         """The room's title, not safe to show; empty until it is open."""
         return self.joined.state.title if self.joined is not None else ""
+
+    @property
+    def as_listed(self) -> RoomHere:
+        """The room as the lobby lists it."""
+        joined = self.joined
+        if joined is None:
+            return RoomHere("")
+        state = joined.state
+        people = len(state.people)
+        return RoomHere(state.title, joined.saved, people, state.messages, self.screen.counts)
 
     @property
     def hosts(self) -> bool:

@@ -17,8 +17,8 @@ class FileStatus:
     style: str
 
 
-HERE: Final = FileStatus("here", "done")
-ELSEWHERE: Final = FileStatus("not here yet", "muted")
+HERE: Final = FileStatus("downloaded", "done")
+ELSEWHERE: Final = FileStatus("not downloaded yet", "muted")
 
 
 class FileTransfers:

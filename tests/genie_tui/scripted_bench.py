@@ -37,6 +37,7 @@ class ScriptedBench:
     allowance: Allowance = field(default_factory=Allowance)
     model: str = ""
     files: Sequence[str] = ()
+    model_server: str = ""
 
     async def use_model(self, name: str) -> str:
         return name

@@ -438,6 +438,7 @@ class ScriptedRoomService(RoomService):
     past: str = ""
     views: dict[str, View] = field(default_factory=dict)
     view_error: GenieError | None = None
+    stays_local: bool = False
 
     async def open(self, opening: OpenRequest, on_event: OnEvent) -> ScriptedJoinedRoom:
         self.openings.append(opening)

@@ -18,6 +18,7 @@ from genie_tui.first_start import (
     keep_name,
     save,
 )
+from genie_tui.screens.help import HelpScreen
 from genie_tui.widgets.picker import Picker
 
 PROGRAM = ProgramOffer("claude", "Claude Code", "is installed")
@@ -78,7 +79,25 @@ async def test_without_a_change_the_first_offer_answers(
     async with app.run_test() as pilot:
         await app.workers.wait_for_complete()
         await pilot.press("enter")
+        assert app.query_one(Picker).has_focus
+        await pilot.press("enter")
+        assert app.query_one("#workspace").has_focus
+        assert not source.file.exists()
+        await pilot.press("enter")
     assert written(source) == {"name": "ann", "agent": "claude"}
+
+
+@pytest.mark.parametrize("key", ["ctrl+c", "ctrl+q"])
+async def test_quitting_saves_nothing_and_comes_again(
+    source: SettingsSource, places: Locations, key: str
+) -> None:
+    app = First(source, places)
+    async with app.run_test() as pilot:
+        await pilot.press("f1")
+        assert isinstance(app.screen, HelpScreen)
+        await pilot.press("escape", key)
+    assert app.return_value is None
+    assert is_first_start(source, places)
 
 
 async def test_nothing_found_is_said_and_fine(source: SettingsSource, places: Locations) -> None:
@@ -98,12 +117,12 @@ async def test_what_is_wrong_is_told_and_nothing_is_written(
     async with app.run_test() as pilot:
         await app.workers.wait_for_complete()
         app.query_one("#workspace", Input).value = "/no/such/[/red]folder"
-        await pilot.press("enter")
+        await pilot.press("ctrl+s")
         await pilot.pause(0.2)
         assert "/no/such/[/red]folder" in app.problem()
         app.query_one("#workspace", Input).value = ""
         app.query_one("#name", Input).value = "a b\x1b[2J"
-        await pilot.press("enter")
+        await pilot.press("ctrl+s")
         await pilot.pause(0.2)
         assert "a b" in app.problem()
         assert not source.file.exists()

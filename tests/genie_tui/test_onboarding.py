@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from tests.genie_tui.room_parts import notes
 from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, ScriptedRoomService, until
+from textual.widgets import Static
 
 from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.known_programs import ProgramOffer
@@ -16,6 +17,7 @@ from genie_core.settings.locations import Locations, find_locations
 from genie_core.settings.model import Settings
 from genie_tui.app import GenieApp
 from genie_tui.onboarding import MOST, Onboarding
+from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.pick import PickScreen
 from genie_tui.screens.room import RoomScreen
 
@@ -166,16 +168,24 @@ async def test_in_a_room_one_key_offers_what_is_found_and_the_choice_answers_at_
         assert joined.models == ["openai:m"]
 
 
-async def test_where_nothing_is_found_the_key_says_what_to_do(
+async def test_where_nothing_is_found_a_model_is_named(
     places: Locations, joined: ScriptedJoinedRoom
 ) -> None:
-    advice = onboarding(places, Looking(0))
+    advice, clock = onboarding(places, Looking(0)), HandClock()
     app = GenieApp(
-        ScriptedRoomService(joined), NewRoom("Garden"), "ann", clock=HandClock(), onboarding=advice
+        ScriptedRoomService(joined), NewRoom("Garden"), "ann", clock=clock, onboarding=advice
     )
     async with app.run_test(size=(120, 40)) as pilot:
         room = app.screen
         assert isinstance(room, RoomScreen)
         await until(pilot, lambda: room.joined is not None)
         await pilot.press("f10")
-        await until(pilot, lambda: "/model takes a model's name" in notes(pilot))
+        await until(pilot, lambda: isinstance(app.screen, PickScreen))
+        assert "No key is set" in str(app.screen.query_one("#pick-title", Static).render())
+        clock.rest(10)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, AskLineScreen))
+        await pilot.press(*"openai:m")
+        clock.rest(10)
+        await pilot.press("enter")
+        await until(pilot, lambda: joined.models == ["openai:m"])

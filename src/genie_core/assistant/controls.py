@@ -2,11 +2,13 @@
 
 import asyncio
 import inspect
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from genie_core.assistant.agents import DIRECT, MENTION_ONLY, AssistantBuilder
 from genie_core.assistant.known_programs import title_of
+from genie_core.assistant.models.discover import local_address
 from genie_core.assistant.models.registry import label_of
 from genie_core.assistant.programs import PROGRAM_RISKS
 from genie_core.assistant.tools.files.files import file_names
@@ -78,6 +80,11 @@ class AssistantControls(EngineControls):
     def model(self) -> str:
         """The model that answers, as in the settings; empty for the offline helper."""
         return self._builder.models.main.name
+
+    @property
+    def model_server(self) -> str:
+        """The address of the answering model's server, if it is on this machine; else empty."""
+        return local_address(self._builder.models.main, os.environ)
 
     @property
     def options(self) -> AgentOptions:

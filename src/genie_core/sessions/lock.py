@@ -58,6 +58,15 @@ class LockHolder(msgspec.Struct, frozen=True):
         return f"{self._process}{whose}{there}{self._since()}"
 
     @property
+    def status(self) -> str:
+        """Say that the session is open, by whom and since when."""
+        whose = f" by {_plain(self.name)}" if self.name else ""
+        elsewhere = self.machine not in ("", platform.node())
+        there = f" on {_plain(self.machine)}" if elsewhere else ""
+        since = self._since().removeprefix(",")
+        return f"open{whose}{there}{since}{f' (pid {self.pid})' if self.pid else ''}"
+
+    @property
     def _process(self) -> str:
         return f"process {self.pid}" if self.pid else "another process"
 

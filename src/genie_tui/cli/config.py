@@ -59,7 +59,8 @@ def run_config(
         case "check":
             return _check(source, locations, out)
         case "set":
-            return _set([options.key, options.value, *options.more], source, locations, out)
+            first = [options.key] if options.value is None else [options.key, options.value]
+            return _set([*first, *options.more], source, locations, out)
         case "unset":
             return _unset(options.key, source, out)
         case _:
@@ -166,12 +167,10 @@ def _theme_problem(name: str) -> str | None:
     return theme_problem(name)
 
 
-def _set(pairs: list[str], source: SettingsSource, locations: Locations, out: TextIO) -> int:
+def _set(words: list[str], source: SettingsSource, locations: Locations, out: TextIO) -> int:
     from genie_core.settings.review import Problem, review_file
 
-    if len(pairs) % 2:
-        raise SettingsError(f"there is no value for {pairs[-1]}; write KEY VALUE for each setting")
-    given = [_given(key, raw) for key, raw in zip(pairs[::2], pairs[1::2], strict=True)]
+    given = [_given(key, raw) for key, raw in _pairs(words)]
     lacking: list[Problem] = []
 
     def check(before: SettingsFile, after: SettingsFile) -> None:
@@ -194,6 +193,17 @@ def _set(pairs: list[str], source: SettingsSource, locations: Locations, out: Te
             out.write(f"but now it comes from elsewhere: {origin.text}\n")
     out.writelines(f"note: {safe_line(each.text)}\n" for each in lacking)
     return 0
+
+
+def _pairs(words: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield the settings in `KEY VALUE KEY=VALUE …`; raise `SettingsError` if a value is missing."""
+    waiting = iter(words)
+    for word in waiting:
+        key, equals, value = word.partition("=")
+        raw = value if equals else next(waiting, None)
+        if raw is None:
+            raise SettingsError(f"there is no value for {key}; write KEY VALUE for each setting")
+        yield key, raw
 
 
 def _keep_keys_from_new_addresses(

@@ -41,11 +41,16 @@ PROBE_BYTES: Final = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One thing that was looked at."""
+    """One thing that was looked at; nothing is wrong about what is only absent."""
 
     what: str
     text: str
     ok: bool = True
+    is_absent: bool = False
+
+    @property
+    def mark(self) -> str:
+        return "–  " if self.is_absent else "ok " if self.ok else "BAD"
 
 
 def check_system(
@@ -66,8 +71,7 @@ def check_system(
         _port(settings),
     ]
     out.writelines(
-        f"{'ok ' if finding.ok else 'BAD'}  {finding.what:<10} {safe_line(finding.text)}\n"
-        for finding in findings
+        f"{finding.mark}  {finding.what:<10} {safe_line(finding.text)}\n" for finding in findings
     )
     return 0 if all(finding.ok for finding in findings) else 1
 
@@ -196,7 +200,8 @@ def _agents(settings: Settings, env: Mapping[str, str]) -> Iterator[CheckResult]
         yield CheckResult("agent", f"{each.title} is at {where}{use}")
     for each in KNOWN_PROGRAMS:
         if each not in found:
-            yield CheckResult("agent", f"{each.title} is not there ({each.name}); {each.install}")
+            text = f"{each.title} is not installed ({each.name}); {each.install}"
+            yield CheckResult("agent", text, is_absent=True)
 
 
 def _commands(settings: Settings, locations: Locations) -> CheckResult:

@@ -183,6 +183,12 @@ def parser() -> CommandParser:
     )
     _add_settings(top, default=None)
     top.add_argument(
+        "--local",
+        action="store_true",
+        default=None,
+        help="stay on this machine: look for no rooms on the network, host for this machine only",
+    )
+    top.add_argument(
         "--version", action=_Version, nargs=0, help="show program's version number and exit"
     )
     top.set_defaults(command="lobby")
@@ -358,7 +364,10 @@ def _add_commands(add: AddPart) -> None:
             help="admit new people only with your consent",
         )
         hosting.add_argument(
-            "--local", action="store_true", default=None, help="for people on this machine only"
+            "--local",
+            action="store_true",
+            default=argparse.SUPPRESS,
+            help="for people on this machine only",
         )
         hosting.add_argument(
             "--no-announce",
@@ -629,7 +638,9 @@ def _add_config(add: AddPart) -> None:
     added("check", "find everything that is wrong, also with models, prompts and tool servers")
     change = added("set", "write settings into the file", bare)
     change.add_argument("key", metavar="KEY", help="for example model or budget.money")
-    change.add_argument("value", metavar="VALUE", help="as it is; lists as a,b")
+    change.add_argument(
+        "value", metavar="VALUE", nargs="?", help="as it is; lists as a,b; KEY=VALUE does, too"
+    )
     change.add_argument(
         "more", metavar="KEY VALUE", nargs="*", help="others at the same time: all of them or none"
     )

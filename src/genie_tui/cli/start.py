@@ -66,7 +66,8 @@ def start(
     reading = source.read()
     given = reading.origin(("name",)).layer == "command line"
     if opening is None and is_first_start(source, locations):
-        _ask_first(source, locations, reading.settings)
+        if not _ask_first(source, locations, reading.settings):
+            return 0
         reading = source.read()
     elif given and reading.settings.name is not None:
         keep_name(source, check_name(reading.settings.name))
@@ -108,12 +109,15 @@ def start(
     return code
 
 
-def _ask_first(source: SettingsSource, locations: Locations, settings: Settings) -> None:
+def _ask_first(source: SettingsSource, locations: Locations, settings: Settings) -> bool:
+    """Show the first start; False if the person quits there."""
     name = settings.name or default_name()
     onboarding = Onboarding(source, locations, name, lambda _: None)
     app = FirstStartApp(source, locations, name, onboarding.offers)
-    app.run()
+    if app.run() is None:
+        return False
     done(locations)
+    return True
 
 
 def check_assistant(

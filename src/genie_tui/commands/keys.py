@@ -50,6 +50,7 @@ class Action:
     `run` is the Textual action, or in a guarded scope the name of the action that the widget runs
     itself. It is empty where a widget handles the key on its own; the entry then only serves the
     help. Keys with `priority` work wherever the focus is. `shown` puts the action into the footer.
+    One without a label is the second half of the entry before it, and is not listed.
     """
 
     keys: tuple[str, ...]
@@ -156,6 +157,14 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             ("r",), "reply", "Reply to the selected message", "screen.command('reply')", shown=True
         ),
         Action(("g",), "replied to", "Go to what the selected message replies to", "go_to_reply"),
+        Action(("G",), "back to the reply", "Go back to the reply that g left", "go_back"),
+        Action(
+            ("o",),
+            "open",
+            "Open a link or a file of the selected message",
+            "screen.command('open')",
+            shown=True,
+        ),
         Action(
             ("e",), "edit", "Edit the selected message if it is yours", "screen.command('edit')"
         ),
@@ -182,8 +191,8 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(
             ("slash",), "find", "Find in the conversation", "screen.command('find')", shown=True
         ),
-        Action(("n",), "match before", "While finding: go to the match before", "step(-1)"),
-        Action(("N",), "match after", "While finding: go to the match after", "step(1)"),
+        Action(("n",), "match after", "While finding: go to the match after", "step(1)"),
+        Action(("N",), "match before", "While finding: go to the match before", "step(-1)"),
         Action(("y",), "copy", "Copy the selected message", "copy", shown=True),
         Action(
             ("exclamation_mark",),
@@ -201,7 +210,7 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(
             ("escape",),
             "back",
-            "Unselect the message, or go back to writing",
+            "Go back to writing",
             "leave",
             shown=True,
         ),
@@ -308,8 +317,8 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "choose('write')",
         ),
         Action(("p",), "print it", "Leave, and print it on the terminal", "choose('print')"),
-        Action(("up",), "scroll", "Scroll up", "scroll(-1)", display="↑ ↓"),
-        Action(("down",), "scroll", "Scroll down", "scroll(1)"),
+        Action(("up",), "scroll", "Scroll", "scroll(-1)", display="↑ ↓"),
+        Action(("down",), "", "", "scroll(1)"),
     ),
     Scope.PREFERENCES: (
         Action(("ctrl+s",), "save", "Save and send to the room", "keep", priority=True),
@@ -332,7 +341,13 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("escape", "q", "f6"), "back", "Back to the room", "close"),
     ),
     Scope.SETTINGS: (
-        Action(("up", "down"), "field", "Previous or next field", display="↑ ↓", shown=True),
+        Action(
+            ("up", "down"),
+            "field",
+            "Previous or next field; enter goes on, too",
+            display="↑ ↓",
+            shown=True,
+        ),
         Action(
             ("left", "right"),
             "choose",
@@ -362,6 +377,7 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
     ),
     Scope.LOBBY: (
         Action(("enter",), "open", "Open the selected room, or create or join one"),
+        Action(("up", "down"), "field", "Previous or next row or field", display="↑ ↓"),
         Action(("n",), "new room", "Create a room", "new_room", shown=True),
         Action(("j",), "join", "Join a room by invite", "join_room", shown=True),
         Action(("escape",), "saved rooms", "Go to the saved rooms", "saved_rooms"),
@@ -375,11 +391,14 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("f7",), "offers", "Choose an agent or a model", "offers"),
     ),
     Scope.FIRST_START: (
-        Action(("enter", "ctrl+s"), "save and start", "Save, and go to the lobby", "save"),
-        Action(("up",), "field", "Previous field", "field(-1)", display="↑ ↓"),
+        Action(("enter",), "next", "Next field; after the last, save and go to the lobby", "go_on"),
+        Action(("ctrl+s",), "save and start", "Save, and go to the lobby", "save", priority=True),
+        Action(("up",), "field", "Previous or next field", "field(-1)", display="↑ ↓"),
+        Action(("down",), "", "", "field(1)"),
         Action(("left", "right"), "choose", "Change the value of a choice", display="← →"),
         Action(("escape",), "skip", "Go to the lobby; it is not asked again", "skip"),
-        Action(("down",), "", "Next field", "field(1)", display=" "),
+        Action(("f1",), "help", "Show keys and commands", "help"),
+        Action(("ctrl+q", "ctrl+c"), "quit", "Quit; nothing is saved", "quit", priority=True),
     ),
     Scope.OFFERS: (
         Action(("enter",), "choose", "Use it and save it in the settings"),
@@ -438,8 +457,8 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
     ),
     Scope.PICK: (
         Action(("enter",), "choose", "Take the highlighted row"),
-        Action(("up",), "move", "Highlight the row before", "move(-1)", display="↑"),
-        Action(("down",), "move", "Highlight the row after", "move(1)", display="↓"),
+        Action(("up",), "move", "Previous or next row", "move(-1)", display="↑ ↓"),
+        Action(("down",), "", "", "move(1)"),
         Action(("escape",), "back", "Cancel", "back"),
     ),
     Scope.FIND: (
@@ -544,8 +563,8 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("up", "k"), "up", "Previous decision", "cursor_up"),
         Action(("down", "j"), "down", "Next decision", "cursor_down"),
         Action(("enter",), "go there", "Show the message in the replay"),
-        Action(("right",), "older", "Show the report before", "turn(1)", display="→"),
-        Action(("left",), "newer", "Show the report after", "turn(-1)", display="←"),
+        Action(("left",), "older", "Show the report before", "turn(1)", display="←"),
+        Action(("right",), "newer", "Show the report after", "turn(-1)", display="→"),
         Action(("escape", "q", "r"), "back", "Back to the replay", "close"),
     ),
 }

@@ -145,7 +145,7 @@ def parse_line(text: str) -> MessageLine | CommandLine | InvalidLine:
     if slash.read is None:
         if rest:
             return InvalidLine(
-                f"/{slash.name} takes nothing after it; // sends a text with a slash"
+                f"/{slash.name} takes nothing after it. To send text starting with /, type //."
             )
         return CommandLine(command)
     try:
@@ -157,7 +157,7 @@ def parse_line(text: str) -> MessageLine | CommandLine | InvalidLine:
 def _unknown(name: str) -> str:
     near = get_close_matches(name.lower(), slash_commands(), n=1, cutoff=0.5)
     hint = f"did you mean /{near[0]}?" if near else "/help lists them."
-    return f"There is no command /{name}; {hint} Two slashes send a text with one."
+    return f"There is no command /{name}; {hint} To send text starting with /, type //."
 
 
 def command_named(name: str) -> Command:
@@ -247,7 +247,7 @@ COMMANDS: Final = (
     ),
     Command(
         "suspend",
-        "Suspend or leave all open rooms, and quit",
+        "The same as /quit: suspend or leave all open rooms, and quit",
         "app.quit",
         Slash("/suspend", Group.APP),
         Scope.APP,
@@ -583,15 +583,18 @@ COMMANDS: Final = (
     ),
     Command(
         "open",
-        "Open a file of the selected message, or the newest one",
-        slash=Slash.taking(
+        "Open a link or a file of the selected message",
+        files.open_selected,
+        Slash.taking(
             "/open [N or NAME]",
             Group.MESSAGE,
             parse.read_phrase,
             files.open_file,
             "file",
             at_once=False,
+            help="Open a file of the selected message, or the newest one",
         ),
+        offered=False,
     ),
     Command(
         "prefs",

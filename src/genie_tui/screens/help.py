@@ -4,27 +4,43 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any, ClassVar, Final
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.dom import DOMNode
+from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widget import Widget
+from textual.widgets import Input
 
 from genie_tui.commands.keys import Scope, bindings_of
 from genie_tui.commands.registry import all_actions, slash_help
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.widgets.keys_in_order import LineInput
 
 KEYS: Final = 20
 """Columns for the keys."""
+
+_SCROLLING: Final = {
+    "up": "scroll_up",
+    "down": "scroll_down",
+    "pageup": "page_up",
+    "pagedown": "page_down",
+}
 
 SPACE: Final = 30
 """Minimum columns for the descriptions."""
 
 
 class HelpText(Widget):
-    """Every action with its keys, by scope, then every command. Scopes in `here` come first."""
+    """Every action with its keys, by scope, then every command. Scopes in `here` come first.
+
+    Only what has the `wanted` text in it is listed; a heading that has it lists all below it.
+    """
+
+    wanted: reactive[str] = reactive("", layout=True)
 
     def __init__(self, here: Sequence[Scope] = ()) -> None:
         super().__init__()
@@ -32,26 +48,22 @@ class HelpText(Widget):
 
     def render(self) -> Content:
         width = max(self.content_size.width - KEYS, SPACE)
-        sections = [
-            _section(
-                scope.value,
-                [
-                    (action.key_text or f"({action.label})", action.help)
-                    for action in all_actions(scope)
-                ],
-                width,
-            )
-            for scope in dict.fromkeys([*self._here, *Scope])
+        listed = [
+            *((scope.value, _rows(scope)) for scope in dict.fromkeys([*self._here, *Scope])),
+            ("Commands", slash_help()),
         ]
-        return Content("\n\n").join([*sections, _section("Commands", slash_help(), width)])
+        found = ((title, _matching(self.wanted, title, rows)) for title, rows in listed)
+        sections = [_section(title, rows, width) for title, rows in found if rows]
+        return Content("\n\n").join(sections or [Content("No match.")])
 
 
 class HelpScreen(Dialog[None]):
-    """Lists keys and commands."""
+    """Lists keys and commands; what is typed filters them."""
 
     CSS_PATH = "help.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,f1", "dismiss", "back", priority=True)
+        Binding("escape,f1", "dismiss", "back", priority=True),
+        *(Binding(key, f"scroll('{how}')") for key, how in _SCROLLING.items()),
     ]
 
     def __init__(self, here: Sequence[Scope] = ()) -> None:
@@ -60,9 +72,19 @@ class HelpScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="help"):
-            with VerticalScroll(id="help-scroll"):
+            yield LineInput(placeholder="Type to filter", id="help-filter", compact=True)
+            with VerticalScroll(id="help-scroll", can_focus=False):
                 yield HelpText(self._here)
-            yield DialogKeys("↑ ↓ scroll · esc back", id="help-keys")
+            yield DialogKeys("type to filter · ↑ ↓ scroll · esc back", id="help-keys")
+
+    @on(Input.Changed)
+    def _filter(self, event: Input.Changed) -> None:
+        self.query_one(HelpText).wanted = event.value.strip()
+        self.query_one(VerticalScroll).scroll_home(animate=False)
+
+    def action_scroll(self, how: str) -> None:
+        """Scroll by a line or a page."""
+        _ = getattr(self.query_one(VerticalScroll), f"action_{how}")()
 
 
 def scopes_at(screen: Screen[Any]) -> list[Scope]:
@@ -75,6 +97,22 @@ def _binds(node: DOMNode, scope: Scope) -> bool:
     """Whether a node has a scope's keys; some scopes are listed for the help only."""
     made = bindings_of(all_actions(scope))
     return bool(made) and all(binding in node.BINDINGS for binding in made)
+
+
+def _rows(scope: Scope) -> list[tuple[str, str]]:
+    return [
+        (action.key_text or f"({action.label})", action.help)
+        for action in all_actions(scope)
+        if action.label
+    ]
+
+
+def _matching(wanted: str, title: str, rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the rows with a text in them, all if the title has it."""
+    wanted = wanted.casefold()
+    if wanted in title.casefold():
+        return rows
+    return [row for row in rows if any(wanted in part.casefold() for part in row)]
 
 
 def _section(title: str, rows: list[tuple[str, str]], width: int) -> Content:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from textual import events, on
@@ -26,12 +27,13 @@ from genie_core.room.open.requests import (
     ResumeRoom,
 )
 from genie_core.room.open.service import RoomService, SavedSummary
-from genie_core.text.format import ago
+from genie_core.text.format import ago, counted
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Scope, bindings
 from genie_tui.onboarding import Onboarding
 from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.model_picker import ModelPicker
+from genie_tui.widgets.status_bar import Counts
 from genie_tui.widgets.tick import Tick
 from genie_tui.widgets.too_small import TooSmall
 
@@ -43,6 +45,21 @@ LATEST: Final = 8
 
 HOST: Final = 20
 """Columns for a host's name."""
+
+
+NONE_NEARBY: Final = "None found. A host's invite works all the same."
+NOT_SOUGHT: Final = "Not searched: the setting 'local' is on."
+
+
+@dataclass(frozen=True, slots=True)
+class RoomHere:
+    """An open room; `saved` is the id of its saved copy, `counts` what waits in it."""
+
+    title: str
+    saved: str = ""
+    people: int = 0
+    messages: int = 0
+    counts: Counts = field(default_factory=Counts)
 
 
 class WayInput(LineInput):
@@ -73,7 +90,7 @@ class LobbyScreen(Screen[None]):
         service: RoomService,
         person: str,
         onboarding: Onboarding | None = None,
-        open_rooms: Callable[[], Sequence[str]] = tuple,
+        open_rooms: Callable[[], Sequence[RoomHere]] = tuple,
     ) -> None:
         super().__init__()
         self._open_rooms = open_rooms
@@ -81,6 +98,8 @@ class LobbyScreen(Screen[None]):
         self._onboarding = onboarding
         self._person = person
         self._greeted = False
+        self._chose = False
+        self._here: dict[str, RoomHere] = {}
         self._saved: dict[str, SavedSummary] = {}
         self._nearby: dict[str, NearbyRoom] = {}
 
@@ -100,9 +119,7 @@ class LobbyScreen(Screen[None]):
             yield Static(id="past-limits", markup=False)
             yield Static("On this network", classes="lobby-label", markup=False)
             yield OptionList(id="nearby", markup=False, compact=True)
-            yield Static(
-                "None found. A host's invite works all the same.", id="no-nearby", markup=False
-            )
+            yield Static(id="no-nearby", markup=False)
             yield Static("New room", classes="lobby-label", markup=False)
             yield LineInput(placeholder="Room name (optional)", id="new-title", max_length=80)
             yield Static("Join a room", classes="lobby-label", markup=False)
@@ -117,18 +134,34 @@ class LobbyScreen(Screen[None]):
         A thread reads the disk, and the network comes later still, so that the first paint waits
         for neither.
         """
-        self._show_open(self._open_rooms())
+        self.show_open()
+        none = NOT_SOUGHT if self._service.stays_local else NONE_NEARBY
+        self.query_one("#no-nearby", Static).update(none)
         self.run_worker(self._list_saved(), group="saved", exclusive=True)
         self.call_after_refresh(self._start_looking)
 
-    def _show_open(self, titles: Sequence[str]) -> None:
-        """Show which rooms are open, and the key that leads to them."""
+    def begin_anew(self) -> None:
+        """Return from a room: forget what it was opened with, and choose the latest saved one."""
+        if self._chose:
+            self._chose = self._greeted = False
+            for field_ in self.query(Input):
+                field_.value = ""
+            self.query_one("#saved", OptionList).highlighted = None
+            self.set_focus(None)
+
+    def show_open(self) -> None:
+        """Show which rooms are open, what waits in them, and the key that leads to them."""
+        rooms = self._open_rooms()
         here = self.query_one("#open-rooms", Static)
-        named = ", ".join(visible_line(title) for title in titles if title)
+        named = ", ".join(_named(room) for room in rooms if room.title)
         here.update(
             Content.assemble(("ctrl+o", "bold $primary"), f"  back to {named or 'the room'}")
         )
-        here.display = bool(titles)
+        here.display = bool(rooms)
+        self._here = {room.saved: room for room in rooms if room.saved}
+        listed = self.query_one("#saved", OptionList)
+        for id_ in self._here.keys() & self._saved.keys():
+            listed.replace_option_prompt(id_, self._line(self._saved[id_]))
 
     def on_screen_suspend(self) -> None:
         """Stop browsing the network while another screen is shown."""
@@ -223,18 +256,38 @@ class LobbyScreen(Screen[None]):
         listed.clear_options()
         latest = rooms[:LATEST]
         self._saved = {room.id: room for room in latest}
-        now = time.time()
-        listed.add_options([Option(_summary(room, now), id=room.id) for room in latest])
+        listed.add_options([Option(self._line(room), id=room.id) for room in latest])
         if before is not None and before.id in self._saved:
             listed.highlighted = listed.get_option_index(before.id)
         self._show_more(len(rooms) - len(latest))
         self.set_class(bool(rooms), "-has-saved")
         title = self.query_one("#new-title", Input)
         untouched = self.focused in (None, title) and not title.value
-        if rooms and untouched and not self._greeted:
-            listed.highlighted = 0
-            self.call_after_refresh(listed.focus)  # it can't be focused while it is hidden
+        if untouched and not self._greeted:
+            listed.highlighted = 0 if rooms else None
+            # The list can't be focused while it is hidden.
+            self.call_after_refresh((listed if rooms else title).focus)
         self._greeted = True
+
+    def _line(self, room: SavedSummary) -> Content:
+        return _summary(room, time.time(), self._here.get(room.id))
+
+    def on_descendant_focus(self) -> None:
+        """Highlight a row of a list that is entered, so that enter opens it."""
+        if isinstance(self.focused, OptionList) and self.focused.highlighted is None:
+            self.focused.action_first()
+
+    def on_key(self, event: events.Key) -> None:
+        """Move between the fields by arrows that no list takes."""
+        step = {"up": -1, "down": 1}.get(event.key)
+        at = self.focused
+        if step is None or (isinstance(at, OptionList) and not _is_at_end(at, step)):
+            return
+        event.stop()
+        event.prevent_default()
+        to = self.focus_next() if step > 0 else self.focus_previous()
+        if isinstance(to, OptionList):
+            to.action_first() if step > 0 else to.action_last()
 
     def _show_more(self, count: int) -> None:
         """Say where to find the saved rooms that are not listed."""
@@ -300,6 +353,7 @@ class LobbyScreen(Screen[None]):
         self._choose(JoinRoom(address, guest=self.query_one("#guest", Tick).value))
 
     def _choose(self, opening: OpenRequest) -> None:
+        self._chose = True
         self.show_error("")
         self._hint("")
         self.post_message(self.Chosen(opening))
@@ -315,6 +369,17 @@ class LobbyScreen(Screen[None]):
 
     def action_saved_rooms(self) -> None:
         self.query_one("#saved", OptionList).focus()
+
+
+def _is_at_end(listed: OptionList, step: int) -> bool:
+    """Whether a list has no row after the highlighted one in a direction."""
+    end = 0 if step < 0 else listed.option_count - 1
+    return listed.highlighted in (None, end)
+
+
+def _named(room: RoomHere) -> str:
+    counts = f" ({room.counts})" if str(room.counts) else ""
+    return f"{visible_line(room.title)}{counts}"
 
 
 def _title(person: str) -> Content:
@@ -343,13 +408,23 @@ def _announced(room: NearbyRoom) -> Content:
     return Content.assemble(title, "  ", host.stylize("$foreground-muted"), "  ", status, words)
 
 
-def _summary(room: SavedSummary, now: float) -> Content:
+def _summary(room: SavedSummary, now: float, here: RoomHere | None) -> Content:
     title = Content(visible_line(room.title)).truncate(TITLE, ellipsis=True, pad=True)
-    people = "1 person" if room.people == 1 else f"{room.people} people"
     note = f"\n  {visible_line(room.note)}" if room.note else ""
     host = f"\n  hosted by {visible_line(room.host)}" if room.host is not None else ""
-    messages = "1 message " if room.messages == 1 else f"{room.messages:,} messages"
-    facts = f"  {ago(now - room.last_activity):>10}  {people:>9}  {messages:>15}"
+    if here is None:
+        when, style = ago(now - room.last_activity), "$foreground-muted"
+        people, messages = room.people, room.messages
+        new = f"{room.unread:,} new" if room.unread else ""
+    else:
+        when, style = "open", "$text-success"
+        people, messages, new = here.people, here.messages, str(here.counts)
+    facts = f"  {counted(people, 'person', 'people'):>9}  {counted(messages, 'message'):>15}"
     return Content.assemble(
-        title, (facts, "$foreground-muted"), (host, "$foreground-muted"), (note, "$text-warning")
+        title,
+        (f"  {when:>10}", style),
+        (facts, "$foreground-muted"),
+        (host, "$foreground-muted"),
+        (f"\n  {new}" if new else "", "$text-accent"),
+        (note, "$text-warning"),
     )

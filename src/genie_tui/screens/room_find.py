@@ -50,15 +50,15 @@ class RoomFind:
         self._show()
 
     def step(self, step: int) -> None:
-        """Go to the match before or after the shown one, and stay at the ends."""
+        """Go to the match before or after the shown one, around the ends."""
         if not self._matches:
             return
         if self._at is None:
-            place = len(self._matches) - 1
+            place = -1
         elif step < 0:
-            place = max(bisect_left(self._matches, self._at) - 1, 0)
+            place = bisect_left(self._matches, self._at) - 1
         else:
-            place = min(bisect_right(self._matches, self._at), len(self._matches) - 1)
+            place = bisect_right(self._matches, self._at) % len(self._matches)
         self._go_to(self._matches[place])
 
     def end(self, *, closed: bool) -> None:

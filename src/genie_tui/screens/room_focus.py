@@ -52,13 +52,15 @@ def to_join_requests(context: RoomContext) -> None:
 
 
 def to_conversation(context: RoomContext) -> None:
-    """Focus the timeline, or return."""
+    """Focus the timeline and select the last message in view, or return."""
     if context.timeline.has_focus:
         back(context)
     else:
         remember(context)
         context.panel.uncover()
         context.timeline.focus()
+        if context.timeline.chosen is None:
+            context.timeline.action_select(-1)
 
 
 def to_find(context: RoomContext, text: str = "") -> None:

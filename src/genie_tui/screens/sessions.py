@@ -130,10 +130,17 @@ class SessionsScreen(Screen[None]):
         rows = arrange(self._rows.values(), self._text, self._sort)
         self._list.show_rows(rows)
         self.query_one(SessionListHeader).sort = self._sort
-        total = counted(len(self._rows), "session")
-        count = f"{len(rows):,} of {total}" if self._text.strip() else total
-        self.query_one("#sessions-count", Static).update(Content(count), layout=False)
+        self._show_count()
         self._show_nothing()
+
+    def _show_count(self) -> None:
+        """Count the sessions, or what was found in their titles and messages."""
+        count = counted(len(self._rows), "session")
+        if self._text.strip():
+            count = f"{len(self._list.rows):,} of {count}"
+        if self._list.hits:
+            count = f"{counted(len(self._list.rows), 'title')}, {counted(len(self._list.hits), 'message')}"
+        self.query_one("#sessions-count", Static).update(Content(count), layout=False)
 
     def _show_nothing(self) -> None:
         nothing = not self._list.rows and not self._list.hits
@@ -193,6 +200,7 @@ class SessionsScreen(Screen[None]):
 
     def _show_hits(self, hits: Sequence[SearchHit], heading: str, note: str = "") -> None:
         self._list.show_hits(hits, heading)
+        self._show_count()
         self._say(note or self._past_limits())
         self._show_nothing()
 

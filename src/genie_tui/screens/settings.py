@@ -1,6 +1,7 @@
 """A form for the most common settings, with their sources and when changes take effect."""
 
 import asyncio
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,7 +33,7 @@ from genie_tui.widgets.too_small import TooSmall
 
 AT_ONCE: Final = "at once"
 NEXT_ROOM: Final = "from the next room on"
-NEXT_START: Final = "from the next start on"
+NAME: Final = "from the next start on; rooms you hosted keep your old name"
 MODEL: Final = f"{NEXT_ROOM}, in this one by /model"
 
 ASK_WRITES: Final = "usual"
@@ -60,7 +61,7 @@ class Field:
 
 
 FIELDS: Final = (
-    Field("name", "Name", NEXT_START, "your login name"),
+    Field("name", "Name", NAME, "your login name"),
     Field("agent", "Agent", NEXT_ROOM),
     Field("model", "Model", MODEL, "none: the agent above, else the offline helper"),
     Field("reasoner_model", "Reasoner model", NEXT_ROOM, "same as the model"),
@@ -317,6 +318,15 @@ class SettingsScreen(Dialog[Settings | None]):
         if first is not None:
             first.focus()
 
+    def on_descendant_focus(self) -> None:
+        """Show which of the fields has the focus: there may be more of them above and below."""
+        place = next((n for n, each in enumerate(FIELDS, 1) if self._is_at(each)), 0)
+        shown = f"{place} of {len(FIELDS)}" if place else ""
+        self.query_one("#settings").border_subtitle = shown
+
+    def _is_at(self, field: Field) -> bool:
+        return self.focused is not None and self.focused.id == field.name
+
     # Changing
 
     @on(Input.Changed)
@@ -347,12 +357,16 @@ class SettingsScreen(Dialog[Settings | None]):
         self._show_note(field)
 
     def on_key(self, event: events.Key) -> None:
-        """Move between fields by arrows that no field takes."""
-        step = {"up": -1, "down": 1}.get(event.key)
+        """Move between fields by keys that no field takes."""
+        step = {"up": -1, "down": 1, "enter": 1}.get(event.key)
         if step is not None:
             event.stop()
             event.prevent_default()
             self._step(step)
+
+    @on(Input.Submitted)
+    def _entered(self) -> None:
+        self._step(1)
 
     def _step(self, step: int) -> None:
         controls = list(self._controls())
@@ -463,7 +477,8 @@ def _keys() -> str:
 
 
 def _saved(changed: list[Field]) -> str:
-    later = [field.label for field in changed if field.effect != AT_ONCE]
-    if not later:
-        return "Saved."
-    return f"Saved. From the next room on: {', '.join(later)}."
+    later: dict[str, list[str]] = {}
+    for field in changed:
+        if field.effect != AT_ONCE:
+            later.setdefault(re.split("[,;]", field.effect)[0].capitalize(), []).append(field.label)
+    return " ".join(["Saved.", *(f"{when}: {', '.join(names)}." for when, names in later.items())])

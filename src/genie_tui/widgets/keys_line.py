@@ -89,4 +89,5 @@ def key_list(listed: Iterable[Action], words: Mapping[str, str] = MappingProxyTy
             f" {words.get(action.run, action.label)}",
         )
         for action in listed
+        if action.label
     )

@@ -26,7 +26,7 @@ class Picker(Widget, can_focus=True):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "pick(-1)", show=False),
-        Binding("right,space,enter", "pick(1)", show=False),
+        Binding("right,space", "pick(1)", show=False),
     ]
 
     class Picked(Message):

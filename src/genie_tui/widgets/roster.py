@@ -26,10 +26,13 @@ ROLE: Final = 8
 _DOING: Final = {
     Presence.NONE: ("no agent", "$foreground-disabled"),
     Presence.IDLE: ("· idle", "$foreground-muted"),
-    Presence.THINKING: ("◐ thinking", "$text-accent"),
+    Presence.THINKING: ("◐ working", "$text-accent"),
     Presence.WAITING: ("▲ needs approval", "$text-warning"),
 }
 """Glyph, word and theme colour of each state of an agent."""
+
+
+_MARKS: Final = ("·", "◐", "▲", "✎", "↻")
 
 
 class Roster(Static):
@@ -73,7 +76,7 @@ class Roster(Static):
     def as_text(self) -> str:
         """Return the roster as plain text, for a notice."""
         return "\n".join(
-            f"{visible_line(person.name)} ({_standing(person)}), {self._doing(person)[0]}"
+            f"{visible_line(person.name)} ({_standing(person)}) {_marked(self._doing(person)[0])}"
             for person in self._state.present()
         )
 
@@ -93,7 +96,7 @@ class Roster(Static):
         doing = self._doing(person)[0] if person.engine else "here"
         here = doing if person.present else "away"
         lines = [
-            f"{visible_line(person.name)} ({_standing(person)}{banned}), {here}",
+            f"{visible_line(person.name)} ({_standing(person)}{banned}) {_marked(here)}",
             f"key: {key_words(person.key)}",
             f"agent: {self._agent(person) or 'none'}",
         ]
@@ -162,6 +165,10 @@ class Roster(Static):
         host = self._state.people.get(self._state.host)
         served = host is not None and host.present and host.engine
         return "host's agent" if served and person.role != "observer" else ""
+
+
+def _marked(doing: str) -> str:
+    return doing if doing.startswith(_MARKS) else f"· {doing}"
 
 
 def _standing(person: Person) -> str:

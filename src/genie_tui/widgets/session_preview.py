@@ -86,7 +86,7 @@ class SessionPreview(Vertical):
 def brief(row: SessionRow) -> Content:
     """Return what the list does not show of a session, in one line."""
     past = f"past your limit: {row.due}" if row.due else ""
-    held = f"open in {row.holder}" if row.holder is not None else ""
+    held = row.holder.status if row.holder is not None else ""
     parts = (visible_line(row.id), _way(row), held, visible_line(row.note), past)
     return Content(" · ".join(part for part in parts if part))
 
@@ -115,7 +115,7 @@ def _facts(row: SessionRow) -> Content:
     if news:
         lines.append(Content.styled(" · ".join(news), "$text-warning"))
     if row.holder is not None:
-        lines.append(Content.styled(f"open in {row.holder}", "$text-primary"))
+        lines.append(Content.styled(row.holder.status, "$text-primary"))
     due = f"past your limit: {row.due}" if row.due else ""
     lines += [
         Content.styled(visible_line(each), "$text-accent") for each in (row.note, due) if each

@@ -6,6 +6,7 @@ from typing import Final
 
 from textual.content import Content
 
+from genie_core.message import SYSTEM
 from genie_core.room.engine.controls import (
     AgentSummary,
     EngineControls,
@@ -63,7 +64,7 @@ def _block(head: Iterable[Content], tools: Sequence[ToolInfo], width: int) -> Co
 def _agent(agent: AgentSummary, width: int) -> list[Content]:
     how = " · ".join(filter(None, (agent.model, agent.runtime)))
     line = Content.assemble(
-        (visible_line(agent.name), "bold $text-primary"),
+        ("genie" if agent.name == SYSTEM else visible_line(agent.name), "bold $text-primary"),
         "  ",
         (visible_line(how), "$foreground-muted"),
     )

@@ -104,9 +104,21 @@ def test_set_and_unset_keep_all_else_of_the_file(shell: Shell) -> None:
     assert shell.file.read_text().startswith("# mine\nport = 3 # chosen\n")
 
 
+def test_a_setting_is_given_as_two_words_or_with_an_equals_sign(shell: Shell) -> None:
+    assert shell.run("set", "local=true") == 0
+    assert shell.run("set", "port=7655", "base_url", "http://here/v1", "model=ollama:q") == 0
+    assert tomllib.loads(shell.file.read_text()) == {
+        "local": True,
+        "port": 7655,
+        "base_url": "http://here/v1",
+        "model": "ollama:q",
+    }
+
+
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
+        (["set", "model"], ["no value for model"]),
         (["set", "modle", "x"], ["'modle'", "did you mean 'model'?"]),
         (["set", "budget.mony", "1"], ["'mony' in budget", "'money'"]),
         (["set", "budget", "1"], ["has several values", "config edit"]),

@@ -125,7 +125,8 @@ def test_it_lists_the_agents_that_are_installed_and_how_to_install_others(tmp_pa
     assert "config set agent codex" in first
     assert len(others) == 4
     assert "npm install -g @agentclientprotocol/claude-agent-acp" in others[0]
-    assert all(line.startswith("ok") for line in (first, *others))
+    assert first.startswith("ok")
+    assert all(line.startswith("–") for line in others)
 
 
 def test_it_says_which_agent_answers_and_how_to_log_in_to_it(

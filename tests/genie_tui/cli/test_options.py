@@ -41,6 +41,12 @@ def test_options_before_a_command_count_for_it_too() -> None:
     assert parse(["--set", "retention.max_age_days=3", "sessions", "prune"]).part == "prune"
 
 
+@pytest.mark.parametrize("arguments", [["--local"], ["--local", "host"], ["host", "--local"]])
+def test_the_lobby_and_a_new_room_can_stay_on_this_machine(arguments: list[str]) -> None:
+    assert settings_in(parse(arguments))["local"] is True
+    assert settings_in(parse(["host"]))["local"] is None
+
+
 def test_options_may_stand_before_and_after_the_command() -> None:
     before = parser().parse_args(["--name", "ann", "host", "--title", "T"])
     after = parser().parse_args(["host", "--name", "ann", "--title", "T"])

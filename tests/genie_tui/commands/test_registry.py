@@ -90,7 +90,7 @@ def test_an_unknown_command_names_the_nearest() -> None:
 def test_a_path_is_not_sent_silently() -> None:
     line = parse_line("/usr/bin/env")
     assert isinstance(line, InvalidLine)
-    assert "Two slashes" in line.text
+    assert "type //" in line.text
 
 
 def test_a_command_with_an_argument_it_does_not_take_is_a_mistake() -> None:

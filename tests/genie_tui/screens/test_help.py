@@ -19,6 +19,28 @@ async def test_the_help_begins_with_the_keys_that_count_where_one_is() -> None:
     assert sorted(headings) == sorted(scope.value for scope in Scope)
 
 
+async def test_what_is_typed_filters_the_help() -> None:
+    async with App[None]().run_test(size=(80, 24)) as pilot:
+        await pilot.app.push_screen(HelpScreen())
+        await pilot.pause()
+
+        def lines() -> list[str]:
+            return pilot.app.screen.query_one(HelpText).render().plain.splitlines()
+
+        await pilot.press(*"reaCT")
+        assert [line.split()[0] for line in lines() if line.startswith("+")] == ["+"]
+        assert "Reading" in lines()
+        assert "Lobby" not in lines()
+        assert any(line.startswith("/react") for line in lines())
+        await pilot.press("ctrl+u", *"lobby")
+        assert sum("Create a room" in line for line in lines()) == 1
+        await pilot.press(*"qqq")
+        assert lines() == ["No match."]
+        await pilot.press("ctrl+u", "pagedown")
+        await pilot.pause()
+        assert pilot.app.screen.query_one("#help-scroll").scroll_offset.y > 10
+
+
 async def test_keys_that_are_too_long_stand_above_what_they_do() -> None:
     async with App[None]().run_test(size=(80, 24)) as pilot:
         await pilot.app.push_screen(HelpScreen())

@@ -462,3 +462,107 @@ async def test_a_choice_that_cannot_be_written_is_explained() -> None:
         error = app.screen.query_one("#lobby-error", Static)
         await until(pilot, lambda: error.display)
         assert "can't write [/red]" in str(error.render())
+
+
+async def test_after_leaving_a_room_enter_resumes_it_and_opens_no_second_one() -> None:
+    door = service()
+    door.joined.saved = "garden"
+    app = GenieApp(door, None, "ann")
+    async with app.run_test() as pilot:
+        lobby = app.screen
+        title = lobby.query_one("#new-title", Input)
+        await until(pilot, lambda: title.has_focus)
+        await pilot.press(*"Garden", "enter")
+        await entered(pilot)
+        door.rooms = [SavedSummary("garden", "Garden", time.time(), 1, 0), *rooms()]
+        await pilot.press(*"/leave", "enter")
+        listed = lobby.query_one("#saved", OptionList)
+        await until(pilot, lambda: app.screen is lobby and listed.has_focus)
+        assert title.value == ""
+        await pilot.press("enter")
+        await entered(pilot)
+        await until(pilot, lambda: door.openings == [NewRoom("Garden"), ResumeRoom("garden")])
+
+
+async def test_what_is_typed_in_the_lobby_outlives_a_look_at_the_help() -> None:
+    app = GenieApp(service(), None, "ann")
+    async with app.run_test() as pilot:
+        lobby = app.screen
+        title = lobby.query_one("#new-title", Input)
+        await until(pilot, lambda: title.has_focus)
+        await pilot.press(*"Gar", "f1")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is lobby)
+        assert title.value == "Gar"
+
+
+async def test_esc_leads_to_the_saved_rooms_with_one_to_open() -> None:
+    door = service()
+    app = GenieApp(door, None, "ann")
+    async with app.run_test() as pilot:
+        title = app.screen.query_one("#new-title", Input)
+        await until(pilot, lambda: title.has_focus)
+        await pilot.press("G", "backspace")
+        door.rooms = rooms()
+        await pilot.press("f1", "escape")  # it lists them anew
+        listed = app.screen.query_one("#saved", OptionList)
+        await until(pilot, lambda: listed.option_count == 2)
+        await pilot.press("escape", "enter")
+        await entered(pilot)
+        await until(pilot, lambda: door.openings == [ResumeRoom("one")])
+
+
+async def test_arrows_lead_through_the_fields_of_the_lobby() -> None:
+    door = service(*rooms())
+    door.nearby = (KNOWN,)
+    app = GenieApp(door, None, "ann")
+    async with app.run_test() as pilot:
+        lobby = app.screen
+        saved, nearby = (lobby.query_one(each, OptionList) for each in ("#saved", "#nearby"))
+        await until(pilot, lambda: saved.has_focus and nearby.display)
+        await pilot.press("down", "down")
+        assert nearby.has_focus
+        assert nearby.highlighted == 0
+        await pilot.press("down")
+        assert lobby.query_one("#new-title").has_focus
+        await pilot.press("down")
+        assert lobby.query_one("#address").has_focus
+        await pilot.press("up", "up", "up")
+        assert saved.has_focus
+        assert saved.highlighted == 1
+
+
+async def test_an_open_room_is_listed_with_what_it_holds_and_what_waits() -> None:
+    door = service()
+    door.joined.saved = "garden"
+    door.rooms = [
+        SavedSummary("garden", "Garden", time.time(), 0, 0),
+        SavedSummary("two", "Standup", time.time(), 2, 7, unread=3),
+    ]
+    app = GenieApp(door, None, "ann")
+    async with app.run_test() as pilot:
+        lobby = app.screen
+        listed = lobby.query_one("#saved", OptionList)
+        await until(pilot, lambda: listed.has_focus)
+        assert "3 new" in str(listed.get_option_at_index(1).prompt)
+        await app.open(NewRoom("Garden"))
+        await entered(pilot)
+        await until(pilot, lambda: cast("RoomScreen", app.screen).joined is not None)
+        await pilot.press("ctrl+o", *"lob", "enter")
+        await until(pilot, lambda: app.screen is lobby)
+        door.joined.say_here("hello @ann", "bob")
+        await until(pilot, lambda: "1 new, 1 for you" in str(listed.get_option_at_index(0).prompt))
+        line = str(listed.get_option_at_index(0).prompt)
+        assert "open" in line
+        assert "1 message" in line
+        assert "1 new, 1 for you" in str(lobby.query_one("#open-rooms", Static).render())
+
+
+async def test_a_network_that_is_not_searched_is_not_called_empty() -> None:
+    door = service()
+    door.stays_local = True
+    app = GenieApp(door, None, "ann")
+    async with app.run_test() as pilot:
+        none = app.screen.query_one("#no-nearby", Static)
+        await until(pilot, lambda: str(none.render()) == "Not searched: the setting 'local' is on.")

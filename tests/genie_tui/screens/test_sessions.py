@@ -213,6 +213,7 @@ async def test_typing_filters_at_once_and_searches_after_a_pause(recorded: Recor
         assert titles(screen) == []
         await until(pilot, lambda: len(rows.hits) == 2)
         assert "found in sessions" in drawn(screen)
+        assert text(screen, "#sessions-count") == "0 titles, 2 messages"
         assert "plant apples" in drawn(screen)
         await pilot.press("ctrl+u", *"pears")
         await until(pilot, lambda: [hit.seq for hit in rows.hits] == [5])
@@ -421,7 +422,7 @@ async def test_the_list_tells_by_itself_what_is_opened_and_closed_elsewhere(
         assert "open" not in drawn(screen)
         with saved.held("bob"):
             await until(pilot, lambda: "open by bob" in drawn(screen))
-            facts = f"open in process {os.getpid()} of bob"
+            facts = f"(pid {os.getpid()})"
             await until(pilot, lambda: facts in text(screen, "#preview-facts"))
             recorded.said("Kitchen", "hi")
         await until(pilot, lambda: "open by" not in drawn(screen))

@@ -49,7 +49,7 @@ async def test_an_agent_that_works_is_seen_to() -> None:
         assert "idle" in lines(roster)[0]
         joined.say_here("hello")
         roster.refresh_people()
-        assert "thinking" in lines(roster)[0]
+        assert "working" in lines(roster)[0]
         joined.ask()
         roster.refresh_people()
         assert "needs approval" in lines(roster)[0]
@@ -92,7 +92,7 @@ async def test_roles_agents_and_terminals_are_told() -> None:
         assert "host's agent" in cleo
         assert "observer" in dan
         assert "no agent" in dan
-        assert "cleo (guest, muted), host's agent" in roster.as_text()
+        assert "cleo (guest, muted) · host's agent" in roster.as_text()
         assert "at 2 terminals" in roster.about("BOB")
         assert "agent: small" in roster.about("bob")
         assert roster.about("zoe") == ""
@@ -109,7 +109,7 @@ async def test_without_a_hosts_agent_nobody_answers_guests() -> None:
         roster.bind_state(joined.state, "ann")
         assert "no agent" in lines(roster)[1]
         assert "banned" in roster.about("cleo")
-        assert "(guest, banned), here\n" in roster.about("cleo")
+        assert "(guest, banned) · here\n" in roster.about("cleo")
 
 
 async def test_long_labels_fit_the_narrowest_panel() -> None:
@@ -162,7 +162,7 @@ async def test_an_agent_that_is_a_member_is_shown_as_one() -> None:
         roster.bind_state(joined.state, "ann")
         (line,) = [line for line in lines(roster) if "bot" in line]
         assert line.split()[1:] == ["bot", "agent", "·", "here"]
-        assert "bot (agent), · here" in roster.as_text()
+        assert "bot (agent) · here" in roster.as_text()
         assert "agent: none" in roster.about("bot")
         joined.feed(MemberModerated("role", "bot", "observer"), by="ann")
         assert "bot (observer)" in roster.as_text()

@@ -73,7 +73,7 @@ async def test_a_session_is_described() -> None:
             assert part in text
         assert "open in" not in text
         preview.show(replace(row, holder=LockHolder(7, "bob\u202e")))
-        assert "open in process 7 of bob" in shown(preview)
+        assert "open by bob (pid 7)" in shown(preview)
         preview.show(None)
         assert shown(preview).strip() == ""
 
@@ -82,7 +82,7 @@ def test_in_one_line_there_is_what_the_list_does_not_say() -> None:
     row = SessionRow(
         "a", "Garden", OpenMode.JOIN, host="bob", holder=LockHolder(7, "ann"), note="[b]\x1b"
     )
-    assert str(brief(row)) == "a · hosted by bob · open in process 7 of ann · [b]␛"
+    assert str(brief(row)) == "a · hosted by bob · open by ann (pid 7) · [b]␛"
     assert str(brief(SessionRow("a", "Garden", due="old"))).endswith(" · past your limit: old")
 
 

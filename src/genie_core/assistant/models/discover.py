@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.errors import ModelError
@@ -81,6 +82,26 @@ async def discover(keys: Mapping[str, str], servers: Sequence[Local] = LOCAL) ->
     """
     found = await asyncio.gather(_offers_at(keys), *(_offers_of(server) for server in servers))
     return [offer for offers in found for offer in offers] + _offers_for(keys)
+
+
+def local_address(choice: ModelChoice, env: Mapping[str, str]) -> str:
+    """Return the address of a model's server if that is on this machine; else ""."""
+    usual = env.get("OLLAMA_BASE_URL") or OLLAMA_LOCAL_URL
+    url = choice.base_url or (usual if choice.name.startswith("ollama:") else "")
+    return url if urlsplit(url).hostname in (LOOPBACK, "localhost", "::1") else ""
+
+
+async def is_running(url: str) -> bool:
+    """Whether a server takes connections at an address; takes about a second at most."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or {"https": 443}.get(parts.scheme, 80)
+        async with asyncio.timeout(PATIENCE):
+            _, writer = await asyncio.open_connection(parts.hostname, port)
+    except (OSError, ValueError, TimeoutError):
+        return False
+    writer.close()
+    return True
 
 
 async def _offers_at(keys: Mapping[str, str]) -> list[ModelOffer]:

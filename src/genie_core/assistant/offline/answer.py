@@ -70,8 +70,8 @@ def unavailable(call: PlannedCall) -> str:
     if call.tool in FILE_TOOLS or call.tool in COMMAND_TOOLS:
         action = "run programs" if call.tool in COMMAND_TOOLS else "use files"
         return (
-            f"I cannot {action}: no workspace folder is set. Start with `--workspace FOLDER`, "
-            "or set `workspace` in the settings file."
+            f"I cannot {action}: no workspace folder is set. Set one with `f12`, or start with "
+            "`--workspace FOLDER`."
         )
     if call.tool in CHAT_TOOLS:
         return "I cannot search the chat: I have no access to its messages."

@@ -21,7 +21,7 @@ def decide(message: Message, tools: Collection[str]) -> Response:
     if message.receiver:
         return _ignore(f"The message is addressed to {message.receiver}.")
     if mentions_someone_else(content):
-        return _ignore("The message is addressed to another member.")
+        return _ignore("Addressed to someone else.")
     if call := plain_ask(content, tools):
         return _delegate(
             message, f"The message plainly asks for something that {call.tool} can do."

@@ -133,7 +133,9 @@ class Receiver:
         Raises:
             RoomRefused: reconnecting would not help.
         """
-        if refused.final and not (refused.code in ("suspended", "disk") and self._welcomed):
+        # Another room may have the port while this one is suspended.
+        passing = refused.code in ("suspended", "disk", "wrong_room") and self._welcomed
+        if refused.final and not passing:
             raise RoomRefused(refused.code, refused.text)
         if refused.code in ("suspended", "disk"):
             self._suspended = refused.text  # explains later failures to connect

@@ -100,6 +100,10 @@ class EngineControls(Protocol):
         """The answering model, as in the settings; empty for the offline helper."""
 
     @property
+    def model_server(self) -> str:
+        """The address of the answering model's server, if it is on this machine; else empty."""
+
+    @property
     def options(self) -> AgentOptions:
         """What the answering agent can be set to, if it is an installed program."""
 

@@ -16,6 +16,7 @@ from genie_core.room.engine.config import Engine, EngineConfig, EngineLoader
 from genie_core.room.engine.context import Place
 from genie_core.room.engine.controls import EngineControls
 from genie_core.room.engine.pending_reports import unfinished
+from genie_core.room.engine.private_arguments import DETAILS_WITH
 from genie_core.room.engine.remote_control import RemoteControl
 from genie_core.room.engine.reporter import EngineReporter
 from genie_core.room.engine.runs import RunManager
@@ -28,7 +29,7 @@ from genie_core.runtime.tasks import start_task
 
 logger = logging.getLogger(__name__)
 
-NOT_READY: Final = "the engine of {0} is not ready; {0} sees the details"
+NOT_READY: Final = f"the engine of {{0}} is not ready{DETAILS_WITH}"
 """Error shown to the room if an engine can't be loaded."""
 
 BROKE: Final = "your engine failed; the log file has the details"

@@ -22,6 +22,11 @@ from genie_core.storage.atomic import make_private_folder, replace_file
 
 logger = logging.getLogger(__name__)
 
+DETAILS_WITH: Final = "; {0} sees the details"
+"""Ends the public error of a failure whose details only the engine's owner sees."""
+
+_DETAILS_GONE: Final = "; the details were shown when it failed"
+
 _MOST_FAILURES: Final = 256
 
 _encode: Final = msgspec.json.Encoder().encode
@@ -88,6 +93,15 @@ class PrivateArguments:
         self._failures[failed.message, failed.error] = details
         if len(self._failures) > _MOST_FAILURES:
             del self._failures[next(iter(self._failures))]
+
+    @staticmethod
+    def to_owner(event: Event, owner: str) -> Event:
+        """Return an event as its owner reads it whose program no longer has a failure's details."""
+        body, pointer = event.body, DETAILS_WITH.format(owner)
+        if event.by != owner or not (isinstance(body, RunFailed) and body.error.endswith(pointer)):
+            return event
+        error = f"{body.error.removesuffix(pointer)}{_DETAILS_GONE}"
+        return msgspec.structs.replace(event, body=msgspec.structs.replace(body, error=error))
 
     def hides(self, approval: str) -> bool:
         """Whether only this machine can show the arguments of a request."""

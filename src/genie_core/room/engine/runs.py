@@ -35,7 +35,7 @@ from genie_core.room.engine.backlog import (
 from genie_core.room.engine.context import ContextSync, MissingMessage, Place, missing
 from genie_core.room.engine.pending_reports import unfinished
 from genie_core.room.engine.policy import ApprovalPolicy
-from genie_core.room.engine.private_arguments import PrivateArguments
+from genie_core.room.engine.private_arguments import DETAILS_WITH, PrivateArguments
 from genie_core.room.engine.reporter import EngineReporter
 from genie_core.room.engine.verification import Verifier
 from genie_core.room.protocol.events import (
@@ -431,7 +431,7 @@ class RunManager:
     def _fail(self, failed: RunFailed, details: str) -> None:
         """Record a failure with a public message; only the owner sees the details."""
         if details != failed.error:
-            public = f"{failed.error}; {self._owner} sees the details"
+            public = f"{failed.error}{DETAILS_WITH.format(self._owner)}"
             failed = msgspec.structs.replace(failed, error=public)
             self._private.add_failure(failed, mask_known(details))
         self._end(failed)

@@ -38,6 +38,7 @@ class SavedSummary:
     messages: int
     note: str = ""
     host: str | None = None
+    unread: int = 0
 
 
 class RoomService(SessionService):
@@ -70,6 +71,11 @@ class RoomService(SessionService):
         self._locations = locations
         self._interfaces = interfaces
         self._renamed = renamed
+
+    @property
+    def stays_local(self) -> bool:
+        """Whether the settings keep the program from looking for rooms on the network."""
+        return self._settings.local
 
     def use(self, settings: Settings) -> None:
         """Enter the next room with other settings; the name stays."""
@@ -172,4 +178,5 @@ def _summary(listing: "Listing") -> SavedSummary:
         listing.messages,
         listing.note,
         host=record.host or "another person" if record and not record.is_own else None,
+        unread=record.unread if record else 0,
     )

@@ -88,7 +88,7 @@ def announcement(event: Event, devices: Mapping[str, set[str]]) -> tuple[str, st
             how = "left one terminal" if more else "left"
             return "←", because(f"{visible_line(name)} {how}", reason)
         case EngineChanged(agent=agent) if agent:
-            return "·", f"{by}'s agent is {visible_line(agent)} now"
+            return "·", f"{by}'s agent now uses {visible_line(agent)}"
         case MemberModerated() as moderated:
             return "⚑", because(_moderated(by, moderated), moderated.reason)
         case HeirsChanged() as rule:

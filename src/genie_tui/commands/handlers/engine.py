@@ -193,9 +193,11 @@ async def _stop_one(context: RoomContext, running: Sequence[MessageThread]) -> N
             return
     else:
         rows = [Row(str(each.seq), _work(each), _doing(context, each)) for each in running]
-        everything = Row(ALL, f"All {len(running)} agents")
+        everything = Row(
+            ALL, "Both requests" if len(running) == 2 else f"All {len(running)} requests"
+        )
         picked = await context.screen.app.push_screen_wait(
-            CarefulPickScreen("Stop which agent?", [*rows, everything])
+            CarefulPickScreen("Stop which request?", [*rows, everything])
         )
     if picked:
         stop(context, None if picked == ALL else int(picked))
@@ -310,6 +312,8 @@ def _budget_text(joined: "JoinedRoom", more: BudgetRaise) -> str:
 
 
 async def _use_model(context: RoomContext, joined: "JoinedRoom", name: str) -> None:
+    from genie_core.assistant.models.discover import is_running
+
     try:
         label = await joined.engine.use_model(name)
     except GenieError as error:
@@ -317,7 +321,10 @@ async def _use_model(context: RoomContext, joined: "JoinedRoom", name: str) -> N
     else:
         controls = joined.engine.controls
         acts = controls is not None and controls.agents[:1] and controls.agents[0].runtime == "acp"
-        said = "{} decides now what your agent answers." if acts else "Your agent is {} now."
+        server = controls.model_server if controls is not None else ""
+        if server and not await is_running(server):
+            context.warn(f"No server answers at {visible_line(server)} yet. Start it first.")
+        said = "{} decides now what your agent answers." if acts else "Your agent now uses {}."
         context.screen.notify(said.format(visible_line(label)))
 
 

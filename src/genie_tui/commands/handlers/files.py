@@ -15,9 +15,13 @@ from genie_core.room.protocol.events import FileRef
 from genie_core.room.protocol.names import fold_name
 from genie_core.settings.locations import folder_at
 from genie_core.storage.filenames import safe_name, save_copy
+from genie_core.text.format import file_size
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import RoomContext
 from genie_tui.commands.parse import QuoteRequest, SaveRequest
+from genie_tui.screens.dialogs.pick import CarefulPickScreen, Row
+from genie_tui.widgets.timeline.prose import links_in
+from genie_tui.widgets.timeline.timeline import NOTHING_CHOSEN
 
 OPEN_TIMEOUT: Final = 20.0
 """Seconds after which a program that opens a file is taken to show it."""
@@ -46,11 +50,14 @@ _RUN: Final = (
 """How programs begin, whatever their names end in."""
 
 
-class NotOpened(GenieError):
-    """A file that is not shown, and why."""
+NOTHING_TO_OPEN: Final = "The message has no link and no file."
 
-    def __init__(self, name: str, why: str) -> None:
-        super().__init__(f"{name} is not opened: {why}; /save keeps it, without the right to run")
+
+class NotOpened(GenieError):
+    """A file or an address that is not opened, and why; `instead` says what to do."""
+
+    def __init__(self, name: str, why: str, instead: str = "Use /save.") -> None:
+        super().__init__(f"Can't open {name}: {why}. {instead}".rstrip())
         self.name = name
         self.why = why
 
@@ -79,6 +86,32 @@ def open_file(context: RoomContext, wanted: str) -> None:
     if (found := _local_file(context, wanted)) is not None:
         file, place = found
         context.start(_open(context, place, file.name), "files")
+
+
+def open_selected(context: RoomContext) -> None:
+    """Open a link or a file of the selected message or answer; let the person pick among several."""
+    exchange = context.timeline.chosen
+    if exchange is None:
+        context.screen.notify(NOTHING_CHOSEN)
+        return
+    is_answer = context.timeline.is_answer_chosen and exchange.answer is not None
+    links = links_in(exchange.answer.text if is_answer and exchange.answer else exchange.text)
+    files = () if is_answer else exchange.said.files
+    rows = [Row(each, each) for each in links]
+    rows += [Row(str(n), file.name, file_size(file.size)) for n, file in enumerate(files, 1)]
+
+    def picked(wanted: str | None) -> None:
+        if wanted in links:
+            context.start(_open_link(context, wanted), "files")
+        elif wanted:
+            open_file(context, wanted)
+
+    if len(rows) > 1:
+        _ = context.screen.app.push_screen(CarefulPickScreen("Open", rows), picked)
+    elif rows:
+        picked(rows[0].id)
+    else:
+        context.screen.notify(NOTHING_TO_OPEN)
 
 
 def file_names(context: RoomContext) -> list[str]:
@@ -137,6 +170,13 @@ async def _save(context: RoomContext, place: Path, name: str, to: str) -> None:
         context.screen.notify(f"Saved as {saved}", timeout=8)
 
 
+async def _open_link(context: RoomContext, address: str) -> None:
+    try:
+        await run_opener(address, address, "")
+    except GenieError as error:
+        context.warn(str(error))
+
+
 async def _open(context: RoomContext, place: Path, name: str) -> None:
     try:
         await show(await asyncio.to_thread(copy_to_show, place, name))
@@ -186,12 +226,22 @@ async def show(path: Path) -> None:
     Raises:
         NotOpened: there is none, or it failed.
     """
-    opener = shutil.which("open" if sys.platform == "darwin" else "xdg-open")
+    await run_opener(str(path), path.name, "Use /save.")
+
+
+async def run_opener(target: str, name: str, instead: str) -> None:
+    """Have the system's program open a path or an address; returns once it does.
+
+    Raises:
+        NotOpened: there is none, or it failed; `instead` says what to do.
+    """
+    command = "open" if sys.platform == "darwin" else "xdg-open"
+    opener = shutil.which(command)
     if opener is None:
-        raise NotOpened(path.name, "there is no xdg-open here to do it")
+        raise NotOpened(name, f"{command} not found", instead)
     process = await asyncio.create_subprocess_exec(
         opener,
-        str(path),
+        target,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
@@ -202,7 +252,7 @@ async def show(path: Path) -> None:
     except TimeoutError:
         return
     if code:
-        raise NotOpened(path.name, f"{Path(opener).name} failed with code {code}")
+        raise NotOpened(name, f"{command} failed with code {code}", instead)
 
 
 def _target(name: str, to: str) -> tuple[Path, str]:

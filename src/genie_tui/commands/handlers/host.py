@@ -41,7 +41,8 @@ def invite(context: RoomContext, options: InviteOptions = SHOWN) -> None:
     def remember(terms: Terms | None) -> None:
         context.invite_terms = terms or context.invite_terms
 
-    dialog = InviteScreen(hosting, joined.state.title, context.invite_terms, context.clock)
+    title, address = joined.state.title, joined.hosting.address
+    dialog = InviteScreen(hosting, title, address, context.invite_terms, context.clock)
     _ = context.screen.app.push_screen(dialog, remember)
 
 

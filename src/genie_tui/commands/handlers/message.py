@@ -10,6 +10,7 @@ from genie_tui.commands.context import Purpose, RoomContext
 from genie_tui.commands.parse import MessageLine, PrivateLine
 from genie_tui.emoji import emojis
 from genie_tui.screens.dialogs.pick import PickScreen, Row
+from genie_tui.widgets.timeline.timeline import NOTHING_CHOSEN
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 INTERRUPTED: Final = frozenset({Phase.FAILED, Phase.CANCELLED})
 NOTHING_FAILED: Final = "No work on a message of yours failed or was stopped."
-NOTHING_CHOSEN: Final = "Select a message first: f5, then ↑ ↓."
 OFFLINE: Final = "Not connected: nothing was changed."
 FIXED_EMOTE: Final = (
     "An edit can neither add nor remove /me. Delete the message and write another one."
@@ -120,7 +120,8 @@ def retry(context: RoomContext) -> None:
             exchange.text,
             emote=exchange.said.emote,
             files=files,
-            reply_to=exchange.seq,
+            quotes=exchange.said.quotes,
+            reply_to=exchange.said.reply_to,
             to=exchange.said.to,
         )
 

@@ -24,7 +24,7 @@ def who(context: RoomContext, name: str = "") -> None:
         here = context.roster.as_text() or "No one yet."
         context.screen.notify(here, title="Who is here", timeout=10)
     elif about := context.roster.about(name):
-        context.screen.notify(about, title="Who that is", timeout=12)
+        context.screen.notify(about, title=f"About {visible_line(name)}", timeout=12)
     else:
         context.warn(f"{visible_line(name)} has never been in this room.")
 

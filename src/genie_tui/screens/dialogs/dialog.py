@@ -99,6 +99,12 @@ class DialogKeys(Static):
         self._keys = keys
         self._dialog_guarded = False
 
+    def list(self, keys: Content) -> None:
+        """List other keys."""
+        self._keys = keys
+        if not self._dialog_guarded:
+            self.update(keys)
+
     def show(self, *, guarded: bool) -> None:
         """List the keys, or say that none counts yet."""
         if guarded != self._dialog_guarded:

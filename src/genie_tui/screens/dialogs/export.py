@@ -25,8 +25,8 @@ LONGEST: Final = 4_096
 """Maximum characters of a path."""
 
 ENDINGS: Final = (
-    "The name says what is written: .md to be read, .html a page, .cast a recording for a terminal, "
-    ".jsonl all of it to be imported again, .zip that with the attached files."
+    "The extension sets the format: .md to read, .html for a browser, .cast to play in a terminal, "
+    ".jsonl to import again, .zip the same with attached files."
 )
 
 _WORDS: Final = {

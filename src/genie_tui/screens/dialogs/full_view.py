@@ -1,7 +1,9 @@
 """Show a text in full, scrollable and copyable."""
 
-from typing import ClassVar, Self
+from textwrap import indent
+from typing import ClassVar, Final, Self
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -10,11 +12,17 @@ from textual.widgets import Static, TextArea
 from genie_core.room.state.thread import MessageThread
 from genie_core.room.text.agents import agent_path
 from genie_core.room.text.approvals import plain_arguments, risk_of
-from genie_core.room.text.events import message_text, message_title
+from genie_core.room.text.events import Code, blocks, message_text, message_title
 from genie_core.text.format import clock_time
 from genie_core.text.safe import visible, visible_line
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.approvals.call_text import CardView
+
+CODE: Final = "    "
+"""Stands before each line of code."""
+
+AROUND: Final = 8
+"""Rows around the text: border, padding, title, keys and the blank lines between."""
 
 
 class FullViewScreen(Dialog[None]):
@@ -30,8 +38,10 @@ class FullViewScreen(Dialog[None]):
 
     @classmethod
     def of_message(cls, exchange: MessageThread) -> Self:
-        """Show a message in full."""
-        return cls(message_title(exchange), message_text(exchange))
+        """Show a message in full, its code indented."""
+        parts = blocks(message_text(exchange))
+        text = "\n".join(indent(p.code, CODE) if isinstance(p, Code) else p for p in parts)
+        return cls(message_title(exchange), text)
 
     @classmethod
     def of_call(cls, view: CardView) -> Self:
@@ -41,8 +51,14 @@ class FullViewScreen(Dialog[None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="full-view"):
             yield Static(self._title, id="full-view-title", markup=False)
-            yield TextArea(self._text, read_only=True, soft_wrap=True, id="full-view-text")
+            text = self._text.rstrip("\n")
+            yield TextArea(text, read_only=True, soft_wrap=True, id="full-view-text")
             yield DialogKeys("↑ ↓ scroll · esc back", id="full-view-keys")
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Let the text grow to nine tenths of the screen, with all that stands around it."""
+        most = event.size.height * 9 // 10 - AROUND
+        self.query_one("#full-view-text").styles.max_height = max(most, 3)
 
 
 def call_text(view: CardView) -> str:

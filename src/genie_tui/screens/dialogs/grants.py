@@ -134,9 +134,10 @@ class GrantsScreen(Dialog[None]):
 def grant_lines(grant: "Grant", now: float, quote: str = "") -> Content:
     """Describe a grant: tool, agent, person, scope, last use, and the quoted message that led to it."""
     return Content.assemble(
-        (visible_line(grant.tool), "bold $text-warning"),
-        (f" {_reach(grant)} by ", "$foreground-muted"),
         visible_line(agent_path(grant.agent)),
+        (" may repeat " if _is_one_call(grant) else " may call ", "$foreground-muted"),
+        (visible_line(grant.tool), "bold $text-warning"),
+        f" {_reach(grant)}",
         (" for ", "$foreground-muted"),
         visible_line(grant.person),
         "\n  ",
@@ -147,6 +148,10 @@ def grant_lines(grant: "Grant", now: float, quote: str = "") -> Content:
     )
 
 
+def _is_one_call(grant: "Grant") -> bool:
+    return grant.covers != ANY_CALL and not grant.covers
+
+
 def _reach(grant: "Grant") -> str:
     if grant.covers == ANY_CALL:
         return "with any arguments"
@@ -154,7 +159,7 @@ def _reach(grant: "Grant") -> str:
         return f"for {visible_line(grant.covers)}"
     known = "; ".join(mask_known(str(each)) for each in grant.effects)
     called = visible_line(known or arguments_line(mask_value(grant.arguments or {})))
-    return f"with exactly {called[:CALL]}{'…' * (len(called) > CALL)}"
+    return f"{called[:CALL]}{'…' * (len(called) > CALL)}"
 
 
 def _left(grant: "Grant", now: float) -> str:

@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from genie_core.errors import GenieError
+from genie_core.room.protocol.address import LOOPBACK
 from genie_core.room.protocol.errors import InvalidInvite
 from genie_core.room.security.invite import read_invite
 from genie_core.text.format import clock_time
@@ -25,6 +26,11 @@ from genie_tui.widgets.qr import qr_code
 
 if TYPE_CHECKING:
     from genie_core.room.participant.presence import HostPresence
+
+_ONLY_HERE: Final = (
+    "There is no invite: the room is only for this machine. Others on it run:\ngenie-tui join :{0}"
+)
+_NO_INVITE: Final = "There is no invite. Press n to make one."
 
 ASIDE: Final = 8
 """Rows that the QR code must leave to the title, the text and the keys."""
@@ -65,11 +71,17 @@ class InviteScreen(Dialog[Terms]):
     BINDINGS = bindings(Scope.INVITE)
 
     def __init__(
-        self, hosting: "HostPresence", title: str, terms: Terms, clock: Callable[[], float]
+        self,
+        hosting: "HostPresence",
+        title: str,
+        address: str,
+        terms: Terms,
+        clock: Callable[[], float],
     ) -> None:
         super().__init__()
         self._hosting = hosting
         self._title = title
+        self._address = address
         self._terms = terms
         self._clock = clock
 
@@ -80,7 +92,7 @@ class InviteScreen(Dialog[Terms]):
                 yield Static(id="invite-string", markup=False)
                 yield Static(id="invite-about", markup=False)
                 yield Static(id="invite-code", markup=False)
-            yield DialogKeys(key_list(actions(Scope.INVITE)), id="invite-keys")
+            yield DialogKeys(self._keys(), id="invite-keys")
 
     def on_mount(self) -> None:
         """Show and copy it."""
@@ -95,7 +107,7 @@ class InviteScreen(Dialog[Terms]):
         """Copy the invite to the clipboard and say so."""
         if self._terms.invite:
             self.app.copy_to_clipboard(self._terms.invite)
-            self.notify("Invite copied.", timeout=3)
+            self.notify("Invite copied (OSC 52).", timeout=3)
 
     def action_close(self) -> None:
         _ = self.dismiss(self._terms)
@@ -121,11 +133,25 @@ class InviteScreen(Dialog[Terms]):
         title = visible_line(self._title)
         self.query_one("#invite-title", Static).update(f"Invite to {title}")
         self.query_one("#invite-string", Static).update(
-            invite
-            or "There is no invite. Press n to make one, unless the room is only for this machine."
+            invite or (_ONLY_HERE.format(self._port) if self._is_local else _NO_INVITE)
         )
+        self.query_one(DialogKeys).list(self._keys())
         self.query_one("#invite-about", Static).update(_about(self._terms))
         self._show_code()
+
+    @property
+    def _is_local(self) -> bool:
+        return self._address.startswith((LOOPBACK, "[::1]"))
+
+    @property
+    def _port(self) -> str:
+        return self._address.rpartition(":")[2]
+
+    def _keys(self) -> Content:
+        """List the keys that do something: without an invite there is none to copy."""
+        needless = set[str]() if self._terms.invite else {"copy"}
+        needless |= {"renew"} if self._is_local else set()
+        return key_list(each for each in actions(Scope.INVITE) if each.run not in needless)
 
     def _show_code(self) -> None:
         invite = self._terms.invite

@@ -99,8 +99,11 @@ class CarefulPickScreen(PickScreen):
 
 
 def matching(wanted: str, rows: Sequence[Row]) -> list[Row]:
-    """Return the rows whose text has the letters in order, the best match first."""
-    wanted = wanted.strip()
+    """Return the rows whose text has the letters in order, the best match first.
+
+    Colons around them, as of an emoji's name, don't count.
+    """
+    wanted = wanted.strip().strip(":")
     if not wanted:
         return list(rows)
     matcher = Matcher(wanted)

@@ -336,11 +336,11 @@ def _approval(row: ActivityRow) -> Headline:
             return Headline("‖", Tone.ASKS, f"parked {tool}", subject, took)
         case ApprovalResolved() as expired:
             subject = expired.reason or subject
-            return Headline("…", Tone.QUIET, f"expired {tool}", subject, took)
+            return Headline("…", Tone.QUIET, f"unanswered {tool}", subject, took)
         case ApprovalRequested():
             return Headline("▲", Tone.ASKS, f"asks for {tool}", subject)
         case _:
-            return Headline("…", Tone.QUIET, f"expired {tool}", subject, took)
+            return Headline("…", Tone.QUIET, f"unanswered {tool}", subject, took)
 
 
 def _call(asked: ApprovalRequested) -> str:

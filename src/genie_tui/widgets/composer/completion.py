@@ -156,14 +156,14 @@ class CompletionList(OptionList, can_focus=False):
         display: none;
         overlay: screen;
         constrain: inside inside;
-        width: auto;
-        max-width: 70%;
+        width: 100%;
         height: auto;
         max-height: {MOST};
         padding: 0;
-        margin: 0 0 0 1;
         border: none;
         background: $panel;
+        text-wrap: nowrap;
+        text-overflow: ellipsis;
         scrollbar-size-vertical: 1;
         &.-open {{ display: block; }}
         & > .option-list--option {{ color: $foreground; padding: 0 1; }}

@@ -2,7 +2,7 @@
 
 The text is not trusted: HTML is shown as it was written, character references stay what they are
 (they could name characters that must not reach a terminal), and an address is always shown next to
-the words that link to it.
+the words that link to it. Only the shown address is a hyperlink of the terminal (OSC 8).
 """
 
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from genie_tui.widgets.timeline.canvas import Canvas, Line, beside, mark
+from genie_tui.widgets.timeline.prose import linked
 
 _PARSER: Final = (
     MarkdownIt("commonmark", {"html": False})
@@ -158,7 +159,7 @@ class _Blocks:
                 return Text(node.content)
 
     def _link(self, words: Text, address: str) -> Text:
-        shown = Text(address, self._palette["link"])
+        shown = Text(address, linked(self._palette["link"], address))
         if words.plain in (address, ""):
             return shown
         return words.append(" (").append_text(shown).append(")")

@@ -16,7 +16,7 @@ from textual.color import Color
 from textual.strip import Strip
 
 from genie_core.room.state.thread import MessageThread, Phase
-from genie_core.room.text.events import DELETED, PARKED_MARK, Code, blocks, waits_for
+from genie_core.room.text.events import PARKED_MARK, Code, blocks, waits_for
 from genie_core.text.format import clock_time, duration, local_time
 from genie_core.text.safe import visible_line
 from genie_tui.terminal import TerminalSafe
@@ -171,12 +171,13 @@ class Painter:
         glyph, name = MARKS[phase]
         if exchange is not None and is_parked(exchange):
             glyph, name = PARKED_MARK, "waiting"
-        if message.emote and phase is Phase.UNHANDLED:
-            glyph = " "
+        is_quiet = phase in (Phase.UNHANDLED, Phase.IGNORED)
+        if message.emote and is_quiet:
+            glyph = "*"
         elif message.private and phase is Phase.UNHANDLED:
             glyph, name = _PRIVATE, "private"
         lines = beside(
-            in_gutter(glyph, self._palette[name], acts=message.emote),
+            in_gutter(glyph, self._palette[name], acts=message.emote and not is_quiet),
             self._with_attachments(message, self._said_now(message)),
             self._beside(private=bool(message.private)),
         )
@@ -197,7 +198,7 @@ class Painter:
         """Draw a message's text as its author last left it."""
         muted = self._palette["muted"]
         if message.change == "deleted":
-            return self._wrap(Text(DELETED, muted + Style(italic=True)))
+            return self._wrap(Text("Message deleted", muted + Style(italic=True)))
         lines = self._said(message.author, message.text, emote=message.emote)
         if message.change:
             lines[-1].append(Segment("  edited", muted))

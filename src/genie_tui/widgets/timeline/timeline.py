@@ -45,6 +45,9 @@ from genie_tui.widgets.timeline.transcript import AnswerEntry, text_of
 NARROWEST: Final = 20
 """Least width that is painted; a narrower screen cuts lines off."""
 
+NOTHING_CHOSEN: Final = "Select a message first: f5, then ↑ ↓."
+NO_REPLY: Final = "The selected message replies to none."
+
 PATIENCE: Final = 4_000
 """Surplus entries that are kept while they are being read."""
 
@@ -469,6 +472,7 @@ class Timeline(EntryView, can_focus=True):
         self._target: ScrollTarget | None = None
         self._repaint: Timer | None = None
         self._pause = SHORTEST_PAUSE
+        self._came_from: list[int] = []
 
     # Content
 
@@ -589,6 +593,12 @@ class Timeline(EntryView, can_focus=True):
         """The selected message, or the selected entry's."""
         return None if self._selected is None else self._content.exchange_at(self._selected)
 
+    def _chosen_or_hint(self) -> MessageThread | None:
+        """Return the selected message; say how to select one if none is."""
+        if self.chosen is None:
+            self.notify(NOTHING_CHOSEN)
+        return self.chosen
+
     @property
     def is_answer_chosen(self) -> bool:
         """Whether the selected entry is an answer."""
@@ -597,16 +607,24 @@ class Timeline(EntryView, can_focus=True):
 
     def action_go_to_reply(self) -> None:
         """Select what the selected message replies to."""
-        exchange = self.chosen
+        exchange = self._chosen_or_hint()
         if exchange is not None and exchange.said.reply_to:
+            self._came_from.append(exchange.seq)
             self.show_message(exchange.said.reply_to)
+        elif exchange is not None:
+            self.notify(NO_REPLY)
+
+    def action_go_back(self) -> None:
+        """Select the reply that led to the selected message."""
+        if self._came_from:
+            self.show_message(self._came_from.pop())
 
     def action_details(self) -> None:
-        if (exchange := self.chosen) is not None:
+        if (exchange := self._chosen_or_hint()) is not None:
             self.post_message(self.DetailsRequested(exchange))
 
     def action_mark_wrong(self) -> None:
-        if (exchange := self.chosen) is not None:
+        if (exchange := self._chosen_or_hint()) is not None:
             decision = exchange.decision.decision if exchange.decision else None
             self.post_message(DecisionMarkRequested(exchange.seq, decision))
 
@@ -658,18 +676,18 @@ class Timeline(EntryView, can_focus=True):
 
     def action_copy(self) -> None:
         """Copy the selected message as shown."""
-        text = None if self._selected is None else text_of(self._content[self._selected])
+        if self._chosen_or_hint() is None or self._selected is None:
+            return
+        text = text_of(self._content[self._selected])
         if text is not None:
             self.app.copy_to_clipboard(text)
-            self.notify("Message copied.", markup=False, timeout=2)
+            self.notify("Copied (OSC 52).", markup=False, timeout=2)
 
     def action_leave(self) -> None:
-        """Unselect the message, or leave."""
-        if self._selected is not None:
-            self._selected = None
-            self.refresh()
-        else:
-            self.post_message(self.Left())
+        """Unselect the message, and leave."""
+        self._selected = None
+        self._came_from.clear()
+        self.post_message(self.Left())
 
     def on_click(self, event: events.Click) -> None:
         """Follow on a click on the marker for new messages; read back at a gap."""

@@ -11,7 +11,7 @@ from pydantic_ai.models import known_model_names
 
 from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.models import discover as module
-from genie_core.assistant.models.discover import LOCAL, Local, ModelOffer, discover
+from genie_core.assistant.models.discover import LOCAL, Local, ModelOffer, discover, local_address
 from genie_core.testing.openai import FakeOpenAI
 
 pytestmark = pytest.mark.timeout(100)
@@ -56,6 +56,23 @@ def listing(*names: object) -> bytes:
 
 async def found_at(port: int) -> list[ModelOffer]:
     return await discover({}, [Local("LM Studio", port, "vllm")])
+
+
+@pytest.mark.parametrize(
+    ("choice", "address"),
+    [
+        (ModelChoice("ollama:q"), "http://127.0.0.1:11434/v1"),
+        (ModelChoice("ollama:q", "http://box.example/v1"), ""),
+        (ModelChoice("vllm:q", "http://localhost:1234/v1"), "http://localhost:1234/v1"),
+        (ModelChoice("openai:q"), ""),
+        (ModelChoice(), ""),
+    ],
+)
+def test_only_servers_of_this_machine_have_a_local_address(
+    choice: ModelChoice, address: str
+) -> None:
+    assert local_address(choice, {}) == address
+    assert not local_address(ModelChoice("ollama:q"), {"OLLAMA_BASE_URL": "http://box.example"})
 
 
 async def test_the_models_of_a_server_are_offered_with_its_address_and_nothing_else_is_sent() -> (

@@ -31,7 +31,7 @@ def test_what_is_meant_for_the_helper_is_delegated(content: str, receiver: str) 
     ("content", "receiver", "reason"),
     [
         ("what is 12*7?", "bob", "The message is addressed to bob."),
-        ("@bob what is 12*7?", "", "The message is addressed to another member."),
+        ("@bob what is 12*7?", "", "Addressed to someone else."),
         ("see you at 3", "", "The message does not ask for anything the offline helper can do."),
         ("", "", "There is no text in this message."),
     ],

@@ -284,6 +284,24 @@ async def test_saying_goodbye_sends_what_is_left_first() -> None:
     assert any(isinstance(body, MessagePosted) for body in bodies)
 
 
+async def test_a_member_waits_for_the_room_while_another_one_has_its_port() -> None:
+    sink, port = MemorySink(), free_port()
+    backoff = Backoff(0.01, 0.05)
+    async with participant(ws_connector(f"127.0.0.1:{port}"), "bob", backoff=backoff) as bob:
+        async with room_server(sink) as server:
+            await server.listen(port=port)
+            await bob.seen.online()
+            await server.suspend()
+        async with room_server(room="another") as other:
+            await other.listen(port=port)
+            refused = len(bob.seen.links)
+            await bob.seen.until(lambda r: len(r.links) > refused + 2)
+            assert bob.seen.links[-1].state is not ConnectionState.CLOSED
+        async with room_server(sink) as server:
+            await server.listen(port=port)
+            await bob.seen.until(lambda r: r.links[-1].state is ConnectionState.ONLINE)
+
+
 async def test_goodbye_without_a_connection_ends_at_once() -> None:
     joining = participant(
         ws_connector(f"127.0.0.1:{free_port()}"), "bob", backoff=Backoff(60.0, 60.0)

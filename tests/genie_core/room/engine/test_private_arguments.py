@@ -58,6 +58,17 @@ def test_only_who_noted_the_details_of_a_failure_sees_them() -> None:
     assert own.reveal(Event(8, 1.0, "hana", told)).body == told
 
 
+def test_the_owner_is_not_told_that_they_see_details_that_are_gone() -> None:
+    told = RunFailed(3, "agent", "the provider refused the key; hana sees the details")
+    own = PrivateArguments.to_owner(Event(8, 1.0, "hana", told), "hana").body
+    assert own == RunFailed(
+        3, "agent", "the provider refused the key; the details were shown when it failed"
+    )
+    assert PrivateArguments.to_owner(Event(8, 1.0, "hana", told), "ben").body == told
+    said = Event(8, 1.0, "hana", MessagePosted("1", "hana sees the details"))
+    assert PrivateArguments.to_owner(said, "hana") is said
+
+
 def test_an_own_call_is_shown_as_it_is_whatever_the_host_says() -> None:
     own = PrivateArguments()
     own.add(ApprovalRequested(3, "a", "agent", "rm", ARGUMENTS))

@@ -1,3 +1,4 @@
+import socket
 from collections.abc import Sequence
 
 from tests.genie_tui.room_parts import notes
@@ -26,6 +27,7 @@ class Bench:
     files: Sequence[str] = ()
     allowance = Allowance()
     model = "openai:[big]"
+    model_server = ""
     options = AgentOptions()
 
     async def use_model(self, name: str) -> str:
@@ -76,7 +78,7 @@ async def test_models_are_shown_and_exchanged_by_command() -> None:
         await screen.run_action("screen.command('models')")
         await until(pilot, lambda: "genie: openai:[big]" in notes(pilot))
         order(screen, "/model openai:small")
-        await until(pilot, lambda: "Your agent is openai:small now." in notes(pilot))
+        await until(pilot, lambda: "Your agent now uses openai:small." in notes(pilot))
         joined.model_error = GenieError("model 'x:y' names an unknown provider")
         order(screen, "/model x:y")
         await until(pilot, lambda: "unknown provider" in notes(pilot))
@@ -84,6 +86,23 @@ async def test_models_are_shown_and_exchanged_by_command() -> None:
         order(screen, "/model two words")
         await until(pilot, lambda: "no spaces" in notes(pilot))
         assert len(joined.models) == 2
+
+
+async def test_a_model_whose_local_server_does_not_run_is_warned_about() -> None:
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        bench = joined.workbench = Bench()
+        bench.model_server = f"http://127.0.0.1:{port}/v1"
+        async with in_room(joined) as (screen, pilot):
+            order(screen, "/model ollama:qwen3")
+            await until(pilot, lambda: "now uses ollama:qwen3" in notes(pilot))
+            assert "No server answers" not in notes(pilot)
+            server.close()
+            order(screen, "/model ollama:qwen3")
+            told = f"No server answers at http://127.0.0.1:{port}/v1 yet."
+            await until(pilot, lambda: told in notes(pilot))
 
 
 def choices(*values: str) -> tuple[Choice, ...]:

@@ -6,11 +6,18 @@ from pathlib import Path
 
 import pytest
 from tests.genie_tui.room_parts import notes
-from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room, until
+from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, in_room, until
 
 from genie_core.errors import FileNotSaved
 from genie_core.room.protocol.events import FileRef, MessagePosted
-from genie_tui.commands.handlers.files import NotOpened, copy_to_show, save_to, show
+from genie_tui.commands.handlers.files import (
+    NOTHING_TO_OPEN,
+    NotOpened,
+    copy_to_show,
+    save_to,
+    show,
+)
+from genie_tui.screens.dialogs.pick import PickScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.timeline.timeline import Timeline
@@ -182,6 +189,38 @@ async def test_a_file_is_opened_by_the_system(
         shown = tmp_path / "shown"
         await until(pilot, lambda: shown.exists() and shown.read_text())
         assert Path(shown.read_text().strip()).name == "second.txt"
+
+
+async def test_a_link_of_the_selected_message_is_opened(
+    joined: ScriptedJoinedRoom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.platform", "linux")
+    opener = tmp_path / "bin" / "xdg-open"
+    opener.parent.mkdir()
+    opener.write_text(f'#!/bin/sh\necho "$1" >> {tmp_path}/shown\n')
+    opener.chmod(0o700)
+    monkeypatch.setenv("PATH", str(opener.parent))
+    shown, clock = tmp_path / "shown", HandClock()
+    async with in_room(joined, clock=clock) as (_, pilot):
+        await pilot.press("f5", "o")
+        await until(pilot, lambda: NOTHING_TO_OPEN in notes(pilot))
+        joined.feed(MessagePosted("4", "see https://x.example/a."), by="bob")
+        await pilot.press("end", "up", "o")
+        await until(pilot, lambda: shown.exists() and shown.read_text() == "https://x.example/a\n")
+        joined.feed(MessagePosted("5", "mailto:a@x.example or https://y.example"), by="bob")
+        await pilot.press("end", "up", "o")
+        await until(pilot, lambda: isinstance(pilot.app.screen, PickScreen))
+        clock.rest()
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: shown.read_text().endswith("https://y.example\n"))
+        opener.unlink()
+        clock.rest()
+        await pilot.press("o")
+        await until(pilot, lambda: isinstance(pilot.app.screen, PickScreen))
+        clock.rest()
+        await pilot.press("enter")
+        told = "Can't open mailto:a@x.example: xdg-open not found."
+        await until(pilot, lambda: told in notes(pilot))
 
 
 async def test_a_folder_that_is_not_there_is_told(

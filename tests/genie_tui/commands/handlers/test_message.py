@@ -10,6 +10,7 @@ from genie_core.room.protocol.events import (
     MessageDeleted,
     MessageEdited,
     MessagePosted,
+    Quote,
     ReactionChanged,
     RunCancelled,
     RunFailed,
@@ -20,7 +21,9 @@ from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.pick import PickScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.composer.composer import Composer
-from genie_tui.widgets.timeline.timeline import Timeline
+from genie_tui.widgets.timeline.timeline import NO_REPLY, NOTHING_CHOSEN, Timeline
+
+QUOTE = Quote("r", "Kitchen", ())
 
 
 def shown(screen: RoomScreen) -> str:
@@ -29,7 +32,7 @@ def shown(screen: RoomScreen) -> str:
 
 
 async def select_last(screen: RoomScreen, pilot: Pilot[None]) -> None:
-    await pilot.press("f5", "up")
+    await pilot.press("f5")
     await until(pilot, lambda: screen.query_one(Timeline).chosen is not None)
 
 
@@ -85,6 +88,25 @@ async def test_a_reply_is_shown_with_its_quote_and_leads_there(joined: ScriptedJ
         await pilot.press("g")
         chosen = screen.query_one(Timeline)
         await until(pilot, lambda: chosen.chosen is not None and chosen.chosen.seq == first)
+        await pilot.press("g")
+        await until(pilot, lambda: NO_REPLY in notes(pilot))
+        await pilot.press("G")
+        await until(pilot, lambda: chosen.chosen is not None and chosen.chosen.seq != first)
+
+
+async def test_keys_for_a_message_select_one_or_say_how(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
+        await pilot.press("f5", "y")
+        await until(pilot, lambda: NOTHING_CHOSEN in notes(pilot))  # there is none
+        await pilot.press("f5")
+        said(joined, "the first", "bob")
+        latest = said(joined, "the latest", "bob")
+        await pilot.press("f5")
+        chosen = screen.query_one(Timeline).chosen
+        assert chosen is not None
+        assert chosen.seq == latest
+        await pilot.press("escape")
+        await until(pilot, lambda: editor(screen).has_focus)
 
 
 async def test_an_own_message_is_edited_in_the_composer(joined: ScriptedJoinedRoom) -> None:
@@ -196,7 +218,7 @@ async def test_a_message_is_deleted_after_a_question(joined: ScriptedJoinedRoom)
         await pilot.press("enter")
         await until(pilot, lambda: joined.changes == [MessageDeleted(seq)])
         joined.feed(MessageDeleted(seq), by="ann")
-        await until(pilot, lambda: "deleted by its author" in shown(screen))
+        await until(pilot, lambda: "Message deleted" in shown(screen))
         assert "a secret" not in shown(screen)
 
 
@@ -206,7 +228,7 @@ async def test_reactions_are_picked_shown_and_taken_back(joined: ScriptedJoinedR
         await select_last(screen, pilot)
         await pilot.press("plus")
         await until(pilot, lambda: isinstance(pilot.app.screen, PickScreen))
-        await pilot.press(*"party", "enter")
+        await pilot.press(*":party", "enter")
         change = ReactionChanged(seq, "🎉")
         await until(pilot, lambda: joined.changes == [change])
         joined.feed(change, by="ann")
@@ -231,7 +253,18 @@ async def test_a_failed_or_stopped_message_is_sent_again(
         await select_last(screen, pilot)
         await pilot.press("R")
         await until(pilot, lambda: joined.said == [("@genie dig", False)])
-        assert joined.replies == [asked]
+        assert joined.replies == [0]
+
+
+async def test_a_retry_of_a_reply_is_the_same_reply(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (_, pilot):
+        plan = said(joined, "the plan", "bob")
+        reply = MessagePosted("2", "@genie dig", handler="ann", reply_to=plan, quotes=(QUOTE,))
+        asked = joined.feed(reply, by="ann")[0].seq
+        joined.feed(RunCancelled(asked))
+        await pilot.press(*"/retry", "enter")
+        await until(pilot, lambda: joined.replies == [plan])
+        assert joined.sent == [((), (QUOTE,))]
 
 
 async def test_what_did_not_fail_is_not_sent_again(joined: ScriptedJoinedRoom) -> None:

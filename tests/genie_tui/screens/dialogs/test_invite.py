@@ -16,6 +16,7 @@ from genie_core.room.security.invite import Invite, write_invite
 from genie_core.text.format import clock_time
 from genie_tui.commands.parse import InviteOptions
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.dialog import DialogKeys
 from genie_tui.screens.dialogs.invite import InviteScreen, Terms, renewed
 from genie_tui.widgets.composer.composer import Composer
 
@@ -134,10 +135,14 @@ async def test_others_have_no_invite_to_show(joined: ScriptedJoinedRoom) -> None
 
 
 async def test_without_an_open_invite_it_says_so(joined: ScriptedJoinedRoom) -> None:
-    joined.hosting.invites = ScriptedInvites("")
-    async with in_room(joined) as (_, pilot):
+    joined.hosting.invites, clock = ScriptedInvites(""), HandClock()
+    async with in_room(joined, clock=clock) as (_, pilot):
         screen = await to_invite(pilot)
         assert "There is no invite" in shown(screen, "#invite-string")
+        assert "genie-tui join :7654" in shown(screen, "#invite-string")
+        clock.rest()
+        keys = screen.query_one(DialogKeys)
+        await until(pilot, lambda: str(keys.render()) == "esc back")
         assert pilot.app.clipboard == ""
 
 

@@ -80,11 +80,11 @@ async def test_older_reports_are_behind_it() -> None:
     app = Host(report("second", outcome(4, "one")), report("first"))
     async with app.run_test() as pilot:
         assert "1 of 2" in shown(app)
-        await pilot.press("right", "right")
+        await pilot.press("left", "left")
         await pilot.pause()
         assert "What if first" in shown(app)
         assert app.screen.has_class("-none")
-        await pilot.press("enter", "left")
+        await pilot.press("enter", "right")
         await pilot.pause()
         assert "What if second" in shown(app)
         await pilot.press("escape")

@@ -126,13 +126,13 @@ def test_a_parked_approval_stays_parked_when_its_run_is_stopped() -> None:
     ]
 
 
-def test_what_still_asks_when_the_run_ends_has_expired() -> None:
+def test_what_still_asks_when_the_run_ends_stays_unanswered() -> None:
     log = activity_list(
         DecisionMade(5, "delegate"),
         ApprovalRequested(5, "p", "genie", "rm", {}),
         RunCancelled(5, "by ann"),
     )
-    assert [headline(row).verdict for row in log.rows[1:]] == ["expired rm", "stopped"]
+    assert [headline(row).verdict for row in log.rows[1:]] == ["unanswered rm", "stopped"]
 
 
 def test_tells_which_rows_an_event_changed() -> None:

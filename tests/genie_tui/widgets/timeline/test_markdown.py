@@ -8,7 +8,7 @@ from genie_core.room.text.events import blocks
 from genie_core.text.safe import visible
 from genie_tui.widgets.timeline.canvas import NAMES, Canvas, Palette
 from genie_tui.widgets.timeline.markdown import MOST_CELLS, markdown
-from genie_tui.widgets.timeline.prose import prose
+from genie_tui.widgets.timeline.prose import links_in, prose
 
 CANVAS = Canvas(Palette({name: Style() for name in NAMES}))
 
@@ -42,9 +42,31 @@ def test_an_address_is_always_shown() -> None:
     assert drawn("<https://x.example>") == ["https://x.example"]
 
 
-def test_nothing_is_a_link_for_the_terminal() -> None:
-    lines = markdown("[a](https://x.example)", CANVAS, 40)
-    assert not any(segment.style and segment.style.link for line in lines for segment in line)
+def links(text: str) -> list[tuple[str, str]]:
+    """The hyperlinks of a drawn text: what is shown, and where it leads."""
+    lines = [*markdown(text, CANVAS, 80), *CANVAS.lines(prose(text, CANVAS.palette), 80)]
+    segments = (segment for line in lines for segment in line)
+    return [(each.text, each.style.link) for each in segments if each.style and each.style.link]
+
+
+def test_only_a_shown_address_is_a_link_for_the_terminal() -> None:
+    address = "https://x.example/a?b=c"
+    assert links(f"[my bank]({address})") == [(address, address)] * 2
+    assert links("mailto:a@x.example") == [("mailto:a@x.example", "mailto:a@x.example")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[a](file:///etc/passwd)", "<ssh://x.example>", "https://x.ex\u0430mple", "[a](javascript:b)"],
+)
+def test_other_kinds_and_look_alike_letters_are_no_links(text: str) -> None:
+    assert all("xn--" in shown for shown, _ in links(text))
+    assert links_in(text) == []
+
+
+def test_addresses_are_found_in_a_text_once() -> None:
+    text = "see https://x.example/a, (https://y.example) and https://x.example/a."
+    assert links_in(text) == ["https://x.example/a", "https://y.example"]
 
 
 def test_html_markup_and_character_references_are_shown_as_written() -> None:

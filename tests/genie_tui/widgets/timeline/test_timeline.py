@@ -606,7 +606,7 @@ async def test_a_file_is_redrawn_as_it_comes_and_a_message_opens_in_full() -> No
             (PendingMessage("2", "mine", emote=False, at=START, files=(file,)),)
         )
         await pilot.pause()
-        assert sum("not here yet" in line for line in app.lines()) == 2
+        assert sum("not downloaded yet" in line for line in app.lines()) == 2
         app.timeline.transfers.update(Transfer("digest", "a.pdf", Direction.DOWN, 50, 200))
         app.timeline.show_transfer("digest")
         await pilot.pause()
@@ -929,7 +929,7 @@ async def test_a_message_in_a_page_of_the_log_is_shown_as_it_was_left() -> None:
     async with app.run_test(size=(60, 40)) as pilot:
         await pilot.press("home")
         await until(pilot, lambda: app.shows("said better  edited"))
-        assert app.shows("deleted by its author")
+        assert app.shows("Message deleted")
         assert not app.shows("message 6 ")
         assert app.shows("message 7 ")
 

@@ -134,7 +134,7 @@ def test_what_happens_to_the_room_is_noted() -> None:
         "the room Garden was opened",
         "ann is hosting",
         "ann and bob joined",
-        "ann's agent is offline helper now",
+        "ann's agent now uses offline helper",
         "bob left: connection lost",
         "the room was suspended: closing time",
     ]

@@ -1,0 +1,33 @@
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom
+from textual.app import App
+from textual.widgets import TextArea
+
+from genie_core.room.protocol.events import MessagePosted
+from genie_tui.screens.dialogs.full_view import FullViewScreen
+
+
+async def shown(screen: FullViewScreen) -> tuple[int, str]:
+    """The height of the dialog on a screen of 24 rows, and its text."""
+    async with App[None]().run_test(size=(80, 24)) as pilot:
+        await pilot.app.push_screen(screen)
+        await pilot.pause()
+        text = screen.query_one(TextArea)
+        keys = screen.query_one("#full-view-keys").region
+        box = screen.query_one("#full-view").region
+        assert keys.bottom < box.bottom  # nothing hides them
+        return box.height, text.text
+
+
+async def test_it_is_as_high_as_the_text_and_leaves_room_for_the_keys() -> None:
+    short, _ = await shown(FullViewScreen("title", "one word"))
+    long, _ = await shown(FullViewScreen("title", "a line\n" * 100))
+    assert short == 9
+    assert long == 24 * 9 // 10
+
+
+async def test_code_is_indented_instead_of_fenced() -> None:
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    seq = joined.feed(MessagePosted("1", "so:\n```python\nx = 1\n```\nthere"), by="bob")[0].seq
+    _, text = await shown(FullViewScreen.of_message(joined.state.exchanges[seq]))
+    assert text == "so:\n    x = 1\nthere"
