@@ -175,7 +175,7 @@ class RoomScreen(Screen[None]):
                 yield self._timeline
                 yield Static(id="welcome", markup=False)
                 yield FindBar()
-            yield SidePanel(Roster(), ActivityPanel(), ApprovalPanel(self._clock))
+            yield SidePanel(Roster(self._clock), ActivityPanel(), ApprovalPanel(self._clock))
         yield self._door
         yield HintLine(self._clock)
         yield self.context.attachments.line
@@ -268,7 +268,7 @@ class RoomScreen(Screen[None]):
         self._timeline.bind_state(state, me)
         self.context.panel.bind_state(state, me)
         self._labels.begin(partial(self._service.labels, joined.saved), me)
-        self._progress.begin()
+        self._progress.begin(state, me)
         self._approvals.bind(state, me, joined.approvals)
         self.context.show_waiting()
         self._connection.show(joined.connection, joined)
@@ -353,7 +353,7 @@ class RoomScreen(Screen[None]):
     def _events_recorded(self, events: Sequence[Event]) -> None:
         if self._joined is None:
             return
-        self._progress.keep(self._joined.state)
+        self._progress.keep()
         self._timeline.apply_many(events)
         self._welcome()
         self.context.panel.apply_many(events)

@@ -15,15 +15,14 @@ class RoomProgress:
         self._timeline = context.timeline
         self._progress = context.timeline.progress = RunProgress(context.clock)
 
-    def begin(self) -> None:
-        """Connect the activity list once it exists."""
+    def begin(self, state: RoomState, me: str) -> None:
+        """Show the runs of a room as `me` sees them; the activity list exists by then."""
         self._activity_list.bind_progress(self._progress)
+        self._progress.bind_state(state, me)
 
-    def keep(self, state: RoomState) -> None:
+    def keep(self) -> None:
         """Forget the runs that have ended."""
-        self._progress.keep_running(
-            {exchange.seq: exchange.phase for exchange in state.running.values()}
-        )
+        self._progress.keep_running()
 
     def wrote(self, delta: AnswerDelta) -> None:
         """Add text to an answer."""
@@ -43,10 +42,13 @@ class RoomProgress:
         self._context.roster.show_typing(self._context.hints.typing)
 
     def second_passed(self) -> None:
-        """Expire typing signals; show how long a model has been silent."""
+        """Expire typing signals; show how long runs have been waiting."""
         self._context.hints.expire_typing()
         self._context.roster.show_typing(self._context.hints.typing)
-        for message in self._progress.stalled:
+        if self._progress.is_idle:
+            return
+        self._context.roster.refresh_people()
+        for message in self._progress.changed():
             self._show(message)
 
     def _show(self, message: int) -> None:

@@ -313,11 +313,12 @@ class Painter:
         lines: list[Line] = []
         match exchange.phase:
             case Phase.WAITING:
-                who = visible_line(exchange.handler)
-                lines += self._remark("▲", "waiting", f"waiting for {who} to approve a tool call")
+                default = f"waiting for {visible_line(exchange.handler)}'s approval"
+                line = self._progress.approval_line(message) or default
+                lines += self._remark("▲", "waiting", line)
             case _ if is_parked(exchange):
                 lines += self._remark(PARKED_MARK, "waiting", waits_for(exchange))
-            case Phase.WORKING if not self._progress.has_text(message):
+            case Phase.DECIDING | Phase.WORKING if not self._progress.has_text(message):
                 lines += self._doing(self._progress.line(message))
             case Phase.IGNORED if self._reasons:
                 given = exchange.decision.reason if exchange.decision else None
