@@ -81,7 +81,10 @@ NONE_FOUND: Final = (
     "/model takes a model's name; f12 has the rest."
 )
 
-SMALLEST: Final = (60, 16)
+NARROW: Final = 60
+"""Columns below which everything is as compact as it can be."""
+
+SMALLEST: Final = (40, 16)
 """Columns and rows below which nothing useful fits."""
 
 
@@ -102,7 +105,8 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     DEFAULT_MODE = LOBBY
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - an annotation would contradict the base class
         (0, "-too-narrow"),
-        (SMALLEST[0], "-narrow"),
+        (SMALLEST[0], "-compact"),
+        (NARROW, "-narrow"),
         (WIDE, "-wide"),
     ]
     VERTICAL_BREAKPOINTS = [  # noqa: RUF012 - as above

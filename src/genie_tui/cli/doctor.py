@@ -35,7 +35,7 @@ from genie_tui.cli.output import safe_line
 if TYPE_CHECKING:
     from genie_core.assistant.models.probe import ProbeResult, Subject
 
-SMALLEST: Final = (60, 16)
+SMALLEST: Final = (40, 16)
 """Columns and rows below which no screen fits."""
 
 

@@ -19,6 +19,9 @@ from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 KEYS: Final = 20
 """Columns for the keys."""
 
+INDENT: Final = 2
+"""Columns before a description below its keys."""
+
 SPACE: Final = 30
 """Minimum columns for the descriptions."""
 
@@ -31,7 +34,8 @@ class HelpText(Widget):
         self._here = here
 
     def render(self) -> Content:
-        width = max(self.content_size.width - KEYS, SPACE)
+        width = self.content_size.width
+        columns = KEYS if width >= KEYS + SPACE else INDENT  # without room: text below the keys
         sections = [
             _section(
                 scope.value,
@@ -39,11 +43,13 @@ class HelpText(Widget):
                     (action.key_text or f"({action.label})", action.help)
                     for action in all_actions(scope)
                 ],
-                width,
+                columns,
+                max(width - columns, SPACE),
             )
             for scope in dict.fromkeys([*self._here, *Scope])
         ]
-        return Content("\n\n").join([*sections, _section("Commands", slash_help(), width)])
+        commands = _section("Commands", slash_help(), columns, max(width - columns, SPACE))
+        return Content("\n\n").join([*sections, commands])
 
 
 class HelpScreen(Dialog[None]):
@@ -77,14 +83,14 @@ def _binds(node: DOMNode, scope: Scope) -> bool:
     return bool(made) and all(binding in node.BINDINGS for binding in made)
 
 
-def _section(title: str, rows: list[tuple[str, str]], width: int) -> Content:
+def _section(title: str, rows: list[tuple[str, str]], columns: int, width: int) -> Content:
     lines = [Content.styled(title, "bold $text-accent")]
     for keys, text in rows:
         first, *rest = wrap(text, width)
-        if len(keys) > KEYS - 2:  # too long to stand beside it
+        if len(keys) > columns - 2:  # too long to stand beside it
             lines.append(Content.styled(keys, "$text-primary"))
-            lines.append(Content(" " * KEYS + first))
+            lines.append(Content(" " * columns + first))
         else:
-            lines.append(Content.assemble((f"{keys:<{KEYS}}", "$text-primary"), first))
-        lines += [Content(" " * KEYS + line) for line in rest]
+            lines.append(Content.assemble((f"{keys:<{columns}}", "$text-primary"), first))
+        lines += [Content(" " * columns + line) for line in rest]
     return Content("\n").join(lines)

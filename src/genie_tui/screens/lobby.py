@@ -12,7 +12,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import Footer, Input, OptionList, Static
+from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from genie_core.assistant.known_programs import ProgramOffer
@@ -30,6 +30,7 @@ from genie_core.text.format import ago
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Scope, bindings
 from genie_tui.onboarding import Onboarding
+from genie_tui.widgets.key_footer import KeyFooter
 from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.model_picker import ModelPicker
 from genie_tui.widgets.tick import Tick
@@ -43,6 +44,13 @@ LATEST: Final = 8
 
 HOST: Final = 20
 """Columns for a host's name."""
+
+WIDE: Final = TITLE + HOST + 20
+"""Columns from which a room nearby has its state beside its name."""
+
+WIDEST: Final = 76
+ASIDE: Final = 8
+"""Columns of the lobby at most, and those beside the rows of a list."""
 
 
 class WayInput(LineInput):
@@ -109,7 +117,7 @@ class LobbyScreen(Screen[None]):
             yield WayInput(placeholder="Invite from the host: genie1-…, or HOST:PORT", id="address")
             yield Static(id="join-hint", markup=False)
             yield Tick("Join as a guest: the host's agent answers me", id="guest", compact=True)
-        yield Footer(show_command_palette=False, compact=True)
+        yield KeyFooter()
 
     def on_screen_resume(self) -> None:
         """Look for rooms, at first and after one could not be opened.
@@ -224,7 +232,9 @@ class LobbyScreen(Screen[None]):
         latest = rooms[:LATEST]
         self._saved = {room.id: room for room in latest}
         now = time.time()
-        listed.add_options([Option(_summary(room, now), id=room.id) for room in latest])
+        listed.add_options(
+            [Option(_summary(room, now, self._columns), id=room.id) for room in latest]
+        )
         if before is not None and before.id in self._saved:
             listed.highlighted = listed.get_option_index(before.id)
         self._show_more(len(rooms) - len(latest))
@@ -235,6 +245,19 @@ class LobbyScreen(Screen[None]):
             listed.highlighted = 0
             self.call_after_refresh(listed.focus)  # it can't be focused while it is hidden
         self._greeted = True
+
+    @property
+    def _columns(self) -> int:
+        """The columns for a row of a list."""
+        return min(self.size.width, WIDEST) - ASIDE
+
+    def on_resize(self) -> None:
+        """Lay out the rows for the new width."""
+        saved, nearby = self.query_one("#saved", OptionList), self.query_one("#nearby", OptionList)
+        for id_, room in self._saved.items():
+            saved.replace_option_prompt(id_, _summary(room, time.time(), self._columns))
+        for id_, found in self._nearby.items():
+            nearby.replace_option_prompt(id_, _announced(found, self._columns))
 
     def _show_more(self, count: int) -> None:
         """Say where to find the saved rooms that are not listed."""
@@ -249,7 +272,9 @@ class LobbyScreen(Screen[None]):
         before = listed.highlighted_option
         self._nearby = {room.id: room for room in rooms}
         listed.clear_options()
-        listed.add_options([Option(_announced(room), id=id_) for id_, room in self._nearby.items()])
+        listed.add_options(
+            [Option(_announced(room, self._columns), id=id_) for id_, room in self._nearby.items()]
+        )
         if before is not None and before.id in self._nearby:
             listed.highlighted = listed.get_option_index(before.id)
         self.set_class(bool(rooms), "-has-nearby")
@@ -331,25 +356,32 @@ def _rejoining(room: NearbyRoom) -> RejoinRoom:
     return RejoinRoom(room.copy, room.addresses, room.pin)
 
 
-def _announced(room: NearbyRoom) -> Content:
-    title = Content(visible_line(room.title)).truncate(TITLE, ellipsis=True, pad=True)
-    host = Content(visible_line(room.host)).truncate(HOST, ellipsis=True, pad=True)
+def _announced(room: NearbyRoom, width: int) -> Content:
+    title = _cut(room.title, min(TITLE, width))
+    host = _cut(room.host, min(HOST, max(width - TITLE - 2, 0)))
     status = ("needs an invite", "$text-accent")
     if room.known:
         status = ("known", "$text-success")
     elif room.claimed:
         status = (f"claims to be “{visible_line(room.claimed)}”", "$text-error")
+    gap = "  " if width >= WIDE else "\n  "
     words = (f"\n  {room.words}", "$foreground-muted")
-    return Content.assemble(title, "  ", host.stylize("$foreground-muted"), "  ", status, words)
+    return Content.assemble(title, "  ", host.stylize("$foreground-muted"), gap, status, words)
 
 
-def _summary(room: SavedSummary, now: float) -> Content:
-    title = Content(visible_line(room.title)).truncate(TITLE, ellipsis=True, pad=True)
+def _summary(room: SavedSummary, now: float, width: int) -> Content:
+    """Return a room's title and, as far as there is room, when it was used and what is in it."""
     people = "1 person" if room.people == 1 else f"{room.people} people"
     note = f"\n  {visible_line(room.note)}" if room.note else ""
     host = f"\n  hosted by {visible_line(room.host)}" if room.host is not None else ""
     messages = "1 message " if room.messages == 1 else f"{room.messages:,} messages"
-    facts = f"  {ago(now - room.last_activity):>10}  {people:>9}  {messages:>15}"
-    return Content.assemble(
-        title, (facts, "$foreground-muted"), (host, "$foreground-muted"), (note, "$text-warning")
-    )
+    line = _cut(room.title, max(min(TITLE, width - 12), 12))
+    for fact, columns in ((ago(now - room.last_activity), 10), (people, 9), (messages, 15)):
+        if line.cell_length + 2 + columns > width:
+            break
+        line = Content.assemble(line, (f"  {fact:>{columns}}", "$foreground-muted"))
+    return Content.assemble(line, (host, "$foreground-muted"), (note, "$text-warning"))
+
+
+def _cut(text: str, columns: int) -> Content:
+    return Content(visible_line(text)).truncate(columns, ellipsis=True, pad=True)

@@ -11,7 +11,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Input, Static
 
 from genie_core.errors import GenieError
 from genie_core.room.open.requests import ReplayRoom
@@ -29,6 +29,7 @@ from genie_tui.screens.playback import Playback
 from genie_tui.widgets.activity.activity_list import ActivityList
 from genie_tui.widgets.activity.panel import ActivityPanel
 from genie_tui.widgets.approvals.panel import PastApprovals
+from genie_tui.widgets.key_footer import KeyFooter
 from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.seek_bar import SeekBar
@@ -98,7 +99,7 @@ class ReplayScreen(Screen[None]):
             placeholder="Search messages, decisions and tool calls", id="replay-find", compact=True
         )
         yield SeekBar()
-        yield Footer(show_command_palette=False, compact=True)
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         """Paint first; open the log in the background."""

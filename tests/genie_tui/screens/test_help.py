@@ -19,6 +19,15 @@ async def test_the_help_begins_with_the_keys_that_count_where_one_is() -> None:
     assert sorted(headings) == sorted(scope.value for scope in Scope)
 
 
+async def test_without_room_beside_them_descriptions_stand_below_the_keys() -> None:
+    async with App[None]().run_test(size=(40, 20)) as pilot:
+        await pilot.app.push_screen(HelpScreen())
+        await pilot.pause()
+        lines = pilot.app.screen.query_one(HelpText).render().plain.splitlines()
+    start = lines.index("f2")
+    assert lines[start + 1].startswith("  Go to the activity list")
+
+
 async def test_keys_that_are_too_long_stand_above_what_they_do() -> None:
     async with App[None]().run_test(size=(80, 24)) as pilot:
         await pilot.app.push_screen(HelpScreen())
