@@ -85,18 +85,20 @@ class RunningAgents:
         for message in [each for each in self._reports if each not in state.running]:
             del self._reports[message]
 
-    def rows(self, state: RoomState, me: str, person: str) -> list[AgentRow]:
+    def rows(
+        self, state: RoomState, me: str, person: str, *, single: bool = False
+    ) -> list[AgentRow]:
         """Return the trees of a person's runs as `me` sees them.
 
-        Those of a single agent without a plan are left out until the agent has been silent for a
-        while.
+        Unless wanted, that of a `single` agent without a plan is left out until the agent has been
+        waiting for something else than a person for a while.
         """
         rows: list[AgentRow] = []
         for exchange in state.running.values():
             if exchange.handler == person:
                 tree = self._tree(state, me, exchange)
                 is_silent = any(each.is_silent for each in tree)
-                rows += tree if len(tree) > 1 or is_silent else []
+                rows += tree if single or len(tree) > 1 or is_silent else []
         return rows
 
     def _tree(self, state: RoomState, me: str, exchange: MessageThread) -> list[AgentRow]:
@@ -107,8 +109,7 @@ class RunningAgents:
         for path in in_order([*reports, *asked]):
             waiting = [each for each in calls if each.agent == path]
             if waiting:
-                since = self._now() - min(each.asked_at for each in waiting)
-                doing = "▲ " + approval_wait(waiting, me, self._now()), WAITS, since >= SILENT
+                doing = f"▲ {approval_wait(waiting, me, self._now())}", WAITS, False
             else:
                 doing = self._doing(state, exchange, path)
             depth = depth_of(path)

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.widgets import Static
 
@@ -88,7 +89,7 @@ class Roster(Static):
 
     def _waits(self, person: Person) -> list[str]:
         """Return what a person's agents do and wait for, a line each."""
-        rows = self._agents.rows(self._state, self._me, person.name)
+        rows = self._agents.rows(self._state, self._me, person.name, single=True)
         return [
             f"{'  ' * (each.depth + 1)}{each.label} {visible_line(each.doing)}" for each in rows
         ]
@@ -120,7 +121,8 @@ class Roster(Static):
 
     def _line(self, person: Person) -> Content:
         width = self.content_size.width
-        columns = min(max(width - BESIDES, NAMES[0]), NAMES[1])
+        longest = max(cell_len(visible_line(each)) for each in self._state.people)
+        columns = min(max(width - BESIDES, NAMES[0]), NAMES[1], max(longest, NAMES[0] // 2))
         name = Content(visible_line(person.name)).truncate(columns, ellipsis=True)
         gap = " " * (columns - name.cell_length + 1)
         if not person.present:

@@ -1,7 +1,7 @@
 import time
 from collections.abc import Callable
 
-from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom
+from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, in_room, until
 from textual.app import App, ComposeResult
 
 from genie_core.room.protocol.events import (
@@ -136,7 +136,7 @@ async def test_a_model_is_told_without_its_provider_where_space_is_short() -> No
     joined = ScriptedJoinedRoom()
     joined.feed(RoomCreated("r1", "Garden"), HostStarted("ann"))
     joined.feed(MemberJoined("host", engine=True, agent="anthropic:claude"))
-    for width, label in ((46, "claude"), (80, "anthropic:claude")):
+    for width, label in ((40, "claude"), (80, "anthropic:claude")):
         app = Host()
         async with app.run_test(size=(width, 20)):
             roster = app.query_one(Roster)
@@ -191,3 +191,17 @@ async def test_an_agent_that_is_a_member_is_shown_as_one() -> None:
         assert "agent: none" in roster.about("bot")
         joined.feed(MemberModerated("role", "bot", "observer"), by="ann")
         assert "bot (observer)" in roster.as_text()
+
+
+async def test_a_resized_terminal_leaves_no_empty_lines_below_the_people() -> None:
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    label = "a label of a model that is too long for a narrow panel"
+    joined.feed(MemberJoined("member", engine=True, agent=label, device="z"), by="zoe")
+    async with in_room(joined, size=(80, 24)) as (screen, pilot):
+        await pilot.press("f2")
+        await pilot.resize_terminal(120, 36)
+        roster = screen.query_one(Roster)
+        await until(pilot, lambda: roster.content_size.width < 60)
+        await pilot.pause()
+        assert roster.content_size.height == len(lines(roster)) == 3

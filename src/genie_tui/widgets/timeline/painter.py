@@ -342,7 +342,7 @@ class Painter:
         return self._remark("!", "notice", f"you marked the decision{was} as wrong")
 
     def _doing(self, doing: str) -> list[Line]:
-        text = Text(doing, self._palette["muted"], no_wrap=True, overflow="ellipsis")
+        text = Text(doing, self._palette["muted"])
         return self._marked("◐", "working", text) if doing else []
 
     def _remark(self, glyph: str, style: str, words: str) -> list[Line]:
