@@ -38,6 +38,9 @@ from genie_core.text.safe import visible, visible_line
 MOST_ROWS: Final = 2_000
 """Rows at most, between two calls of `ActivityRows.forget_old`."""
 
+SHORTEST: Final = 0.05
+"""Seconds from which it is told how long something took."""
+
 KEPT_ROWS: Final = 1_000
 """Rows that are left when there were more."""
 
@@ -302,20 +305,24 @@ def searchable(row: ActivityRow) -> str:
     return " ".join(parts).casefold()
 
 
+def _took(seconds: float) -> str:
+    return duration(seconds) if seconds >= SHORTEST else ""
+
+
 def _run(row: ActivityRow) -> Headline:
     match row.latest.body:
         case DecisionMade(decision="ignore") as decided:
             reason = decided.reason or "no reason given"
-            took = duration(decided.elapsed)
+            took = _took(decided.elapsed)
             return Headline("○", Tone.QUIET, "stayed silent", reason, took=took)
         case DecisionMade() as decided:
             verdict = f"answering {decided.receiver or row.said.by}"
             query = question_in(decided.query or row.message.text)
-            took = duration(decided.elapsed)
+            took = _took(decided.elapsed)
             return Headline("●", Tone.GOOD, verdict, decided.reason or "", query, took)
         case AnswerPosted() as answered:
             verdict = f"answered {answered.receiver or row.said.by}"
-            took = duration(answered.elapsed)
+            took = _took(answered.elapsed)
             return Headline("✦", Tone.GOOD, verdict, subject=answered.text, took=took)
         case RunCancelled() | RunFailed() as end if row.parked and can_resume(end):
             state, _, calls = parked_with(row.parked).partition(" ")
@@ -334,7 +341,7 @@ def _approval(row: ActivityRow) -> Headline:
     asked = row.opened.body
     tool = asked.tool if isinstance(asked, ApprovalRequested) else "a tool"
     call = _call(asked) if isinstance(asked, ApprovalRequested) else ""
-    took = duration(row.latest.at - row.opened.at) if row.closed else ""
+    took = _took(row.latest.at - row.opened.at) if row.closed else ""
     match row.latest.body:
         case ApprovalResolved(outcome="approved", how="own") as settled:
             return Headline("!", Tone.BAD, allowed(settled, tool, row.latest.by), subject=call)
