@@ -269,7 +269,7 @@ class RoomScreen(Screen[None]):
         self._timeline.bind_state(state, me)
         self.context.panel.bind_state(state, me)
         self._labels.begin(partial(self._service.labels, joined.saved), me)
-        self._progress.begin(state, me)
+        self._progress.begin()
         self._approvals.bind(state, me, joined.approvals)
         self.context.show_waiting()
         self._connection.show(joined.connection, joined)
@@ -355,7 +355,6 @@ class RoomScreen(Screen[None]):
     def _events_recorded(self, events: Sequence[Event]) -> None:
         if self._joined is None:
             return
-        self._progress.keep()
         self._timeline.apply_many(events)
         self._welcome()
         self.context.panel.apply_many(events)

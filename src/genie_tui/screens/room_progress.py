@@ -15,14 +15,9 @@ class RoomProgress:
         self._timeline = context.timeline
         self._progress = context.timeline.progress = RunProgress(context.clock)
 
-    def begin(self, state: RoomState, me: str) -> None:
-        """Show the runs of a room as `me` sees them; the activity list exists by then."""
+    def begin(self) -> None:
+        """Connect the activity list once it exists."""
         self._activity_list.bind_progress(self._progress)
-        self._progress.bind_state(state, me)
-
-    def keep(self) -> None:
-        """Forget the runs that have ended."""
-        self._progress.keep_running()
 
     def wrote(self, delta: AnswerDelta) -> None:
         """Add text to an answer."""

@@ -20,6 +20,7 @@ from genie_core.room.text.agents import (
 )
 from genie_core.runtime.progress import Shown, plan_steps
 from genie_core.text.safe import visible_line
+from genie_tui.widgets.timeline.streaming import RoomClock
 
 WAITS: Final = "$text-warning"
 WORKS: Final = "$text-accent"
@@ -56,13 +57,11 @@ class _Report:
 
 
 class RunningAgents:
-    """The latest report of each agent in a run. `clock` and `now` are as in `RunProgress`."""
+    """The latest report of each agent in a run. `clock` counts seconds."""
 
-    def __init__(
-        self, clock: Callable[[], float] = time.monotonic, now: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._now = now
+        self._room = RoomClock(clock)
         self._reports: dict[int, dict[str, _Report]] = {}
         self._number = 0
 
@@ -82,6 +81,7 @@ class RunningAgents:
 
     def forget_ended(self, state: RoomState) -> None:
         """Forget the reports of runs that have ended."""
+        self._room.now(state)
         for message in [each for each in self._reports if each not in state.running]:
             del self._reports[message]
 
@@ -109,7 +109,7 @@ class RunningAgents:
         for path in in_order([*reports, *asked]):
             waiting = [each for each in calls if each.agent == path]
             if waiting:
-                doing = f"▲ {approval_wait(waiting, me, self._now())}", WAITS, False
+                doing = f"▲ {approval_wait(waiting, me, self._room.now(state))}", WAITS, False
             else:
                 doing = self._doing(state, exchange, path)
             depth = depth_of(path)

@@ -1,5 +1,5 @@
 import pytest
-from tests.genie_tui.scripted_room import START, HandClock, ScriptedJoinedRoom
+from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom
 
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -39,21 +39,21 @@ def test_each_agent_stands_below_the_one_that_directs_it() -> None:
 
 
 def test_an_agent_alone_is_no_tree() -> None:
-    joined, work = ScriptedJoinedRoom(), RunningAgents(now=lambda: START)
+    joined, work = ScriptedJoinedRoom(), RunningAgents(HandClock())
     work.report(working(joined), "system", "asking", "")
     assert shown(work, joined) == []
 
 
 def test_an_agent_alone_is_shown_once_it_is_silent() -> None:
     clock = HandClock()
-    joined, work = ScriptedJoinedRoom(), RunningAgents(clock, lambda: START)
+    joined, work = ScriptedJoinedRoom(), RunningAgents(clock)
     work.report(working(joined), "system", "calling", "read_file")
     clock.rest(12)
     assert shown(work, joined) == [("genie", "◐ calling read_file, 12 s")]
 
 
 def test_a_plan_is_a_list_below_its_agent() -> None:
-    joined, work = ScriptedJoinedRoom(), RunningAgents(now=lambda: START)
+    joined, work = ScriptedJoinedRoom(), RunningAgents(HandClock())
     seq = working(joined)
     work.report(seq, "system", "asking", "")
     work.report(seq, "system", "note", plan_note(["✓ Look;\nclosely", "▸ Act; now", "· \x1bRest"]))
@@ -71,7 +71,7 @@ def test_a_plan_is_a_list_below_its_agent() -> None:
 
 
 def test_it_is_told_what_each_is_at_and_whose_approval_it_waits_for() -> None:
-    joined, work = ScriptedJoinedRoom(), RunningAgents(now=lambda: START)
+    joined, work = ScriptedJoinedRoom(), RunningAgents(HandClock())
     seq = working(joined)
     work.report(seq, "system", "asking", "")
     work.report(seq, "system", "calling", "run_subagent")
@@ -94,7 +94,7 @@ def test_it_is_told_what_each_is_at_and_whose_approval_it_waits_for() -> None:
 
 
 def test_what_ended_is_forgotten() -> None:
-    joined, work = ScriptedJoinedRoom(), RunningAgents(now=lambda: START)
+    joined, work = ScriptedJoinedRoom(), RunningAgents(HandClock())
     seq = working(joined)
     work.report(seq, "coder:2b", "thinking", "")
     assert shown(work, joined)
@@ -104,7 +104,7 @@ def test_what_ended_is_forgotten() -> None:
 
 
 def test_claims_beyond_all_measure_are_no_tree() -> None:
-    joined, work = ScriptedJoinedRoom(), RunningAgents(now=lambda: START)
+    joined, work = ScriptedJoinedRoom(), RunningAgents(HandClock())
     seq = working(joined)
     for number in range(100):
         work.report(seq, f"a:{number}", "thinking", "")

@@ -71,18 +71,32 @@ class _Run:
     notes: list[str] = field(default_factory=list)
 
 
+class RoomClock:
+    """The time in a room, which is that of its latest event and what has passed here since.
+
+    So an age is right if the clocks of machines differ, and in a recording, where `clock` stands.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._latest = self._heard = 0.0
+
+    def now(self, state: RoomState) -> float:
+        """Return the time in seconds since the epoch."""
+        if state.succession.last_at != self._latest:
+            self._latest, self._heard = state.succession.last_at, self._clock()
+        return self._latest + self._clock() - self._heard
+
+
 class RunProgress:
     """The reports of the current runs. All but its notes is forgotten when a run ends.
 
-    If several agents of a run work at once, the latest report counts. `clock` counts seconds, `now`
-    does so since the epoch, as the times of events do.
+    If several agents of a run work at once, the latest report counts. `clock` counts seconds.
     """
 
-    def __init__(
-        self, clock: Callable[[], float] = time.monotonic, now: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._now = now
+        self._room = RoomClock(clock)
         self._state = RoomState()
         self._me = ""
         self._runs: dict[int, _Run] = {}
@@ -93,6 +107,7 @@ class RunProgress:
     def bind_state(self, state: RoomState, me: str) -> None:
         """Use the runs of a room, as seen by `me`."""
         self._state, self._me = state, me
+        self._told.clear()
         self.keep_running()
 
     def report(self, message: int, agent: str, what: Shown, detail: str) -> None:
@@ -137,6 +152,7 @@ class RunProgress:
                 for agent, activity in run.agents.items():
                     run.agents[agent] = replace(activity, since=now, heard=now)
         self._waiting = waiting
+        self._room.now(self._state)
         for message in [each for each in self._runs if each not in running]:
             if notes := self._runs.pop(message).notes:
                 self._notes[message] = tuple(notes)
@@ -169,14 +185,18 @@ class RunProgress:
         """Say how long a run has been silent of which nothing was reported."""
         is_deciding = exchange.phase is Phase.DECIDING
         since = exchange.at if is_deciding else exchange.decided_at or exchange.at
-        words, silent = "deciding" if is_deciding else "working", self._now() - since
+        words, silent = (
+            "deciding" if is_deciding else "working",
+            self._room.now(self._state) - since,
+        )
         return with_age(words, silent) if silent >= SILENT else ""
 
     def approval_line(self, message: int) -> str:
         """Say whose answer the run for a message waits for; safe to show, empty if none."""
         exchange = self._state.running.get(message)
         calls = [] if exchange is None else self._state.waiting_in(exchange)
-        return visible_line(approval_wait(calls, self._me, self._now())) if calls else ""
+        now = self._room.now(self._state)
+        return visible_line(approval_wait(calls, self._me, now)) if calls else ""
 
     @property
     def is_idle(self) -> bool:

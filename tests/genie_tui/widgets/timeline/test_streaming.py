@@ -1,4 +1,4 @@
-from tests.genie_tui.widgets.room_log import START, RoomLog
+from tests.genie_tui.widgets.room_log import RoomLog
 
 from genie_core.room.engine.policy import EXCEED_BUDGET
 from genie_core.room.protocol.events import (
@@ -29,22 +29,22 @@ class Clock:
 
 
 class Watched(RunProgress):
-    """The reports of the runs of a log, as ann sees them; both clocks are the test's."""
+    """The reports of the runs of a log, as ann sees them, by a clock of the test."""
 
     def __init__(self, log: RoomLog) -> None:
-        self.clock, self.wall = Clock(), Clock()
-        super().__init__(self.clock, self.wall)
-        self.wall.now = START
+        self.clock = Clock()
+        super().__init__(self.clock)
+        self.at = log.events[-1].at
         self.log = log
         self.bind_state(log.state, "ann")
 
     def rest(self, seconds: float) -> None:
         self.clock.now += seconds
-        self.wall.now += seconds
+        self.at += seconds
 
     def add(self, body: AnyBody, by: str = "ann") -> None:
         """Let something happen at this moment."""
-        event = Event(len(self.log.events) + 1, self.wall.now, by, body)
+        event = Event(len(self.log.events) + 1, self.at, by, body)
         self.log.state.apply(event)
         self.log.events.append(event)
         self.keep_running()
