@@ -53,7 +53,7 @@ from genie_tui.notifications import Bell
 from genie_tui.onboarding import Onboarding
 from genie_tui.quit import NotWritten, QuitFlow, default_path, leaving_screen, write_unsaved
 from genie_tui.rooms import LOBBY, OpenRoom, Rooms
-from genie_tui.screen_size import SMALLEST
+from genie_tui.screen_size import NARROW, SMALLEST
 from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.dialog import Dialog, GuardedApp
@@ -111,7 +111,8 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     DEFAULT_MODE = LOBBY
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - an annotation would contradict the base class
         (0, "-too-narrow"),
-        (SMALLEST[0], "-narrow"),
+        (SMALLEST[0], "-compact"),
+        (NARROW, "-narrow"),
         (WIDE, "-wide"),
     ]
     VERTICAL_BREAKPOINTS = [  # noqa: RUF012 - as above

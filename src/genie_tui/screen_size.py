@@ -1,11 +1,14 @@
-"""The smallest terminal. Importing this module is cheap."""
+"""The sizes of terminals. Importing this module is cheap."""
 
 import shutil
 import sys
 from typing import Final
 
-SMALLEST: Final = (60, 16)
+SMALLEST: Final = (40, 16)
 """Columns and rows below which nothing useful fits."""
+
+NARROW: Final = 60
+"""Columns below which everything is as compact as it can be."""
 
 
 def terminal_problem() -> str | None:

@@ -242,7 +242,7 @@ def test_ending_while_the_room_is_still_opening_is_no_failure(home: Path, way: s
 def test_a_terminal_that_is_too_small_is_one_line(home: Path) -> None:
     with Terminal("host", home=home, columns=40, rows=10) as terminal:
         assert terminal.exit_code() == 1
-        assert "at least 60×16" in terminal.text.replace("\n", "")
+        assert "at least 40×16" in terminal.text.replace("\n", "")
 
 
 def is_written_or_can_not_be(number: int, screen: str) -> bool:

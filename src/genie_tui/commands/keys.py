@@ -226,7 +226,7 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(
             ("l",),
             "allow pattern",
-            "Allow what Pattern of commands, files or hosts covers; edit it first",
+            "Allow what a pattern of commands, files or hosts covers; edit it first",
             "allow_like",
         ),
         Action(

@@ -30,6 +30,9 @@ _SCROLLING: Final = {
     "pagedown": "page_down",
 }
 
+INDENT: Final = 2
+"""Columns before a description below its keys."""
+
 SPACE: Final = 30
 """Minimum columns for the descriptions."""
 
@@ -47,13 +50,15 @@ class HelpText(Widget):
         self._here = here
 
     def render(self) -> Content:
-        width = max(self.content_size.width - KEYS, SPACE)
+        width = self.content_size.width
+        columns = KEYS if width >= KEYS + SPACE else INDENT  # without room: text below the keys
+        room = max(width - columns, SPACE)
         listed = [
             *((scope.value, _rows(scope)) for scope in dict.fromkeys([*self._here, *Scope])),
             ("Commands", slash_help()),
         ]
         found = ((title, _matching(self.wanted, title, rows)) for title, rows in listed)
-        sections = [_section(title, rows, width) for title, rows in found if rows]
+        sections = [_section(title, rows, columns, room) for title, rows in found if rows]
         return Content("\n\n").join(sections or [Content("No match.")])
 
 
@@ -115,14 +120,14 @@ def _matching(wanted: str, title: str, rows: list[tuple[str, str]]) -> list[tupl
     return [row for row in rows if any(wanted in part.casefold() for part in row)]
 
 
-def _section(title: str, rows: list[tuple[str, str]], width: int) -> Content:
+def _section(title: str, rows: list[tuple[str, str]], columns: int, width: int) -> Content:
     lines = [Content.styled(title, "bold $text-accent")]
     for keys, text in rows:
         first, *rest = wrap(text, width)
-        if len(keys) > KEYS - 2:  # too long to stand beside it
+        if len(keys) > columns - 2:  # too long to stand beside it
             lines.append(Content.styled(keys, "$text-primary"))
-            lines.append(Content(" " * KEYS + first))
+            lines.append(Content(" " * columns + first))
         else:
-            lines.append(Content.assemble((f"{keys:<{KEYS}}", "$text-primary"), first))
-        lines += [Content(" " * KEYS + line) for line in rest]
+            lines.append(Content.assemble((f"{keys:<{columns}}", "$text-primary"), first))
+        lines += [Content(" " * columns + line) for line in rest]
     return Content("\n").join(lines)

@@ -13,7 +13,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import Footer, Input, OptionList, Static
+from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from genie_core.assistant.known_programs import ProgramOffer
@@ -31,6 +31,7 @@ from genie_core.text.format import ago, counted
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Scope, bindings
 from genie_tui.onboarding import Onboarding
+from genie_tui.widgets.key_footer import KeyFooter
 from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.model_picker import ModelPicker
 from genie_tui.widgets.status_bar import Counts
@@ -45,6 +46,13 @@ LATEST: Final = 8
 
 HOST: Final = 20
 """Columns for a host's name."""
+
+WIDE: Final = TITLE + HOST + 20
+"""Columns from which a room nearby has its state beside its name."""
+
+WIDEST: Final = 76
+ASIDE: Final = 8
+"""Columns of the lobby at most, and those beside the rows of a list."""
 
 
 NONE_NEARBY: Final = "None found. A host's invite works all the same."
@@ -126,7 +134,7 @@ class LobbyScreen(Screen[None]):
             yield WayInput(placeholder="Invite from the host: genie1-…, or HOST:PORT", id="address")
             yield Static(id="join-hint", markup=False)
             yield Tick("Join as a guest: the host's agent answers me", id="guest", compact=True)
-        yield Footer(show_command_palette=False, compact=True)
+        yield KeyFooter()
 
     def on_screen_resume(self) -> None:
         """Look for rooms, at first and after one could not be opened.
@@ -270,7 +278,7 @@ class LobbyScreen(Screen[None]):
         self._greeted = True
 
     def _line(self, room: SavedSummary) -> Content:
-        return _summary(room, time.time(), self._here.get(room.id))
+        return _summary(room, time.time(), self._columns, self._here.get(room.id))
 
     def on_descendant_focus(self) -> None:
         """Highlight a row of a list that is entered, so that enter opens it."""
@@ -289,6 +297,19 @@ class LobbyScreen(Screen[None]):
         if isinstance(to, OptionList):
             to.action_first() if step > 0 else to.action_last()
 
+    @property
+    def _columns(self) -> int:
+        """The columns for a row of a list."""
+        return min(self.size.width, WIDEST) - ASIDE
+
+    def on_resize(self) -> None:
+        """Lay out the rows for the new width."""
+        saved, nearby = self.query_one("#saved", OptionList), self.query_one("#nearby", OptionList)
+        for id_, room in self._saved.items():
+            saved.replace_option_prompt(id_, self._line(room))
+        for id_, found in self._nearby.items():
+            nearby.replace_option_prompt(id_, _announced(found, self._columns))
+
     def _show_more(self, count: int) -> None:
         """Say where to find the saved rooms that are not listed."""
         more = self.query_one("#more-saved", Static)
@@ -302,7 +323,9 @@ class LobbyScreen(Screen[None]):
         before = listed.highlighted_option
         self._nearby = {room.id: room for room in rooms}
         listed.clear_options()
-        listed.add_options([Option(_announced(room), id=id_) for id_, room in self._nearby.items()])
+        listed.add_options(
+            [Option(_announced(room, self._columns), id=id_) for id_, room in self._nearby.items()]
+        )
         if before is not None and before.id in self._nearby:
             listed.highlighted = listed.get_option_index(before.id)
         self.set_class(bool(rooms), "-has-nearby")
@@ -396,20 +419,21 @@ def _rejoining(room: NearbyRoom) -> RejoinRoom:
     return RejoinRoom(room.copy, room.addresses, room.pin)
 
 
-def _announced(room: NearbyRoom) -> Content:
-    title = Content(visible_line(room.title)).truncate(TITLE, ellipsis=True, pad=True)
-    host = Content(visible_line(room.host)).truncate(HOST, ellipsis=True, pad=True)
+def _announced(room: NearbyRoom, width: int) -> Content:
+    title = _cut(room.title, min(TITLE, width))
+    host = _cut(room.host, min(HOST, max(width - TITLE - 2, 0)))
     status = ("needs an invite", "$text-accent")
     if room.known:
         status = ("known", "$text-success")
     elif room.claimed:
         status = (f"claims to be “{visible_line(room.claimed)}”", "$text-error")
+    gap = "  " if width >= WIDE else "\n  "
     words = (f"\n  {room.words}", "$foreground-muted")
-    return Content.assemble(title, "  ", host.stylize("$foreground-muted"), "  ", status, words)
+    return Content.assemble(title, "  ", host.stylize("$foreground-muted"), gap, status, words)
 
 
-def _summary(room: SavedSummary, now: float, here: RoomHere | None) -> Content:
-    title = Content(visible_line(room.title)).truncate(TITLE, ellipsis=True, pad=True)
+def _summary(room: SavedSummary, now: float, width: int, here: RoomHere | None) -> Content:
+    """Return a room's title and, as far as there is room, when it was used and what is in it."""
     note = f"\n  {visible_line(room.note)}" if room.note else ""
     host = f"\n  hosted by {visible_line(room.host)}" if room.host is not None else ""
     if here is None:
@@ -419,12 +443,23 @@ def _summary(room: SavedSummary, now: float, here: RoomHere | None) -> Content:
     else:
         when, style = "open", "$text-success"
         people, messages, new = here.people, here.messages, str(here.counts)
-    facts = f"  {counted(people, 'person', 'people'):>9}  {counted(messages, 'message'):>15}"
+    line = _cut(room.title, max(min(TITLE, width - 12), 12))
+    facts = (
+        (when, 10, style),
+        (counted(people, "person", "people"), 9, "$foreground-muted"),
+        (counted(messages, "message"), 15, "$foreground-muted"),
+    )
+    for fact, columns, colour in facts:
+        if line.cell_length + 2 + columns > width:
+            break
+        line = Content.assemble(line, (f"  {fact:>{columns}}", colour))
     return Content.assemble(
-        title,
-        (f"  {when:>10}", style),
-        (facts, "$foreground-muted"),
+        line,
         (host, "$foreground-muted"),
         (f"\n  {new}" if new else "", "$text-accent"),
         (note, "$text-warning"),
     )
+
+
+def _cut(text: str, columns: int) -> Content:
+    return Content(visible_line(text)).truncate(columns, ellipsis=True, pad=True)

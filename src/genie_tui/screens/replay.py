@@ -11,7 +11,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Input, Static
 
 from genie_core.errors import GenieError
 from genie_core.room.open.requests import ReplayRoom
@@ -29,11 +29,13 @@ from genie_tui.screens.playback import Playback
 from genie_tui.widgets.activity.activity_list import ActivityList
 from genie_tui.widgets.activity.panel import ActivityPanel
 from genie_tui.widgets.approvals.panel import PastApprovals
+from genie_tui.widgets.key_footer import KeyFooter
 from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.seek_bar import SeekBar
 from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.status_bar import StatusBar
+from genie_tui.widgets.timeline.streaming import RunProgress
 from genie_tui.widgets.timeline.timeline import DecisionMarkRequested, Timeline
 from genie_tui.widgets.too_small import TooSmall
 
@@ -80,6 +82,7 @@ class ReplayScreen(Screen[None]):
         self._reasons = False
         self._timeline = Timeline()
         self._timeline.can_focus = False
+        self._timeline.progress = RunProgress(_stands)
         self._asked = PastApprovals()
         self._labels = DecisionLabels(
             self, self._timeline, lambda: self.query_one(ActivityPanel).activity_list
@@ -93,12 +96,12 @@ class ReplayScreen(Screen[None]):
         with Horizontal(id="middle"):
             with Vertical(id="conversation"):
                 yield self._timeline
-            yield SidePanel(Roster(), ActivityPanel(), self._asked)
+            yield SidePanel(Roster(_stands), ActivityPanel(), self._asked)
         yield LineInput(
             placeholder="Search messages, decisions and tool calls", id="replay-find", compact=True
         )
         yield SeekBar()
-        yield Footer(show_command_palette=False, compact=True)
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         """Paint first; open the log in the background."""
@@ -125,6 +128,7 @@ class ReplayScreen(Screen[None]):
 
     async def _begin(self, recording: Recording) -> None:
         self._me, self._recorded = recording.me, recording.id
+        self.query_one(ActivityPanel).activity_list.bind_progress(self._timeline.progress)
         self._timeline.transfers.place, self._timeline.history = (
             recording.place,
             self._playback.past,
@@ -151,6 +155,9 @@ class ReplayScreen(Screen[None]):
             return
         self._timeline.apply_many(events)
         self._panel.apply_many(events)
+        for message in self._timeline.progress.changed():
+            self._timeline.show_progress(message)
+            self.query_one(ActivityPanel).activity_list.show_progress(message)
         waiting = self._asked.show(self._state)
         self._panel.label(Tab.APPROVALS).show_count(waiting)
         if self._state.title:
@@ -334,3 +341,8 @@ class ReplayScreen(Screen[None]):
         line = self.query_one("#replay-note", Static)
         line.update(visible_line(note))
         line.set_class(bool(note), "-told")
+
+
+def _stands() -> float:
+    """A clock that stands: the time in a recording is that of the latest event shown."""
+    return 0.0

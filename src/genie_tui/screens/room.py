@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from genie_core.errors import GenieError
 from genie_core.room.client.events import (
@@ -73,6 +73,7 @@ from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.find_bar import FindBar
 from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.join_requests import JoinRequests
+from genie_tui.widgets.key_footer import KeyFooter
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.side_panel import SidePanel
 from genie_tui.widgets.status_bar import Counts, StatusBar
@@ -180,12 +181,12 @@ class RoomScreen(Screen[None]):
                 yield self._timeline
                 yield Static(id="welcome", markup=False)
                 yield FindBar()
-            yield SidePanel(Roster(), ActivityPanel(), ApprovalPanel(self._clock))
+            yield SidePanel(Roster(self._clock), ActivityPanel(), ApprovalPanel(self._clock))
         yield self._door
         yield HintLine(self._clock)
         yield self.context.attachments.line
         yield self._composer
-        yield Footer(show_command_palette=False, compact=True)
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         """Paint first; open the room in the background."""
@@ -301,6 +302,7 @@ class RoomScreen(Screen[None]):
         self._status.show_room(state.title, joined.hosting.address)
         self._timeline.set_unsent(joined.messages.pending)
         self._remember_own(state, me)
+        self.query_one(HintLine).show_people(len(state.present()))
         self._feed.start()
         self.views.begin(joined)
         self._welcome()
@@ -388,16 +390,21 @@ class RoomScreen(Screen[None]):
     def _events_recorded(self, events: Sequence[Event]) -> None:
         if self._joined is None:
             return
-        self._progress.keep(self._joined.state)
         self._timeline.apply_many(events)
         self._welcome()
         self.context.panel.apply_many(events)
-        self.query_one(HintLine).apply_many(events)
+        hints = self.query_one(HintLine)
+        hints.apply_many(events)
+        hints.show_people(len(self._joined.state.present()))
         rung = self.bell.ring_for(events, self._joined.state, self._joined.name)
         if rung is not None:
             self.post_message(self.Rang(self, told_by(rung, self._joined.state.title)))
         self._refresh_approvals()
         self._status.show_room(self._joined.state.title, self._joined.hosting.address)
+
+    @on(SidePanel.Switched)
+    def _panel_switched(self, message: SidePanel.Switched) -> None:
+        self.query_one(HintLine).show_panel(is_open=message.is_open)
 
     # What the person does
 
@@ -537,12 +544,11 @@ class RoomScreen(Screen[None]):
 
 def welcome_text(*, hosts: bool, engine: EngineStatus) -> Content:
     """Return what to do first in a room that nothing was said in."""
-    choose = "to choose a model or an agent; without one the offline helper answers"
     lines = [("f6", "to copy the invite for others")] if hosts else []
-    lines += [("@genie", "and a question to ask your agent")]
-    lines += [("f10", choose)] if engine.offline else []
-    lines += [("f4", "to see why an agent stayed silent"), ("f1", "for all keys and commands")]
+    lines += [("@genie", "and a question to your agent")]
+    lines += [("f10", "to choose a model or an agent")] if engine.offline else []
+    lines += [("f4", "to see why agents are silent"), ("f1", "for all keys and commands")]
     return Content("\n").join(
-        Content.assemble((f"{key:>8}  ", "$text-primary bold"), (text, "$foreground-muted"))
+        Content.assemble((f"{key:>6}  ", "$text-primary bold"), (text, "$foreground-muted"))
         for key, text in lines
     )

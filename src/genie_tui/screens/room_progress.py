@@ -19,12 +19,6 @@ class RoomProgress:
         """Connect the activity list once it exists."""
         self._activity_list.bind_progress(self._progress)
 
-    def keep(self, state: RoomState) -> None:
-        """Forget the runs that have ended."""
-        self._progress.keep_running(
-            {exchange.seq: exchange.phase for exchange in state.running.values()}
-        )
-
     def wrote(self, delta: AnswerDelta) -> None:
         """Add text to an answer."""
         self._timeline.stream(delta.message, delta.text)
@@ -43,10 +37,13 @@ class RoomProgress:
         self._context.roster.show_typing(self._context.hints.typing)
 
     def second_passed(self) -> None:
-        """Expire typing signals; show how long a model has been silent."""
+        """Expire typing signals; show how long runs have been waiting."""
         self._context.hints.expire_typing()
         self._context.roster.show_typing(self._context.hints.typing)
-        for message in self._progress.stalled:
+        if self._progress.is_idle:
+            return
+        self._context.roster.refresh_people()
+        for message in self._progress.changed():
             self._show(message)
 
     def _show(self, message: int) -> None:

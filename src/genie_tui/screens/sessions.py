@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
 from textual.timer import Timer
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Input, Static
 
 from genie_core.errors import GenieError
 from genie_core.room.open.requests import OpenRequest, RejoinRoom, ReplayRoom, ResumeRoom
@@ -25,6 +25,7 @@ from genie_core.text.format import counted
 from genie_core.text.safe import visible_line
 from genie_tui.commands.handlers.sessions import SessionActions
 from genie_tui.commands.keys import Scope, bindings
+from genie_tui.widgets.key_footer import KeyFooter
 from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.session_list import SessionList, SessionListHeader
 from genie_tui.widgets.session_preview import SessionPreview, brief
@@ -78,7 +79,7 @@ class SessionsScreen(Screen[None]):
                 yield SessionList(find=self.action_find)
             yield SessionPreview(self._store.last_lines)
         yield Static(id="sessions-about", markup=False)
-        yield Footer(show_command_palette=False, compact=True)
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         """Check periodically which sessions are open where."""

@@ -1,4 +1,4 @@
-"""The line above the composer: who is typing, and how many tool calls wait."""
+"""The line above the composer: who is typing, how many tool calls wait, the side panel's key."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -12,6 +12,9 @@ from genie_core.text.safe import visible_line
 
 LINGER: Final = 4.0
 """Seconds for which a member counts as typing after the last sign."""
+
+PANEL: Final = 32
+"""Columns for the key of the side panel."""
 
 LATE: Final = 1.0
 """Seconds after a message for which its author does not count as typing."""
@@ -27,6 +30,8 @@ class HintLine(Widget):
         self._spoke: dict[str, float] = {}
         self._waiting = 0
         self._backlog = 0
+        self._people = 0
+        self._panel_is_open = False
 
     @property
     def typing(self) -> frozenset[str]:
@@ -79,10 +84,23 @@ class HintLine(Widget):
         self._backlog = count
         self.refresh()
 
+    def show_people(self, count: int) -> None:
+        """Show how many people are here while the side panel is hidden."""
+        if count != self._people:
+            self._people = count
+            self.refresh()
+
+    def show_panel(self, *, is_open: bool) -> None:
+        """Note whether the side panel is on the screen."""
+        self._panel_is_open = is_open
+        self.refresh()
+
     def render(self) -> Content:
         left = Content.styled(self._writers(), "$foreground-muted italic")
-        right = self._approvals()
         width = self.content_size.width
+        right = self._approvals(width)
+        if not left and right.cell_length + PANEL <= width:
+            left = self._panel()
         left = left.truncate(max(width - right.cell_length - 1, 0), ellipsis=True)
         gap = " " * max(width - left.cell_length - right.cell_length, 0)
         return Content.assemble(left, gap, right)
@@ -104,10 +122,21 @@ class HintLine(Widget):
             case _:
                 return f"{len(names)} people are typing…"
 
-    def _approvals(self) -> Content:
+    def _panel(self) -> Content:
+        """Say which key opens the side panel."""
+        if not self._people or self._panel_is_open:
+            return Content("")
+        people = "1 person" if self._people == 1 else f"{self._people} people"
+        return Content.assemble(
+            ("f2", "bold $text-primary"), (f"  {people} and the activity", "$foreground-muted")
+        )
+
+    def _approvals(self, width: int) -> Content:
         if not self._waiting:
             return Content("")
         calls = "1 tool call waits" if self._waiting == 1 else f"{self._waiting} tool calls wait"
-        return Content.assemble(
-            (f"▲ {calls} for your answer  ", "$text-warning"), ("ctrl+g", "bold $text-warning")
-        )
+        key = ("  ctrl+g", "bold $text-warning")
+        line = Content.assemble((f"▲ {calls} for your answer", "$text-warning"), key)
+        if line.cell_length > width:
+            line = Content.assemble((f"▲ {calls}", "$text-warning"), key)
+        return line

@@ -1,7 +1,10 @@
 """The people in the room, and their agents' activity."""
 
+import time
+from collections.abc import Callable
 from typing import Final
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.widgets import Static
 
@@ -9,7 +12,7 @@ from genie_core.room.protocol.names import fold_name
 from genie_core.room.state.members import Person, Presence
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.text.agents import stems
-from genie_core.runtime.progress import What
+from genie_core.runtime.progress import Shown
 from genie_core.text.safe import visible_line
 from genie_tui.widgets.agent_tree import RunningAgents
 from genie_tui.widgets.key_words import key_words
@@ -41,12 +44,13 @@ class Roster(Static):
     Below a person whose agent directs others, these are shown as a tree while they work.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(markup=False)
         self._state = RoomState()
         self._me = ""
         self._typing: frozenset[str] = frozenset()
-        self._agents = RunningAgents()
+        self._agents = RunningAgents(clock)
+        self._shown = Content("")
         self.border_title = "People"
 
     def bind_state(self, state: RoomState, me: str) -> None:
@@ -59,7 +63,7 @@ class Roster(Static):
             self._typing = names
             self.refresh_people()
 
-    def show_progress(self, message: int, agent: str, what: What, detail: str) -> None:
+    def show_progress(self, message: int, agent: str, what: Shown, detail: str) -> None:
         """Record an agent's activity in the run for a message."""
         self._agents.report(message, agent, what, detail)
         self.refresh_people()
@@ -71,14 +75,27 @@ class Roster(Static):
         lines: list[Content] = []
         for person in [*here, *away]:
             lines += [self._line(person), *self._tree(person)]
-        self.update(Content("\n").join(lines) if lines else Content.styled("no one yet", "dim"))
+        shown = Content("\n").join(lines) if lines else Content.styled("no one yet", "dim")
+        if not shown.is_same(self._shown):
+            higher = shown.plain.count("\n") != self._shown.plain.count("\n")
+            self._shown = shown
+            self.update(shown, layout=higher)
 
     def as_text(self) -> str:
         """Return the roster as plain text, for a notice."""
-        return "\n".join(
-            f"{visible_line(person.name)} ({_standing(person)}) {_marked(self._doing(person)[0])}"
-            for person in self._state.present()
-        )
+        lines: list[str] = []
+        for person in self._state.present():
+            doing = _marked(self._doing(person)[0])
+            lines.append(f"{visible_line(person.name)} ({_standing(person)}) {doing}")
+            lines += self._waits(person)
+        return "\n".join(lines)
+
+    def _waits(self, person: Person) -> list[str]:
+        """Return what a person's agents do and wait for, a line each."""
+        rows = self._agents.rows(self._state, self._me, person.name, single=True)
+        return [
+            f"{'  ' * (each.depth + 1)}{each.label} {visible_line(each.doing)}" for each in rows
+        ]
 
     def about(self, name: str) -> str:
         """Describe a person in some lines for a notice; empty if unknown."""
@@ -102,11 +119,13 @@ class Roster(Static):
         ]
         if len(person.terminals) > 1:
             lines.append(f"at {len(person.terminals)} terminals")
+        lines += self._waits(person)
         return "\n".join(lines)
 
     def _line(self, person: Person) -> Content:
         width = self.content_size.width
-        columns = min(max(width - BESIDES, NAMES[0]), NAMES[1])
+        longest = max(cell_len(visible_line(each)) for each in self._state.people)
+        columns = min(max(width - BESIDES, NAMES[0]), NAMES[1], max(longest, NAMES[0] // 2))
         name = Content(visible_line(person.name)).truncate(columns, ellipsis=True)
         gap = " " * (columns - name.cell_length + 1)
         if not person.present:
@@ -122,7 +141,7 @@ class Roster(Static):
         return Content.assemble(start, self._rest(person, width - start.cell_length))
 
     def _tree(self, person: Person) -> list[Content]:
-        rows = self._agents.rows(self._state, person.name)
+        rows = self._agents.rows(self._state, self._me, person.name)
         width = max(self.content_size.width, NAMES[1])
         return [
             Content.assemble(

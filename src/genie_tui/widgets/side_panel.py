@@ -56,6 +56,13 @@ class SidePanel(Vertical):
     style: `-no-panel` closes it beside the timeline, `-panel` opens it over it.
     """
 
+    class Switched(Message):
+        """The panel came onto the screen, or left it."""
+
+        def __init__(self, *, is_open: bool) -> None:
+            super().__init__()
+            self.is_open = is_open
+
     def __init__(self, roster: Roster, activity: ActivityPanel, approvals: Widget) -> None:
         super().__init__(id="side")
         self._roster = roster
@@ -75,6 +82,12 @@ class SidePanel(Vertical):
 
     def on_mount(self) -> None:
         self.show_tab(self._tab)
+
+    def on_show(self) -> None:
+        self.post_message(self.Switched(is_open=True))
+
+    def on_hide(self) -> None:
+        self.post_message(self.Switched(is_open=False))
 
     @property
     def tab(self) -> Tab:

@@ -23,6 +23,9 @@ _LINKS: Final = {
 }
 """Glyph, word and theme colour of each state of the connection."""
 
+_WAITING, _OTHERS, _ENGINE, _ADDRESS, _LINK = 0, 3, 4, 5, 6
+"""Places of the parts that give way, or become shorter, where there is little room."""
+
 TITLE: Final = 8
 """Minimum columns for a title."""
 
@@ -126,27 +129,40 @@ class StatusBar(Widget):
             address,
             Content.styled(word, style),
         ]
-        for dispensable in (5, 4):
+        shorter = {
+            _ADDRESS: Content(""),
+            _ENGINE: Content(""),
+            _LINK: Content.styled(word[0], style),
+            _OTHERS: self._others(short=True),
+            _WAITING: self._approvals(short=True),
+        }
+        for place, part in shorter.items():
             line = Content("  ").join([part for part in parts if part])
             if line.cell_length <= width:
-                break
-            parts[dispensable] = Content("")
+                return line
+            parts[place] = part
         return Content("  ").join([part for part in parts if part])
 
-    def _others(self) -> Content:
+    def _others(self, *, short: bool = False) -> Content:
         """Return what waits in other rooms, as an approval does here if one waits there."""
         counts = self._elsewhere
         if counts is None:
             return Content("")
+        if short and counts.waiting:
+            return Content.styled(f" ^o ▲ {counts.waiting} ", "bold $background on $warning")
+        if short:
+            return Content.styled(f"^o {counts.missed or ''}".rstrip(), "$text-accent")
         if counts.waiting:
             return Content.styled(f" elsewhere: {counts} ", "bold $background on $warning")
         if counts.missed:
             return Content.styled(f"elsewhere: {counts}", "$text-accent")
         return Content.styled("ctrl+o rooms", "$foreground-muted")
 
-    def _approvals(self) -> Content:
+    def _approvals(self, *, short: bool = False) -> Content:
         if not self._waiting:
             return Content("")
+        if short:
+            return Content.styled(f" ▲ {self._waiting} ", "bold $background on $warning")
         calls = "approval" if self._waiting == 1 else "approvals"
         return Content.styled(f" ▲ {self._waiting} {calls} ", "bold $background on $warning")
 

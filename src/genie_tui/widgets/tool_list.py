@@ -20,6 +20,9 @@ from genie_core.text.safe import visible_line
 NAME: Final = 28
 """Columns for a tool's name, if available."""
 
+NARROW: Final = 56
+"""Columns below which only a tool's name and whether it asks are shown."""
+
 _RISK: Final = 9
 _EFFECT: Final = 8
 
@@ -98,6 +101,10 @@ def _retry(seconds: float) -> str:
 def _tool(tool: ToolInfo, width: int) -> Content:
     columns = min(NAME, max(width - _RISK - _EFFECT - 12, 8))
     word, style = _EFFECTS[tool.effect]
+    if width < NARROW:
+        columns = max(width - _EFFECT - 1, 8)
+        name = Content(f"  {visible_line(tool.name)}").truncate(columns, ellipsis=True, pad=True)
+        return Content.assemble(name, " ", (word, style))
     line = Content("  ").join(
         [
             Content(f"  {visible_line(tool.name)}")

@@ -41,6 +41,15 @@ async def test_what_is_typed_filters_the_help() -> None:
         assert pilot.app.screen.query_one("#help-scroll").scroll_offset.y > 10
 
 
+async def test_without_room_beside_them_descriptions_stand_below_the_keys() -> None:
+    async with App[None]().run_test(size=(40, 20)) as pilot:
+        await pilot.app.push_screen(HelpScreen())
+        await pilot.pause()
+        lines = pilot.app.screen.query_one(HelpText).render().plain.splitlines()
+    start = lines.index("f2")
+    assert lines[start + 1].startswith("  Go to the activity list")
+
+
 async def test_keys_that_are_too_long_stand_above_what_they_do() -> None:
     async with App[None]().run_test(size=(80, 24)) as pilot:
         await pilot.app.push_screen(HelpScreen())

@@ -328,11 +328,27 @@ async def test_an_invite_that_was_broken_into_lines_is_pasted_as_one() -> None:
         await until(pilot, lambda: address.value == "genie1-abcdefghi")
 
 
-async def test_everything_can_be_reached_on_a_small_terminal() -> None:
+@pytest.mark.parametrize("width", [40, 60, 80])
+async def test_rows_take_one_line_and_show_when_a_room_was_used(width: int) -> None:
+    app = GenieApp(service(*rooms()), None, "ann")
+    async with app.run_test(size=(120, 30)) as pilot:
+        saved = app.screen.query_one("#saved", OptionList)
+        await until(pilot, lambda: saved.option_count)
+        await pilot.resize_terminal(width, 30)
+        await pilot.pause()
+        prompt = str(saved.get_option_at_index(0).prompt).split("\n")[0]
+        assert "Garden" in prompt
+        assert "2 h ago" in prompt
+        assert ("128 messages" in prompt) == (width == 80)
+        assert len(prompt) <= saved.content_size.width
+
+
+@pytest.mark.parametrize("size", [(40, 20), (60, 16)])
+async def test_everything_can_be_reached_on_a_small_terminal(size: tuple[int, int]) -> None:
     door = service(*rooms())
     door.nearby = (KNOWN, STRANGE)
     app = GenieApp(door, None, "ann")
-    async with app.run_test(size=(60, 16)) as pilot:
+    async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: app.screen.query_one("#nearby").display)
         address = app.screen.query_one("#address", Input)
         await until(pilot, lambda: app.screen.query_one("#saved", OptionList).has_focus)

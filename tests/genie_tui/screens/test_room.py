@@ -655,7 +655,7 @@ async def test_narrow_terminals_show_one_thing_at_a_time(joined: ScriptedJoinedR
         assert editor(screen).has_focus
 
 
-@pytest.mark.parametrize("size", [(60, 16), NARROW, (120, 36), (200, 60)])
+@pytest.mark.parametrize("size", [(40, 20), (50, 24), (60, 16), NARROW, (120, 36), (200, 60)])
 async def test_everything_that_matters_fits(
     joined: ScriptedJoinedRoom, size: tuple[int, int]
 ) -> None:
@@ -666,7 +666,10 @@ async def test_everything_that_matters_fits(
         for _ in range(10):
             await pilot.press("pagedown")
         clock.rest()
-        await until(pilot, lambda: "allow once" in text_of(screen, "#card-keys"))
+        await until(pilot, lambda: "same call" in text_of(screen, "#card-keys"))
+        assert screen.query_one("#card-keys").region.height <= (
+            4 if size[0] < 60 else 2 if size[1] < 30 else 3
+        )
         await pilot.pause()
         for selector in ("#card-call", "#card-scroll", "#card-keys", "StatusBar"):
             region = screen.query_one(selector).region
@@ -675,13 +678,29 @@ async def test_everything_that_matters_fits(
 
 
 async def test_a_tiny_terminal_gets_one_clear_line(joined: ScriptedJoinedRoom) -> None:
-    async with in_room(joined, (50, 12)) as (screen, pilot):
+    async with in_room(joined, (39, 20)) as (screen, pilot):
         await pilot.pause()
         assert screen.query_one("TooSmall").display
         assert not screen.query_one("#middle").display
         await pilot.resize_terminal(100, 30)
         await until(pilot, lambda: screen.query_one("#middle").display)
         assert not screen.query_one("TooSmall").display
+
+
+@pytest.mark.parametrize("size", [(40, 20), (59, 30), (100, 30)])
+async def test_a_hidden_panel_is_one_key_away_and_the_screen_says_so(
+    joined: ScriptedJoinedRoom, size: tuple[int, int]
+) -> None:
+    async with in_room(joined, size) as (screen, pilot):
+        hints, panel = screen.query_one(HintLine), screen.query_one(SidePanel)
+        await until(pilot, lambda: hints.render().plain.strip() == "f2  2 people and the activity")
+        await pilot.press("f2")
+        await until(pilot, lambda: not hints.render().plain.strip())
+        assert panel.region.width == size[0]
+        await pilot.press("escape")
+        await until(pilot, lambda: "f2" in hints.render().plain)
+        await pilot.resize_terminal(120, 36)
+        await until(pilot, lambda: "f2" not in hints.render().plain)
 
 
 # Where keys, notes and closed doors go

@@ -121,6 +121,14 @@ async def test_changing_by_keyboard_alone_on_a_small_terminal(tmp_path: Path) ->
     assert "reasoner_model" not in text
 
 
+@pytest.mark.parametrize("size", [(40, 20), (50, 40), (60, 16), (110, 34), (200, 60)])
+async def test_the_keys_are_on_the_screen(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with Home(tmp_path).open(size) as (screen, pilot):
+        keys, box = screen.query_one("#settings-keys"), screen.query_one("#settings")
+        await until(pilot, lambda: keys.region.height)
+        assert box.content_region.contains_region(keys.region)
+
+
 async def test_a_theme_is_seen_at_once_and_taken_back_unless_it_is_saved(tmp_path: Path) -> None:
     home = Home(tmp_path)
     async with home.open((120, 40)) as (screen, pilot):

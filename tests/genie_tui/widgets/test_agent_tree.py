@@ -1,5 +1,5 @@
 import pytest
-from tests.genie_tui.scripted_room import ScriptedJoinedRoom
+from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom
 
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -21,7 +21,7 @@ def working(joined: ScriptedJoinedRoom) -> int:
 
 
 def shown(work: RunningAgents, joined: ScriptedJoinedRoom) -> list[tuple[str, str]]:
-    return [(each.label, each.doing) for each in work.rows(joined.state, "ann")]
+    return [(each.label, each.doing) for each in work.rows(joined.state, "ann", "ann")]
 
 
 def test_each_agent_stands_below_the_one_that_directs_it() -> None:
@@ -39,19 +39,27 @@ def test_each_agent_stands_below_the_one_that_directs_it() -> None:
 
 
 def test_an_agent_alone_is_no_tree() -> None:
-    joined, work = ScriptedJoinedRoom(), RunningAgents()
+    joined, work = ScriptedJoinedRoom(), RunningAgents(HandClock())
     work.report(working(joined), "system", "asking", "")
     assert shown(work, joined) == []
 
 
+def test_an_agent_alone_is_shown_once_it_is_silent() -> None:
+    clock = HandClock()
+    joined, work = ScriptedJoinedRoom(), RunningAgents(clock)
+    work.report(working(joined), "system", "calling", "read_file")
+    clock.rest(12)
+    assert shown(work, joined) == [("genie", "◐ calling read_file, 12 s")]
+
+
 def test_a_plan_is_a_list_below_its_agent() -> None:
-    joined, work = ScriptedJoinedRoom(), RunningAgents()
+    joined, work = ScriptedJoinedRoom(), RunningAgents(HandClock())
     seq = working(joined)
     work.report(seq, "system", "asking", "")
     work.report(seq, "system", "note", plan_note(["✓ Look;\nclosely", "▸ Act; now", "· \x1bRest"]))
     work.report(seq, "system", "writing", "")
     assert shown(work, joined) == [
-        ("genie", "◐ writing"),
+        ("genie", "◐ writing…"),
         ("✓ Look; closely".replace("; ", ", "), ""),
         ("▸ Act, now", ""),
         ("· ␛Rest", ""),
@@ -63,7 +71,7 @@ def test_a_plan_is_a_list_below_its_agent() -> None:
 
 
 def test_it_is_told_what_each_is_at_and_whose_approval_it_waits_for() -> None:
-    joined, work = ScriptedJoinedRoom(), RunningAgents()
+    joined, work = ScriptedJoinedRoom(), RunningAgents(HandClock())
     seq = working(joined)
     work.report(seq, "system", "asking", "")
     work.report(seq, "system", "calling", "run_subagent")
@@ -71,38 +79,37 @@ def test_it_is_told_what_each_is_at_and_whose_approval_it_waits_for() -> None:
     work.report(seq, "coder:2b", "calling", "read_file")
     joined.feed(ApprovalRequested(seq, "x", "coder:2b", "run_command", {}), by="ann")
     assert shown(work, joined) == [
-        ("genie", "◐ calls run_subagent"),
-        ("researcher:1a", "◐ thinking"),
-        ("coder:2b", "▲ asks ann for run_command"),
+        ("genie", "◐ waiting for another agent…"),
+        ("researcher:1a", "◐ thinking…"),
+        ("coder:2b", "▲ waiting for your approval of run_command"),
     ]
     joined.feed(ApprovalResolved(seq, "x", "approved"), by="ann")
     work.report(seq, "system", "writing", "")
     assert shown(work, joined) == [
-        ("genie", "◐ writing"),
+        ("genie", "◐ writing…"),
         ("researcher:1a", "✓ done"),
         ("coder:2b", "✓ done"),
     ]
-    assert work.rows(joined.state, "bob") == []
+    assert work.rows(joined.state, "ann", "bob") == []
 
 
 def test_what_ended_is_forgotten() -> None:
-    joined, work = ScriptedJoinedRoom(), RunningAgents()
+    joined, work = ScriptedJoinedRoom(), RunningAgents(HandClock())
     seq = working(joined)
     work.report(seq, "coder:2b", "thinking", "")
     assert shown(work, joined)
     joined.feed(AnswerPosted(seq, "done"), by="ann")
     work.forget_ended(joined.state)
     assert shown(work, joined) == []
-    assert work == RunningAgents(_number=1)
 
 
 def test_claims_beyond_all_measure_are_no_tree() -> None:
-    joined, work = ScriptedJoinedRoom(), RunningAgents()
+    joined, work = ScriptedJoinedRoom(), RunningAgents(HandClock())
     seq = working(joined)
     for number in range(100):
         work.report(seq, f"a:{number}", "thinking", "")
     work.report(seq, "/".join(["a:1"] * LONGEST), "thinking", "")
-    assert len(work.rows(joined.state, "ann")) <= MOST + 1
+    assert len(work.rows(joined.state, "ann", "ann")) <= MOST + 1
     assert in_order(["/".join(["a:1"] * LONGEST)]) == ["system"]
 
 

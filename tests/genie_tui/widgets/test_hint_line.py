@@ -19,6 +19,24 @@ class Host(App[None]):
         yield HintLine(self.clock)
 
 
+async def test_a_hidden_panel_is_one_key_away_unless_something_else_is_to_be_said() -> None:
+    app = Host()
+    async with app.run_test(size=(100, 5)) as pilot:
+        line = app.query_one(HintLine)
+        line.show_people(3)
+        assert line.render().plain.strip() == "f2  3 people and the activity"
+        line.show_waiting(1)
+        assert line.render().plain.strip().startswith("f2  3 people")
+        line.show_typing("bob")
+        assert "f2" not in line.render().plain
+        line.clear_typing()
+        line.show_panel(is_open=True)
+        assert "f2" not in line.render().plain
+        line.show_panel(is_open=False)
+        await pilot.resize_terminal(40, 5)
+        assert line.render().plain.strip() == "▲ 1 tool call waits  ctrl+g"
+
+
 @pytest.mark.parametrize(
     ("names", "words"),
     [

@@ -1,4 +1,7 @@
-from tests.genie_tui.scripted_room import ScriptedJoinedRoom
+import time
+from collections.abc import Callable
+
+from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, in_room, until
 from textual.app import App, ComposeResult
 
 from genie_core.room.protocol.events import (
@@ -14,8 +17,12 @@ from genie_tui.widgets.roster import Roster
 class Host(App[None]):
     """Shows only the roster."""
 
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+
     def compose(self) -> ComposeResult:
-        yield Roster()
+        yield Roster(self._clock)
 
 
 def lines(roster: Roster) -> list[str]:
@@ -129,7 +136,7 @@ async def test_a_model_is_told_without_its_provider_where_space_is_short() -> No
     joined = ScriptedJoinedRoom()
     joined.feed(RoomCreated("r1", "Garden"), HostStarted("ann"))
     joined.feed(MemberJoined("host", engine=True, agent="anthropic:claude"))
-    for width, label in ((46, "claude"), (80, "anthropic:claude")):
+    for width, label in ((40, "claude"), (80, "anthropic:claude")):
         app = Host()
         async with app.run_test(size=(width, 20)):
             roster = app.query_one(Roster)
@@ -149,7 +156,25 @@ async def test_agents_that_are_directed_stand_below_their_person() -> None:
         assert len(lines(roster)) == len(joined.state.people)
         roster.show_progress(seq, "[red]:1\x1b", "thinking", "")
         tree = lines(roster)[1:3]
-        assert tree == ["  genie ◐ calls run_subagent", "  └ [red]:1␛ ◐ thinking"]
+        assert tree == ["  genie ◐ waiting for another agent…", "  └ [red]:1␛ ◐ thinking…"]
+
+
+async def test_it_is_told_for_how_long_an_agent_alone_has_been_silent() -> None:
+    joined, clock = ScriptedJoinedRoom(), HandClock()
+    joined.open_room()
+    app = Host(clock)
+    async with app.run_test(size=(60, 20)):
+        roster = app.query_one(Roster)
+        roster.bind_state(joined.state, "ann")
+        seq = joined.say_here("hello")
+        roster.show_progress(seq, "system", "asking", "")
+        assert len(lines(roster)) == len(joined.state.people)
+        clock.rest(12)
+        roster.refresh_people()
+        silent = "genie ◐ waiting for the model, 12 s"
+        assert lines(roster)[1].strip() == silent
+        assert silent in roster.as_text()
+        assert silent in roster.about("ann")
 
 
 async def test_an_agent_that_is_a_member_is_shown_as_one() -> None:
@@ -166,3 +191,17 @@ async def test_an_agent_that_is_a_member_is_shown_as_one() -> None:
         assert "agent: none" in roster.about("bot")
         joined.feed(MemberModerated("role", "bot", "observer"), by="ann")
         assert "bot (observer)" in roster.as_text()
+
+
+async def test_a_resized_terminal_leaves_no_empty_lines_below_the_people() -> None:
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    label = "a label of a model that is too long for a narrow panel"
+    joined.feed(MemberJoined("member", engine=True, agent=label, device="z"), by="zoe")
+    async with in_room(joined, size=(80, 24)) as (screen, pilot):
+        await pilot.press("f2")
+        await pilot.resize_terminal(120, 36)
+        roster = screen.query_one(Roster)
+        await until(pilot, lambda: roster.content_size.width < 60)
+        await pilot.pause()
+        assert roster.content_size.height == len(lines(roster)) == 3

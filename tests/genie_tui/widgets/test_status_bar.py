@@ -7,7 +7,7 @@ from genie_core.room.client.model import (
     EngineState,
     EngineStatus,
 )
-from genie_tui.widgets.status_bar import StatusBar
+from genie_tui.widgets.status_bar import Counts, StatusBar
 
 
 class Host(App[None]):
@@ -31,6 +31,21 @@ async def test_always_fits_and_never_hides_what_waits(width: int) -> None:
         content = bar.render()
         assert content.cell_length <= width
         assert "12 approvals" in content.plain
+
+
+async def test_in_few_columns_what_waits_is_a_number() -> None:
+    app = Host()
+    async with app.run_test(size=(40, 5)):
+        bar = app.query_one(StatusBar)
+        bar.show_room("a title that is far too long", "127.0.0.1:7654")
+        bar.show_link(ConnectionStatus(ConnectionState.RETRYING))
+        bar.show_engine(EngineStatus(EngineState.READY, "offline", offline=True))
+        bar.show_waiting(12)
+        bar.show_grants(2)
+        bar.show_elsewhere(Counts(3, 14, 5))
+        content = bar.render()
+        assert content.cell_length <= 40
+        assert content.plain.split()[-8:] == ["▲", "12", "2", "grants", "^o", "▲", "3", "◌"]
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_what_others_wrote_is_text() -> None:
     assert "[b]server" in text
 
 
-@pytest.mark.parametrize("width", [30, 76, 116])
+@pytest.mark.parametrize("width", [76, 116])
 def test_tools_take_one_line_each(width: int) -> None:
     long = ToolInfo("system", "x" * 64, "", "network", "ask", "because " * 40)
     content = tool_list(ScriptedBench(tools=[long], servers=()), width)
@@ -44,6 +44,15 @@ def test_tools_take_one_line_each(width: int) -> None:
     assert tool.startswith("  xxxx")
     assert len(tool) <= width
     assert tool.endswith("…")
+
+
+def test_where_there_is_little_room_only_names_and_effects_are_shown() -> None:
+    names = ("summarise_conversation", "x" * 64)
+    tools = [ToolInfo("system", name, "", "network", "ask", "because") for name in names]
+    shown = lines(ScriptedBench(tools=tools, servers=()), 34)
+    assert shown[2].split() == [names[0], "asks"]
+    assert shown[3].split()[0].endswith("…")
+    assert max(map(len, shown)) <= 34
 
 
 def test_without_servers_there_is_no_word_of_them() -> None:

@@ -1,6 +1,7 @@
 """Report a model's activity while its answer arrives."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from time import monotonic
 from typing import Final
 
@@ -31,3 +32,22 @@ class ProgressReporter:
         if (what, detail) != self._last or now >= self._until:
             self._last, self._until = (what, detail), now + BEAT
             doing(what, detail)
+
+
+class CallReporter:
+    """Reports the tool calls of a run. When one of several ends, another that still runs is told."""
+
+    def __init__(self) -> None:
+        self._running: list[str] = []
+
+    @contextmanager
+    def running(self, tool: str) -> Iterator[None]:
+        """Report a call while the block runs."""
+        self._running.append(tool)
+        doing("calling", tool)
+        try:
+            yield
+        finally:
+            self._running.remove(tool)
+            if self._running:
+                doing("calling", self._running[-1])

@@ -89,6 +89,11 @@ def shown(server: str) -> str:
     return repr(without_secrets(server))
 
 
+def start_of(server: str) -> str:
+    """Describe what a run waits for while a tool server starts."""
+    return f"tool server {shown(server)} to start"
+
+
 def reason(error: Exception) -> str:
     """Describe what a server or its client raised; may quote an address or a header."""
     if has_ended(error):

@@ -263,6 +263,11 @@ class RoomState:
             if proposal.owner == owner and not proposal.unasked
         ]
 
+    def waiting_in(self, exchange: MessageThread) -> list[ToolApproval]:
+        """The tool calls of a run that wait for a person, oldest first."""
+        calls = (self.proposals[each] for each in exchange.waiting)
+        return [each for each in calls if not each.unasked]
+
     def parked_for(self, owner: str) -> list[ToolApproval]:
         """The tool calls from before the last suspend that this person can still answer."""
         return [proposal for proposal in self.parked.values() if proposal.owner == owner]

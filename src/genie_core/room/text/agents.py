@@ -1,10 +1,17 @@
-"""Paths of agents in words and as a tree."""
+"""Agents in words: their paths, as a tree, and what they do or wait for."""
 
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from genie_core.message import SYSTEM
-from genie_core.runtime.progress import REASONER
+from genie_core.room.engine.effects import DOES
+from genie_core.room.engine.policy import EXCEED_BUDGET
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import MessageThread, ToolApproval
+from genie_core.runtime.progress import REASONER, Shown
+from genie_core.text.format import MINUTE, duration
 from genie_core.text.safe import visible_line
 
 MOST: Final = 24
@@ -12,6 +19,110 @@ MOST: Final = 24
 
 LONGEST: Final = 240
 """Characters of a path at most; a deeper agent is not followed."""
+
+SILENT: Final = 5.0
+"""Seconds of silence after which it is told how long an agent has been waiting."""
+
+SUBJECT: Final = 60
+"""Characters of what a call is about at most."""
+
+DIRECT: Final = "run_subagent"
+"""The tool by which an agent directs another one."""
+
+_EFFECT: Final = re.compile("|".join(f"^{does} " for does in DOES.values()))
+
+_STREAMED: Final = frozenset({"thinking", "writing"})
+"""Activities that are reported again and again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What an agent does, since when, and when it was last heard of, both in seconds of one clock."""
+
+    what: Shown
+    detail: str
+    since: float
+    heard: float
+
+    def followed_by(self, what: Shown, detail: str, now: float) -> "Activity":
+        """Return the activity after a report, which may be of the same one."""
+        if (what, detail) == (self.what, self.detail):
+            return replace(self, heard=now)
+        return Activity(what, detail, now, now)
+
+    def waiting(self, now: float) -> float:
+        """Return for how many seconds the agent has been waiting."""
+        return now - (self.heard if self.what in _STREAMED else self.since)
+
+    def line(self, now: float, subject: str = "") -> str:
+        """Say what the agent does or, after `SILENT` seconds, what it waits for and how long.
+
+        `subject` is what a call is about. Not yet safe to show.
+        """
+        waiting = self.waiting(now)
+        if waiting < SILENT:
+            return self._words(subject)
+        words = "waiting for the model" if self.what in _STREAMED else self._words(subject)
+        return with_age(words.removesuffix("…"), waiting)
+
+    def _words(self, subject: str) -> str:
+        match self.what:
+            case "asking":
+                return f"waiting for {self.detail or 'the model'}…"
+            case "thinking":
+                return "thinking…"
+            case "writing":
+                return f"writing {self.detail}…" if self.detail else "writing…"
+            case "calling" if self.detail == DIRECT:
+                return f"waiting for {subject or 'another agent'}…"
+            case "calling":
+                return f"calling {self.detail} {subject}".rstrip()
+            case "retrying":
+                return f"retrying: {self.detail}" if self.detail else "retrying…"
+            case "note" | "detail":
+                return self.detail
+
+
+def with_age(words: str, seconds: float) -> str:
+    """Append how long something has been so, after `SILENT` seconds: "writing, 12 s"."""
+    if seconds < SILENT:
+        return words
+    age = f"{int(seconds)} s" if seconds < MINUTE else duration(seconds)
+    return f"{words}, {age}"
+
+
+def subject_of(state: RoomState, exchange: MessageThread, agent: str, tool: str) -> str:
+    """Return what an agent's latest call of a tool is about, as far as the room may know it.
+
+    Not yet safe to show.
+    """
+    for call in map(state.proposals.__getitem__, reversed(exchange.proposals)):
+        if (call.agent, call.tool) != (agent, tool):
+            continue
+        values = [value for value in call.arguments.values() if isinstance(value, str)]
+        subject = values[0] if values else ""
+        if tool == DIRECT:
+            subject = str(call.arguments.get("subagent_name", ""))
+        elif call.effects:
+            subject = _EFFECT.sub("", call.effects[0])
+        return " ".join(subject[: 2 * SUBJECT].split())[:SUBJECT]
+    return ""
+
+
+def approval_wait(waiting: Sequence[ToolApproval], me: str, now: float) -> str:
+    """Say whose answer a run waits for, and how long; `now` is in seconds since the epoch.
+
+    There must be a call. Not yet safe to show.
+    """
+    first = min(waiting, key=lambda each: each.asked_at)
+    whose = "your" if first.owner == me else f"{first.owner}'s"
+    if len(waiting) > 1:
+        words = f"waiting for {whose} approval of {len(waiting)} tool calls"
+    elif first.tool == EXCEED_BUDGET:
+        words = f"waiting for {whose} answer about the budget"
+    else:
+        words = f"waiting for {whose} approval of {first.tool}"
+    return with_age(words, now - first.asked_at)
 
 
 def in_order(paths: Iterable[str]) -> list[str]:

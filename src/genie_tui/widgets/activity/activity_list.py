@@ -1,15 +1,17 @@
 """The activity list, drawn line by line, so that a row costs nothing until it is seen."""
 
+import io
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
+from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
+from rich.text import Text
 from textual import events
 from textual.binding import BindingType
-from textual.cache import LRUCache
 from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
@@ -32,17 +34,27 @@ from genie_tui.widgets.activity.rows import (
     searchable,
 )
 from genie_tui.widgets.timeline.history_pages import known_events
+from genie_tui.widgets.timeline.layout import EntryLayout
 from genie_tui.widgets.timeline.streaming import RunProgress
 from genie_tui.widgets.timeline.timeline import DecisionMarkRequested
-
-LINES: Final = 2
-"""Lines per row."""
 
 TOLD: Final = 500
 """Messages that are shown from the state alone, at most."""
 
-INDENT: Final = 8
-"""Columns before a row's text: the time, a space, the glyph and a space."""
+INDENT: Final = 2
+"""Columns before a row's text: the glyph and a space."""
+
+ESTIMATE: Final = 3
+"""Lines of a row that was not drawn yet."""
+
+NARROWEST: Final = 20
+"""Least columns for a row; a narrower panel cuts it off."""
+
+REASON: Final = 12
+SUBJECT: Final = 2
+"""Lines at most of why something happened, and of what it is about; the details have all of it."""
+
+_CONSOLE: Final = Console(file=io.StringIO())  # wraps text and prints nothing
 
 
 class ActivityList(ScrollView, can_focus=True):
@@ -56,6 +68,7 @@ class ActivityList(ScrollView, can_focus=True):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "activity--time",
+        "activity--reason",
         "activity--subject",
         "activity--cursor",
         "activity--below",
@@ -111,7 +124,9 @@ class ActivityList(ScrollView, can_focus=True):
         self._me = ""
         self._progress = RunProgress()
         self._wrong: set[int] = set()
-        self._strips: LRUCache[tuple[int, bool], tuple[Strip, ...]] = LRUCache(512)
+        self._layout = EntryLayout(self._draw, lambda _: ESTIMATE)
+        self._following = True
+        self._due = self._settling = False
 
     @property
     def row_count(self) -> int:
@@ -136,7 +151,6 @@ class ActivityList(ScrollView, can_focus=True):
             self._log.apply(event)
         self._log.forget_old()
         self._log.head = events[0].seq - 1 if events else self._state.head
-        self._strips.clear()
         self._list_anew()
 
     def bind_progress(self, progress: RunProgress) -> None:
@@ -147,15 +161,15 @@ class ActivityList(ScrollView, can_focus=True):
         """Redraw the activity of the agents on a message."""
         number = self._log.working(message)
         if number is not None:
-            self._forget(number)
-            self.refresh()
+            self._redraw(number)
+            self._settle_soon()
 
     def show_wrong(self, messages: Collection[int]) -> None:
         """Mark exactly these messages' decisions as wrong."""
         if self._wrong != set(messages):
             self._wrong = set(messages)
-            self._strips.clear()
-            self.refresh()
+            self._layout.redraw_all()
+            self._settle_soon()
 
     def notes(self, row: ActivityRow) -> tuple[str, ...]:
         """Return the notes on a row's run."""
@@ -166,9 +180,10 @@ class ActivityList(ScrollView, can_focus=True):
         numbers = dict.fromkeys(each.seq for each in (row.said, row.opened, row.latest))
         return [doubt for seq in numbers if (doubt := self._state.doubt_of(seq))]
 
-    def _forget(self, number: int) -> None:
-        self._strips.discard((number, False))
-        self._strips.discard((number, True))
+    def _redraw(self, number: int) -> None:
+        place = bisect_left(self._shown, number)
+        if self._shown[place : place + 1] == [number]:
+            self._layout.redraw(place)
 
     def apply_many(self, arrived: Iterable[Event]) -> None:
         """Show more events; those that are shown already are skipped.
@@ -189,10 +204,13 @@ class ActivityList(ScrollView, can_focus=True):
             if event.seq > self._log.head:
                 changed += self._log.apply(event)
         for number in dict.fromkeys(changed):
-            self._forget(number)
-            self.show_progress(self._log.row(number).said.seq)  # a waiting agent does nothing
+            self._redraw(number)
+            at_work = self._log.working(self._log.row(number).said.seq)
+            if at_work is not None:
+                self._redraw(at_work)  # a waiting agent does nothing
             self._place(number)
         if changed:
+            self._layout.replace_from(len(self._layout), len(self._shown))
             self._below += len(self._shown) - bisect_right(self._shown, last)
             self._forget_old()
             self._laid_out(at_end=at_end)
@@ -212,13 +230,14 @@ class ActivityList(ScrollView, can_focus=True):
         if not self._log.forget_old():
             return
         gone = bisect_left(self._shown, self._log.forgotten)
+        height = self._layout.height
         del self._shown[:gone]
+        self._layout.splice(0, gone, 0)
         if self.cursor is not None:
             self.set_reactive(
                 ActivityList.cursor, max(0, self.cursor - gone) if self._shown else None
             )
-            top = max(0, self.scroll_offset.y - gone * LINES)
-            self.scroll_to(y=top, animate=False, force=True, immediate=True)
+            self._show_from(max(0, self.scroll_offset.y - (height - self._layout.height)))
 
     def show_only(self, chosen: RowFilter, text: str) -> None:
         """Filter by kind and by text."""
@@ -228,31 +247,38 @@ class ActivityList(ScrollView, can_focus=True):
 
     def _list_anew(self) -> None:
         self._shown = [number for number in self._log.numbers if self._passes(number)]
+        self._layout.replace_from(0, len(self._shown))
         self._laid_out()
 
     def on_mount(self) -> None:
         """Redraw all rows when the theme changes."""
-        self.app.theme_changed_signal.subscribe(self, lambda _: self._strips.clear())
+        self.app.theme_changed_signal.subscribe(self, lambda _: self._layout.redraw_all())
 
     def on_resize(self) -> None:
-        self._strips.clear()
+        self._layout.redraw_all(rewrap=True)
         self._laid_out()
-        if self.cursor is not None:
-            self._keep_in_view(self.cursor * LINES)
+        self._keep_in_view()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Measure the rows that come into view."""
+        super().watch_scroll_y(old_value, new_value)
+        if not self._settling:
+            at_end = round(new_value) >= self._layout.height - self._rows
+            self._following = self.cursor is None and at_end
+            self._settle()
 
     def on_click(self, event: events.Click) -> None:
         """Select the clicked row and show its details."""
-        place = (event.y + self.scroll_offset.y) // LINES
-        if place < len(self._shown):
-            self.cursor = place
+        line = event.y + self.scroll_offset.y
+        if line < self._layout.height:
+            self.cursor = self._layout.at(line)[0]
             self.action_choose()
 
     def watch_cursor(self) -> None:
         """Report the selection and keep it in view."""
         self.refresh()
         self.post_message(self.Moved(self.selected))
-        if self.cursor is not None:
-            self._keep_in_view(self.cursor * LINES)
+        self._keep_in_view()
 
     def action_move(self, by: int) -> None:
         """Move the cursor; it starts at the latest row, past which it follows."""
@@ -264,7 +290,13 @@ class ActivityList(ScrollView, can_focus=True):
         self.action_go(min(max(start + by, 0), len(self._shown) - 1))
 
     def action_page(self, by: int) -> None:
-        self.action_move(by * max(self.size.height // LINES - 1, 1))
+        """Move the cursor to the row that is almost a page away."""
+        if not self._shown:
+            return
+        start = len(self._shown) if self.cursor is None else self.cursor
+        line = self._layout.span(min(start, len(self._shown) - 1))[0]
+        there = self._layout.at(line + by * max(self._rows - ESTIMATE, 1))[0]
+        self.action_move((there - start) or by)
 
     def action_go(self, place: int) -> None:
         """Put the cursor on a row, counted from the end if negative."""
@@ -290,16 +322,20 @@ class ActivityList(ScrollView, can_focus=True):
             self.post_message(DecisionMarkRequested(row.said.seq, _decision(row)))
 
     def render_line(self, y: int) -> Strip:
-        place, line = divmod(y + self.scroll_offset.y, LINES)
-        if place >= len(self._shown):
-            return Strip.blank(self.size.width, self.rich_style)
-        number, current = self._shown[place], place == self.cursor
-        strips = self._strips.get((number, current))
-        if strips is None:
-            strips = self._draw(number, current=current)
-            self._strips[number, current] = strips
-        marked = self._below and y == self.scrollable_content_region.height - 1
-        return self._with_marker(strips[line]) if marked else strips[line]
+        width, line = self.size.width, y + self.scroll_offset.y
+        if line >= self._layout.height:
+            return Strip.blank(width, self.rich_style)
+        place, row = self._layout.at(line)
+        strips = self._layout.lines(place)
+        strip = strips[row] if row < len(strips) else Strip([])
+        here = place == self.cursor
+        base = self.get_component_rich_style("activity--cursor") if here else self.rich_style
+        strip = strip.adjust_cell_length(width, base).apply_style(base)
+        return self._with_marker(strip) if self._below and y == self._rows - 1 else strip
+
+    @property
+    def _rows(self) -> int:
+        return self.scrollable_content_region.height
 
     def _with_marker(self, strip: Strip) -> Strip:
         marker = f"  ↓ {self._below} new  "
@@ -308,12 +344,13 @@ class ActivityList(ScrollView, can_focus=True):
         rest = strip.crop(min(strip.cell_length, left + len(marker)))
         return Strip.join([strip.crop(0, left), Strip([Segment(marker, style)]), rest])
 
-    def _draw(self, number: int, *, current: bool) -> tuple[Strip, ...]:
+    def _draw(self, place: int) -> list[Strip]:
+        number = self._shown[place]
         row = self._log.row(number)
-        base = self.get_component_rich_style("activity--cursor") if current else self.rich_style
-        look = RowLook(self.scrollable_content_region.width, base, self._component)
+        width = max(self.scrollable_content_region.width, NARROWEST)
         doing = self._doing(number, row) or self._trouble(row)
-        return draw(row, look, doing=doing, wrong=row.said.seq in self._wrong)
+        is_wrong = row.said.seq in self._wrong
+        return draw(row, RowLook(width, self._component), doing=doing, wrong=is_wrong)
 
     def _doing(self, number: int, row: ActivityRow) -> str:
         """Return the activity of the agents of a running row."""
@@ -345,26 +382,51 @@ class ActivityList(ScrollView, can_focus=True):
         listed = place < len(self._shown) and self._shown[place] == number
         if not listed and self._passes(number):
             insort(self._shown, number)
+            if place < len(self._layout):
+                self._layout.splice(place, 0, 1)
             if self.cursor is not None and place <= self.cursor:
                 self.set_reactive(ActivityList.cursor, self.cursor + 1)
 
     def _laid_out(self, *, at_end: bool = False) -> None:
-        following = self.cursor is None or at_end
-        self.virtual_size = Size(self.scrollable_content_region.width, len(self._shown) * LINES)
-        if following:
+        self._following = self.cursor is None or at_end
+        if self._following:
             self._below = 0
-            # By force: the scroll bar that would allow it comes only with the next layout.
-            self.scroll_end(animate=False, immediate=True, force=True)
         if self.cursor is not None:
             self.post_message(self.Moved(self.selected))
+        self._settle_soon()
+
+    def _settle_soon(self) -> None:
+        """Settle once for all changes in the message queue."""
+        if not self._due:
+            self._due = True
+            self.call_later(self._settle)
+
+    def _settle(self) -> None:
+        """Measure the rows in view; scroll to the end if following."""
+        self._due = False
+        if self._following:
+            self._show_from(self._layout.settle_end(self._rows))
+        else:
+            self._show_from(self._layout.settle(self.scroll_offset.y, self._rows))
+
+    def _show_from(self, top: int) -> None:
+        self._settling = True
+        try:
+            self.virtual_size = Size(self.scrollable_content_region.width, self._layout.height)
+            # By force: the scroll bar that would allow it comes only with the next layout.
+            self.scroll_to(y=top, animate=False, immediate=True, force=True)
+        finally:
+            self._settling = False
         self.refresh()
 
-    def _keep_in_view(self, y: int) -> None:
-        top, height = self.scroll_offset.y, self.size.height
-        if y < top:
-            self.scroll_to(y=y, animate=False, force=True)
-        elif y + LINES > top + height:
-            self.scroll_to(y=y + LINES - height, animate=False, force=True)
+    def _keep_in_view(self) -> None:
+        """Scroll to the selected row; to its start if it is higher than the list."""
+        if self.cursor is None or not self._rows:
+            return
+        self._following = False
+        start, height = self._layout.span(self.cursor)
+        below = max(0, min(start - self.scroll_offset.y, self._rows - height))
+        self._show_from(self._layout.settle_by(self.cursor, below, self._rows))
 
 
 def _decision(row: ActivityRow) -> Literal["ignore", "delegate"] | None:
@@ -376,62 +438,72 @@ def _decision(row: ActivityRow) -> Literal["ignore", "delegate"] | None:
 
 @dataclass(frozen=True, slots=True)
 class RowLook:
-    """The width of a row, its base style, and the styles of its parts by name."""
+    """The width of a row, and the styles of its parts by name."""
 
     width: int
-    base: Style
     component: Callable[[str], Style]
 
 
-def draw(row: ActivityRow, look: RowLook, *, doing: str, wrong: bool) -> tuple[Strip, Strip]:
-    """Draw two lines; the second shows what agents are `doing`, or else details."""
+def draw(row: ActivityRow, look: RowLook, *, doing: str, wrong: bool) -> list[Strip]:
+    """Draw a row: what happened and when, why, and what it is about or agents are `doing`."""
     line = headline(row)
-    first = Strip(_verdict(row, line, look.component, wrong=wrong))
-    subject = look.component("busy" if doing else "subject")
-    below = Strip([Segment(" " * INDENT + (doing or line.subject), subject)])
-    took = f" {line.took} " if line.took else " "
-    beside, under = _where_cost_fits(line, look.width, first.cell_length, below.cell_length)
-    if below.cell_length > look.width - 1:
-        below = Strip([*below.crop(0, look.width - 2), Segment("…", subject)])
-    first = _with_right(first, beside or took, look)
-    below = _with_right(below, under, look) if under else below
-    return _filled(first, look), _filled(below, look)
+    lines = _verdict(row, line, look, wrong=wrong)
+    right = [text for text in (line.cost, line.took, clock_time(row.opened.at)) if text]
+    below: list[str] = []
+    while len(right) > 1 and lines[-1].cell_length + _width(right) > look.width:
+        below.append(right.pop(0))
+    lines[-1] = _with_right(lines[-1], right, look)
+    lines += _paragraph(line.reason, "reason", REASON, look)
+    about = (doing, "busy") if doing else (line.subject, "subject")
+    lines += _paragraph(*about, SUBJECT, look)
+    if below and lines[-1].cell_length + _width(below) > look.width:
+        lines.append(Strip([]))
+    lines[-1] = _with_right(lines[-1], below, look)
+    return lines
 
 
-def _verdict(
-    row: ActivityRow, line: Headline, component: Callable[[str], Style], *, wrong: bool
-) -> list[Segment]:
+def _verdict(row: ActivityRow, line: Headline, look: RowLook, *, wrong: bool) -> list[Strip]:
+    """Return what happened and for whom; the last line leaves room for the time."""
     name = visible_line(row.said.by)
     author = "" if line.verdict.endswith(f" {name}") else f"  {name}"
-    segments = [
-        Segment(f"{clock_time(row.opened.at)} ", component("time")),
-        Segment(f"{line.glyph} {line.verdict}", component(line.tone.value)),
-        Segment(author, component("time")),
+    parts = [
+        Segment(f"{line.glyph} {line.verdict}", look.component(line.tone.value)),
+        Segment(author, look.component("time")),
     ]
     if row.kind is RowKind.DECISION and wrong:
-        segments.append(Segment("  ! marked wrong", component("asks")))
-    return segments
+        parts.append(Segment("  ! marked wrong", look.component("bad")))
+    return _wrapped(parts, look.width - _width([clock_time(row.opened.at)]))
 
 
-def _with_right(strip: Strip, text: str, look: RowLook) -> Strip:
-    """Put a text at the right end of a line, cutting the line if necessary."""
-    room = max(look.width - len(text), 0)
-    if strip.cell_length > room > 1:
-        strip = Strip([*strip.crop(0, room - 1), Segment("…", look.component("time"))])
-    left = strip.crop(0, room).extend_cell_length(room)
+def _paragraph(text: str, style: str, most: int, look: RowLook) -> list[Strip]:
+    """Wrap a text below the verdict, into so many lines at most."""
+    if not text:
+        return []
+    room, shade = look.width - INDENT - 1, look.component(style)
+    lines = _wrapped([Segment(text[: room * (most + 1)], shade)], room)
+    if len(lines) > most:
+        last = lines[most - 1].crop(0, room - 1)
+        lines[most - 1 :] = [Strip([*last, Segment("…", shade)])]
+    return [Strip([Segment(" " * INDENT), *line]) for line in lines]
+
+
+def _wrapped(parts: Sequence[Segment], width: int) -> list[Strip]:
+    """Wrap at words; a word that is too long is broken."""
+    line = Strip(parts)
+    if line.cell_length <= width:
+        return [line]
+    text = Text.assemble(*((part.text, part.style or "") for part in parts))
+    return [Strip(each.render(_CONSOLE)) for each in text.wrap(_CONSOLE, width)]
+
+
+def _width(parts: Sequence[str]) -> int:
+    return sum(len(part) + 2 for part in parts)
+
+
+def _with_right(strip: Strip, parts: Sequence[str], look: RowLook) -> Strip:
+    """Put texts at the right end of a line."""
+    if not parts:
+        return strip
+    text = " · ".join(parts) + " "
+    left = strip.extend_cell_length(look.width - len(text))
     return Strip.join([left, Strip([Segment(text, look.component("time"))])])
-
-
-def _filled(strip: Strip, look: RowLook) -> Strip:
-    return strip.apply_style(look.base).adjust_cell_length(look.width, look.base)
-
-
-def _where_cost_fits(line: Headline, width: int, first: int, second: int) -> tuple[str, str]:
-    """Return the right ends of both lines if the cost fits into one of them."""
-    if not line.cost:
-        return "", ""
-    both = f" {line.cost} · {line.took} " if line.took else f" {line.cost} "
-    if first + len(both) <= width:
-        return both, ""
-    alone = f" {line.cost} "
-    return "", alone if second + len(alone) <= width else ""

@@ -4,7 +4,7 @@ A fold over events without any screen. A row opens with one event and may close 
 are appended and updated. Of many, the latest are held.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
@@ -37,6 +37,9 @@ from genie_core.text.safe import visible, visible_line
 
 MOST_ROWS: Final = 2_000
 """Rows at most, between two calls of `ActivityRows.forget_old`."""
+
+SHORTEST: Final = 0.05
+"""Seconds from which it is told how long something took."""
 
 KEPT_ROWS: Final = 1_000
 """Rows that are left when there were more."""
@@ -260,22 +263,35 @@ class Tone(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A row in the list. `took` is a duration and `cost` what was spent; both may be empty."""
+    """A row in the list: what happened, why, and what it is about.
+
+    All but `glyph`, `tone` and `verdict` may be empty. `took` is a duration and `cost` what was spent.
+    """
 
     glyph: str
     tone: Tone
     verdict: str
-    subject: str
+    reason: str = ""
+    subject: str = ""
     took: str = ""
     cost: str = ""
 
 
 def headline(row: ActivityRow) -> Headline:
-    """Return a row's two lines; safe to show, with collapsed white space."""
+    """Return what a row says; safe to show, with collapsed white space."""
     raw = _approval(row) if row.kind is RowKind.APPROVAL else _run(row)
-    subject = visible_line(" ".join(raw.subject.split()))
     cost = "" if row.kind is RowKind.APPROVAL else _cost(row.latest.body)
-    return Headline(raw.glyph, raw.tone, visible_line(raw.verdict), subject, raw.took, cost)
+    return replace(
+        raw,
+        verdict=visible_line(raw.verdict),
+        reason=_in_one_line(raw.reason),
+        subject=_in_one_line(raw.subject),
+        cost=cost,
+    )
+
+
+def _in_one_line(text: str) -> str:
+    return visible_line(" ".join(text.split()))
 
 
 def _cost(body: object) -> str:
@@ -287,33 +303,40 @@ def _cost(body: object) -> str:
 def searchable(row: ActivityRow) -> str:
     """Return the lower-case text that the text filter searches."""
     line = headline(row)
-    return f"{row.said.by} {line.verdict} {line.subject} {row.message.text}".casefold()
+    parts = row.said.by, line.verdict, line.reason, line.subject, row.message.text
+    return " ".join(parts).casefold()
+
+
+def _took(seconds: float) -> str:
+    return duration(seconds) if seconds >= SHORTEST else ""
 
 
 def _run(row: ActivityRow) -> Headline:
     match row.latest.body:
         case DecisionMade(decision="ignore") as decided:
             reason = decided.reason or "no reason given"
-            return Headline("○", Tone.QUIET, "stayed silent", reason, duration(decided.elapsed))
+            took = _took(decided.elapsed)
+            return Headline("○", Tone.QUIET, "stayed silent", reason, took=took)
         case DecisionMade() as decided:
             verdict = f"answering {decided.receiver or row.said.by}{_privately(row)}"
             query = question_in(decided.query or row.message.text)
-            return Headline("●", Tone.GOOD, verdict, query, duration(decided.elapsed))
+            took = _took(decided.elapsed)
+            return Headline("●", Tone.GOOD, verdict, decided.reason or "", query, took)
         case AnswerPosted() as answered:
             verdict = f"answered {answered.receiver or row.said.by}{_privately(row)}"
-            return Headline("✦", Tone.GOOD, verdict, answered.text, duration(answered.elapsed))
+            took = _took(answered.elapsed)
+            return Headline("✦", Tone.GOOD, verdict, subject=answered.text, took=took)
         case RunCancelled() | RunFailed() as end if row.parked and can_resume(end):
             state, _, calls = parked_with(row.parked).partition(" ")
             why = end.reason if isinstance(end, RunCancelled) else end.error
             return Headline(PARKED_MARK, Tone.ASKS, state, because(calls, why))
         case RunFailed() as failed:
-            return Headline(
-                "✗", Tone.BAD, f"FAILED in {stage_name(failed.stage)}", short_error(failed.error)
-            )
+            verdict = f"FAILED in {stage_name(failed.stage)}"
+            return Headline("✗", Tone.BAD, verdict, short_error(failed.error))
         case RunCancelled() as cancelled:
             return Headline("■", Tone.QUIET, "stopped", cancelled.reason or f"by {row.latest.by}")
         case _:
-            return Headline("◌", Tone.BUSY, "deciding…", row.message.text)
+            return Headline("◌", Tone.BUSY, "deciding…", subject=row.message.text)
 
 
 def _privately(row: ActivityRow) -> str:
@@ -323,24 +346,24 @@ def _privately(row: ActivityRow) -> str:
 def _approval(row: ActivityRow) -> Headline:
     asked = row.opened.body
     tool = asked.tool if isinstance(asked, ApprovalRequested) else "a tool"
-    subject = _call(asked) if isinstance(asked, ApprovalRequested) else ""
-    took = duration(row.latest.at - row.opened.at) if row.closed else ""
+    call = _call(asked) if isinstance(asked, ApprovalRequested) else ""
+    took = _took(row.latest.at - row.opened.at) if row.closed else ""
     match row.latest.body:
         case ApprovalResolved(outcome="approved", how="own") as settled:
-            return Headline("!", Tone.BAD, allowed(settled, tool, row.latest.by), subject)
+            return Headline("!", Tone.BAD, allowed(settled, tool, row.latest.by), subject=call)
         case ApprovalResolved(outcome="approved") as settled:
-            return Headline("✓", Tone.GOOD, allowed(settled, tool, row.latest.by), subject, took)
+            verdict = allowed(settled, tool, row.latest.by)
+            return Headline("✓", Tone.GOOD, verdict, subject=call, took=took)
         case ApprovalResolved(outcome="denied") as settled:
-            return Headline("✗", Tone.ASKS, denied(settled, tool), settled.reason or subject, took)
+            return Headline("✗", Tone.BAD, denied(settled, tool), settled.reason or "", call, took)
         case ApprovalResolved(outcome="parked"):
-            return Headline("‖", Tone.ASKS, f"parked {tool}", subject, took)
+            return Headline("‖", Tone.ASKS, f"parked {tool}", subject=call, took=took)
         case ApprovalResolved() as expired:
-            subject = expired.reason or subject
-            return Headline("…", Tone.QUIET, f"unanswered {tool}", subject, took)
+            return Headline("…", Tone.QUIET, f"unanswered {tool}", expired.reason or "", call, took)
         case ApprovalRequested():
-            return Headline("▲", Tone.ASKS, f"asks for {tool}", subject)
+            return Headline("▲", Tone.ASKS, f"asks for {tool}", subject=call)
         case _:
-            return Headline("…", Tone.QUIET, f"unanswered {tool}", subject, took)
+            return Headline("…", Tone.QUIET, f"unanswered {tool}", subject=call, took=took)
 
 
 def _call(asked: ApprovalRequested) -> str:

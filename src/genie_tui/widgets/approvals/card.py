@@ -395,9 +395,9 @@ class ApprovalCard(Vertical, can_focus=True):
             )
         if guarded:
             return Content(f"{self._chosen}…" if self._guard.is_holding else SOON)
-        is_low = self.screen.has_class("-low")
-        width = 0 if is_low else self.content_size.width
-        return key_table(self._view, width, may_allow=self._is_read)
+        arranged = _packed if self.screen.has_class("-low") else _in_columns
+        rows = partial(arranged, width=self.content_size.width)
+        return key_table(self._view, rows, may_allow=self._is_read)
 
 
 def _id(view: CardView | None) -> str | None:
@@ -425,11 +425,10 @@ def confirmation(view: CardView, answer: Answer) -> Content:
     return Content.styled(visible_line(text), ASKED)
 
 
-def key_table(view: CardView, width: int, *, may_allow: bool) -> Content:
-    """The card's keys in columns, those that allow apart from those that deny.
-
-    With a `width` of 0 they follow one another, to leave room for the call.
-    """
+def key_table(
+    view: CardView, arranged: Callable[[list[Action]], list[Content]], *, may_allow: bool
+) -> Content:
+    """The card's keys in rows, those that allow apart from those that deny."""
     listed = list(actions(Scope.CARD))
     allowing = [each for each in listed if each.run in ALLOWING]
     others = [each for each in listed if each.run not in ALLOWING]
@@ -442,8 +441,8 @@ def key_table(view: CardView, width: int, *, may_allow: bool) -> Content:
     named = [_naming_pattern(each, view.pattern) for each in allowing]
     if not may_allow:
         read_first = Content.styled("scroll to the end to allow (pgdn)", "$text-warning")
-        return Content("\n").join([read_first, *_rows(others, width)])
-    rows = [*_rows(named, width), *_rows(others, width)]
+        return Content("\n").join([read_first, *arranged(others)])
+    rows = [*arranged(named), *arranged(others)]
     if not view.is_grantable:
         rows.insert(0, Content.styled(EACH_TIME, "$text-warning"))
     return Content("\n").join(rows)
@@ -456,13 +455,7 @@ def _naming_pattern(action: Action, pattern: str) -> Action:
     return replace(action, label=label) if is_short else action
 
 
-def _rows(listed: list[Action], width: int) -> list[Content]:
-    if not width:
-        style = _key_style
-        keys = [
-            Content.assemble((each.short_keys, style(each)), f" {each.label}") for each in listed
-        ]
-        return [Content(" · ").join(keys)]
+def _in_columns(listed: list[Action], *, width: int) -> list[Content]:
     columns = max(width // CELL, 1)
     cells = [
         Content.assemble((action.short_keys, _key_style(action)), f" {action.label}")
@@ -470,6 +463,28 @@ def _rows(listed: list[Action], width: int) -> list[Content]:
     ]
     padded = [cell.pad_right(CELL - cell.cell_length) for cell in cells]
     return [Content("").join(padded[at : at + columns]) for at in range(0, len(padded), columns)]
+
+
+def _packed(listed: list[Action], *, width: int) -> list[Content]:
+    """List keys in one row; without room for all, those in the footer are left out."""
+    row = _row(listed)
+    if row.cell_length > width and len(listed) > 1:
+        row = _row([each for each in listed if not (each.shown or each.run == "scroll")])
+    return [row]
+
+
+def _row(listed: list[Action]) -> Content:
+    """List keys one after another; what several of them do stands once before them."""
+    parts: list[Content] = []
+    for word in ("allow", "deny", ""):
+        group = [each for each in listed if (each.label.split()[0] == word) == bool(word)]
+        group = [each for each in group if word or each.label.split()[0] not in ("allow", "deny")]
+        if word and group:
+            parts.append(Content(f"{word}:"))
+        for each in group:
+            label = each.label.removeprefix(word).strip() or "it"
+            parts.append(Content.assemble((each.short_keys, _key_style(each)), f" {label}"))
+    return Content("  ").join(parts)
 
 
 def _key_style(action: Action) -> str:

@@ -46,6 +46,13 @@ _LEFT_TO_THE_APP: Final = frozenset(
 """Keys of a text area that mean something to the whole screen."""
 
 
+PLACEHOLDER: Final = "Write a message, @genie to ask the agent, / for commands"
+SHORT_PLACEHOLDER: Final = "Message, @genie … or / for commands"
+
+FRAME: Final = 4
+"""Columns of the editor's frame and space."""
+
+
 class Composer(Vertical):
     """The editor for the next message.
 
@@ -92,7 +99,7 @@ class Composer(Vertical):
 
     def __init__(
         self,
-        placeholder: str = "Write a message, @genie to ask the agent, / for commands",
+        placeholder: str = PLACEHOLDER,
         *,
         limit: int = LIMIT,
         name: str | None = None,
@@ -108,7 +115,7 @@ class Composer(Vertical):
         self._limit = limit
         self._missing = 0
         self._editor = Editor(self._take_key, self._edited, self._room, self._cut, self._take_paste)
-        self._editor.placeholder = Content(placeholder)
+        self._placeholder = placeholder
         self._choices = CompletionList()
         self._history = History()
         self._offer: Offer | None = None
@@ -116,6 +123,11 @@ class Composer(Vertical):
     def compose(self) -> ComposeResult:
         yield self._choices
         yield self._editor
+
+    def on_resize(self) -> None:
+        """Choose the hint that fits."""
+        fits = len(self._placeholder) + FRAME <= self.size.width
+        self._editor.placeholder = Content(self._placeholder if fits else SHORT_PLACEHOLDER)
 
     def on_mount(self) -> None:
         self._show_length()

@@ -336,11 +336,12 @@ class Painter:
         lines: list[Line] = []
         match exchange.phase:
             case Phase.WAITING:
-                who = visible_line(exchange.handler)
-                lines += self._remark("▲", "waiting", f"waiting for {who} to approve a tool call")
+                default = f"waiting for {visible_line(exchange.handler)}'s approval"
+                line = self._progress.approval_line(message) or default
+                lines += self._remark("▲", "waiting", line)
             case _ if is_parked(exchange):
                 lines += self._remark(PARKED_MARK, "waiting", waits_for(exchange))
-            case Phase.WORKING if not self._progress.has_text(message):
+            case Phase.DECIDING | Phase.WORKING if not self._progress.has_text(message):
                 lines += self._doing(self._progress.line(message))
             case Phase.IGNORED if self._reasons:
                 given = exchange.decision.reason if exchange.decision else None
@@ -366,7 +367,7 @@ class Painter:
         return self._remark("!", "notice", f"you marked the decision{was} as wrong")
 
     def _doing(self, doing: str) -> list[Line]:
-        text = Text(doing, self._palette["muted"], no_wrap=True, overflow="ellipsis")
+        text = Text(doing, self._palette["muted"])
         return self._marked("◐", "working", text) if doing else []
 
     def _remark(self, glyph: str, style: str, words: str) -> list[Line]:

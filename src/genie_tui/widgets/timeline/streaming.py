@@ -1,13 +1,22 @@
 """Running work: the text of growing answers, and the latest report of each run."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from genie_core.message import SYSTEM
-from genie_core.room.state.thread import Phase
-from genie_core.room.text.agents import label_of
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import MessageThread, Phase
+from genie_core.room.text.agents import (
+    MOST,
+    SILENT,
+    Activity,
+    approval_wait,
+    label_of,
+    subject_of,
+    with_age,
+)
 from genie_core.runtime.progress import Shown, plan_steps
 from genie_core.text.safe import visible_line
 
@@ -16,9 +25,6 @@ SHORTEST_PAUSE: Final = 1 / 20
 
 SHARE: Final = 4
 """The pause after a repaint is at least this many times as long as the repaint."""
-
-STALLED: Final = 5.0
-"""Seconds without a report from a model after which it counts as stalled."""
 
 MOST_NOTES: Final = 8
 MOST_RUNS: Final = 256
@@ -56,15 +62,30 @@ def repaint_pause(painting: float) -> float:
 
 
 @dataclass(slots=True)
-class _Report:
-    """The latest report of a run, and the time of its model's last one."""
+class _Run:
+    """The activities of a run's agents, the one that was reported last, and the notes."""
 
-    agent: str = SYSTEM
-    what: Shown = "asking"
-    detail: str = ""
-    heard_at: float | None = None
+    agents: dict[str, Activity] = field(default_factory=dict)
+    latest: str = ""
     writes: bool = False
     notes: list[str] = field(default_factory=list)
+
+
+class RoomClock:
+    """The time in a room, which is that of its latest event and what has passed here since.
+
+    So an age is right if the clocks of machines differ, and in a recording, where `clock` stands.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._latest = self._heard = 0.0
+
+    def now(self, state: RoomState) -> float:
+        """Return the time in seconds since the epoch."""
+        if state.succession.last_at != self._latest:
+            self._latest, self._heard = state.succession.last_at, self._clock()
+        return self._latest + self._clock() - self._heard
 
 
 class RunProgress:
@@ -75,9 +96,19 @@ class RunProgress:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._runs: dict[int, _Report] = {}
+        self._room = RoomClock(clock)
+        self._state = RoomState()
+        self._me = ""
+        self._runs: dict[int, _Run] = {}
         self._notes: dict[int, tuple[str, ...]] = {}
         self._waiting: set[int] = set()
+        self._told: dict[int, str] = {}
+
+    def bind_state(self, state: RoomState, me: str) -> None:
+        """Use the runs of a room, as seen by `me`."""
+        self._state, self._me = state, me
+        self._told.clear()
+        self.keep_running()
 
     def report(self, message: int, agent: str, what: Shown, detail: str) -> None:
         """Record an agent's activity in the run for a message."""
@@ -89,26 +120,39 @@ class RunProgress:
             if detail not in run.notes and len(run.notes) < MOST_NOTES:
                 run.notes.append(detail)
             return
-        run.agent, run.what, run.detail, run.heard_at = agent, what, detail, self._clock()
+        self._set(run, agent, what, detail)
 
     def text_arrived(self, message: int) -> None:
         """Record that text of the answer to a message arrived."""
         run = self._run(message)
-        run.heard_at, run.writes = self._clock(), True
-        if run.what in _EXPECTING:
-            run.agent, run.what, run.detail = SYSTEM, "writing", ""
+        run.writes = True
+        latest = run.agents.get(run.latest)
+        if latest is None or latest.what in _EXPECTING:
+            self._set(run, SYSTEM, "writing", "")
+
+    def _set(self, run: _Run, agent: str, what: Shown, detail: str) -> None:
+        now = self._clock()
+        before = run.agents.pop(agent, Activity(what, detail, now, now))
+        run.agents[agent] = before.followed_by(what, detail, now)
+        run.latest = agent
+        if len(run.agents) > MOST:
+            del run.agents[next(iter(run.agents))]
 
     def has_text(self, message: int) -> bool:
         """Whether text of the answer to a message has arrived."""
         return message in self._runs and self._runs[message].writes
 
-    def keep_running(self, running: Mapping[int, Phase]) -> None:
-        """Forget ended runs, and record which ones wait for a person."""
-        waiting = {message for message, phase in running.items() if phase is Phase.WAITING}
+    def keep_running(self) -> None:
+        """Forget ended runs; those that waited for a person begin to wait for something else."""
+        running = self._state.running
+        waiting = {message for message, each in running.items() if each.phase is Phase.WAITING}
+        now = self._clock()
         for message in self._waiting - waiting:
-            if (run := self._runs.get(message)) is not None and run.heard_at is not None:
-                run.heard_at = self._clock()
+            if (run := self._runs.get(message)) is not None:
+                for agent, activity in run.agents.items():
+                    run.agents[agent] = replace(activity, since=now, heard=now)
         self._waiting = waiting
+        self._room.now(self._state)
         for message in [each for each in self._runs if each not in running]:
             if notes := self._runs.pop(message).notes:
                 self._notes[message] = tuple(notes)
@@ -121,47 +165,53 @@ class RunProgress:
         return tuple(run.notes) if run is not None else self._notes.get(message, ())
 
     def line(self, message: int) -> str:
-        """Say which agent does what in the run for a message; safe to show.
+        """Say which agent does what in the run for a message, or waits for what; safe to show.
 
-        Empty if nothing was reported, and while the run waits for a person.
+        Empty if there is nothing to say, and while the run waits for a person.
         """
+        exchange = self._state.running.get(message)
         run = self._runs.get(message)
-        if run is None or run.heard_at is None or message in self._waiting:
+        if message in self._waiting or exchange is None:
             return ""
-        who = "" if run.agent == SYSTEM else f"{label_of(run.agent[-LONGEST:])} · "
-        if self._is_stalled(message, run):
-            silent = self._clock() - run.heard_at
-            return f"{who}no reply from the model for {silent:.0f} s"
-        return who + _words(run)
+        if run is None or run.latest not in run.agents:
+            return self._since(exchange)
+        activity = run.agents[run.latest]
+        is_call = activity.what == "calling"
+        subject = subject_of(self._state, exchange, run.latest, activity.detail) if is_call else ""
+        who = "" if run.latest == SYSTEM else f"{label_of(run.latest[-LONGEST:])} · "
+        return who + visible_line(activity.line(self._clock(), subject))
+
+    def _since(self, exchange: MessageThread) -> str:
+        """Say how long a run has been silent of which nothing was reported."""
+        is_deciding = exchange.phase is Phase.DECIDING
+        since = exchange.at if is_deciding else exchange.decided_at or exchange.at
+        words, silent = (
+            "deciding" if is_deciding else "working",
+            self._room.now(self._state) - since,
+        )
+        return with_age(words, silent) if silent >= SILENT else ""
+
+    def approval_line(self, message: int) -> str:
+        """Say whose answer the run for a message waits for; safe to show, empty if none."""
+        exchange = self._state.running.get(message)
+        calls = [] if exchange is None else self._state.waiting_in(exchange)
+        now = self._room.now(self._state)
+        return visible_line(approval_wait(calls, self._me, now)) if calls else ""
 
     @property
-    def stalled(self) -> list[int]:
-        """The runs without a report of their model for `STALLED` seconds."""
-        return [message for message, run in self._runs.items() if self._is_stalled(message, run)]
+    def is_idle(self) -> bool:
+        """Whether no run is there to be told of."""
+        return not self._state.running
 
-    def _is_stalled(self, message: int, run: _Report) -> bool:
-        if message in self._waiting or run.heard_at is None or run.what not in _EXPECTING:
-            return False
-        return self._clock() - run.heard_at >= STALLED
+    def changed(self) -> list[int]:
+        """Return the runs whose lines changed since they were last asked for."""
+        lines = {each: self.approval_line(each) or self.line(each) for each in self._state.running}
+        changed = [each for each, line in lines.items() if line != self._told.get(each, "")]
+        self._told = lines
+        return changed
 
-    def _run(self, message: int) -> _Report:
-        run = self._runs.setdefault(message, _Report())
+    def _run(self, message: int) -> _Run:
+        run = self._runs.setdefault(message, _Run())
         if len(self._runs) > MOST_RUNS:
             del self._runs[next(iter(self._runs))]
         return run
-
-
-def _words(run: _Report) -> str:
-    match run.what:
-        case "asking":
-            return "waiting for the model…"
-        case "thinking":
-            return "thinking…"
-        case "writing":
-            return f"writing {run.detail}…" if run.detail else "writing…"
-        case "calling":
-            return f"calling {run.detail}"
-        case "retrying":
-            return f"retrying: {run.detail}" if run.detail else "retrying…"
-        case "note" | "detail":
-            return run.detail

@@ -479,6 +479,7 @@ class Timeline(EntryView, can_focus=True):
     def bind_state(self, state: RoomState, me: str) -> None:
         """Show a room as seen by `me`, starting with what the state includes."""
         self._content = TimelineContent(state, me, can_read_back=self.history is not None)
+        self.progress.bind_state(state, me)
         self._selected = self._reading = self._target = self._unread = None
         self._follow()
         self._replaced_from(0)
@@ -490,6 +491,7 @@ class Timeline(EntryView, can_focus=True):
         and so does a whole log from its first event on: they replace what the state showed.
         """
         place = self.reading
+        self.progress.keep_running()
         first, touched = self._content.add(events)
         for index in touched:
             self._layout.redraw(index)

@@ -1,6 +1,6 @@
 from tests.genie_core.agent.provider.both import Reports
 
-from genie_core.agent.provider.progress_reporter import BEAT, ProgressReporter
+from genie_core.agent.provider.progress_reporter import BEAT, CallReporter, ProgressReporter
 from genie_core.runtime.progress import What, reporting_to
 
 
@@ -26,3 +26,12 @@ def test_changes_are_told_at_once_and_what_lasts_now_and_then() -> None:
         at("writing", BEAT + 0.1)
         at("writing", BEAT + 0.2)
     assert heard.doings == ["thinking", "thinking", "writing"]
+
+
+def test_when_one_of_several_calls_ends_another_that_runs_is_told() -> None:
+    calls, heard = CallReporter(), Heard()
+    with reporting_to(heard), calls.running("slow"):
+        with calls.running("quick"):
+            pass
+        assert heard.doings == ["calling slow", "calling quick", "calling slow"]
+    assert len(heard.doings) == 3

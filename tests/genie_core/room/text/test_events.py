@@ -98,7 +98,7 @@ def rows(events: list[Event]) -> list[str]:
     lines = [
         headline(row) for row in activity_list.rows if row.kind in (RowKind.CANCEL, RowKind.FAILURE)
     ]
-    return [f"{line.glyph} {line.verdict} {line.subject}" for line in lines]
+    return [f"{line.glyph} {line.verdict} {line.reason}" for line in lines]
 
 
 @pytest.mark.parametrize(

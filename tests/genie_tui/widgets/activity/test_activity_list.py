@@ -17,7 +17,8 @@ from genie_core.room.protocol.events import (
     RunFailed,
     Spending,
 )
-from genie_tui.widgets.activity.activity_list import INDENT, LINES, ActivityList, RowLook, draw
+from genie_core.text.format import clock_time
+from genie_tui.widgets.activity.activity_list import INDENT, ActivityList, RowLook, draw
 from genie_tui.widgets.activity.panel import ActivityPanel
 from genie_tui.widgets.activity.rows import (
     KEPT_ROWS,
@@ -70,7 +71,6 @@ async def test_many_rows_cost_no_widgets_and_the_latest_are_in_view() -> None:
         activity_list = await shown(app, pilot, many(MOST_ROWS))
         assert len(app.query("*")) == before
         assert activity_list.row_count == MOST_ROWS
-        assert activity_list.virtual_size.height == MOST_ROWS * LINES
         await until(pilot, lambda: f"reason {MOST_ROWS - 1}" in "\n".join(lines(activity_list)))
 
 
@@ -201,9 +201,7 @@ async def test_keys_move_the_selection_into_view() -> None:
         for key in ("home", "j", "pagedown", "pagedown", "k", "end", "pageup"):
             await pilot.press(key)
             await pilot.pause()
-            assert activity_list.cursor is not None
-            top = activity_list.scroll_offset.y
-            assert top <= activity_list.cursor * LINES <= top + activity_list.size.height - LINES
+            assert f"  reason {activity_list.cursor}" in lines(activity_list)
 
 
 async def test_keys_in_an_empty_activity_list_do_nothing() -> None:
@@ -323,14 +321,11 @@ async def test_at_its_end_it_follows_and_past_it_nothing_is_selected() -> None:
 SAID = MessagePosted("1", "what is the sum of all that?", handler="ann")
 
 
-def look(width: int) -> RowLook:
-    return RowLook(width, Style(), lambda _: Style())
-
-
-def drawn(row: ActivityRow, width: int = 60, *, doing: str = "", wrong: bool = False) -> list[str]:
-    strips = draw(row, look(width), doing=doing, wrong=wrong)
-    assert [strip.cell_length for strip in strips] == [width, width]
-    return [strip.text for strip in strips]
+def drawn(row: ActivityRow, width: int = 45, *, doing: str = "", wrong: bool = False) -> list[str]:
+    look = RowLook(width, lambda _: Style())
+    strips = draw(row, look, doing=doing, wrong=wrong)
+    assert all(strip.cell_length <= width for strip in strips)
+    return [strip.text.rstrip() for strip in strips]
 
 
 def row_of(*bodies: DecisionMade | AnswerPosted) -> ActivityRow:
@@ -342,33 +337,74 @@ def row_of(*bodies: DecisionMade | AnswerPosted) -> ActivityRow:
     return log.row(log.numbers[-1])
 
 
-def test_a_decision_tells_why_below_or_who_is_at_what() -> None:
-    row = row_of(DecisionMade(1, "ignore", reason="small talk \x1b[2J"))
-    first, second = drawn(row)
-    assert "ann" in first
-    assert second.startswith(" " * INDENT + "small talk")
-    assert "\x1b" not in second
-    assert drawn(row, doing="calling read_file")[1].strip() == "calling read_file"
+REASON = (
+    "The two of them settle among themselves when they meet, and none of them asks for a number, a "
+    "file or a date; the agent has nothing to add."
+)
+
+
+def test_the_reason_is_wrapped_below_what_was_decided_and_complete() -> None:
+    first, *below = drawn(row_of(DecisionMade(1, "ignore", reason=REASON, elapsed=2.0)))
+    assert first.split() == ["○", "stayed", "silent", "ann", "2.0", "s", "·", clock_time(2.0)]
+    assert all(line.startswith(" " * INDENT) for line in below)
+    assert " ".join(line.strip() for line in below) == REASON
+
+
+def test_a_decision_tells_why_before_what_about_or_who_is_at_what() -> None:
+    row = row_of(DecisionMade(1, "delegate", "it is \x1b[2J a question", query="add them up"))
+    assert [line.strip() for line in drawn(row)[1:]] == ["it is ␛[2J a question", "add them up"]
+    doing = drawn(row, doing="calling read_file")
+    assert [line.strip() for line in doing[1:]] == ["it is ␛[2J a question", "calling read_file"]
+
+
+def test_a_long_word_is_broken() -> None:
+    row = row_of(DecisionMade(1, "ignore", reason="x" * 100))
+    assert "".join(line.strip() for line in drawn(row)[1:]) == "x" * 100
 
 
 def test_what_the_person_thinks_of_a_decision_stands_behind_it() -> None:
     row = row_of(DecisionMade(1, "ignore"))
-    assert "! marked wrong" in drawn(row, wrong=True)[0]
+    assert "! marked wrong" in " ".join(drawn(row, wrong=True))
     assert "wrong" not in drawn(row)[0]
 
 
 def test_only_a_decision_is_marked() -> None:
     answered = row_of(DecisionMade(1, "delegate"), AnswerPosted(1, "42"))
-    assert "wrong" not in drawn(answered, wrong=True)[0]
+    assert "wrong" not in " ".join(drawn(answered, wrong=True))
 
 
-def test_what_does_not_fit_is_cut_and_what_it_took_is_not() -> None:
+def test_what_it_is_about_is_cut_and_what_it_took_is_not() -> None:
     spent = (Spending("system", "gpt-4o-mini", 1, 1_000, 10, 0, 1.0, 0.25),)
     row = row_of(
         DecisionMade(1, "delegate"), AnswerPosted(1, "word " * 40, elapsed=2.0, spent=spent)
     )
-    wide, _ = drawn(row, 100)
-    assert wide.endswith(" $0.25 · 2.0 s ")
-    first, second = drawn(row, 40)
-    assert first.endswith(" 2.0 s ")
-    assert second.rstrip().endswith("…")
+    assert drawn(row, 100)[0].endswith(f"1.0k tok $0.25 · 2.0 s · {clock_time(3.0)}")
+    first, *about, last = drawn(row, 30)
+    assert first.endswith(f" 2.0 s · {clock_time(3.0)}")
+    assert about[-1].endswith("…")
+    assert last.strip() == "1.0k tok $0.25"
+
+
+async def test_rows_of_any_height_are_selected_one_by_one_and_shown_whole() -> None:
+    app = Host()
+    async with app.run_test(size=(45, 24)) as pilot:
+        told = [REASON[: (37 * number) % len(REASON)] or "none" for number in range(60)]
+        events = many(60)
+        for number, reason in enumerate(told):
+            made = DecisionMade(2 * number + 1, "ignore", reason=reason)
+            events[2 * number + 1] = Event(2 * number + 2, 1.0, "ann", made)
+        activity_list = await shown(app, pilot, events)
+        activity_list.focus()
+        await pilot.press("end")
+        for number in reversed(range(60)):
+            assert activity_list.cursor == number
+            text = " ".join(" ".join(lines(activity_list)).split())
+            assert " ".join(told[number].split()) in text
+            await pilot.press("up")
+            await pilot.pause()
+        await pilot.press("home", "pagedown")
+        page = activity_list.cursor
+        assert page is not None
+        assert 1 < page < 24
+        await pilot.press("pageup")
+        assert activity_list.cursor == 0

@@ -54,7 +54,7 @@ def test_ignore_names_its_reason() -> None:
     line = headline(
         activity_list(DecisionMade(5, "ignore", reason="small talk", elapsed=0.5)).rows[0]
     )
-    assert (line.tone, line.verdict, line.subject, line.took) == (
+    assert (line.tone, line.verdict, line.reason, line.took) == (
         Tone.QUIET,
         "stayed silent",
         "small talk",
@@ -62,12 +62,11 @@ def test_ignore_names_its_reason() -> None:
     )
 
 
-def test_delegate_names_query_and_receiver() -> None:
-    line = headline(
-        activity_list(DecisionMade(5, "delegate", query="do it", receiver="bob")).rows[0]
-    )
+def test_delegate_names_reason_query_and_receiver() -> None:
+    decided = DecisionMade(5, "delegate", "it is a question", query="do it", receiver="bob")
+    line = headline(activity_list(decided).rows[0])
     assert "bob" in line.verdict
-    assert line.subject == "do it"
+    assert (line.reason, line.subject) == ("it is a question", "do it")
 
 
 def test_a_failed_reasoner_is_not_silence() -> None:
@@ -75,7 +74,7 @@ def test_a_failed_reasoner_is_not_silence() -> None:
     ignored = headline(activity_list(DecisionMade(5, "ignore")).rows[0])
     assert failed.tone is Tone.BAD
     assert failed.tone is not ignored.tone
-    assert (failed.verdict, failed.subject) == ("FAILED in reasoner", "no key")
+    assert (failed.verdict, failed.reason) == ("FAILED in reasoner", "no key")
 
 
 def test_a_failure_tells_what_broke_and_not_whose_agent_it_was() -> None:
@@ -84,9 +83,9 @@ def test_a_failure_tells_what_broke_and_not_whose_agent_it_was() -> None:
     )
     named = headline(activity_list(RunFailed(5, "agent", "agent 'coder' of bob: it broke")).rows[0])
     setup = headline(activity_list(RunFailed(5, "factory", "model 'x' needs KEY: set it")).rows[0])
-    assert (known.verdict, known.subject) == ("FAILED in agent", "model 'x' failed")
-    assert named.subject == "agent 'coder' of bob: it broke"
-    assert (setup.verdict, setup.subject) == ("FAILED in set-up", "model 'x' needs KEY: set it")
+    assert (known.verdict, known.reason) == ("FAILED in agent", "model 'x' failed")
+    assert named.reason == "agent 'coder' of bob: it broke"
+    assert (setup.verdict, setup.reason) == ("FAILED in set-up", "model 'x' needs KEY: set it")
 
 
 def test_a_failure_after_the_decision_is_a_row_of_its_own() -> None:
@@ -101,7 +100,8 @@ def test_an_approval_is_one_row_from_asking_to_the_answer() -> None:
         ApprovalResolved(5, "p", "denied", reason="not that one"),
     )
     line = headline(log.rows[1])
-    assert (line.verdict, line.subject, line.took) == ("denied rm", "not that one", "1.0 s")
+    assert (line.verdict, line.reason, line.took) == ("denied rm", "not that one", "1.0 s")
+    assert line.subject == "genie › genie: path x"
 
 
 def test_a_parked_approval_can_be_allowed_later() -> None:
@@ -181,9 +181,9 @@ def test_filters_go_around() -> None:
 
 def test_lines_are_one_line_and_show_what_hides() -> None:
     line = headline(activity_list(DecisionMade(5, "ignore", reason="a\nb\x1b[31m\u202e")).rows[0])
-    assert "\n" not in line.subject
-    assert "\x1b" not in line.subject
-    assert "⟨U+202E⟩" in line.subject
+    assert "\n" not in line.reason
+    assert "\x1b" not in line.reason
+    assert "⟨U+202E⟩" in line.reason
 
 
 def test_details_hold_everything() -> None:

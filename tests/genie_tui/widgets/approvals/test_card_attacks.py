@@ -64,7 +64,7 @@ async def test_a_long_change_is_not_allowed_from_its_first_screen(
         assert joined.answers == []
         await until(pilot, lambda: "scroll to the end" in text_of(screen, "#card-keys"))
         card(screen).query_one("#card-scroll").scroll_end(animate=False)
-        await until(pilot, lambda: "allow once" in text_of(screen, "#card-keys"))
+        await until(pilot, lambda: "same call" in text_of(screen, "#card-keys"))
         await press_alone(pilot, clock, "a")
         assert joined.answers == [(approval, Answer(allow=True))]
 
@@ -266,10 +266,10 @@ async def test_a_call_that_is_always_asked_about_offers_no_further_permission(
     joined.effects[approval] = replace(effects, is_grantable=False)
     async with in_room(joined, USUAL, clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
-        await until(pilot, lambda: "allow once" in text_of(screen, "#card-keys"))
+        await until(pilot, lambda: "a once" in text_of(screen, "#card-keys"))
         shown = text_of(screen, "#card-keys")
         assert "always asked about" in shown
-        assert not any(words in shown for words in ("allow same", "allow git", "allow tool"))
+        assert not any(words in shown for words in ("same call", "git log", "w tool"))
         for key in "slwt":
             await press_alone(pilot, clock, key)
         assert joined.answers == []
@@ -285,7 +285,7 @@ async def test_a_small_card_is_scrolled_to_its_end(joined: ScriptedJoinedRoom) -
     joined.effects[approval] = replace(effects, known=known)
     async with in_room(joined, SMALL, clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
-        await until(pilot, lambda: "allow once" in text_of(screen, "#card-keys"))
+        await until(pilot, lambda: "same call" in text_of(screen, "#card-keys"))
         area = screen.query_one("#card-scroll")
         await until(pilot, lambda: area.max_scroll_y >= 3)
         await pilot.press("down", "down", "down")
@@ -294,7 +294,7 @@ async def test_a_small_card_is_scrolled_to_its_end(joined: ScriptedJoinedRoom) -
             await pilot.press("pagedown")
             await pilot.pause()
         clock.rest()
-        await until(pilot, lambda: "allow once" in text_of(screen, "#card-keys"))
+        await until(pilot, lambda: "same call" in text_of(screen, "#card-keys"))
         assert area.scroll_y >= 3
 
 

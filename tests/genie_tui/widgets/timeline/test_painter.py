@@ -230,8 +230,10 @@ def asked(log: RoomLog) -> MessageThread:
 
 
 def test_progress_is_shown_until_there_is_text() -> None:
-    progress, exchange = RunProgress(), asked(RoomLog())
+    log, progress = RoomLog(), RunProgress()
+    exchange = asked(log)
     assert below(exchange, progress) == []
+    progress.bind_state(log.state, "ann")
     progress.report(SPEECH.message, "system", "calling", "read_file")
     assert below(exchange, progress) == ["   ◐ calling read_file"]
     progress.text_arrived(SPEECH.message)
@@ -242,8 +244,8 @@ def test_a_waiting_run_names_the_approver_and_wraps_under_the_first_line() -> No
     log = RoomLog()
     exchange = asked(log)
     log.add(ApprovalRequested(exchange.seq, "call", "system", "write_file", {}), "ann")
-    assert below(exchange) == ["   ▲ waiting for ann to approve a tool call"]
-    narrow = below(exchange, width=28)
+    assert below(exchange) == ["   ▲ waiting for ann's approval"]
+    narrow = below(exchange, width=24)
     assert len(narrow) > 1
     assert all(line.startswith(" ▏   ") for line in narrow[1:])
 

@@ -1,10 +1,20 @@
-from genie_core.room.state.thread import Phase
+from tests.genie_tui.widgets.room_log import RoomLog
+
+from genie_core.room.engine.policy import EXCEED_BUDGET
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    AnyBody,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
+    Event,
+)
+from genie_core.room.text.agents import SILENT
 from genie_tui.widgets.timeline.streaming import (
     LONGEST,
     MOST_NOTES,
     MOST_RUNS,
     SHORTEST_PAUSE,
-    STALLED,
     AnswerStreams,
     RunProgress,
     repaint_pause,
@@ -18,88 +28,203 @@ class Clock:
         return self.now
 
 
+class Watched(RunProgress):
+    """The reports of the runs of a log, as ann sees them, by a clock of the test."""
+
+    def __init__(self, log: RoomLog) -> None:
+        self.clock = Clock()
+        super().__init__(self.clock)
+        self.at = log.events[-1].at
+        self.log = log
+        self.bind_state(log.state, "ann")
+
+    def rest(self, seconds: float) -> None:
+        self.clock.now += seconds
+        self.at += seconds
+
+    def add(self, body: AnyBody, by: str = "ann") -> None:
+        """Let something happen at this moment."""
+        event = Event(len(self.log.events) + 1, self.at, by, body)
+        self.log.state.apply(event)
+        self.log.events.append(event)
+        self.keep_running()
+
+
+def asked(*, by: str = "ann") -> tuple[Watched, int]:
+    log = RoomLog()
+    seq = log.ask(by, "write it down").seq
+    return Watched(log), seq
+
+
 def test_a_line_says_who_is_at_what() -> None:
-    progress = RunProgress(Clock())
-    assert progress.line(1) == ""
+    progress, run = asked()
+    assert progress.line(run) == ""
     said = []
     for agent, what, detail in (
         ("system", "asking", ""),
+        ("system", "asking", "tool server 'git' to start"),
         ("system", "calling", "run_subagent"),
         ("coder:1a2b3c4d", "thinking", ""),
         ("coder:1a2b3c4d/web:00000001", "retrying", "too many requests (429)"),
         ("system", "writing", "a tool call"),
     ):
-        progress.report(1, agent, what, detail)  # type: ignore[arg-type]  # a tuple of texts
-        said.append(progress.line(1))
+        progress.report(run, agent, what, detail)  # type: ignore[arg-type]  # a tuple of texts
+        said.append(progress.line(run))
     assert said == [
         "waiting for the model…",
-        "calling run_subagent",
+        "waiting for tool server 'git' to start…",
+        "waiting for another agent…",
         "coder:1a2b3c4d · thinking…",
         "web:00000001 · retrying: too many requests (429)",
         "writing a tool call…",
     ]
 
 
-def test_a_silent_model_is_told_from_a_tool_that_takes_long() -> None:
-    clock = Clock()
-    progress = RunProgress(clock)
-    progress.report(1, "system", "thinking", "")
-    progress.report(2, "system", "calling", "read_file")
-    clock.now += STALLED - 1
-    assert progress.stalled == []
-    clock.now += 4
-    assert progress.stalled == [1]
-    assert progress.line(1) == "no reply from the model for 8 s"
-    assert progress.line(2) == "calling read_file"
-    progress.text_arrived(1)
-    assert progress.stalled == []
-    assert progress.line(1) == "writing…"
-    assert progress.has_text(1)
-    progress.text_arrived(2)  # text that was on its way when the call began
-    assert progress.line(2) == "calling read_file"
+def test_after_some_seconds_a_line_says_since_when() -> None:
+    progress, run = asked()
+    said = []
+    for what, detail in (
+        ("asking", ""),
+        ("thinking", ""),
+        ("asking", "tool server 'git' to start"),
+        ("retrying", "too many requests (429)"),
+        ("calling", "read_file"),
+    ):
+        progress.report(run, "system", what, detail)  # type: ignore[arg-type]  # a tuple of texts
+        progress.rest(12)
+        said.append(progress.line(run))
+    assert said == [
+        "waiting for the model, 12 s",
+        "waiting for the model, 12 s",
+        "waiting for tool server 'git' to start, 12 s",
+        "retrying: too many requests (429), 12 s",
+        "calling read_file, 12 s",
+    ]
+    progress.rest(120)
+    assert progress.line(run) == "calling read_file, 2 min"
 
 
-def test_while_a_person_is_asked_no_model_is_waited_for() -> None:
-    clock = Clock()
-    progress = RunProgress(clock)
-    progress.report(1, "system", "writing", "a tool call")
-    progress.keep_running({1: Phase.WAITING})
-    clock.now += 60
-    assert progress.line(1) == ""
-    assert progress.stalled == []
-    progress.keep_running({1: Phase.WORKING})
-    assert progress.line(1) == "writing a tool call…"
-    clock.now += STALLED
-    assert progress.stalled == [1]
+def test_a_long_thought_is_no_silence_and_a_repeated_call_goes_on() -> None:
+    progress, run = asked()
+    for _ in range(4):
+        progress.report(run, "system", "thinking", "")
+        progress.rest(2)
+    assert progress.line(run) == "thinking…"
+    for _ in range(4):
+        progress.report(run, "system", "calling", "read_file")
+        progress.rest(2)
+    assert progress.line(run) == "calling read_file, 8 s"
+
+
+def test_a_call_says_what_it_is_about() -> None:
+    progress, run = asked()
+    calls: tuple[tuple[str, dict[str, str], tuple[str, ...], str], ...] = (
+        ("run_command", {"command": "ls -l"}, ("runs ls -l",), "calling run_command ls -l"),
+        ("fetch_url", {}, ("connects to https://a.b/c",), "calling fetch_url https://a.b/c"),
+        ("look", {"about": "x\x1b"}, (), "calling look x␛"),
+        ("run_subagent", {"subagent_name": "coder", "query": "q"}, (), "waiting for coder…"),
+        ("hidden", {}, (), "calling hidden"),
+    )
+    for number, (tool, arguments, effects, line) in enumerate(calls):
+        call = str(number)
+        request = ApprovalRequested(run, call, "system", tool, arguments, effects=effects)
+        progress.add(request)
+        progress.add(ApprovalResolved(run, call, "approved"))
+        progress.report(run, "system", "calling", tool)
+        assert progress.line(run) == line
+
+
+def test_a_run_that_waits_for_a_person_says_for_whom_and_what() -> None:
+    progress, run = asked()
+    progress.report(run, "system", "writing", "a tool call")
+    progress.add(ApprovalRequested(run, "1", "system", "write_file", {}))
+    assert progress.line(run) == ""
+    assert progress.approval_line(run) == "waiting for your approval of write_file"
+    progress.rest(60)
+    assert progress.approval_line(run) == "waiting for your approval of write_file, 1 min"
+    progress.add(ApprovalRequested(run, "2", "system", "read_file", {}))
+    assert progress.approval_line(run) == "waiting for your approval of 2 tool calls, 1 min"
+    progress.add(ApprovalResolved(run, "1", "approved"))
+    progress.add(ApprovalResolved(run, "2", "approved"))
+    assert progress.approval_line(run) == ""
+    assert progress.line(run) == "writing a tool call…"
+    progress.rest(SILENT)
+    assert progress.line(run) == "waiting for the model, 5 s"
+    progress.add(ApprovalRequested(run, "3", "system", EXCEED_BUDGET, {}))
+    assert progress.approval_line(run) == "waiting for your answer about the budget"
+
+
+def test_others_are_told_whose_approval_a_run_waits_for() -> None:
+    progress, run = asked(by="bob")
+    progress.add(ApprovalRequested(run, "1", "system", "write_file", {}), "bob")
+    progress.rest(12)
+    assert progress.approval_line(run) == "waiting for bob's approval of write_file, 12 s"
+
+
+def test_a_run_that_was_never_heard_of_tells_for_how_long_it_works() -> None:
+    log = RoomLog()
+    run = log.say("ann", "what is it?", handler="ann").seq
+    progress = Watched(log)
+    assert progress.line(run) == ""
+    progress.rest(12)
+    assert progress.line(run) == "deciding, 12 s"
+    progress.add(DecisionMade(run, "delegate"))
+    assert progress.line(run) == ""
+    progress.rest(60)
+    assert progress.line(run) == "working, 1 min"
+
+
+def test_only_runs_whose_line_changed_are_drawn_again() -> None:
+    progress, run = asked()
+    assert progress.changed() == []
+    progress.report(run, "system", "calling", "read_file")
+    assert (progress.changed(), progress.changed()) == ([run], [])
+    progress.rest(SILENT)
+    assert (progress.changed(), progress.changed()) == ([run], [])
+    progress.rest(60)
+    assert progress.changed() == [run]
+    progress.rest(1)
+    assert progress.changed() == []
+    progress.add(AnswerPosted(run, "done"))
+    assert progress.is_idle
+    assert progress.changed() == []
+
+
+def test_text_tells_that_the_model_writes_but_not_that_a_call_ended() -> None:
+    progress, run = asked()
+    progress.report(run, "system", "thinking", "")
+    progress.text_arrived(run)
+    assert progress.has_text(run)
+    assert progress.line(run) == "writing…"
+    progress.report(run, "system", "calling", "read_file")
+    progress.text_arrived(run)  # text that was on its way when the call began
+    assert progress.line(run) == "calling read_file"
 
 
 def test_only_notes_outlive_a_run_and_none_is_told_twice() -> None:
-    progress = RunProgress(Clock())
+    progress, run = asked()
     for _ in range(2):
-        progress.report(1, "system", "note", "older turns were left out")
-    progress.report(1, "system", "asking", "")
-    assert progress.line(1) == "waiting for the model…"
-    progress.keep_running({1: Phase.WORKING})
-    assert progress.line(1)
-    progress.keep_running({})
-    assert progress.line(1) == ""
-    assert progress.notes(1) == ("older turns were left out",)
+        progress.report(run, "system", "note", "older turns were left out")
+    progress.report(run, "system", "asking", "")
+    assert progress.line(run) == "waiting for the model…"
+    progress.add(AnswerPosted(run, "done"))
+    assert progress.line(run) == ""
+    assert progress.notes(run) == ("older turns were left out",)
     assert progress.notes(2) == ()
 
 
 def test_floods_and_hostile_text_stay_small_and_harmless() -> None:
-    progress = RunProgress(Clock())
-    for number in range(10 * MOST_RUNS):
+    progress, run = asked()
+    for number in [*range(run + 1, 10 * MOST_RUNS), run]:
         progress.report(number, "a/" * 10_000, "calling", "x\x1b[31m" * 10_000)
         for note in range(2 * MOST_NOTES):
             progress.report(number, "system", "note", str(note))
-    last = 10 * MOST_RUNS - 1
-    assert "\x1b" not in progress.line(last)
-    assert len(progress.line(last)) < 4 * LONGEST
-    assert len(progress.notes(last)) == MOST_NOTES
-    assert progress.line(0) == ""
-    progress.keep_running({})
-    assert progress.notes(0) == ()
+    assert "\x1b" not in progress.line(run)
+    assert len(progress.line(run)) < 4 * LONGEST
+    assert len(progress.notes(run)) == MOST_NOTES
+    assert progress.notes(run + 1) == ()
+    progress.keep_running()
+    assert progress.notes(run + 2) == ()
 
 
 def test_parts_of_an_answer_are_joined() -> None:

@@ -190,7 +190,7 @@ class DefaultAgent(Agent):
         )
         serves = self._files is not None
         files = FileSystemCapabilities(read_text_file=serves, write_text_file=serves)
-        doing("asking")
+        doing("asking", f"{self._program.name} to start")
         await process.start(ClientCapabilities(fs=files, terminal=self._commands is not None))
         self._process = process
         return process

@@ -304,8 +304,8 @@ class Run:
         call = self._remember(update)
         self._broken = True
         name = mapped(call, self._folder).name
-        if call.status != "pending" and (update.status or isinstance(update, ToolCallStart)):
-            self._pulse.at("calling", name)
+        if update.status or isinstance(update, ToolCallStart):
+            self._report_calls()
         if call.subject and (call.id, call.subject) not in self._named:
             self._named.add((call.id, call.subject))
             self._note("", f"{name}: {call.subject}")
@@ -318,6 +318,14 @@ class Run:
             self._calls[call.id] = replace(
                 call, raw_input=None, changes=(), text=""
             )  # may be large
+
+    def _report_calls(self) -> None:
+        """Report the latest call that runs; if none does, the program's model is at work."""
+        running = [each for each in self._calls.values() if each.status == "in_progress"]
+        if running:
+            self._pulse.at("calling", mapped(running[-1], self._folder).name)
+        else:
+            self._pulse.at("asking")
 
     def _last_line(self, call: KnownCall) -> str:
         """Return the last line of a call's output, of its last terminal or as the program tells it."""

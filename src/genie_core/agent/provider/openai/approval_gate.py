@@ -33,6 +33,7 @@ from genie_core.agent.provider.openai.builtin_tools import BuiltinToolGate
 from genie_core.agent.provider.openai.errors import run_failed
 from genie_core.agent.provider.openai.run_recorder import RunRecorder
 from genie_core.agent.provider.openai.tools import PlainFunction
+from genie_core.agent.provider.progress_reporter import CallReporter
 from genie_core.errors import tool_failure
 from genie_core.privacy.redaction import mask_known
 from genie_core.runtime.progress import doing
@@ -56,6 +57,7 @@ class OpenAIApprovalGate:
     _allowed: dict[ToolContext[Any], str] = field(default_factory=dict, init=False)
     _tools: dict[str, FunctionTool] = field(default_factory=dict, init=False)
     _under_way: set[Task[Any]] = field(default_factory=set, init=False)
+    _calls: CallReporter = field(default_factory=CallReporter, init=False)
 
     def around(self, tool: Tool) -> Tool:
         """Return a copy of the tool that runs only through the gate."""
@@ -108,8 +110,7 @@ class OpenAIApprovalGate:
 
         async def invoke(context: ToolContext[Any], _arguments: str) -> Any:
             context.tool_arguments = allowed = self._allowed.pop(context)
-            doing("calling", tool.qualified_name)
-            with self._counted():
+            with self._counted(), self._calls.running(tool.qualified_name):
                 return masked(await inner(context, allowed))
 
         self._tools[tool.qualified_name] = tool

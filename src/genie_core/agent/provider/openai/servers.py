@@ -24,9 +24,10 @@ from genie_core.agent.provider.server_outages import (
     notice,
     reason,
     shown,
+    start_of,
 )
 from genie_core.errors import StageFailed
-from genie_core.runtime.progress import note
+from genie_core.runtime.progress import doing, note
 from genie_core.runtime.tasks import start_task
 
 log = logging.getLogger(__name__)
@@ -147,6 +148,7 @@ class _ToolServer:
         if self._former:
             await asyncio.wait(set(self._former))  # the SDK's server has one connection at a time
         self._connection = _Connection(self._server)
+        doing("asking", start_of(self.name))
         return await self._listed(agent, self._connection)
 
     async def _listed(self, agent: Agent[Any], connection: "_Connection") -> list[Tool]:

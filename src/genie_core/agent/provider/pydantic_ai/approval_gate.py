@@ -3,7 +3,7 @@
 import inspect
 import logging
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -28,6 +28,7 @@ from genie_core.agent.provider.approval_answer import (
     denial,
 )
 from genie_core.agent.provider.masking import masked
+from genie_core.agent.provider.progress_reporter import CallReporter
 from genie_core.agent.provider.pydantic_ai.servers import ServerOut
 from genie_core.errors import GenieError, public_summary, summary, tool_failure
 from genie_core.privacy.redaction import mask_known
@@ -47,13 +48,14 @@ class ApprovalGate(AbstractCapability[Any]):
     """
 
     ask: ApprovalCallback
+    calls: CallReporter = field(default_factory=CallReporter)
 
     def get_ordering(self) -> CapabilityOrdering:
         """Wrap the tools last, behind everything that may change arguments."""
         return CapabilityOrdering(position="innermost")
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
-        return _GatedToolset(toolset, ask=self.ask)
+        return _GatedToolset(toolset, ask=self.ask, calls=self.calls)
 
     async def handle_deferred_tool_calls(
         self, _ctx: RunContext[Any], *, requests: DeferredToolRequests
@@ -71,6 +73,7 @@ class _GatedToolset(WrapperToolset[Any]):
     """
 
     ask: ApprovalCallback
+    calls: CallReporter
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
@@ -84,8 +87,8 @@ class _GatedToolset(WrapperToolset[Any]):
         try:
             if verdict.arguments is not None:
                 tool_args = await _validated(tool, verdict.arguments, ctx)
-            doing("calling", name)
-            return _masked(await self.wrapped.call_tool(name, tool_args, ctx, tool))
+            with self.calls.running(name):
+                return _masked(await self.wrapped.call_tool(name, tool_args, ctx, tool))
         except (ModelRetry, ToolFailed) as error:
             if not isinstance(error, ServerOut):  # which was noted when it went
                 doing("note", f"{name}: {error.message}")

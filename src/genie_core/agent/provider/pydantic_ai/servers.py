@@ -26,8 +26,10 @@ from genie_core.agent.provider.server_outages import (
     notice,
     reason,
     shown,
+    start_of,
 )
 from genie_core.errors import StageFailed
+from genie_core.runtime.progress import doing
 from genie_core.runtime.tasks import start_task
 
 log = logging.getLogger(__name__)
@@ -139,6 +141,7 @@ class ToleratedServer(WrapperToolset[Any]):
             await self.wrapped.__aenter__()
             return
         self.watch.starting()
+        doing("asking", start_of(self.name))
         if await self._opens_stale():
             await close_clients(self.wrapped)
             if await self._opens_stale():

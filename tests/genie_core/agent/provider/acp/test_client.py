@@ -409,6 +409,7 @@ async def test_what_happens_is_reported(stage: Stage) -> None:
     assert whats[:3] == ["asking", "asking", "thinking"]
     assert "plan: ✓ Look; ▸ Act; · Rest" in sink.of("note")
     assert sink.of("calling") == ["read_file"]
+    assert whats[whats.index("calling") :].count("asking") == 1  # the call has ended
     assert "read_file: Read the notes (notes.txt)" in sink.of("detail")
     assert "sent image, which can't be shown here" in sink.of("note")
     assert not any("on its own" in each for each in sink.of("note"))

@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 from agents.mcp import MCPServerStdio, MCPServerStreamableHttp
+from tests.genie_core.agent.provider.both import Reports
 from tests.genie_core.agent.provider.openai.doubles import Approver, Desk, ask, desk
 
 from genie_core.agent import AgentInput, Verdict
 from genie_core.agent.provider.openai import DefaultAgent, servers
 from genie_core.errors import StageFailed
+from genie_core.runtime.progress import reporting_to
 from genie_core.testing.turns import Call, Calls, Say
 
 pytestmark = pytest.mark.timeout(100)
@@ -63,9 +65,13 @@ async def kill_server(agent: DefaultAgent, desk: Desk) -> None:
 async def test_its_tools_are_asked_for_and_called(desk: Desk) -> None:
     desk.server.script(SHOUT, Say("ok"))
     approver = Approver()
-    agent = desk.agent(mcp_servers=[stdio("sdk")])
-    async with agent.mcp():
-        assert await agent.run(AgentInput("go"), approver) == "ok"
+    agent, reports = desk.agent(mcp_servers=[stdio("sdk")]), Reports()
+    with reporting_to(reports):
+        async with agent.mcp():
+            assert await agent.run(AgentInput("go"), approver) == "ok"
+    start, model, *_ = reports.doings
+    assert (start.startswith("asking tool server"), model) == (True, "asking")
+    assert start.endswith("to start")
     assert approver.asked == [("shout", {"text": "hey"})]
     assert desk.last.tool_results == ["HEY"]
 

@@ -14,11 +14,13 @@ from fastmcp.client.transports import StdioTransport
 from pydantic_ai import FunctionToolset
 from pydantic_ai.mcp import MCPToolset
 from pydantic_ai.toolsets import AbstractToolset, WrapperToolset
+from tests.genie_core.agent.provider.both import Reports
 from tests.genie_core.agent.provider.pydantic_ai.clients import chat_model
 
 from genie_core.agent import AgentInput, Verdict
 from genie_core.agent.provider.pydantic_ai import DefaultAgent, ToolFilter, servers
 from genie_core.errors import StageFailed
+from genie_core.runtime.progress import reporting_to
 from genie_core.testing.openai import FakeOpenAI, ModelRequest
 from genie_core.testing.turns import Call, Calls, Say, Turn
 
@@ -92,8 +94,12 @@ async def test_its_tools_are_asked_for_and_called(provider: FakeOpenAI) -> None:
         return next(verdicts)
 
     provider.script(Calls(SHOUT, SHOUT, SHOUT), Say("ok"))
-    async with agent_with(provider, stdio("sdk")) as agent:
-        assert await agent.run(AgentInput("go"), approve) == "ok"
+    with reporting_to(reports := Reports()):
+        async with agent_with(provider, stdio("sdk")) as agent:
+            assert await agent.run(AgentInput("go"), approve) == "ok"
+    start, model, *_ = reports.doings
+    assert (start.startswith("asking tool server"), model) == (True, "asking")
+    assert start.endswith("to start")
     assert asked == [("shout", {"text": "hey"})] * 3
     allowed, denied, edited = provider.requests[-1].tool_results
     assert (allowed, edited) == ("HEY", "PSST")
