@@ -1,6 +1,7 @@
 """The first start: ask once for a name, for what answers, and for a workspace."""
 
 import asyncio
+import signal
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,7 @@ from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.widgets import Input, Static
 
@@ -25,6 +27,7 @@ from genie_tui.commands.keys import Scope, actions, bindings
 from genie_tui.screens.help import HelpScreen
 from genie_tui.screens.settings import SettingsForm
 from genie_tui.strips import line_filter
+from genie_tui.terminal import HangupDriver
 from genie_tui.themes import DARK, author_colours
 from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.keys_line import key_list
@@ -43,7 +46,8 @@ Offers: TypeAlias = "Sequence[ProgramOffer | ModelOffer]"
 class FirstStartApp(App[bool]):
     """Asks for what a new person may want to set; returns whether anything was saved.
 
-    Esc skips it, and it does not come again; None if the person quits. `offers` finds the agents and models that could answer.
+    Esc skips it, and it does not come again; None if the person quits or the terminal is gone.
+    `offers` finds the agents and models that could answer.
     """
 
     TITLE = "genie"
@@ -95,6 +99,12 @@ class FirstStartApp(App[bool]):
         self._picker.offer([("", LOOKING)], "")
         self.query_one("#name", Input).focus()
         self.run_worker(self._look())
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(number, self.exit)
+
+    def get_driver_class(self) -> type[Driver]:
+        """Use the driver that ends the program without its terminal."""
+        return HangupDriver
 
     def get_css_variables(self) -> dict[str, str]:
         return super().get_css_variables() | author_colours(dark=True)

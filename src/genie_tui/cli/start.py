@@ -114,7 +114,9 @@ def _ask_first(source: SettingsSource, locations: Locations, settings: Settings)
     name = settings.name or default_name()
     onboarding = Onboarding(source, locations, name, lambda _: None)
     app = FirstStartApp(source, locations, name, onboarding.offers)
-    if app.run() is None:
+    with TerminalWatch(sys.stdin.fileno()):
+        chosen = app.run()
+    if chosen is None:
         return False
     done(locations)
     return True
