@@ -152,8 +152,8 @@ class LobbyScreen(Screen[None]):
         """Return from a room: forget what it was opened with, and choose the latest saved one."""
         if self._chose:
             self._chose = self._greeted = False
-            for field_ in self.query(Input):
-                field_.value = ""
+            for typed in self.query(Input):
+                typed.value = ""
             self.query_one("#saved", OptionList).highlighted = None
             self.set_focus(None)
 
