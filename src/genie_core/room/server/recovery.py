@@ -73,10 +73,11 @@ class EventRecovery:
             return
         unproven = 0
         for event in events:
-            if isinstance(event.body, ChangeBody) and not self._is_new(event):
+            is_change = isinstance(event.body, ChangeBody) and self._is_fit(event)
+            if is_change and not self._is_new(event):
                 continue  # later changes may have followed, so it would not be proven now
             unsigned = state.founding is not None and flaw_of_recovered(state, event)
-            if unsigned or (isinstance(event.body, ChangeBody) and self._is_silenced(event.by)):
+            if unsigned or (is_change and self._is_silenced(event.by)):
                 unproven += 1
             elif not self._recover_one(peer, event, now):
                 return
