@@ -41,8 +41,9 @@ from genie_core.settings.load import SettingsError
 from genie_core.settings.model import Notify, Settings
 from genie_core.text.safe import visible
 from genie_tui.alerts import Alerts, AlertWays, title_of
+from genie_tui.commands.keymap import Keymap
 from genie_tui.commands.keys import Scope, bindings_of
-from genie_tui.commands.registry import AppCommands, all_actions
+from genie_tui.commands.registry import AppCommands, all_actions, runnable
 from genie_tui.exit_report import ExitReport
 from genie_tui.frame import Changes, Frame
 from genie_tui.notifications import Bell
@@ -78,8 +79,11 @@ FOR_ALL: Final = "It applies to everyone's requests, in every room you open."
 
 NONE_FOUND: Final = (
     "No key is set, no local server runs, and no agent program is installed. "
-    "/model takes a model's name; f12 has the rest."
+    "/model takes a model's name; {key} has the rest."
 )
+
+LISTED: Final = 3
+"""How many problems of the keys a notice lists; the rest is counted."""
 
 SMALLEST: Final = (60, 16)
 """Columns and rows below which nothing useful fits."""
@@ -125,8 +129,9 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         form: SettingsForm | None = None,
         onboarding: Onboarding | None = None,
         store: SessionService | None = None,
+        keymap: Keymap | None = None,
     ) -> None:
-        super().__init__(clock)
+        super().__init__(clock, keymap or Keymap(runnable))
         self._service = service
         self._opening = opening
         self._person = name
@@ -155,10 +160,20 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         asyncio.get_running_loop().set_task_factory(None)
 
     async def on_mount(self) -> None:
+        self._report_keys()
         if self._opening is None:
             await self._show_lobby()
         else:
             await self.open(self._opening)
+
+    def _report_keys(self) -> None:
+        """Show what is wrong with the person's keys."""
+        problems = self.keymap.problems
+        if problems:
+            rest = len(problems) - LISTED
+            more = [f"and {rest} more: genie-tui config check"] if rest > 0 else []
+            text = "\n".join([*problems[:LISTED], *more])
+            self.notify(text, severity="warning", timeout=15)
 
     def get_css_variables(self) -> dict[str, str]:
         """Add the colours of names, and those of selected text, to the theme's own."""
@@ -331,7 +346,8 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     async def _choose_model(self, room: OpenRoom, onboarding: Onboarding) -> None:
         offers = await onboarding.found()
         if not offers:
-            self.notify(NONE_FOUND, severity="warning", timeout=8)
+            key = self.keymap.text(Scope.APP, "settings")
+            self.notify(NONE_FOUND.format(key=key), severity="warning", timeout=8)
             return
         rows = [Row(str(n), each.label, each.why) for n, each in enumerate(offers)]
         picked = await self.push_screen_wait(CarefulPickScreen("Who answers you?", rows))
@@ -461,7 +477,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         room = self.rooms.of(message.screen)
         shown = room is self.rooms.current
         if not shown:
-            self.notify(f"{message.text}  (ctrl+o)", timeout=8)
+            self.notify(f"{message.text}  ({self.keymap.text(Scope.APP, 'rooms')})", timeout=8)
         self._alerts.ring(message.text, attended=shown and self._tells_focus and self.app_focus)
 
     @on(RoomScreen.Counted)
@@ -565,7 +581,9 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     # Actions
 
     async def action_help(self) -> None:
-        if not isinstance(self.screen, HelpScreen | LeavingScreen | ReceiptScreen):
+        if isinstance(self.screen, HelpScreen):
+            _ = self.screen.dismiss()
+        elif not isinstance(self.screen, LeavingScreen | ReceiptScreen):
             await self.push_screen(HelpScreen(scopes_at(self.screen)))
 
     async def action_sessions(self) -> None:
@@ -615,7 +633,8 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     def action_help_quit(self) -> None:
         """Explain how to quit to those who press ctrl+c."""
         hosting = any(room.hosts for room in self.rooms)
-        self.notify("ctrl+q suspends the room and ends." if hosting else "ctrl+q leaves and ends.")
+        does = "suspends the room and ends" if hosting else "leaves and ends"
+        self.notify(f"{self.keymap.text(Scope.APP, 'quit')} {does}.")
 
     def action_toggle_theme(self) -> None:
         self.theme = LIGHT.name if self.current_theme.dark else DARK.name

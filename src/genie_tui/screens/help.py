@@ -2,19 +2,19 @@
 
 from collections.abc import Sequence
 from textwrap import wrap
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widget import Widget
 
-from genie_tui.commands.keys import Scope, bindings_of
+from genie_tui.commands.keymap import keymap_of, scopes_of
+from genie_tui.commands.keys import Scope, bindings
 from genie_tui.commands.registry import all_actions, slash_help
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.widgets.keys_line import key_list
 
 KEYS: Final = 20
 """Columns for the keys."""
@@ -32,12 +32,13 @@ class HelpText(Widget):
 
     def render(self) -> Content:
         width = max(self.content_size.width - KEYS, SPACE)
+        keymap = keymap_of(self)
         sections = [
             _section(
                 scope.value,
                 [
                     (action.key_text or f"({action.label})", action.help)
-                    for action in all_actions(scope)
+                    for action in all_actions(scope, keymap)
                 ],
                 width,
             )
@@ -50,9 +51,7 @@ class HelpScreen(Dialog[None]):
     """Lists keys and commands."""
 
     CSS_PATH = "help.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,f1", "dismiss", "back", priority=True)
-    ]
+    BINDINGS = bindings(Scope.VIEW)
 
     def __init__(self, here: Sequence[Scope] = ()) -> None:
         super().__init__()
@@ -62,19 +61,13 @@ class HelpScreen(Dialog[None]):
         with Vertical(id="help"):
             with VerticalScroll(id="help-scroll"):
                 yield HelpText(self._here)
-            yield DialogKeys("↑ ↓ scroll · esc back", id="help-keys")
+            yield DialogKeys(key_list(keymap_of(self).actions(Scope.VIEW)), id="help-keys")
 
 
 def scopes_at(screen: Screen[Any]) -> list[Scope]:
     """Return the scopes whose keys work at the focus, nearest first."""
     nodes = (screen.focused or screen).ancestors_with_self
-    return [scope for node in nodes for scope in Scope if _binds(node, scope)]
-
-
-def _binds(node: DOMNode, scope: Scope) -> bool:
-    """Whether a node has a scope's keys; some scopes are listed for the help only."""
-    made = bindings_of(all_actions(scope))
-    return bool(made) and all(binding in node.BINDINGS for binding in made)
+    return [scope for node in nodes for scope in scopes_of(node)]
 
 
 def _section(title: str, rows: list[tuple[str, str]], width: int) -> Content:

@@ -28,6 +28,7 @@ from genie_core.room.open.requests import (
 from genie_core.room.open.service import RoomService, SavedSummary
 from genie_core.text.format import ago
 from genie_core.text.safe import visible_line
+from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope, bindings
 from genie_tui.onboarding import Onboarding
 from genie_tui.widgets.keys_in_order import LineInput
@@ -125,9 +126,8 @@ class LobbyScreen(Screen[None]):
         """Show which rooms are open, and the key that leads to them."""
         here = self.query_one("#open-rooms", Static)
         named = ", ".join(visible_line(title) for title in titles if title)
-        here.update(
-            Content.assemble(("ctrl+o", "bold $primary"), f"  back to {named or 'the room'}")
-        )
+        key = keymap_of(self).text(Scope.APP, "rooms")
+        here.update(Content.assemble((key, "bold $primary"), f"  back to {named or 'the room'}"))
         here.display = bool(titles)
 
     def on_screen_suspend(self) -> None:
@@ -178,7 +178,8 @@ class LobbyScreen(Screen[None]):
         except GenieError as error:
             self.show_error(str(error))
         else:
-            self.notify(f"{said} You can change it in the settings (f12).")
+            key = keymap_of(self).text(Scope.APP, "settings")
+            self.notify(f"{said} You can change it in the settings ({key}).")
         self._end_offers()
 
     def _end_offers(self) -> None:
@@ -239,7 +240,8 @@ class LobbyScreen(Screen[None]):
     def _show_more(self, count: int) -> None:
         """Say where to find the saved rooms that are not listed."""
         more = self.query_one("#more-saved", Static)
-        more.update(Content.assemble((f"{count:,} more: ", ""), ("f3", "bold $primary")))
+        key = keymap_of(self).text(Scope.LOBBY, "all-sessions")
+        more.update(Content.assemble((f"{count:,} more: ", ""), (key, "bold $primary")))
         more.display = count > 0
 
     def _show_nearby(self, rooms: Sequence[NearbyRoom]) -> None:

@@ -50,7 +50,8 @@ from genie_tui.commands.completion import CommandCompletion
 from genie_tui.commands.context import RoomContext
 from genie_tui.commands.handlers import engine, host
 from genie_tui.commands.handlers.message import cancel
-from genie_tui.commands.keys import Scope, bindings_of, by_key
+from genie_tui.commands.keymap import Keymap, keymap_of
+from genie_tui.commands.keys import Scope, bindings_of
 from genie_tui.commands.registry import RoomCommands, all_actions
 from genie_tui.notifications import Bell, told_by
 from genie_tui.room_feed import RoomFeed
@@ -255,7 +256,8 @@ class RoomScreen(Screen[None]):
         welcome.display = is_empty
         if joined is not None and is_empty:
             hosts = joined.hosting.invites is not None
-            welcome.update(welcome_text(hosts=hosts, engine=joined.engine.status))
+            engine = joined.engine.status
+            welcome.update(welcome_text(keymap_of(self), hosts=hosts, engine=engine))
 
     def _show_room(self, joined: "JoinedRoom") -> None:
         self.context.open_room = joined
@@ -280,16 +282,9 @@ class RoomScreen(Screen[None]):
         self._welcome()
 
     def on_key(self, event: events.Key) -> None:
-        """Send keys that no widget uses to the composer, so that no text is lost.
-
-        Keys that the composer does not use scroll the timeline.
-        """
-        if self._composer.has_focus_within and event.key in ("pageup", "pagedown", "escape"):
-            event.stop()
-            self._read(event.key)
-            return
+        """Send keys that no widget uses to the composer, so that no text is lost."""
         reads = isinstance(self.focused, Timeline)
-        if reads and event.key in by_key(Scope.TIMELINE):
+        if reads and event.key in keymap_of(self).by_key(Scope.TIMELINE):
             return
         away = self.focused is None or reads
         if away and event.is_printable and event.character and not self._composer.closed:
@@ -297,11 +292,14 @@ class RoomScreen(Screen[None]):
             room_focus.back(self.context)
             self._composer.go_on_with(event.character)
 
-    def _read(self, key: str) -> None:
-        if key == "escape" and cancel(self.context):
+    @on(Composer.Reading)
+    def _read(self, message: Composer.Reading) -> None:
+        if message.key != "escape":
+            self._timeline.action_page(1 if message.key == "pagedown" else -1)
+        elif cancel(self.context):
             return
-        if key != "escape":
-            self._timeline.action_page(1 if key == "pagedown" else -1)
+        elif message.leaves:
+            room_focus.to_conversation(self.context)
         elif self._timeline.reading is not None:
             self._timeline.action_follow()
 
@@ -401,7 +399,8 @@ class RoomScreen(Screen[None]):
             self._joined.name in (exchange.author, exchange.handler)
             for exchange in self._joined.state.running.values()
         ):
-            self.notify("Your agents keep working. ctrl+s stops one.", timeout=4)
+            key = keymap_of(self).text(Scope.ROOM, "stop-an-agent")
+            self.notify(f"Your agents keep working. {key} stops one.", timeout=4)
 
     @on(JoinRequests.Answered)
     def _answered_at_door(self, message: JoinRequests.Answered) -> None:
@@ -500,13 +499,15 @@ class RoomScreen(Screen[None]):
         return self.query_one(ApprovalPanel)
 
 
-def welcome_text(*, hosts: bool, engine: EngineStatus) -> Content:
+def welcome_text(keymap: Keymap, *, hosts: bool, engine: EngineStatus) -> Content:
     """Return what to do first in a room that nothing was said in."""
     choose = "to choose a model or an agent; without one the offline helper answers"
-    lines = [("f6", "to copy the invite for others")] if hosts else []
+    key = partial(keymap.text, Scope.ROOM)
+    lines = [(key("invite"), "to copy the invite for others")] if hosts else []
     lines += [("@genie", "and a question to ask your agent")]
-    lines += [("f10", choose)] if engine.offline else []
-    lines += [("f4", "to see why an agent stayed silent"), ("f1", "for all keys and commands")]
+    lines += [(key("choose-model"), choose)] if engine.offline else []
+    lines += [(key("reasons"), "to see why an agent stayed silent")]
+    lines += [(keymap.text(Scope.APP, "help"), "for all keys and commands")]
     return Content("\n").join(
         Content.assemble((f"{key:>8}  ", "$text-primary bold"), (text, "$foreground-muted"))
         for key, text in lines

@@ -9,6 +9,8 @@ from textual.widget import Widget
 
 from genie_core.room.protocol.events import Event, MemberLeft, MessagePosted
 from genie_core.text.safe import visible_line
+from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keys import Scope
 
 LINGER: Final = 4.0
 """Seconds for which a member counts as typing after the last sign."""
@@ -108,6 +110,7 @@ class HintLine(Widget):
         if not self._waiting:
             return Content("")
         calls = "1 tool call waits" if self._waiting == 1 else f"{self._waiting} tool calls wait"
+        key = keymap_of(self).text(Scope.ROOM, "approvals")
         return Content.assemble(
-            (f"▲ {calls} for your answer  ", "$text-warning"), ("ctrl+g", "bold $text-warning")
+            (f"▲ {calls} for your answer  ", "$text-warning"), (key, "bold $text-warning")
         )

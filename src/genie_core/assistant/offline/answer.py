@@ -52,7 +52,7 @@ def not_understood() -> str:
     """Decline a request that the helper does not understand, and lead to a model."""
     return (
         "I did not understand that: I am the offline helper, without a language model.\n\n"
-        "To choose a model or an agent, press `f12` or type `/model NAME`. *@genie help* lists what I "
+        "To choose a model or an agent, type `/settings` or `/model NAME`. *@genie help* lists what I "
         "can do without one."
     )
 

@@ -7,6 +7,8 @@ from genie_core.room.protocol.events import MessageDeleted, MessageEdited, React
 from genie_core.room.state.thread import Phase
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import Purpose, RoomContext
+from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keys import Scope
 from genie_tui.emoji import QUICK, emojis
 from genie_tui.screens.dialogs.pick import PickScreen, Row
 
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 
 INTERRUPTED: Final = frozenset({Phase.FAILED, Phase.CANCELLED})
 NOTHING_FAILED: Final = "No work on a message of yours failed or was stopped."
-NOTHING_CHOSEN: Final = "Select a message first: f5, then ↑ ↓."
 OFFLINE: Final = "Not connected: nothing was changed."
 NOT_YOURS: Final = "You can change only your own messages."
 NONE_OF_YOURS: Final = "You have no recent message to edit."
@@ -26,7 +27,7 @@ def reply(context: RoomContext) -> None:
     """Make the next message a reply to the selected message or answer."""
     exchange = context.timeline.chosen
     if exchange is None:
-        context.screen.notify(NOTHING_CHOSEN)
+        context.screen.notify(nothing_chosen(context))
         return
     is_answer = context.timeline.is_answer_chosen and exchange.answered_seq is not None
     seq = exchange.answered_seq if is_answer and exchange.answered_seq else exchange.seq
@@ -34,6 +35,14 @@ def reply(context: RoomContext) -> None:
     text = exchange.answer.text if is_answer and exchange.answer else exchange.text
     line = visible_line(text)
     _begin(context, Purpose(reply_to=seq), f"Reply to {who}: {line}")
+
+
+def nothing_chosen(context: RoomContext) -> str:
+    """Say how to select a message."""
+    keymap = keymap_of(context.screen)
+    there = keymap.text(Scope.ROOM, "read-back")
+    up, down = (keymap.text(Scope.TIMELINE, name) for name in ("up", "down"))
+    return f"Select a message first: {there}, then {up} {down}."
 
 
 def edit(context: RoomContext) -> None:
@@ -54,7 +63,7 @@ def delete(context: RoomContext) -> None:
     """Delete the selected message, if the person confirms it."""
     joined, exchange = context.joined, context.timeline.chosen
     if exchange is None:
-        context.screen.notify(NOTHING_CHOSEN)
+        context.screen.notify(nothing_chosen(context))
     elif exchange.author != joined.name or exchange.is_deleted:
         context.warn(NOT_YOURS)
     else:
@@ -87,7 +96,7 @@ def react(context: RoomContext) -> None:
     """Pick a reaction to the selected message or answer; the same one again takes it back."""
     joined, exchange = context.joined, context.timeline.chosen
     if exchange is None:
-        context.screen.notify(NOTHING_CHOSEN)
+        context.screen.notify(nothing_chosen(context))
         return
     answer = context.timeline.is_answer_chosen
     shown = exchange.answer_reactions if answer else exchange.reactions

@@ -1,9 +1,8 @@
 """Show a text in full, scrollable and copyable."""
 
-from typing import ClassVar, Self
+from typing import Self
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Static, TextArea
 
@@ -13,15 +12,18 @@ from genie_core.room.text.approvals import plain_arguments, risk_of
 from genie_core.room.text.events import message_text, message_title
 from genie_core.text.format import clock_time
 from genie_core.text.safe import visible, visible_line
+from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keys import Scope, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.approvals.call_text import CardView
+from genie_tui.widgets.keys_line import key_list
 
 
 class FullViewScreen(Dialog[None]):
     """Shows a safe text in full. Nothing can be answered here."""
 
     CSS_PATH = "full_view.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,v,q", "dismiss", "back")]
+    BINDINGS = bindings(Scope.VIEW)
 
     def __init__(self, title: str, text: str) -> None:
         super().__init__()
@@ -42,7 +44,7 @@ class FullViewScreen(Dialog[None]):
         with Vertical(id="full-view"):
             yield Static(self._title, id="full-view-title", markup=False)
             yield TextArea(self._text, read_only=True, soft_wrap=True, id="full-view-text")
-            yield DialogKeys("↑ ↓ scroll · esc back", id="full-view-keys")
+            yield DialogKeys(key_list(keymap_of(self).actions(Scope.VIEW)), id="full-view-keys")
 
 
 def call_text(view: CardView) -> str:

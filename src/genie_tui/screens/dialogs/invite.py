@@ -16,7 +16,8 @@ from genie_core.room.protocol.errors import InvalidInvite
 from genie_core.room.security.invite import read_invite
 from genie_core.text.format import clock_time
 from genie_core.text.safe import visible_line
-from genie_tui.commands.keys import Scope, actions, bindings
+from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keys import Scope, bindings
 from genie_tui.commands.parse import InviteOptions
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
@@ -80,7 +81,7 @@ class InviteScreen(Dialog[Terms]):
                 yield Static(id="invite-string", markup=False)
                 yield Static(id="invite-about", markup=False)
                 yield Static(id="invite-code", markup=False)
-            yield DialogKeys(key_list(actions(Scope.INVITE)), id="invite-keys")
+            yield DialogKeys(key_list(keymap_of(self).actions(Scope.INVITE)), id="invite-keys")
 
     def on_mount(self) -> None:
         """Show and copy it."""
@@ -122,7 +123,8 @@ class InviteScreen(Dialog[Terms]):
         self.query_one("#invite-title", Static).update(f"Invite to {title}")
         self.query_one("#invite-string", Static).update(
             invite
-            or "There is no invite. Press n to make one, unless the room is only for this machine."
+            or f"There is no invite. Press {keymap_of(self).text(Scope.INVITE, 'new')} to make one, "
+            "unless the room is only for this machine."
         )
         self.query_one("#invite-about", Static).update(_about(self._terms))
         self._show_code()

@@ -25,6 +25,7 @@ from genie_core.room.protocol.events import Event
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
 from genie_core.text.safe import visible_line
+from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope, bindings
 from genie_tui.transfers import FileTransfers
 from genie_tui.widgets.timeline.canvas import GUTTER, NAMES, Palette, component
@@ -212,7 +213,17 @@ class EntryView(ScrollView, can_focus=True):
             progress=self.progress,
             wrong=self._wrong,
             hue=lambda name: self._content.hue(name),  # of the content at that time
+            how_to_read=self._how_to_read(),
         )
+
+    def _how_to_read(self) -> str:
+        """The keys that show a message with its quotes."""
+        keymap = keymap_of(self)
+        there, details = (
+            keymap.text(Scope.ROOM, "read-back"),
+            keymap.text(Scope.TIMELINE, "details"),
+        )
+        return f"{there}, {details} to read"
 
     def _restyle(self) -> None:
         if Palette.of(self) != self._palette:
@@ -661,6 +672,10 @@ class Timeline(EntryView, can_focus=True):
         if text is not None:
             self.app.copy_to_clipboard(text)
             self.notify("Message copied.", markup=False, timeout=2)
+
+    def action_write(self) -> None:
+        """Leave, also with a message selected."""
+        self.post_message(self.Left())
 
     def action_leave(self) -> None:
         """Unselect the message, or leave."""

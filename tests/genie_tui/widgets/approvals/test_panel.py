@@ -1,3 +1,4 @@
+from tests.genie_tui.command_keys import CommandKeysApp
 from tests.genie_tui.scripted_room import ScriptedApprovals, ScriptedJoinedRoom
 from tests.genie_tui.widgets.room_log import RoomLog
 from textual.app import App, ComposeResult
@@ -9,7 +10,7 @@ from genie_core.room.state.room_state import RoomState
 from genie_tui.widgets.approvals.panel import MOST, NOTHING_THEN, ApprovalPanel, PastApprovals
 
 
-class Queue(App[None]):
+class Queue(CommandKeysApp):
     def compose(self) -> ComposeResult:
         yield ApprovalPanel(lambda: 0.0)
 
