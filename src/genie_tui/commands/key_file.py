@@ -258,5 +258,5 @@ def _exclude(one: Action, other: Action) -> bool:
         return True
     for outer, inner in ((one, other), (other, one)):
         if inner.scope in _INSIDE.get(outer.scope, ()):
-            return outer.priority or outer.scope in _TOGETHER
+            return outer.priority or inner.priority or outer.scope in _TOGETHER
     return False

@@ -466,7 +466,9 @@ def _keys(keymap: Keymap) -> str:
 
 
 def _saved(changed: list[Field]) -> str:
-    later = [field.label for field in changed if field.effect != AT_ONCE]
-    if not later:
-        return "Saved."
-    return f"Saved. From the next room on: {', '.join(later)}."
+    later = {
+        when: [field.label for field in changed if field.effect.startswith(when)]
+        for when in (NEXT_ROOM, NEXT_START)
+    }
+    said = [f"{when.capitalize()}: {', '.join(which)}." for when, which in later.items() if which]
+    return " ".join(["Saved.", *said])

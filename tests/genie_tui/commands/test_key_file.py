@@ -118,6 +118,10 @@ def test_two_actions_swap_their_keys(tmp_path: Path) -> None:
             "keys.toml, [room] find: 'ctrl+j' is the key of [composer] new-line",
         ),
         (
+            '[room]\nfind = "ctrl+p"',
+            "keys.toml, [room] find: 'ctrl+p' is the key of [app] palette",
+        ),
+        (
             '[grants]\nrevoke = "f1"',
             "keys.toml, [grants] revoke: 'f1' is the key of [app] help",
         ),
