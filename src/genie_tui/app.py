@@ -44,8 +44,9 @@ from genie_core.settings.model import Notify, Settings
 from genie_core.text.safe import visible, visible_line
 from genie_tui.alerts import LONGEST, Alerts, AlertSettings, title_of
 from genie_tui.commands.handlers import engine as engine_commands
+from genie_tui.commands.keymap import Keymap
 from genie_tui.commands.keys import Scope, bindings_of
-from genie_tui.commands.registry import AppCommands, all_actions
+from genie_tui.commands.registry import AppCommands, all_actions, runnable
 from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText
 from genie_tui.external_editor import EditorFailed, ExternalEditor
 from genie_tui.frame import Changes, Frame
@@ -84,7 +85,10 @@ FOR_ALL: Final = "It applies to everyone's requests, in every room you open."
 
 NONE_FOUND: Final = "No key is set, no local server runs, and no agent program is installed."
 BY_NAME: Final = "name"
-HOW_NAMED: Final = "Such as ollama:qwen3 or openai:gpt-5, as for /model; see f12 for more."
+HOW_NAMED: Final = "Such as ollama:qwen3 or openai:gpt-5, as for /model; see {key} for more."
+
+LISTED: Final = 3
+"""How many problems of the keys a notice lists; the rest is counted."""
 
 LEFT: Final = "the room was left meanwhile"
 
@@ -135,8 +139,9 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         form: SettingsForm | None = None,
         onboarding: Onboarding | None = None,
         store: SessionService | None = None,
+        keymap: Keymap | None = None,
     ) -> None:
-        super().__init__(clock)
+        super().__init__(clock, keymap or Keymap(runnable))
         self._service = service
         self._opening = opening
         self._person = name
@@ -170,10 +175,20 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     async def on_mount(self) -> None:
         self.app_suspend_signal.subscribe(self, self._go_to_background, immediate=True)
         self.app_resume_signal.subscribe(self, self._come_back, immediate=True)
+        self._report_keys()
         if self._opening is None:
             await self._show_lobby()
         else:
             await self.open(self._opening)
+
+    def _report_keys(self) -> None:
+        """Show what is wrong with the person's keys."""
+        problems = self.keymap.problems
+        if problems:
+            rest = len(problems) - LISTED
+            more = [f"and {rest} more: genie-tui config check"] if rest > 0 else []
+            text = "\n".join([*problems[:LISTED], *more])
+            self.notify(text, severity="warning", timeout=15)
 
     def get_css_variables(self) -> dict[str, str]:
         """Add the colours of names, and those of selected text, to the theme's own."""
@@ -374,7 +389,8 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         if picked is None or room.joined is None:
             return
         if picked == BY_NAME:
-            name = await self.push_screen_wait(AskLineScreen("Model", "", HOW_NAMED, 200))
+            how = HOW_NAMED.format(key=self.keymap.text(Scope.APP, "settings"))
+            name = await self.push_screen_wait(AskLineScreen("Model", "", how, 200))
             if name:
                 engine_commands.model(room.screen.context, name)
             return
@@ -588,7 +604,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         text = visible_line(message.text)
         text = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
         if not shown:
-            self.notify(f"{text}  (ctrl+o)", timeout=8)
+            self.notify(f"{text}  ({self.keymap.text(Scope.APP, 'rooms')})", timeout=8)
         self._alerts.ring(text, attended=shown and self._tells_focus and self.app_focus)
 
     @on(RoomScreen.Counted)
@@ -704,7 +720,9 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     # Actions
 
     async def action_help(self) -> None:
-        if not isinstance(self.screen, HelpScreen | LeavingScreen | ReceiptScreen):
+        if isinstance(self.screen, HelpScreen):
+            _ = self.screen.dismiss()
+        elif not isinstance(self.screen, LeavingScreen | ReceiptScreen):
             await self.push_screen(HelpScreen(scopes_at(self.screen)))
 
     async def action_sessions(self) -> None:
@@ -757,7 +775,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         """Explain how to quit to those who press ctrl+c."""
         hosting = any(room.hosts for room in self.rooms)
         does = "suspend the room" if hosting else "leave"
-        self.notify(f"Press ctrl+q to {does} and quit.")
+        self.notify(f"Press {self.keymap.text(Scope.APP, 'quit')} to {does} and quit.")
 
     def action_toggle_theme(self) -> None:
         self.theme = LIGHT.name if self.current_theme.dark else DARK.name

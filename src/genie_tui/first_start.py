@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from textual import on
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
@@ -23,7 +23,9 @@ from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
 from genie_core.storage.atomic import replace_file
 from genie_core.text.safe import visible_line
-from genie_tui.commands.keys import Scope, actions, bindings
+from genie_tui.commands.keymap import KeyedApp, Keymap
+from genie_tui.commands.keys import Scope, bindings
+from genie_tui.commands.registry import runnable
 from genie_tui.screens.help import HelpScreen
 from genie_tui.screens.settings import SettingsForm
 from genie_tui.strips import line_filter
@@ -43,7 +45,7 @@ NO_MODEL: Final = "no model: the offline helper answers"
 Offers: TypeAlias = "Sequence[ProgramOffer | ModelOffer]"
 
 
-class FirstStartApp(App[bool]):
+class FirstStartApp(KeyedApp[bool]):
     """Asks for what a new person may want to set; returns whether anything was saved.
 
     Esc skips it, and it does not come again; None if the person quits or the terminal is gone.
@@ -73,8 +75,9 @@ class FirstStartApp(App[bool]):
         locations: Locations,
         name: str,
         offers: Callable[[], Awaitable[Offers]],
+        keymap: Keymap | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(keymap or Keymap(runnable))
         self._source = source
         self._locations = locations
         self._name = name
@@ -85,7 +88,7 @@ class FirstStartApp(App[bool]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="first"):
-            yield Static(_title(), id="first-title", markup=False)
+            yield Static(_title(self.keymap), id="first-title", markup=False)
             yield Static(id="first-problem", markup=False)
             yield from _row("Your name", LineInput(self._name, id="name", compact=True))
             yield _note("The others see it.")
@@ -93,7 +96,8 @@ class FirstStartApp(App[bool]):
             yield _note("Your agent: it acts with your keys, after asking you.")
             yield from _row("Workspace", LineInput(id="workspace", compact=True))
             yield _note("The one folder your agents may use, such as ~/project; empty for none.")
-            yield Static(key_list(actions(Scope.FIRST_START)), id="first-keys", markup=False)
+            keys = key_list(self.keymap.actions(Scope.FIRST_START))
+            yield Static(keys, id="first-keys", markup=False)
 
     def on_mount(self) -> None:
         self._picker.offer([("", LOOKING)], "")
@@ -142,7 +146,9 @@ class FirstStartApp(App[bool]):
             self.screen.focus_next()
 
     def action_help(self) -> None:
-        if not isinstance(self.screen, HelpScreen):
+        if isinstance(self.screen, HelpScreen):
+            _ = self.screen.dismiss()
+        else:
             _ = self.push_screen(HelpScreen((Scope.FIRST_START,)))
 
     def _wanted(self) -> dict[str, str]:
@@ -216,12 +222,13 @@ def keep_name(source: SettingsSource, name: str) -> None:
         source.change([partial(put, key=("name",), value=name)])
 
 
-def _title() -> Content:
+def _title(keymap: Keymap) -> Content:
+    key = keymap.text(Scope.APP, "settings")
     return Content.assemble(
         ("✦ ", "$text-accent"),
         ("genie", "bold"),
         ("   group chat with agents\n", "$foreground-muted"),
-        ("  Set up once. f12 changes all of it later.", "$foreground-muted"),
+        (f"  Set up once. {key} changes all of it later.", "$foreground-muted"),
     )
 
 

@@ -284,7 +284,8 @@ def test_a_new_person_sets_up_once(home: Path) -> None:
     with Terminal(home=home, is_new=True) as terminal:
         terminal.wait_for("Your name", "Who answers", "Workspace", "no model")
         terminal.type("\x15ann")
-        terminal.press("enter")
+        terminal.wait_for("Your name      ann")
+        terminal.press("\x13")  # ctrl+s
         terminal.wait_for("you are ann", "New room")
         terminal.press("ctrl+q")
         terminal.process.wait(30)

@@ -63,6 +63,7 @@ from genie_core.sessions.labels import Labels
 from genie_core.sessions.replay.player import Recording, open_recording
 from genie_core.sessions.view_state import View
 from genie_tui.app import GenieApp
+from genie_tui.commands.keymap import Keymap
 from genie_tui.screens.room import RoomScreen
 
 START = 1_790_000_000.0
@@ -566,10 +567,13 @@ async def in_room(
     size: tuple[int, int] = (120, 40),
     clock: Callable[[], float] | None = None,
     service: ScriptedRoomService | None = None,
+    keymap: Keymap | None = None,
 ) -> AsyncIterator[tuple[RoomScreen, Pilot[Any]]]:
     """The app with this seat's room on screen and everything fed so far shown."""
     service = service or ScriptedRoomService(joined)
-    app = GenieApp(service, NewRoom("Garden"), joined.name, clock=clock or HandClock())
+    app = GenieApp(
+        service, NewRoom("Garden"), joined.name, clock=clock or HandClock(), keymap=keymap
+    )
     async with app.run_test(size=size) as pilot:
         screen = app.screen
         assert isinstance(screen, RoomScreen)

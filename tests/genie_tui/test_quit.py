@@ -216,7 +216,7 @@ async def test_the_screen_counts_down_what_still_runs(joined: ScriptedJoinedRoom
         await until(pilot, lambda: "1 agent is still working, for 8 s at most" in told())
         assert "· ann: [b]write a novel" in told()
         keys = pilot.app.screen.query_one("#leaving-keys", Static)
-        assert (keys.display, str(keys.visual)) == (True, HURRY)
+        assert (keys.display, str(keys.visual)) == (True, HURRY.format(key="ctrl+q"))
         await pilot.press("ctrl+q")
         assert joined.hurries == 1
         assert joined.leaves == [""]

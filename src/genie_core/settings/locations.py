@@ -69,6 +69,11 @@ class Locations:
         return self.config / "settings.toml"
 
     @property
+    def keys_file(self) -> Path:
+        """The keys that a person chose instead of the default ones."""
+        return self.config / "keys.toml"
+
+    @property
     def servers_file(self) -> Path:
         """The default file of tool servers."""
         return self.config / "mcp.json"

@@ -30,6 +30,7 @@ KEY_NAMES: Final = {
 """The setting that names the key of each address setting."""
 
 Notify: TypeAlias = Literal["mine", "all", "none"]
+Preset: TypeAlias = Literal["default", "vi"]
 Desktop: TypeAlias = Literal["none", "osc9", "osc777"]
 
 Seconds: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
@@ -179,6 +180,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     bell: bool = True
     window_title: bool = True
     desktop: Desktop = "none"
+    keymap: Preset = "default"
     mouse: bool = True
     port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 0
     local: bool = False

@@ -1,7 +1,7 @@
 """`genie-tui config`: look at the settings, change them, and find what is wrong with them."""
 
 import argparse
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -154,11 +154,24 @@ def _toml(value: Any) -> str:
 def _check(source: SettingsSource, locations: Locations, out: TextIO) -> int:
     from genie_core.settings.review import review
 
-    found = review(source, locations, _theme_problem)
-    out.writelines(f"{safe_line(problem.text)}\n" for problem in found)
+    found = [problem.text for problem in review(source, locations, _theme_problem)]
+    found += _key_problems(source, locations.keys_file)
+    out.writelines(f"{safe_line(text)}\n" for text in found)
     if not found:
         out.write(f"{safe_line(str(source.file))}: nothing is wrong\n")
     return 1 if found else 0
+
+
+def _key_problems(source: SettingsSource, file: Path) -> Sequence[str]:
+    if not file.exists():
+        return ()
+    from genie_tui.commands.key_file import read_keymap  # loads Textual
+
+    try:
+        preset = source.read().settings.keymap
+    except SettingsError:  # reported already
+        preset = Settings().keymap
+    return read_keymap(preset, file).problems
 
 
 def _theme_problem(name: str) -> str | None:

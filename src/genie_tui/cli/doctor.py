@@ -56,11 +56,12 @@ class CheckResult:
 def check_system(
     settings: Settings, locations: Locations, env: Mapping[str, str], out: TextIO
 ) -> int:
-    """Print the findings; returns 1 if one would keep a room from opening."""
+    """Print the findings; returns 1 if one would keep a room from opening, or keys from working."""
     findings = [
         _terminal(),
         *_folders(locations),
         _settings(locations),
+        *_keys(settings, locations),
         _name(settings),
         _key(settings, locations),
         _certificate(locations),
@@ -115,6 +116,20 @@ def _unwritable(folder: Path) -> str | None:
 def _settings(locations: Locations) -> CheckResult:
     file = locations.settings_file
     return CheckResult("settings", f"{file}" if file.exists() else f"{file} (not there; defaults)")
+
+
+def _keys(settings: Settings, locations: Locations) -> Iterator[CheckResult]:
+    file = locations.keys_file
+    if not file.exists():
+        yield CheckResult("keys", f"{settings.keymap}; change them in {file}")
+        return
+    from genie_tui.commands.key_file import read_keymap
+
+    problems = read_keymap(settings.keymap, file).problems
+    for problem in problems:
+        yield CheckResult("keys", problem, ok=False)
+    if not problems:
+        yield CheckResult("keys", f"{settings.keymap}, with those of {file}")
 
 
 def _name(settings: Settings) -> CheckResult:

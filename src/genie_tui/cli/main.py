@@ -98,6 +98,10 @@ def _run(options: argparse.Namespace) -> int:
             from genie_tui.cli.secrets import run_secrets
 
             return run_secrets(options, settings, locations, sys.stdin, sys.stdout)
+        case "keys":
+            from genie_tui.cli.keys import print_keys
+
+            return print_keys(settings.keymap, locations.keys_file, sys.stdout)
         case "doctor":
             from genie_tui.cli.doctor import check_models, check_system
 

@@ -34,6 +34,7 @@ examples:
   genie-tui secrets set OPENAI_API_KEY   keep a key where only you can read it
   genie-tui doctor                       check terminal, folders, key, network, agents, model and port
   genie-tui doctor --model               ask the models that are set whether they can do their work
+  genie-tui keys                         print the keys of every action, to change them in keys.toml
   genie-tui config set model ollama:qwen3    change a setting for good; config show lists them
 
 GENIE_HOME moves all files to one folder. Every setting is a key in settings.toml, and one with a
@@ -69,11 +70,12 @@ _USED: Final[Mapping[str, frozenset[str]]] = {
         {
             "name", "agent", "model", "base_url", "api_key_env", "runtime", "reasoner_model",
             "reasoner_base_url", "reasoner_api_key_env",
-            "template", "workspace", "port",
+            "template", "workspace", "port", "keymap",
         }
     ),
     "id": frozenset({"name"}),
     "invite": _NONE,
+    "keys": frozenset({"keymap"}),
     "mcp": frozenset({"name", "workspace", "local"}),
     "secrets": _NONE,
     "sessions": frozenset({"retention"}),
@@ -463,6 +465,10 @@ def _add_commands(add: AddPart) -> None:
         "one in place of the main one",
     )
     doctor.set_defaults(command="doctor", ask_model=False)
+
+    keys = add("keys", "print the keys of every action, as a file to change them with")
+    _add_settings(keys, "keys")
+    keys.set_defaults(command="keys")
 
     _add_replay(add)
     _add_sessions(add)

@@ -26,6 +26,7 @@ from genie_core.text.safe import visible_line
 from genie_tui.alerts import AlertSettings
 from genie_tui.app import GenieApp
 from genie_tui.cli.log_file import CannotStart, log_to
+from genie_tui.commands.key_file import read_keymap
 from genie_tui.exit_report import ExitReport, exit_lines
 from genie_tui.first_start import FirstStartApp, done, is_first_start, keep_name
 from genie_tui.onboarding import Onboarding
@@ -95,6 +96,7 @@ def start(
         store=SessionService(
             name, locations.sessions, locations.search, settings.retention.limits()
         ),
+        keymap=read_keymap(settings.keymap, locations.keys_file),
     )
     if settings.theme:
         app.theme = settings.theme
@@ -113,7 +115,8 @@ def _ask_first(source: SettingsSource, locations: Locations, settings: Settings)
     """Show the first start; False if the person quits there."""
     name = settings.name or default_name()
     onboarding = Onboarding(source, locations, name, lambda _: None)
-    app = FirstStartApp(source, locations, name, onboarding.offers)
+    keymap = read_keymap(settings.keymap, locations.keys_file)
+    app = FirstStartApp(source, locations, name, onboarding.offers, keymap)
     with TerminalWatch(sys.stdin.fileno()):
         chosen = app.run()
     if chosen is None:

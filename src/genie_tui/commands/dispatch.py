@@ -9,6 +9,8 @@ from genie_core.room.client.model import PendingMessage
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import Purpose, RoomContext, RoomNotOpen
 from genie_tui.commands.handlers import message
+from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keys import Scope
 from genie_tui.commands.parse import MessageLine
 from genie_tui.commands.registry import CommandLine, InvalidLine, command_named, parse_line
 
@@ -96,7 +98,8 @@ def _keep(context: RoomContext, unsent: PendingMessage) -> tuple[str, list[str]]
         return "It is your draft again.", lost
     if text:
         composer.remember(text)
-    return "↑ brings the text back." if text else "", _names(unsent)
+    key = keymap_of(context.screen).text(Scope.COMPOSER, "history")
+    return f"{key} brings the text back." if text else "", _names(unsent)
 
 
 def _give_back(context: RoomContext, draft: str, why: str) -> None:

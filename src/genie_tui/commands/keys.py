@@ -1,18 +1,20 @@
 """The keys of widgets and dialogs, in one table. Bindings, key lines and the help are made from it.
 
-Keys of commands that work on a whole screen are in `genie_tui.commands.registry`.
+Keys of commands that work on a whole screen are in `genie_tui.commands.registry`; the keys that a
+person chose instead are in `genie_tui.commands.keymap`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Final
+from typing import Final, Self
 
 from textual.binding import Binding, BindingType
+from textual.keys import key_to_character
 
 
 class Scope(Enum):
-    """Where a key works; the value is the heading in the help."""
+    """Where a key works; the value is the heading in the help. Its table in a file is `context`."""
 
     APP = "Everywhere"
     ROOM = "In a room"
@@ -26,6 +28,8 @@ class Scope(Enum):
     INVITE = "Invite"
     SETTINGS = "Settings"
     TOOLS = "Agents and tools"
+    HELP = "Help"
+    VIEW = "Costs and full texts"
     ACTIVITY = "Activity"
     ACTIVITY_ROWS = "Activity, row by row"
     PREFERENCES = "Preferences"
@@ -42,15 +46,21 @@ class Scope(Enum):
     REPLAY = "Replay"
     WHATIF = "What-if reports"
 
+    @property
+    def context(self) -> str:
+        return self.name.lower().replace("_", "-")
+
 
 @dataclass(frozen=True, slots=True)
 class Action:
     """An action with the keys that run it.
 
     `run` is the Textual action, or in a guarded scope the name of the action that the widget runs
-    itself. It is empty where a widget handles the key on its own; the entry then only serves the
-    help. Keys with `priority` work wherever the focus is. `shown` puts the action into the footer.
-    One without a label is the second half of the entry before it, and is not listed.
+    itself. It is empty where a widget handles the key on its own. Keys with `priority` work wherever
+    the focus is. `shown` puts the action into the footer. With `ordered`, each key does something of
+    its own, in the order of the keys. `name` is the action's name in a file of keys, if that is not
+    the label with hyphens; a name never changes. `slash` is what can be typed instead. `both` says
+    what the action and the next one do, which are listed as one.
     """
 
     keys: tuple[str, ...]
@@ -61,30 +71,55 @@ class Action:
     shown: bool = False
     priority: bool = False
     scope: Scope = Scope.APP
+    name: str = ""
+    slash: str = ""
+    ordered: bool = False
+    both: str = ""
+
+    @property
+    def id(self) -> str:
+        """The context and the name, which identify the action in bindings and files of keys."""
+        return f"{self.scope.context}.{self.name or self.label.replace(' ', '-')}"
+
+    def with_keys(self, keys: tuple[str, ...]) -> Self:
+        """The action with other keys; of ordered ones, those for the first two are displayed."""
+        shown = " ".join(spell(key) for key in keys[:2]) if self.ordered else ""
+        return replace(self, keys=keys, display=shown)
 
     @property
     def key_text(self) -> str:
-        return self.display or "  ".join(_spell(key, ctrl="ctrl+") for key in self.keys)
+        return self.display or "  ".join(spell(key) for key in self.keys)
 
     @property
     def short_keys(self) -> str:
-        return self.display or " ".join(_spell(key, ctrl="^") for key in self.keys)
+        return self.display or " ".join(spell(key, ctrl="^") for key in self.keys)
 
 
 _NAMES: Final = {
     "escape": "esc",
     "slash": "/",
+    "backslash": "\\",
+    "underscore": "_",
+    "at": "@",
     "pageup": "pgup",
     "pagedown": "pgdn",
     "up": "↑",
     "down": "↓",
+    "left": "←",
+    "right": "→",
+    "plus": "+",
+    "minus": "-",
+    "@": "space",
 }
 
 
-def _spell(key: str, *, ctrl: str) -> str:
+def spell(key: str, *, ctrl: str = "ctrl+") -> str:
+    """Write a key of Textual as people do."""
     *modifiers, last = key.split("+")
     words = [ctrl if modifier == "ctrl" else f"{modifier}+" for modifier in modifiers]
-    return "".join(words) + _NAMES.get(last, last)
+    character = key_to_character(last) or ""
+    is_shown = character.isprintable() and not character.isspace()
+    return "".join(words) + (_NAMES.get(last) or (character if is_shown else "") or last)
 
 
 GUARDED: Final = frozenset({Scope.CARD, Scope.JOIN_REQUESTS, Scope.CONFIRM})
@@ -96,9 +131,19 @@ def actions(scope: Scope) -> Iterator[Action]:
     return (action for action in ACTIONS if action.scope is scope)
 
 
-def by_key(scope: Scope) -> dict[str, Action]:
-    """The actions of one scope that are not for the help only, by each of their keys."""
-    return {key: action for action in actions(scope) if action.run for key in action.keys}
+def listed(several: Iterable[Action]) -> Iterator[Action]:
+    """The actions as they are listed: those that have `both` are one with the next."""
+    first = None
+    for action in several:
+        if first is not None:
+            keys = first.keys[:1] + action.keys[:1]
+            shown = " ".join(spell(key) for key in keys)
+            yield replace(first, keys=keys, help=first.both, display=shown)
+            first = None
+        elif action.both:
+            first = action
+        else:
+            yield action
 
 
 def bindings(scope: Scope) -> list[BindingType]:
@@ -116,6 +161,7 @@ def bindings_of(listed: Iterable[Action]) -> list[BindingType]:
             key_display=action.short_keys,
             priority=action.priority,
             tooltip=action.help,
+            id=action.id,
         )
         for action in listed
         if action.run and action.keys
@@ -130,21 +176,22 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             ("up", "down"),
             "history",
             "On the first and last line: messages you sent; the draft is kept",
+            ordered=True,
         ),
         Action(
             ("pageup", "pagedown"),
             "read",
-            "Scroll by a page; esc goes to the latest message",
+            "Scroll by a page",
             display="pgup pgdn",
+            ordered=True,
         ),
         Action(("tab",), "complete", "Complete a name, file, command, path or emoji"),
-        Action((), "offer", "Offer names and files, commands, emoji", display="@  /  :"),
         Action(
-            (),
-            "file",
-            "Name a file of your workspace for agents; not attached",
-            display="@src/app.py",
+            ("escape",),
+            "cancel",
+            "Cancel an edit or a reply; otherwise go to the latest message",
         ),
+        Action((), "leave", "Cancel an edit or a reply; otherwise go to the conversation"),
     ),
     Scope.TIMELINE: (
         Action(("up", "k"), "up", "Previous message", "select(-1)"),
@@ -157,7 +204,7 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             ("r",), "reply", "Reply to the selected message", "screen.command('reply')", shown=True
         ),
         Action(("g",), "replied to", "Go to what the selected message replies to", "go_to_reply"),
-        Action(("G",), "back to the reply", "Go back to the reply that g left", "go_back"),
+        Action(("G",), "back to the reply", "Go back to the reply that you came from", "go_back"),
         Action(
             ("o",),
             "open",
@@ -179,7 +226,6 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "react",
             "React to the selected message",
             "screen.command('react')",
-            display="+",
             shown=True,
         ),
         Action(
@@ -199,7 +245,6 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "wrong",
             "Mark or unmark the decision about the selected message as wrong",
             "mark_wrong",
-            display="!",
         ),
         Action(
             ("enter",),
@@ -214,6 +259,7 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "leave",
             shown=True,
         ),
+        Action((), "write", "Go back to writing", "write"),
     ),
     Scope.CARD: (
         Action(("a",), "allow once", "Allow this one call", "allow_once", shown=True),
@@ -259,6 +305,7 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "Scroll the arguments",
             "scroll",
             display="↑ ↓",
+            ordered=True,
         ),
         Action(("escape",), "later", "Leave it waiting and go back", "leave_pending", shown=True),
     ),
@@ -282,7 +329,6 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "wrong",
             "Mark or unmark the row's decision as wrong",
             "mark_wrong",
-            display="!",
         ),
         Action(("u",), "undo", "Undo the file change that the row's call made", "undo"),
     ),
@@ -306,19 +352,27 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "Scroll",
             "scroll",
             display="↑ ↓",
+            ordered=True,
         ),
     ),
     Scope.UNSAVED: (
-        Action(("escape",), "stay in the room", "Stay", "choose('stay')"),
+        Action(("escape",), "stay in the room", "Stay", "choose('stay')", name="stay"),
         Action(
             ("w",),
             "write it to a file",
             "Write it to a file, and leave",
             "choose('write')",
+            name="write",
         ),
-        Action(("p",), "print it", "Leave, and print it on the terminal", "choose('print')"),
-        Action(("up",), "scroll", "Scroll", "scroll(-1)", display="↑ ↓"),
-        Action(("down",), "", "", "scroll(1)"),
+        Action(
+            ("p",),
+            "print it",
+            "Leave, and print it on the terminal",
+            "choose('print')",
+            name="print",
+        ),
+        Action(("up",), "scroll", "Scroll up", "scroll(-1)", name="scroll-up", both="Scroll"),
+        Action(("down",), "scroll", "Scroll down", "scroll(1)", name="scroll-down"),
     ),
     Scope.PREFERENCES: (
         Action(("ctrl+s",), "save", "Save and send to the room", "keep", priority=True),
@@ -347,6 +401,7 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "Previous or next field; enter goes on, too",
             display="↑ ↓",
             shown=True,
+            ordered=True,
         ),
         Action(
             ("left", "right"),
@@ -354,6 +409,7 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "Change the value of a choice",
             display="← →",
             shown=True,
+            ordered=True,
         ),
         Action(
             ("ctrl+s",),
@@ -372,12 +428,33 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         ),
     ),
     Scope.TOOLS: (
-        Action(("up", "down", "pageup", "pagedown"), "scroll", "Scroll", display="↑ ↓"),
+        Action(
+            ("up", "down", "pageup", "pagedown"), "scroll", "Scroll", display="↑ ↓", ordered=True
+        ),
         Action(("escape", "q", "f9"), "back", "Back to the room", "close"),
+    ),
+    Scope.HELP: (
+        Action(
+            ("up", "down", "pageup", "pagedown"), "scroll", "Scroll", display="↑ ↓", ordered=True
+        ),
+        Action(("escape",), "back", "Back", "dismiss"),
+    ),
+    Scope.VIEW: (
+        Action(
+            ("up", "down", "pageup", "pagedown"), "scroll", "Scroll", display="↑ ↓", ordered=True
+        ),
+        Action(("escape", "q", "v"), "back", "Back", "dismiss"),
     ),
     Scope.LOBBY: (
         Action(("enter",), "open", "Open the selected room, or create or join one"),
-        Action(("up", "down"), "field", "Previous or next row or field", display="↑ ↓"),
+        Action(
+            ("up", "down"),
+            "field",
+            "Previous or next row or field",
+            display="↑ ↓",
+            ordered=True,
+            name="move",
+        ),
         Action(("n",), "new room", "Create a room", "new_room", shown=True),
         Action(("j",), "join", "Join a room by invite", "join_room", shown=True),
         Action(("escape",), "saved rooms", "Go to the saved rooms", "saved_rooms"),
@@ -392,16 +469,37 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
     ),
     Scope.FIRST_START: (
         Action(("enter",), "next", "Next field; after the last, save and go to the lobby", "go_on"),
-        Action(("ctrl+s",), "save and start", "Save, and go to the lobby", "save", priority=True),
-        Action(("up",), "field", "Previous or next field", "field(-1)", display="↑ ↓"),
-        Action(("down",), "", "", "field(1)"),
-        Action(("left", "right"), "choose", "Change the value of a choice", display="← →"),
+        Action(
+            ("ctrl+s",),
+            "save and start",
+            "Save, and go to the lobby",
+            "save",
+            priority=True,
+            name="save",
+        ),
+        Action(
+            ("up",),
+            "field",
+            "Previous field",
+            "field(-1)",
+            name="field-up",
+            both="Previous or next field",
+        ),
+        Action(("down",), "field", "Next field", "field(1)", name="field-down"),
+        Action(
+            ("left", "right"),
+            "choose",
+            "Change the value of a choice",
+            display="← →",
+            ordered=True,
+        ),
         Action(("escape",), "skip", "Go to the lobby; it is not asked again", "skip"),
         Action(("f1",), "help", "Show keys and commands", "help"),
         Action(("ctrl+q", "ctrl+c"), "quit", "Quit; nothing is saved", "quit", priority=True),
     ),
     Scope.OFFERS: (
         Action(("enter",), "choose", "Use it and save it in the settings"),
+        Action(("up", "down"), "move", "Previous or next one", ordered=True),
         Action(("escape",), "not now", "Hide until the next start", "not_now"),
     ),
     Scope.SESSIONS: (
@@ -457,8 +555,15 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
     ),
     Scope.PICK: (
         Action(("enter",), "choose", "Take the highlighted row"),
-        Action(("up",), "move", "Previous or next row", "move(-1)", display="↑ ↓"),
-        Action(("down",), "", "", "move(1)"),
+        Action(
+            ("up",),
+            "move",
+            "Highlight the row before",
+            "move(-1)",
+            name="up",
+            both="Previous or next row",
+        ),
+        Action(("down",), "move", "Highlight the row after", "move(1)", name="down"),
         Action(("escape",), "back", "Cancel", "back"),
     ),
     Scope.FIND: (
@@ -479,21 +584,19 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
     ),
     Scope.REPLAY: (
         Action(("space",), "play", "Play or pause", "play", shown=True),
-        Action(("right",), "next", "Show the next event", "step(1)", display="→", shown=True),
-        Action(("left",), "back", "Show the event before", "step(-1)", display="←", shown=True),
+        Action(("right",), "next", "Show the next event", "step(1)", shown=True),
+        Action(("left",), "back", "Show the event before", "step(-1)", shown=True),
         Action(
             ("n", "shift+right"),
             "message",
             "Go to the next message",
             "jump('message', 1)",
-            display="n shift+→",
         ),
         Action(
             ("N", "shift+left"),
             "message before",
             "Go to the message before",
             "jump('message', -1)",
-            display="N shift+←",
         ),
         Action(("d",), "decision", "Go to the next decision", "jump('decision', 1)", shown=True),
         Action(("D",), "decision before", "Go to the decision before", "jump('decision', -1)"),
@@ -514,10 +617,16 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "jump('verdict', -1)",
         ),
         Action(("plus", "equals_sign"), "faster", "Play faster", "speed(1)", display="+"),
-        Action(("minus",), "slower", "Play slower", "speed(-1)", display="-"),
+        Action(("minus",), "slower", "Play slower", "speed(-1)"),
         Action(("home",), "start", "Go to the start", "start"),
         Action(("end",), "end", "Go to the end", "end"),
-        Action(tuple("0123456789"), "part", "Jump to a tenth of the recording", display="0 … 9"),
+        Action(
+            tuple("0123456789"),
+            "part",
+            "Jump to a tenth of the recording",
+            display="0 … 9",
+            ordered=True,
+        ),
         Action(("slash",), "search", "Find a text", "search", shown=True),
         Action(("g",), "again", "Find next", "again(1)"),
         Action(("G",), "again back", "Find previous", "again(-1)"),
@@ -537,7 +646,6 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "wrong",
             "Mark or unmark the selected or latest decision as wrong",
             "mark_wrong",
-            display="!",
         ),
         Action(("r",), "reports", "Show what-if reports of other reasoners", "reports"),
         Action(("enter",), "details", "Show the selected message in full", "details"),
@@ -563,11 +671,19 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("up", "k"), "up", "Previous decision", "cursor_up"),
         Action(("down", "j"), "down", "Next decision", "cursor_down"),
         Action(("enter",), "go there", "Show the message in the replay"),
-        Action(("left",), "older", "Show the report before", "turn(1)", display="←"),
-        Action(("right",), "newer", "Show the report after", "turn(-1)", display="→"),
+        Action(("left",), "older", "Show the report before", "turn(1)"),
+        Action(("right",), "newer", "Show the report after", "turn(-1)"),
         Action(("escape", "q", "r"), "back", "Back to the replay", "close"),
     ),
 }
+
+TYPED: Final[Mapping[Scope, Mapping[str, str]]] = {
+    Scope.COMPOSER: {
+        "@  /  :": "Offer names and files, commands, emoji",
+        "@src/app.py": "Name a file of your workspace for agents; not attached",
+    }
+}
+"""What is typed rather than pressed, with what it does; the help lists it."""
 
 ACTIONS: Final = tuple(
     replace(action, scope=scope) for scope, listed in _TABLE.items() for action in listed

@@ -16,6 +16,7 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from genie_tui.commands import parse
 from genie_tui.commands.context import RoomContext
 from genie_tui.commands.handlers import engine, files, host, message, room
+from genie_tui.commands.keymap import Keymap, keymap_of
 from genie_tui.commands.keys import Action, Scope, actions
 from genie_tui.commands.parse import InvalidArguments, MessageLine
 from genie_tui.screens import room_focus
@@ -108,6 +109,7 @@ class Command:
             shown=self.shown,
             priority=self.priority,
             scope=self.scope,
+            slash=f"/{self.slash.name}" if self.slash is not None else "",
         )
 
 
@@ -175,10 +177,17 @@ def slash_help() -> list[tuple[str, str]]:
     return [(slash.usage, slash.help or text) for slash, text in typed]
 
 
-def all_actions(scope: Scope) -> list[Action]:
-    """The actions of one scope: commands with keys or in the palette, then keys of widgets."""
+def runnable(scope: Scope) -> list[Action]:
+    """The actions of one scope that can have keys: commands, then those of widgets."""
     listed = [each for each in COMMANDS if each.scope is scope and each.run is not None]
-    return [*(each.action for each in listed if each.keys or each.offered), *actions(scope)]
+    return [*(each.action for each in listed), *actions(scope)]
+
+
+def all_actions(scope: Scope, keymap: Keymap | None = None) -> list[Action]:
+    """The actions of one scope to list: those with keys or in the palette."""
+    offered = {each.action.id for each in COMMANDS if each.offered}
+    listed = (keymap or Keymap(runnable)).actions(scope)
+    return [each for each in listed if each.keys or each.id in offered]
 
 
 class CommandProvider(Provider):
@@ -200,8 +209,9 @@ class CommandProvider(Provider):
                 yield Hit(score, title, partial(self._run, action), help=action.help)
 
     def _offered(self) -> Iterator[Action]:
+        keymap = keymap_of(self.screen)
         return (
-            each.action
+            keymap.of(each.action)
             for each in COMMANDS
             if each.offered and each.run is not None and each.scope is self.scope
         )

@@ -2,33 +2,27 @@
 
 from collections.abc import Sequence
 from textwrap import wrap
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.dom import DOMNode
 from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
-from genie_tui.commands.keys import Scope, bindings_of
+from genie_tui.commands.keymap import Keymap, keymap_of, scopes_of
+from genie_tui.commands.keys import TYPED, Scope, bindings, listed
 from genie_tui.commands.registry import all_actions, slash_help
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.keys_in_order import LineInput
+from genie_tui.widgets.keys_line import key_list
+from genie_tui.widgets.reading import read_on
 
 KEYS: Final = 20
 """Columns for the keys."""
-
-_SCROLLING: Final = {
-    "up": "scroll_up",
-    "down": "scroll_down",
-    "pageup": "page_up",
-    "pagedown": "page_down",
-}
 
 INDENT: Final = 2
 """Columns before a description below its keys."""
@@ -53,11 +47,12 @@ class HelpText(Widget):
         width = self.content_size.width
         columns = KEYS if width >= KEYS + SPACE else INDENT  # without room: text below the keys
         room = max(width - columns, SPACE)
-        listed = [
-            *((scope.value, _rows(scope)) for scope in dict.fromkeys([*self._here, *Scope])),
+        keymap = keymap_of(self)
+        rows_of = [
+            *((each.value, _rows(each, keymap)) for each in dict.fromkeys([*self._here, *Scope])),
             ("Commands", slash_help()),
         ]
-        found = ((title, _matching(self.wanted, title, rows)) for title, rows in listed)
+        found = ((title, _matching(self.wanted, title, rows)) for title, rows in rows_of)
         sections = [_section(title, rows, columns, room) for title, rows in found if rows]
         return Content("\n\n").join(sections or [Content("No match.")])
 
@@ -66,10 +61,7 @@ class HelpScreen(Dialog[None]):
     """Lists keys and commands; what is typed filters them."""
 
     CSS_PATH = "help.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,f1", "dismiss", "back", priority=True),
-        *(Binding(key, f"scroll('{how}')") for key, how in _SCROLLING.items()),
-    ]
+    BINDINGS = bindings(Scope.HELP)
 
     def __init__(self, here: Sequence[Scope] = ()) -> None:
         super().__init__()
@@ -80,36 +72,34 @@ class HelpScreen(Dialog[None]):
             yield LineInput(placeholder="Type to filter", id="help-filter", compact=True)
             with VerticalScroll(id="help-scroll", can_focus=False):
                 yield HelpText(self._here)
-            yield DialogKeys("type to filter · ↑ ↓ scroll · esc back", id="help-keys")
+            keys = key_list(keymap_of(self).actions(Scope.HELP))
+            yield DialogKeys(Content("type to filter   ") + keys, id="help-keys")
 
     @on(Input.Changed)
     def _filter(self, event: Input.Changed) -> None:
         self.query_one(HelpText).wanted = event.value.strip()
         self.query_one(VerticalScroll).scroll_home(animate=False)
 
-    def action_scroll(self, how: str) -> None:
-        """Scroll by a line or a page."""
-        _ = getattr(self.query_one(VerticalScroll), f"action_{how}")()
+    def on_key(self, event: events.Key) -> None:
+        """Scroll by keys that the filter does not take."""
+        key = keymap_of(self).meaning(Scope.HELP, event.key)
+        if key in ("up", "down", "pageup", "pagedown"):
+            event.stop()
+            read_on(self.query_one(VerticalScroll), key)
 
 
 def scopes_at(screen: Screen[Any]) -> list[Scope]:
     """Return the scopes whose keys work at the focus, nearest first."""
     nodes = (screen.focused or screen).ancestors_with_self
-    return [scope for node in nodes for scope in Scope if _binds(node, scope)]
+    return [scope for node in nodes for scope in scopes_of(node)]
 
 
-def _binds(node: DOMNode, scope: Scope) -> bool:
-    """Whether a node has a scope's keys; some scopes are listed for the help only."""
-    made = bindings_of(all_actions(scope))
-    return bool(made) and all(binding in node.BINDINGS for binding in made)
-
-
-def _rows(scope: Scope) -> list[tuple[str, str]]:
-    return [
+def _rows(scope: Scope, keymap: Keymap) -> list[tuple[str, str]]:
+    pressed = [
         (action.key_text or f"({action.label})", action.help)
-        for action in all_actions(scope)
-        if action.label
+        for action in listed(all_actions(scope, keymap))
     ]
+    return [*pressed, *TYPED.get(scope, {}).items()]
 
 
 def _matching(wanted: str, title: str, rows: list[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -29,6 +29,7 @@ from genie_core.room.open.requests import (
 from genie_core.room.open.service import RoomService, SavedSummary
 from genie_core.text.format import ago, counted
 from genie_core.text.safe import visible_line
+from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope, bindings
 from genie_tui.onboarding import Onboarding
 from genie_tui.widgets.key_footer import KeyFooter
@@ -162,9 +163,8 @@ class LobbyScreen(Screen[None]):
         rooms = self._open_rooms()
         here = self.query_one("#open-rooms", Static)
         named = ", ".join(_named(room) for room in rooms if room.title)
-        here.update(
-            Content.assemble(("ctrl+o", "bold $primary"), f"  back to {named or 'the room'}")
-        )
+        key = keymap_of(self).text(Scope.APP, "rooms")
+        here.update(Content.assemble((key, "bold $primary"), f"  back to {named or 'the room'}"))
         here.display = bool(rooms)
         self._here = {room.saved: room for room in rooms if room.saved}
         listed = self.query_one("#saved", OptionList)
@@ -219,7 +219,8 @@ class LobbyScreen(Screen[None]):
         except GenieError as error:
             self.show_error(str(error))
         else:
-            self.notify(f"{said} You can change it in the settings (f12).")
+            key = keymap_of(self).text(Scope.APP, "settings")
+            self.notify(f"{said} You can change it in the settings ({key}).")
         self._end_offers()
 
     def _end_offers(self) -> None:
@@ -287,7 +288,7 @@ class LobbyScreen(Screen[None]):
 
     def on_key(self, event: events.Key) -> None:
         """Move between the fields by arrows that no list takes."""
-        step = {"up": -1, "down": 1}.get(event.key)
+        step = {"up": -1, "down": 1}.get(keymap_of(self).meaning(Scope.LOBBY, event.key))
         at = self.focused
         if step is None or (isinstance(at, OptionList) and not _is_at_end(at, step)):
             return
@@ -313,7 +314,8 @@ class LobbyScreen(Screen[None]):
     def _show_more(self, count: int) -> None:
         """Say where to find the saved rooms that are not listed."""
         more = self.query_one("#more-saved", Static)
-        more.update(Content.assemble((f"{count:,} more: ", ""), ("f3", "bold $primary")))
+        key = keymap_of(self).text(Scope.LOBBY, "all-sessions")
+        more.update(Content.assemble((f"{count:,} more: ", ""), (key, "bold $primary")))
         more.display = count > 0
 
     def _show_nearby(self, rooms: Sequence[NearbyRoom]) -> None:

@@ -22,6 +22,7 @@ from genie_core.room.text.events import message_title, why_silent
 from genie_core.sessions.replay.landmarks import Landmark, message_of
 from genie_core.sessions.replay.player import Recording, ReplayMoment
 from genie_core.text.safe import visible_line
+from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope, bindings
 from genie_tui.screens.decision_labels import DecisionLabels
 from genie_tui.screens.dialogs.full_view import FullViewScreen
@@ -195,9 +196,10 @@ class ReplayScreen(Screen[None]):
 
     def on_key(self, event: events.Key) -> None:
         """Jump to a tenth of the recording by a digit."""
-        if event.character and event.character in "0123456789":
+        key = keymap_of(self).meaning(Scope.REPLAY, event.key)
+        if key.isdecimal():
             event.stop()
-            self._playback.go_to_part(int(event.character) / 10)
+            self._playback.go_to_part(int(key) / 10)
 
     @on(SeekBar.Sought)
     def _sought(self, message: SeekBar.Sought) -> None:
@@ -248,7 +250,8 @@ class ReplayScreen(Screen[None]):
         if exchange is None and self._playback.last is not None:
             exchange = self._state.exchanges.get(message_of(self._playback.last))
         if exchange is None:
-            self.notify("Select a message first (↑ ↓).", timeout=2)
+            keys = " ".join(keymap_of(self).text(Scope.REPLAY, name) for name in ("up", "down"))
+            self.notify(f"Select a message first ({keys}).", timeout=2)
         else:
             decision = exchange.decision.decision if exchange.decision is not None else None
             self._labels.mark(DecisionMarkRequested(exchange.seq, decision))

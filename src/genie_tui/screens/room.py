@@ -51,7 +51,8 @@ from genie_tui.commands.completion import CommandCompletion
 from genie_tui.commands.context import RoomContext
 from genie_tui.commands.handlers import engine, host
 from genie_tui.commands.handlers.message import cancel
-from genie_tui.commands.keys import Scope, bindings_of, by_key
+from genie_tui.commands.keymap import Keymap, keymap_of
+from genie_tui.commands.keys import Scope, bindings_of
 from genie_tui.commands.parse import MessageLine
 from genie_tui.commands.registry import RoomCommands, all_actions
 from genie_tui.external_editor import Edited
@@ -83,7 +84,7 @@ from genie_tui.widgets.too_small import TooSmall
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
 
-SAVED: Final = "↑ brings back what the editor had saved."
+SAVED: Final = "{key} brings back what the editor had saved."
 
 _TOASTS: Final[dict[Severity, tuple[SeverityLevel, float | None]]] = {
     Severity.INFO: ("information", None),
@@ -252,7 +253,7 @@ class RoomScreen(Screen[None]):
         """Take a text over from an editor that was opened with the text `before`."""
         if edited.saved:
             self._composer.remember(self.context.as_typed(edited.saved))
-            self.notify(SAVED)
+            self.notify(SAVED.format(key=keymap_of(self).text(Scope.COMPOSER, "history")))
         if edited.text is None:
             return
         if self._composer.draft != before:  # as by a message that was refused meanwhile
@@ -281,7 +282,8 @@ class RoomScreen(Screen[None]):
         welcome.display = is_empty
         if joined is not None and is_empty:
             hosts = joined.hosting.invites is not None
-            welcome.update(welcome_text(hosts=hosts, engine=joined.engine.status))
+            engine = joined.engine.status
+            welcome.update(welcome_text(keymap_of(self), hosts=hosts, engine=engine))
 
     def _show_room(self, joined: "JoinedRoom") -> None:
         self.context.open_room = joined
@@ -317,15 +319,11 @@ class RoomScreen(Screen[None]):
     def on_key(self, event: events.Key) -> None:
         """Send keys that no widget uses to the composer, so that no text is lost.
 
-        Keys that the composer does not use scroll the timeline. Characters that reach the screen
-        although the composer has the focus were typed before it had.
+        Characters that reach the screen although the composer has the focus were typed before it
+        had.
         """
         writes, reads = self._composer.has_focus_within, isinstance(self.focused, Timeline)
-        if writes and event.key in ("pageup", "pagedown", "escape"):
-            event.stop()
-            self._read(event.key)
-            return
-        if reads and event.key in by_key(Scope.TIMELINE):
+        if reads and event.key in keymap_of(self).by_key(Scope.TIMELINE):
             return
         is_text = event.is_printable and event.character and not self._composer.closed
         if is_text and (writes or reads or self.focused is None):
@@ -334,11 +332,14 @@ class RoomScreen(Screen[None]):
                 room_focus.back(self.context)
             self._composer.go_on_with(event.character or "")
 
-    def _read(self, key: str) -> None:
-        if key == "escape" and cancel(self.context):
+    @on(Composer.Reading)
+    def _read(self, message: Composer.Reading) -> None:
+        if message.key != "escape":
+            self._timeline.action_page(1 if message.key == "pagedown" else -1)
+        elif cancel(self.context):
             return
-        if key != "escape":
-            self._timeline.action_page(1 if key == "pagedown" else -1)
+        elif message.leaves:
+            room_focus.to_conversation(self.context)
         elif self._timeline.reading is not None:
             self._timeline.action_follow()
 
@@ -443,7 +444,8 @@ class RoomScreen(Screen[None]):
             self._joined.name in (exchange.author, exchange.handler)
             for exchange in self._joined.state.running.values()
         ):
-            self.notify("Your agents keep working. ctrl+s stops one.", timeout=4)
+            key = keymap_of(self).text(Scope.ROOM, "stop-an-agent")
+            self.notify(f"Your agents keep working. {key} stops one.", timeout=4)
 
     @on(JoinRequests.Answered)
     def _answered_at_door(self, message: JoinRequests.Answered) -> None:
@@ -542,12 +544,14 @@ class RoomScreen(Screen[None]):
         return self.query_one(ApprovalPanel)
 
 
-def welcome_text(*, hosts: bool, engine: EngineStatus) -> Content:
+def welcome_text(keymap: Keymap, *, hosts: bool, engine: EngineStatus) -> Content:
     """Return what to do first in a room that nothing was said in."""
-    lines = [("f6", "to copy the invite for others")] if hosts else []
+    key = partial(keymap.text, Scope.ROOM)
+    lines = [(key("invite"), "to copy the invite for others")] if hosts else []
     lines += [("@genie", "and a question to your agent")]
-    lines += [("f10", "to choose a model or an agent")] if engine.offline else []
-    lines += [("f4", "to see why agents are silent"), ("f1", "for all keys and commands")]
+    lines += [(key("choose-model"), "to choose a model or an agent")] if engine.offline else []
+    lines += [(key("reasons"), "to see why agents are silent")]
+    lines += [(keymap.text(Scope.APP, "help"), "for all keys and commands")]
     return Content("\n").join(
         Content.assemble((f"{key:>6}  ", "$text-primary bold"), (text, "$foreground-muted"))
         for key, text in lines

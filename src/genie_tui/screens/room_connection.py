@@ -7,6 +7,8 @@ from genie_core.room.client.model import ConnectionState, ConnectionStatus, Sess
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import RoomContext
 from genie_tui.commands.handlers.host import cannot_take_over
+from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keys import Scope
 from genie_tui.widgets.status_bar import StatusBar
 
 if TYPE_CHECKING:
@@ -54,7 +56,9 @@ class ConnectionDisplay:
         is_away = context.away_since is not None
         if joined is not None and is_away and not cannot_take_over(joined):
             host = visible_line(joined.state.host)
+            key = keymap_of(context.screen).text(Scope.ROOM, "host")
+            how = "/host" if key == "/host" else f"{key} or /host"
             context.banner.offer(
-                f"{host} is away, and you may host the room by its rule: f8 or /host goes on with it "
+                f"{host} is away, and you may host the room by its rule: {how} goes on with it "
                 "from your copy."
             )

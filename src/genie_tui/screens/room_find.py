@@ -11,6 +11,8 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.transcript import LatestTexts
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import RoomContext
+from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keys import Scope
 from genie_tui.screens import room_focus
 from genie_tui.widgets.find_bar import FindBar
 
@@ -112,7 +114,11 @@ class RoomFind:
 
     def _count(self) -> str:
         if not self._bar.text:
-            return "↑ ↓ step · esc close"
+            keymap = keymap_of(self._context.screen)
+            earlier, later, close = (
+                keymap.text(Scope.FIND, name) for name in ("earlier", "later", "close")
+            )
+            return f"{earlier} {later} step · {close} close"
         many = f"{len(self._matches):,}" if self._is_done else f"{len(self._matches):,}…"
         if self._at is None:
             return "no match" if self._is_done else "searching…"

@@ -24,6 +24,7 @@ from genie_core.sessions.service import SessionService
 from genie_core.text.format import counted
 from genie_core.text.safe import visible_line
 from genie_tui.commands.handlers.sessions import SessionActions
+from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope, bindings
 from genie_tui.widgets.key_footer import KeyFooter
 from genie_tui.widgets.keys_in_order import LineInput
@@ -69,7 +70,8 @@ class SessionsScreen(Screen[None]):
         yield TooSmall()
         with Horizontal(id="sessions-top"):
             yield Static("All sessions", id="sessions-title", markup=False)
-            yield LineInput(placeholder="/ to find", id="sessions-filter", max_length=200)
+            find = keymap_of(self).text(Scope.SESSIONS, "find")
+            yield LineInput(placeholder=f"{find} to find", id="sessions-filter", max_length=200)
             yield Static(id="sessions-count", markup=False)
         yield Static(id="sessions-note", markup=False)
         with Horizontal(id="sessions-middle"):
@@ -213,11 +215,12 @@ class SessionsScreen(Screen[None]):
 
     def on_key(self, event: events.Key) -> None:
         """Move in the list by arrows while typing."""
-        steps = {"up": -1, "down": 1}
-        if self.focused is self._filter_line and event.key in steps:
+        action = keymap_of(self).by_key(Scope.SESSION_LIST).get(event.key)
+        step = {"move(-1)": -1, "move(1)": 1}.get(action.run if action is not None else "")
+        if self.focused is self._filter_line and step is not None:
             event.stop()
             self._picked = True
-            self._list.action_move(steps[event.key])
+            self._list.action_move(step)
 
     def action_find(self) -> None:
         """Focus the filter at once, so that the next keys go there."""

@@ -24,7 +24,8 @@ from genie_core.settings.locations import Locations, short_path
 from genie_core.settings.model import Settings, assistant_config
 from genie_core.settings.schema import Key
 from genie_core.text.safe import visible_line
-from genie_tui.commands.keys import Scope, actions, bindings
+from genie_tui.commands.keymap import Keymap, keymap_of
+from genie_tui.commands.keys import Scope, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.themes import DARK, theme_names
 from genie_tui.widgets.keys_in_order import LineInput
@@ -33,6 +34,7 @@ from genie_tui.widgets.too_small import TooSmall
 
 AT_ONCE: Final = "at once"
 NEXT_ROOM: Final = "from the next room on"
+NEXT_START: Final = "from the next start on"
 NAME: Final = "from the next start on; rooms you hosted keep your old name"
 MODEL: Final = f"{NEXT_ROOM}, in this one by /model"
 
@@ -73,6 +75,7 @@ FIELDS: Final = (
     Field("window_title", "Terminal title", AT_ONCE),
     Field("desktop", "Notifications", AT_ONCE),
     Field("theme", "Theme", AT_ONCE),
+    Field("keymap", "Keys", NEXT_START),
 )
 
 _NOTIFY: Final = (
@@ -88,6 +91,7 @@ _DESKTOP: Final = (
     ("osc9", "by OSC 9: iTerm2, WezTerm, Ghostty, kitty"),
     ("osc777", "by OSC 777: foot, GNOME Terminal, rxvt"),
 )
+_KEYMAP: Final = (("default", "default"), ("vi", "vi-style"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +131,7 @@ class SettingsForm:
             "bell": _SWITCH,
             "window_title": _SWITCH,
             "desktop": _DESKTOP,
+            "keymap": _KEYMAP,
             "theme": [(name, name) for name in theme_names()],
         }
 
@@ -279,7 +284,7 @@ class SettingsScreen(Dialog[Settings | None]):
                             yield Static(
                                 id=f"note-{field.name}", classes="setting-note", markup=False
                             )
-            yield DialogKeys(_keys(), id="settings-keys")
+            yield DialogKeys(_keys(keymap_of(self)), id="settings-keys")
 
     def on_mount(self) -> None:
         """Read the file in the background."""
@@ -358,7 +363,8 @@ class SettingsScreen(Dialog[Settings | None]):
 
     def on_key(self, event: events.Key) -> None:
         """Move between fields by keys that no field takes."""
-        step = {"up": -1, "down": 1, "enter": 1}.get(event.key)
+        key = keymap_of(self).meaning(Scope.SETTINGS, event.key)
+        step = {"up": -1, "down": 1, "enter": 1}.get(key)
         if step is not None:
             event.stop()
             event.prevent_default()
@@ -404,7 +410,8 @@ class SettingsScreen(Dialog[Settings | None]):
         """Go back without saving; ask once if there are changes."""
         if self._changed() and not self._warned:
             self._warned = True
-            self._show_problem("Unsaved changes: ctrl+s saves, esc again discards them.")
+            save, back = (keymap_of(self).text(Scope.SETTINGS, name) for name in ("save", "back"))
+            self._show_problem(f"Unsaved changes: {save} saves, {back} again discards them.")
             return
         self.app.theme = self._theme
         _ = self.dismiss(None)
@@ -471,8 +478,9 @@ def _control(field: Field) -> Input | Picker:
     return Picker(id=field.name)
 
 
-def _keys() -> str:
-    shown = (action for action in actions(Scope.SETTINGS) if action.shown)
+def _keys(keymap: Keymap) -> str:
+    listed = keymap.actions(Scope.SETTINGS)
+    shown = (action for action in listed if action.shown and action.keys)
     return " · ".join(f"{action.key_text} {action.label}" for action in shown)
 
 

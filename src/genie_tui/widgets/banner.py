@@ -7,6 +7,8 @@ from textual.widgets import Static
 
 from genie_core.room.client.model import ConnectionState, ConnectionStatus
 from genie_core.text.safe import visible_line
+from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keys import Scope
 
 
 class Banner(Static):
@@ -65,7 +67,8 @@ class Banner(Static):
                 return detail or "opening…"
             case ConnectionState.CLOSED:
                 why = detail or "the room is closed"
-                return f"{why}. Your draft is kept: select and copy it; ctrl+q leaves."
+                key = keymap_of(self).text(Scope.APP, "quit")
+                return f"{why}. Your draft is kept: select and copy it; {key} leaves."
             case ConnectionState.RETRYING:
                 when = (
                     f"reconnecting in {math.ceil(self._left)} s…" if self._left else "reconnecting…"

@@ -9,6 +9,8 @@ from textual.widget import Widget
 
 from genie_core.room.protocol.events import Event, MemberLeft, MessagePosted
 from genie_core.text.safe import visible_line
+from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keys import Scope
 
 LINGER: Final = 4.0
 """Seconds for which a member counts as typing after the last sign."""
@@ -127,15 +129,16 @@ class HintLine(Widget):
         if not self._people or self._panel_is_open:
             return Content("")
         people = "1 person" if self._people == 1 else f"{self._people} people"
+        key = keymap_of(self).text(Scope.ROOM, "activity")
         return Content.assemble(
-            ("f2", "bold $text-primary"), (f"  {people} and the activity", "$foreground-muted")
+            (key, "bold $text-primary"), (f"  {people} and the activity", "$foreground-muted")
         )
 
     def _approvals(self, width: int) -> Content:
         if not self._waiting:
             return Content("")
         calls = "1 tool call waits" if self._waiting == 1 else f"{self._waiting} tool calls wait"
-        key = ("  ctrl+g", "bold $text-warning")
+        key = (f"  {keymap_of(self).text(Scope.ROOM, 'approvals')}", "bold $text-warning")
         line = Content.assemble((f"▲ {calls} for your answer", "$text-warning"), key)
         if line.cell_length > width:
             line = Content.assemble((f"▲ {calls}", "$text-warning"), key)

@@ -19,6 +19,7 @@ from genie_core.room.protocol.frames import HostingOffered, JoinRequested
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.transport.origin import LOOPBACK
 from genie_core.text.safe import visible_line
+from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Action, Scope, bindings
 from genie_tui.widgets.key_words import key_words
 from genie_tui.widgets.keys_line import KeysLine
@@ -115,7 +116,8 @@ class JoinRequests(Vertical, can_focus=True):
             return
         event.stop()
         self._keys.take(event, self, self._act)
-        if event.key == "escape":
+        action = keymap_of(self).by_key(Scope.JOIN_REQUESTS).get(event.key)
+        if action is not None and action.run == "later":
             self._keys.arm()
             self.post_message(self.Dismissed())
 
@@ -144,7 +146,8 @@ class JoinRequests(Vertical, can_focus=True):
         self.query_one("#door-text", Static).update(_text(caller))
         left_out = frozenset() if count > 1 else frozenset({"next"})
         self._keys.name_keys(_WORDS[type(caller)], left_out)
-        self._keys.sleep("" if had_focus else "Press f7 to answer")
+        key = keymap_of(self).text(Scope.ROOM, "join-requests")
+        self._keys.sleep("" if had_focus else f"Press {key} to answer")
 
 
 def _same(one: Caller, other: Caller) -> bool:

@@ -10,7 +10,8 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from genie_tui.commands.keys import Action, Scope, actions, by_key
+from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keys import Action, Scope, listed, spell
 from genie_tui.widgets.approvals.key_guard import SOON, KeyGuard
 
 LOOKING: Final = frozenset({"scroll", "next"})
@@ -27,7 +28,6 @@ class KeysLine(Static):
         super().__init__(markup=False)
         self._scope = scope
         self._guard = KeyGuard(clock)
-        self._keys = by_key(scope)
         self._words: dict[str, str] = {}
         self._left_out: frozenset[str] = frozenset()
         self._asleep = ""
@@ -46,7 +46,7 @@ class KeysLine(Static):
         """Run a key's action if it counts; `widget` is the one with the keys."""
         admitted = self._guard.admit_key(event)
         self._show()
-        action = self._keys.get(event.key)
+        action = keymap_of(self).by_key(self._scope).get(event.key)
         if action is not None and action.run in LOOKING:
             act(action)
         elif action is not None and admitted:
@@ -77,17 +77,18 @@ class KeysLine(Static):
             self.update(line)
 
     def _listed(self) -> Content:
-        shown = [each for each in actions(self._scope) if each.run not in self._left_out]
+        listed = keymap_of(self).actions(self._scope)
+        shown = [each for each in listed if each.run not in self._left_out]
         return key_list(shown, self._words)
 
 
-def key_list(listed: Iterable[Action], words: Mapping[str, str] = MappingProxyType({})) -> Content:
+def key_list(several: Iterable[Action], words: Mapping[str, str] = MappingProxyType({})) -> Content:
     """List actions in a line, each with its first key; `words` replace labels, by what runs."""
     return Content("   ").join(
         Content.assemble(
-            (action.display or action.short_keys.split()[0], "$primary bold"),
+            (action.display or spell(action.keys[0], ctrl="^"), "$primary bold"),
             f" {words.get(action.run, action.label)}",
         )
-        for action in listed
-        if action.label
+        for action in listed(several)
+        if action.keys
     )

@@ -15,6 +15,7 @@ from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.known_programs import ProgramOffer
 from genie_core.assistant.models.discover import ModelOffer
 from genie_core.text.safe import visible_line
+from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope, bindings
 
 LABEL: Final = 34
@@ -23,7 +24,7 @@ LABEL: Final = 34
 OFFLINE: Final = "offline"
 NEVER: Final = "never"
 
-_TITLE: Final = "No agent or model is set up yet. Found on this machine (f7 to choose):"
+_TITLE: Final = "No agent or model is set up yet. Found on this machine ({key} to choose):"
 
 
 class ModelPicker(Vertical):
@@ -50,7 +51,8 @@ class ModelPicker(Vertical):
         self._offers: list[ProgramOffer | ModelOffer] = []
 
     def compose(self) -> ComposeResult:
-        yield Static(_TITLE, id="offers-title", markup=False)
+        key = keymap_of(self).text(Scope.LOBBY, "offers")
+        yield Static(_TITLE.format(key=key), id="offers-title", markup=False)
         yield OptionList(id="offers-list", markup=False, compact=True)
 
     def on_mount(self) -> None:

@@ -25,7 +25,8 @@ from genie_core.sessions.search.documents import SearchHit
 from genie_core.sessions.search.query import Snippet
 from genie_core.text.format import ago, file_size, short_count
 from genie_core.text.safe import visible_line
-from genie_tui.commands.keys import Scope, bindings, by_key
+from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keys import Scope, bindings
 
 Item: TypeAlias = SessionRow | SearchHit
 
@@ -49,10 +50,6 @@ _HIT_WORDS: Final = {
 STYLES: Final = (
     *("head", "sorted", "title", "muted", "tag", "unread", "parked", "trouble", "open", "cursor"),
     *("found", "heading"),
-)
-
-_FIND_KEYS: Final = frozenset(
-    key for key, action in by_key(Scope.SESSIONS).items() if action.run == "find"
 )
 
 
@@ -141,7 +138,10 @@ class SessionList(ScrollView, can_focus=True):
         if focused is not None and focused is not self:  # it moved after this key was sent here
             event.stop()
             focused.post_message(events.Key(event.key, event.character))
-        elif self._find is not None and event.key in _FIND_KEYS:
+        elif (
+            self._find is not None
+            and event.key in keymap_of(self).named(Scope.SESSIONS, "find").keys
+        ):
             event.stop()
             self._find()
 

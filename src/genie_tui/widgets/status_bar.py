@@ -14,6 +14,8 @@ from genie_core.room.client.model import (
 )
 from genie_core.text.format import counted
 from genie_core.text.safe import visible_line
+from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keys import Scope
 
 _LINKS: Final = {
     ConnectionState.CONNECTING: ("◌ connecting", "$foreground-muted"),
@@ -156,7 +158,8 @@ class StatusBar(Widget):
             return Content.styled(f" elsewhere: {counts} ", "bold $background on $warning")
         if counts.missed:
             return Content.styled(f"elsewhere: {counts}", "$text-accent")
-        return Content.styled("ctrl+o rooms", "$foreground-muted")
+        key = keymap_of(self).text(Scope.APP, "rooms")
+        return Content.styled(f"{key} rooms", "$foreground-muted")
 
     def _approvals(self, *, short: bool = False) -> Content:
         if not self._waiting:

@@ -320,3 +320,19 @@ def test_an_agent_that_is_missing_yet_is_noted_and_an_unknown_one_refused(
     assert "env.A of the agent 'mine' needs NO_SUCH_KEY" in shell.out
     shell.env["NO_SUCH_KEY"] = "x"
     assert shell.run("check") == 0
+
+
+def test_check_reports_keys(shell: Shell) -> None:
+    shell.file.write_text('keymap = "vi"\n')
+    shell.locations.keys_file.write_text('[timeline]\nreply = "i"\n[room]\nfind = "alt+f"\n')
+    assert shell.run("check") == 1
+    assert shell.out == "keys.toml, [timeline] reply: 'i' is the key of [timeline] write\n"
+    shell.file.write_text("")
+    assert shell.run("check") == 0
+
+
+def test_check_reports_keys_beside_broken_settings(shell: Shell) -> None:
+    shell.file.write_text("name = \n")
+    shell.locations.keys_file.write_text('[room]\nfind = "x"\n')
+    assert shell.run("check") == 1
+    assert len(shell.out.splitlines()) == 2

@@ -174,3 +174,15 @@ def test_an_agent_that_needs_a_sandbox_which_is_not_there_is_found(
     found = agents_in_report(tmp_path, tmp_path, agent=chosen, agents=agents)[0]
     assert found.startswith("BAD")
     assert "must run in a sandbox, but bwrap is missing" in found
+
+
+def test_mistakes_in_the_keys_are_found(tmp_path: Path) -> None:
+    assert report(tmp_path)["keys"].startswith("ok")
+    file = find_locations({"GENIE_HOME": str(tmp_path)}).keys_file
+    file.parent.mkdir(parents=True)
+    file.write_text('[room]\nfind = "alt+f"\n')
+    assert report(tmp_path)["keys"] == f"ok   keys       default, with those of {file}"
+    file.write_text('[room]\nfynd = "alt+f"\n')
+    found = report(tmp_path)["keys"]
+    assert found.startswith("BAD")
+    assert found.endswith("[room] fynd: there is no such action; did you mean 'find'?")

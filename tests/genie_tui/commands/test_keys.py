@@ -5,7 +5,8 @@ from textual.widgets import Footer
 from textual.widgets._footer import FooterKey  # the footer's keys have no public name
 
 from genie_tui.app import GenieApp
-from genie_tui.commands.keys import Action, Scope, bindings_of, by_key
+from genie_tui.commands.keymap import OF_WIDGETS
+from genie_tui.commands.keys import TYPED, Action, Scope, bindings_of, listed
 from genie_tui.commands.registry import (
     COMMANDS,
     AppCommands,
@@ -83,7 +84,9 @@ def test_global_keys_are_no_ordinary_characters() -> None:
 
 def test_enter_and_space_answer_no_approval() -> None:
     for scope in (Scope.CARD, Scope.JOIN_REQUESTS):
-        assert not {"enter", "space", "return", "ctrl+m", "ctrl+j"} & by_key(scope).keys()
+        assert (
+            not {"enter", "space", "return", "ctrl+m", "ctrl+j"} & OF_WIDGETS.by_key(scope).keys()
+        )
 
 
 async def test_the_footer_shows_what_the_table_marks() -> None:
@@ -147,7 +150,9 @@ async def test_the_help_tells_every_action_and_command() -> None:
         text = pilot.app.screen.query_one(HelpText).render().plain
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is screen)
-    for action in ACTIONS:
+    for action in (row for scope in Scope for row in listed(all_actions(scope))):
         assert action.help in text
+    for typed in TYPED.values():
+        assert all(what in text for what in typed.values())
     for usage, _ in slash_help():
         assert usage in text

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.genie_tui.room_parts import notes
 from tests.genie_tui.scripted_room import (
     DEADLINE,
     HandClock,
@@ -217,3 +218,14 @@ async def test_an_installed_agent_becomes_mine_by_one_key(tmp_path: Path) -> Non
 
 def test_a_command_leads_there_too() -> None:
     assert slash_commands()["settings"].run == "app.settings"
+
+
+async def test_other_keys_are_chosen_for_the_next_start(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    async with home.open((100, 40)) as (screen, pilot):
+        await until(pilot, lambda: screen.query_one("#name", Input).has_focus)
+        await take_steps(screen, pilot, "up", "right")
+        assert screen.query_one("#keymap", Picker).value == "vi"
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "Saved. From the next start on: Keys." in notes(pilot))
+        assert 'keymap = "vi"' in home.file.read_text()

@@ -55,6 +55,7 @@ def test_every_field_is_a_setting_and_has_a_value() -> None:
         "bell": "true",
         "window_title": "true",
         "desktop": "none",
+        "keymap": "default",
         "theme": "genie-dark",
     }
 

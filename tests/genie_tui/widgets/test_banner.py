@@ -1,10 +1,11 @@
-from textual.app import App, ComposeResult
+from tests.genie_tui.command_keys import CommandKeysApp
+from textual.app import ComposeResult
 
 from genie_core.room.client.model import ConnectionState, ConnectionStatus
 from genie_tui.widgets.banner import Banner
 
 
-class Host(App[None]):
+class Host(CommandKeysApp):
     """Shows only the banner."""
 
     def compose(self) -> ComposeResult:

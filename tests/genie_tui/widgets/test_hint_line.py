@@ -1,12 +1,13 @@
 import pytest
+from tests.genie_tui.command_keys import CommandKeysApp
 from tests.genie_tui.scripted_room import HandClock
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 
 from genie_core.room.protocol.events import Event, MemberLeft, MessagePosted
 from genie_tui.widgets.hint_line import LATE, LINGER, HintLine
 
 
-class Host(App[None]):
+class Host(CommandKeysApp):
     """Shows only the line."""
 
     CSS = "HintLine { height: 1; }"

@@ -2,9 +2,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from tests.genie_tui.command_keys import CommandKeysApp
 from tests.genie_tui.scripted_room import HandClock, until
 from textual import events, on
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
@@ -18,7 +19,7 @@ CAROL = JoinRequested(1, "carol", KEY, "10.0.0.7")
 DAVE = JoinRequested(2, "dave", "", "10.0.0.8")
 
 
-class Host(App[None]):
+class Host(CommandKeysApp):
     """A door, and somewhere to write."""
 
     def __init__(self) -> None:

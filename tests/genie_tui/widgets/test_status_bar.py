@@ -1,5 +1,6 @@
 import pytest
-from textual.app import App, ComposeResult
+from tests.genie_tui.command_keys import CommandKeysApp
+from textual.app import ComposeResult
 
 from genie_core.room.client.model import (
     ConnectionState,
@@ -10,7 +11,7 @@ from genie_core.room.client.model import (
 from genie_tui.widgets.status_bar import Counts, StatusBar
 
 
-class Host(App[None]):
+class Host(CommandKeysApp):
     """Shows only the bar."""
 
     CSS = "StatusBar { height: 1; }"

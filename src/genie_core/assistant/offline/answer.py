@@ -55,7 +55,7 @@ def not_understood() -> str:
     """Decline a request that the helper does not understand, and lead to a model."""
     return (
         "I did not understand that: I am the offline helper, without a language model.\n\n"
-        "To choose a model or an agent, press `f12` or type `/model NAME`. *@genie help* lists what I "
+        "To choose a model or an agent, type `/settings` or `/model NAME`. *@genie help* lists what I "
         "can do without one."
     )
 
@@ -70,7 +70,7 @@ def unavailable(call: PlannedCall) -> str:
     if call.tool in FILE_TOOLS or call.tool in COMMAND_TOOLS:
         action = "run programs" if call.tool in COMMAND_TOOLS else "use files"
         return (
-            f"I cannot {action}: no workspace folder is set. Set one with `f12`, or start with "
+            f"I cannot {action}: no workspace folder is set. Set one with `/settings`, or start with "
             "`--workspace FOLDER`."
         )
     if call.tool in CHAT_TOOLS:

@@ -18,10 +18,11 @@ from genie_core.storage.filenames import safe_name, save_copy
 from genie_core.text.format import file_size
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import RoomContext
+from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.parse import QuoteRequest, SaveRequest
 from genie_tui.screens.dialogs.pick import CarefulPickScreen, Row
 from genie_tui.widgets.timeline.prose import links_in
-from genie_tui.widgets.timeline.timeline import NOTHING_CHOSEN
+from genie_tui.widgets.timeline.timeline import nothing_chosen
 
 OPEN_TIMEOUT: Final = 20.0
 """Seconds after which a program that opens a file is taken to show it."""
@@ -92,7 +93,7 @@ def open_selected(context: RoomContext) -> None:
     """Open a link or a file of the selected message or answer; let the person pick among several."""
     exchange = context.timeline.chosen
     if exchange is None:
-        context.screen.notify(NOTHING_CHOSEN)
+        context.screen.notify(nothing_chosen(keymap_of(context.screen)))
         return
     is_answer = context.timeline.is_answer_chosen and exchange.answer is not None
     links = links_in(exchange.answer.text if is_answer and exchange.answer else exchange.text)

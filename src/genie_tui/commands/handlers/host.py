@@ -11,6 +11,8 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.text.format import duration
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import RoomContext
+from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keys import Scope
 from genie_tui.commands.parse import HeirsRequest, InviteOptions, ModerationRequest
 from genie_tui.screens.dialogs.invite import InviteScreen, Terms, renewed
 from genie_tui.widgets.join_requests import Caller
@@ -166,6 +168,7 @@ def _answer_named(context: RoomContext, name: str, *, allow: bool) -> None:
     elif not knocks:
         context.warn(f"There is no join request from {visible_line(name)}.")
     elif len(knocks) > 1:
-        context.warn("Several join requests use this name: answer each on its card (f7).")
+        key = keymap_of(context.screen).text(Scope.ROOM, "join-requests")
+        context.warn(f"Several join requests use this name: answer each on its card ({key}).")
     else:
         answer(context, knocks[0], allow=allow)

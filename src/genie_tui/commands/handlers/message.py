@@ -7,10 +7,11 @@ from genie_core.room.protocol.events import MessageDeleted, MessageEdited, React
 from genie_core.room.state.thread import Phase
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import Purpose, RoomContext
+from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.parse import MessageLine, PrivateLine
 from genie_tui.emoji import emojis
 from genie_tui.screens.dialogs.pick import PickScreen, Row
-from genie_tui.widgets.timeline.timeline import NOTHING_CHOSEN
+from genie_tui.widgets.timeline.timeline import nothing_chosen
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
@@ -31,7 +32,7 @@ def reply(context: RoomContext) -> None:
     """Make the next message a reply to the selected message or answer."""
     exchange = context.timeline.chosen
     if exchange is None:
-        context.screen.notify(NOTHING_CHOSEN)
+        context.screen.notify(nothing_chosen(keymap_of(context.screen)))
         return
     is_answer = context.timeline.is_answer_chosen and exchange.answered_seq is not None
     seq = exchange.answered_seq if is_answer and exchange.answered_seq else exchange.seq
@@ -92,7 +93,7 @@ def delete(context: RoomContext) -> None:
     """Delete the selected message, if the person confirms it."""
     joined, exchange = context.joined, context.timeline.chosen
     if exchange is None:
-        context.screen.notify(NOTHING_CHOSEN)
+        context.screen.notify(nothing_chosen(keymap_of(context.screen)))
     elif exchange.author != joined.name or exchange.is_deleted:
         context.warn(NOT_YOURS)
     else:
@@ -130,7 +131,7 @@ def react(context: RoomContext) -> None:
     """Pick a reaction to the selected message or answer; the same one again takes it back."""
     joined, exchange = context.joined, context.timeline.chosen
     if exchange is None:
-        context.screen.notify(NOTHING_CHOSEN)
+        context.screen.notify(nothing_chosen(keymap_of(context.screen)))
         return
     if exchange.is_private:
         context.screen.notify(NO_REACTIONS)

@@ -7,7 +7,8 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from genie_core.text.safe import visible_line
-from genie_tui.commands.keys import Scope, actions, bindings
+from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keys import Scope, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.keys_line import key_list
@@ -36,7 +37,7 @@ class AskLineScreen(Dialog[str | None]):
             )
             if self._hint:
                 yield Static(self._hint, id="ask-hint", markup=False)
-            yield DialogKeys(key_list(actions(Scope.ASK)), id="ask-keys")
+            yield DialogKeys(key_list(keymap_of(self).actions(Scope.ASK)), id="ask-keys")
 
     @on(Input.Submitted)
     def _keep(self, event: Input.Submitted) -> None:

@@ -1,4 +1,4 @@
-"""Ask for a confirmation with enter or esc."""
+"""Ask for a confirmation."""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,6 +9,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Action, Scope, bindings
 from genie_tui.screens.dialogs.dialog import Dialog
 from genie_tui.widgets.keys_line import KeysLine
@@ -46,8 +47,10 @@ class ConfirmScreen(Dialog[bool]):
     def on_key(self, event: events.Key) -> None:
         """Handle every key here; going back always works."""
         event.stop()
-        self._keys.take(event, self, partial(self._act, event.key))
-        if event.key == "escape":
+        keymap = keymap_of(self)
+        self._keys.take(event, self, partial(self._act, keymap.meaning(Scope.CONFIRM, event.key)))
+        action = keymap.by_key(Scope.CONFIRM).get(event.key)
+        if action is not None and action.run == "go_back":
             _ = self.dismiss(result=False)
 
     def _act(self, key: str, action: Action) -> None:

@@ -1,10 +1,9 @@
 """A room's costs by person and agent, and the used part of the budget."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
@@ -12,7 +11,10 @@ from textual.widgets import Static
 
 from genie_core.room.text.costs import CostRow, budget_line, cost_rows
 from genie_core.text.format import duration, money, short_count
+from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keys import Scope, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.widgets.keys_line import key_list
 
 HEADS: Final = ("asked", "in", "cached", "out", "time", "money")
 WIDTHS: Final = (7, 7, 8, 7, 8, 10)
@@ -20,6 +22,7 @@ NAMES: Final = 16
 """Minimum columns for names."""
 
 NOTHING: Final = "No model has been used in this room yet."
+MORE: Final = "/budget +5 or +100k allows more"
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
@@ -41,7 +44,7 @@ class CostScreen(Dialog[None]):
     """Shows what was taken so far, and goes on counting while it is open."""
 
     CSS_PATH = "costs.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "back", priority=True)]
+    BINDINGS = bindings(Scope.VIEW)
 
     def __init__(self, joined: "JoinedRoom") -> None:
         super().__init__()
@@ -53,9 +56,8 @@ class CostScreen(Dialog[None]):
             with VerticalScroll(id="costs-scroll"):
                 yield CostTable(self._joined)
             yield Static(id="costs-budget", markup=False)
-            yield DialogKeys(
-                "↑ ↓ scroll · /budget +5 or +100k allows more · esc back", id="costs-keys"
-            )
+            yield Static(MORE, id="costs-more", markup=False)
+            yield DialogKeys(key_list(keymap_of(self).actions(Scope.VIEW)), id="costs-keys")
 
     def on_mount(self) -> None:
         """Show the budget and update it every second."""

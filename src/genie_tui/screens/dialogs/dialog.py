@@ -5,12 +5,14 @@ from functools import partial
 from typing import ClassVar, Final
 
 from textual import events
-from textual.app import App, ReturnType
+from textual.app import ReturnType
 from textual.await_complete import AwaitComplete
 from textual.content import Content
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widgets import Input, Static, TextArea
 
+from genie_tui.commands.key_names import is_character
+from genie_tui.commands.keymap import OF_WIDGETS, KeyedApp, Keymap, keymap_of, scopes_of
 from genie_tui.widgets.approvals.key_guard import SOON, KeyGuard
 from genie_tui.widgets.keys_line import KeysLine
 
@@ -25,8 +27,9 @@ class Dialog(ModalScreen[ScreenResultType]):
     below.
 
     In a `GuardedApp`, enter and letter keys count as `KeyGuard` says. Letters typed into a text
-    count at once, and so do the keys of `FREE`, which must do no harm. A `DialogKeys` shows whether
-    keys count. A dialog with its own guard sets `GUARDS_ITSELF`.
+    count at once, and so do the keys of `FREE`, which must do no harm. A key that a person chose is
+    judged as the default key of its action. A `DialogKeys` shows whether keys count. A dialog with
+    its own guard sets `GUARDS_ITSELF`.
     """
 
     FREE: ClassVar[frozenset[str]] = frozenset()
@@ -64,9 +67,15 @@ class Dialog(ModalScreen[ScreenResultType]):
         field = self.focused
         if isinstance(field, TextArea) and not field.read_only:
             return True
-        if event.key in self.FREE or (isinstance(field, Input) and event.is_printable):
+        if isinstance(field, Input) and event.is_printable:
             return True
-        return not (event.is_printable or event.key == "enter")
+        key = self._default_key(event.key)
+        return key in self.FREE or not (is_character(key) or key == "enter")
+
+    def _default_key(self, key: str) -> str:
+        """Return the default key of the dialog's action that a key runs, otherwise the key."""
+        meanings = (keymap_of(self).meaning(scope, key) for scope in scopes_of(self))
+        return next((each for each in meanings if each not in ("", key)), key)
 
     def _let_in(self, event: events.Key) -> None:
         if isinstance(self.app, GuardedApp):
@@ -113,14 +122,14 @@ class DialogKeys(Static):
             self.update(SOON if guarded else self._keys)
 
 
-class GuardedApp(App[ReturnType]):
+class GuardedApp(KeyedApp[ReturnType]):
     """An app that asks a dialog about each key before any binding sees it.
 
     `clock` is monotonic seconds.
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        super().__init__()
+    def __init__(self, clock: Callable[[], float], keymap: Keymap = OF_WIDGETS) -> None:
+        super().__init__(keymap)
         self.clock = clock
 
     async def on_event(self, event: events.Event) -> None:

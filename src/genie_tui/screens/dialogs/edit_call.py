@@ -22,18 +22,19 @@ from genie_core.text.edited_arguments import (
     same_arguments,
 )
 from genie_core.text.safe import visible_line
-from genie_tui.commands.keys import Action, Scope, actions, bindings
+from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keys import Action, Scope, bindings
 from genie_tui.screens.dialogs.dialog import Dialog
 from genie_tui.widgets.approvals.call_text import CardView, diff_lines, effect_content
 from genie_tui.widgets.json_area import JsonArea
-from genie_tui.widgets.keys_line import KeysLine
+from genie_tui.widgets.keys_line import KeysLine, key_list
 from genie_tui.widgets.reading import read_on
 
 GONE: Final = (
     "This call is no longer waiting, so your changes have no effect. You can still copy the text."
 )
 NOT_TAKEN: Final = "Not accepted; the call is still waiting."
-SURE: Final = "Press esc again to discard your changes."
+SURE: Final = "Press {key} again to discard your changes."
 UNCHANGED: Final = "Nothing changed. Go back and allow it as it is."
 
 
@@ -80,7 +81,8 @@ class EditCallScreen(Dialog[None]):
             with VerticalScroll(id="edit-scroll", can_focus=False):
                 yield Static(id="edit-changes", markup=False)
             yield Static(id="edit-state", markup=False)
-            yield Static(_edit_keys(), id="edit-keys", markup=False)
+            listed = keymap_of(self).actions(Scope.EDIT)
+            yield Static(key_list(listed), id="edit-keys", markup=False)
             yield self._keys
 
     def on_mount(self) -> None:
@@ -100,8 +102,10 @@ class EditCallScreen(Dialog[None]):
         if not self.reviewing:
             return
         event.stop()
-        self._keys.take(event, self, partial(self._act, event.key))
-        if event.key == "escape":
+        keymap = keymap_of(self)
+        self._keys.take(event, self, partial(self._act, keymap.meaning(Scope.CONFIRM, event.key)))
+        action = keymap.by_key(Scope.CONFIRM).get(event.key)
+        if action is not None and action.run == "go_back":
             self._write_on()
 
     def _act(self, key: str, action: Action) -> None:
@@ -149,7 +153,8 @@ class EditCallScreen(Dialog[None]):
             _ = self.dismiss()
         else:
             self._leaving = True
-            self._say(SURE, "-fault")
+            key = keymap_of(self).text(Scope.EDIT, "back")
+            self._say(SURE.format(key=key), "-fault")
 
     def _go_on(self) -> None:
         read = self._read
@@ -194,10 +199,3 @@ class EditCallScreen(Dialog[None]):
     @property
     def _text(self) -> TextArea:
         return self.query_one("#edit-text", TextArea)
-
-
-def _edit_keys() -> Content:
-    return Content("   ").join(
-        Content.assemble((action.short_keys, "$primary bold"), f" {action.label}")
-        for action in actions(Scope.EDIT)
-    )

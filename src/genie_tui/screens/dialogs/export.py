@@ -14,7 +14,8 @@ from textual.widgets import Checkbox, Input, Static
 from genie_core.sessions.export.formats import ExportFormat, form_of
 from genie_core.text.format import counted, file_size
 from genie_core.text.safe import visible_line
-from genie_tui.commands.keys import Scope, actions, bindings
+from genie_tui.commands.keymap import Keymap, keymap_of
+from genie_tui.commands.keys import Scope, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.keys_line import key_list
@@ -97,7 +98,9 @@ class ExportScreen(Dialog[Wish | None]):
             yield choice
             yield Static(id="export-form", markup=False)
             yield Static(ENDINGS, id="export-hint", markup=False)
-            yield DialogKeys(_keys(files=bool(self._attached.count)), id="export-keys")
+            yield DialogKeys(
+                _keys(keymap_of(self), files=bool(self._attached.count)), id="export-keys"
+            )
 
     def on_mount(self) -> None:
         """Show what the name means, or what was wrong with it."""
@@ -169,6 +172,6 @@ class ExportScreen(Dialog[Wish | None]):
         return self.query_one("#export-files", Checkbox)
 
 
-def _keys(*, files: bool) -> Content:
+def _keys(keymap: Keymap, *, files: bool) -> Content:
     """Return the dialog's keys; without files there is no checkbox."""
-    return key_list(action for action in actions(Scope.EXPORT) if files or action.run)
+    return key_list(action for action in keymap.actions(Scope.EXPORT) if files or action.run)

@@ -1,11 +1,10 @@
 """Show a text in full, scrollable and copyable."""
 
 from textwrap import indent
-from typing import ClassVar, Final, Self
+from typing import Final, Self
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Static, TextArea
 
@@ -15,8 +14,11 @@ from genie_core.room.text.approvals import plain_arguments, risk_of
 from genie_core.room.text.events import Code, blocks, message_text, message_title
 from genie_core.text.format import clock_time
 from genie_core.text.safe import visible, visible_line
+from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keys import Scope, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.approvals.call_text import CardView
+from genie_tui.widgets.keys_line import key_list
 
 CODE: Final = "    "
 """Stands before each line of code."""
@@ -29,7 +31,7 @@ class FullViewScreen(Dialog[None]):
     """Shows a safe text in full. Nothing can be answered here."""
 
     CSS_PATH = "full_view.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,v,q", "dismiss", "back")]
+    BINDINGS = bindings(Scope.VIEW)
 
     def __init__(self, title: str, text: str) -> None:
         super().__init__()
@@ -53,7 +55,7 @@ class FullViewScreen(Dialog[None]):
             yield Static(self._title, id="full-view-title", markup=False)
             text = self._text.rstrip("\n")
             yield TextArea(text, read_only=True, soft_wrap=True, id="full-view-text")
-            yield DialogKeys("↑ ↓ scroll · esc back", id="full-view-keys")
+            yield DialogKeys(key_list(keymap_of(self).actions(Scope.VIEW)), id="full-view-keys")
 
     def on_resize(self, event: events.Resize) -> None:
         """Let the text grow to nine tenths of the screen, with all that stands around it."""

@@ -18,7 +18,8 @@ from genie_core.room.text.approvals import arguments_line
 from genie_core.room.text.events import quote_of
 from genie_core.text.format import clock_time, duration
 from genie_core.text.safe import visible_line
-from genie_tui.commands.keys import Scope, actions, bindings
+from genie_tui.commands.keymap import Keymap, keymap_of
+from genie_tui.commands.keys import Scope, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.keys_line import key_list
 
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
 
 NOTHING: Final = (
     "You have allowed only single calls in this session.\n\n"
-    "On a tool call, s allows the same call again, l what a pattern covers, w the whole tool, and t "
-    "the same call for some times or minutes. To allow, ask about or deny calls permanently, write a "
-    "rule in the settings."
+    "On a tool call, {same} allows the same call again, {like} what a pattern covers, {tool} the whole "
+    "tool, and {some} the same call for some times or minutes. To allow, ask about or deny calls "
+    "permanently, write a rule in the settings."
 )
 CALL: Final = 80
 """Characters of a call that a line shows."""
@@ -62,9 +63,9 @@ class GrantsScreen(Dialog[None]):
         with Vertical(id="grants"):
             yield Static("Grants in this session", id="grants-title")
             yield Static(AUTO, id="grants-auto", markup=False)
-            yield Static(NOTHING, id="grants-none", markup=False)
+            yield Static(_nothing(keymap_of(self)), id="grants-none", markup=False)
             yield OptionList(id="grants-list", markup=False)
-            yield DialogKeys(key_list(actions(Scope.GRANTS)), id="grants-keys")
+            yield DialogKeys(key_list(keymap_of(self).actions(Scope.GRANTS)), id="grants-keys")
 
     def on_mount(self) -> None:
         """Show the grants and update what is left of them."""
@@ -176,3 +177,14 @@ def _use(grant: "Grant") -> str:
         return f"given {clock_time(grant.granted_at)}, not used since"
     times = "once" if grant.used == 1 else f"{grant.used} times"
     return f"used {times}, last {clock_time(grant.last_used)}"
+
+
+def _nothing(keymap: Keymap) -> str:
+    """Say how to grant more than a single call."""
+    names = {
+        "same": "allow-same-call",
+        "like": "allow-pattern",
+        "tool": "allow-tool",
+        "some": "allow-for-a-while",
+    }
+    return NOTHING.format(**{word: keymap.text(Scope.CARD, name) for word, name in names.items()})

@@ -17,7 +17,8 @@ from genie_core.room.protocol.errors import InvalidInvite
 from genie_core.room.security.invite import read_invite
 from genie_core.text.format import clock_time
 from genie_core.text.safe import visible_line
-from genie_tui.commands.keys import Scope, actions, bindings
+from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keys import Scope, bindings
 from genie_tui.commands.parse import InviteOptions
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 _ONLY_HERE: Final = (
     "There is no invite: the room is only for this machine. Others on it run:\ngenie-tui join :{0}"
 )
-_NO_INVITE: Final = "There is no invite. Press n to make one."
+_NO_INVITE: Final = "There is no invite. Press {key} to make one."
 
 ASIDE: Final = 8
 """Rows that the QR code must leave to the title, the text and the keys."""
@@ -132,8 +133,9 @@ class InviteScreen(Dialog[Terms]):
         invite = self._terms.invite
         title = visible_line(self._title)
         self.query_one("#invite-title", Static).update(f"Invite to {title}")
+        none = _NO_INVITE.format(key=keymap_of(self).text(Scope.INVITE, "new"))
         self.query_one("#invite-string", Static).update(
-            invite or (_ONLY_HERE.format(self._port) if self._is_local else _NO_INVITE)
+            invite or (_ONLY_HERE.format(self._port) if self._is_local else none)
         )
         self.query_one(DialogKeys).list(self._keys())
         self.query_one("#invite-about", Static).update(_about(self._terms))
@@ -151,7 +153,8 @@ class InviteScreen(Dialog[Terms]):
         """List the keys that do something: without an invite there is none to copy."""
         needless = set[str]() if self._terms.invite else {"copy"}
         needless |= {"renew"} if self._is_local else set()
-        return key_list(each for each in actions(Scope.INVITE) if each.run not in needless)
+        listed = keymap_of(self).actions(Scope.INVITE)
+        return key_list(each for each in listed if each.run not in needless)
 
     def _show_code(self) -> None:
         invite = self._terms.invite

@@ -11,13 +11,15 @@ from textual.widgets import Static
 
 from genie_core.room.participant.receipt import ShutdownProgress, excerpt
 from genie_core.text.safe import visible_line
+from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keys import Scope
 from genie_tui.screens.dialogs.dialog import Dialog
 
 OFTEN: Final = 0.2
 """Seconds between two updates."""
 
 KEPT: Final = "Your draft and open approvals are kept."
-HURRY: Final = "ctrl+q stops them now"
+HURRY: Final = "{key} stops them now"
 
 LISTED: Final = 5
 """How many messages are listed; the rest is counted."""
@@ -46,7 +48,8 @@ class LeavingScreen(Dialog[None]):
             yield Static(id="leaving-doing", markup=False)
             yield Static(id="leaving-runs", markup=False)
             yield Static(KEPT, id="leaving-text", markup=False)
-            yield Static(HURRY, id="leaving-keys", markup=False)
+            key = keymap_of(self).text(Scope.APP, "quit")
+            yield Static(HURRY.format(key=key), id="leaving-keys", markup=False)
 
     def on_mount(self) -> None:
         """Update periodically."""

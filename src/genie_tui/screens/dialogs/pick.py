@@ -13,7 +13,8 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from genie_core.text.safe import visible_line
-from genie_tui.commands.keys import Scope, actions, bindings
+from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keys import Scope, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.keys_line import key_list
@@ -53,7 +54,7 @@ class PickScreen(Dialog[str | None]):
             yield LineInput(placeholder="Type to filter", id="pick-filter", compact=True)
             yield OptionList(id="pick-list", markup=False, compact=True)
             yield Static(self._none, id="pick-none", markup=False)
-            yield DialogKeys(key_list(actions(Scope.PICK)), id="pick-keys")
+            yield DialogKeys(key_list(keymap_of(self).actions(Scope.PICK)), id="pick-keys")
 
     def on_mount(self) -> None:
         self._list.can_focus = False

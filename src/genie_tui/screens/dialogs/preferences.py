@@ -10,7 +10,8 @@ from textual.widgets import Static, TextArea
 
 from genie_core.room.protocol.events import PREFERENCE_CHARS
 from genie_core.settings.preferences import objection
-from genie_tui.commands.keys import Scope, actions, bindings
+from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keys import Scope, bindings
 from genie_tui.screens.dialogs.dialog import Dialog
 from genie_tui.widgets.keys_in_order import TextEditor
 
@@ -18,7 +19,7 @@ PUBLIC: Final = (
     "Agents follow this when they answer you. All members of your rooms, "
     "and their agents, can read it."
 )
-CHANGED: Final = "Not saved yet: esc again discards it."
+CHANGED: Final = "Not saved yet: {key} again discards it."
 
 
 class PreferencesScreen(Dialog[str | None]):
@@ -33,7 +34,8 @@ class PreferencesScreen(Dialog[str | None]):
         self._warned = False
 
     def compose(self) -> ComposeResult:
-        keys = " · ".join(f"{each.short_keys} {each.label}" for each in actions(Scope.PREFERENCES))
+        listed = keymap_of(self).actions(Scope.PREFERENCES)
+        keys = " · ".join(f"{each.short_keys} {each.label}" for each in listed if each.keys)
         with Vertical(id="preferences"):
             yield Static("Your preferences", id="preferences-title", markup=False)
             yield Static(PUBLIC, id="preferences-public", markup=False)
@@ -63,7 +65,7 @@ class PreferencesScreen(Dialog[str | None]):
             _ = self.dismiss(None)
         else:
             self._warned = True
-            self._state.update(CHANGED)
+            self._state.update(CHANGED.format(key=keymap_of(self).text(Scope.PREFERENCES, "back")))
 
     def _show_state(self) -> None:
         problem = objection(self._written)

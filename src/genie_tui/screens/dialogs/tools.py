@@ -9,8 +9,10 @@ from textual.content import Content
 from textual.widgets import Static
 
 from genie_core.room.engine.controls import EngineControls
+from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.widgets.keys_line import key_list
 from genie_tui.widgets.tool_list import tool_list
 
 NO_ENGINE: Final = "No agents here: yours is not loaded, or the host's agent answers you."
@@ -35,7 +37,7 @@ class ToolsScreen(Dialog[None]):
             yield Static("Agents, tools and tool servers", id="tools-title", markup=False)
             with VerticalScroll(id="tools-scroll"):
                 yield Static(id="tools-list", markup=False)
-            yield DialogKeys("↑ ↓ scroll · esc back", id="tools-keys")
+            yield DialogKeys(key_list(keymap_of(self).actions(Scope.TOOLS)), id="tools-keys")
 
     def on_mount(self) -> None:
         """Update periodically."""

@@ -8,7 +8,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from genie_core.text.safe import visible_line
-from genie_tui.commands.keys import Scope, actions, bindings
+from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keys import Scope, bindings
 from genie_tui.exit_report import UnsavedInput
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.keys_line import key_list
@@ -63,6 +64,6 @@ class UnsavedScreen(Dialog[Rescue]):
     def _keys(self) -> Content:
         return key_list(
             action
-            for action in actions(Scope.UNSAVED)
+            for action in keymap_of(self).actions(Scope.UNSAVED)
             if "choose" in action.run and (self._can_stay or "stay" not in action.run)
         )

@@ -20,7 +20,8 @@ from genie_core.assistant.what_if.text import (
     title,
     told,
 )
-from genie_tui.commands.keys import Scope, actions, bindings
+from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keys import Scope, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.keys_line import key_list
 
@@ -49,7 +50,7 @@ class WhatIfScreen(Dialog[int | None]):
             yield Static(id="whatif-summary", markup=False)
             yield Static(SAME, id="whatif-none", markup=False)
             yield OptionList(id="whatif-list", markup=False)
-            yield DialogKeys(key_list(actions(Scope.WHATIF)), id="whatif-keys")
+            yield DialogKeys(key_list(keymap_of(self).actions(Scope.WHATIF)), id="whatif-keys")
 
     def on_mount(self) -> None:
         self._show()

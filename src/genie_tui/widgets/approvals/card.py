@@ -21,7 +21,8 @@ from genie_core.room.client.model import ANY_CALL, SAME_CALL, Answer
 from genie_core.room.text.agents import agent_path
 from genie_core.room.text.approvals import SCOPE_HINT, extent_words, read_scope, use_of
 from genie_core.text.safe import visible_line
-from genie_tui.commands.keys import Action, Scope, actions, bindings, by_key
+from genie_tui.commands.keymap import Keymap, keymap_of
+from genie_tui.commands.keys import Action, Scope, bindings, spell
 from genie_tui.widgets.approvals.call_text import (
     CardView,
     call_lines,
@@ -62,7 +63,12 @@ class Writing(Enum):
 
 
 class ReasonInput(LineInput):
-    """The input line for the reason of a denial, or for the extent of a grant."""
+    """The input line for the reason of a denial, or for the extent of a grant.
+
+    It has the keys for entering a line; the card takes the one to go back.
+    """
+
+    BINDINGS = bindings(Scope.ASK)
 
 
 class ApprovalCard(Vertical, can_focus=True):
@@ -73,8 +79,6 @@ class ApprovalCard(Vertical, can_focus=True):
     """
 
     BINDINGS = bindings(Scope.CARD)
-
-    _KEYS = by_key(Scope.CARD)
 
     class Answered(Message):
         """The person answered."""
@@ -199,10 +203,11 @@ class ApprovalCard(Vertical, can_focus=True):
     def on_key(self, event: events.Key) -> None:
         """Do what a key says if the guard admits it; swallow it otherwise.
 
-        Leaving is always possible. Of the keys of the input inside the card, only esc matters.
+        Leaving is always possible. Of the keys of the input inside the card, only the one to go back
+        matters.
         """
         if not self.has_focus:
-            if event.key == "escape" and self._writing:
+            if self._writing and self._keymap.meaning(Scope.ASK, event.key) == "escape":
                 event.stop()
                 self._end_writing()
             return
@@ -216,13 +221,13 @@ class ApprovalCard(Vertical, can_focus=True):
             self._confirm(event, self._unconfirmed)
             return
         admitted = self._guard.admit_key(event)
-        action = self._KEYS.get(event.key)
-        if event.key == "escape":
+        action = self._keymap.by_key(Scope.CARD).get(event.key)
+        if action is not None and action.run == "leave_pending":
             self.post_message(self.Dismissed())
         elif action is None or self._view is None:
             pass
         elif action.run in LOOKING:
-            self._look(action.run, event.key)
+            self._look(action.run, self._keymap.meaning(Scope.CARD, event.key))
         elif not admitted or (action.run in ALLOWING and not self._is_read):
             pass
         elif action.run in WRITING:
@@ -235,10 +240,12 @@ class ApprovalCard(Vertical, can_focus=True):
     def _confirm(self, event: events.Key, answer: Answer) -> None:
         """Take the second key of an answer."""
         admitted = self._guard.admit_key(event)
-        if event.key == "escape":
+        action = self._keymap.by_key(Scope.CONFIRM).get(event.key)
+        run = action.run if action is not None else ""
+        if run == "go_back":
             self._unconfirmed = None
             self.arm()
-        elif event.key == "enter" and admitted and self._view is not None:
+        elif run == "go_on" and admitted and self._view is not None:
             self._guard.act_alone(self, partial(self._send, self._view, answer), ALONE)
         self._show_keys()
 
@@ -305,9 +312,10 @@ class ApprovalCard(Vertical, can_focus=True):
 
     def _type_ahead(self, event: events.Key) -> None:
         line = self.query_one(ReasonInput)
-        if event.key == "escape":
+        meaning = self._keymap.meaning(Scope.ASK, event.key)
+        if meaning == "escape":
             self._end_writing()
-        elif event.key == "enter":
+        elif meaning == "enter":
             self.call_later(line.action_submit)
         elif event.is_printable and event.character is not None:
             line.insert_text_at_cursor(event.character)
@@ -340,7 +348,10 @@ class ApprovalCard(Vertical, can_focus=True):
             answer = Answer(allow=True, scope="session", covers=text)
         view = self._view
         if what is Writing.PATTERN and not text:
-            self._refuse("type a pattern, or press esc and then s to allow this exact call")
+            back, same = self._text(Scope.ASK, "back"), self._text(Scope.CARD, "allow-same-call")
+            self._refuse(
+                f"type a pattern, or press {back} and then {same} to allow this exact call"
+            )
             return
         if view is not None and not _fits(view, answer):
             self._refuse(f"{visible_line(answer.covers)} does not match this call")
@@ -375,29 +386,42 @@ class ApprovalCard(Vertical, can_focus=True):
             line.update(text)
 
     def _keys_line(self, *, guarded: bool) -> Content:
-        if self._writing and self._about is None:
-            return Content("this call is no longer waiting · esc shows the next one")
-        if self._writing is Writing.PATTERN:
-            return Content(
-                self._fault
-                or "allows all matching calls until the session ends · enter continues · esc back"
-            )
-        if self._writing is Writing.EXTENT:
-            return Content(self._fault or "enter continues · esc back")
         if self._writing:
-            return Content("enter denies and sends the reason · esc back")
+            return Content(self._fault or self._line_keys(self._writing))
         if not self.has_focus or self._view is None:
-            return Content("Press ctrl+g to answer")
+            return Content(f"Press {self._text(Scope.ROOM, 'approvals')} to answer")
         if self._unconfirmed is not None:
             asked = confirmation(self._view, self._unconfirmed)
+            yes, back = self._text(Scope.CONFIRM, "continue"), self._text(Scope.CONFIRM, "go-back")
             return Content("\n").join(
-                [asked, Content(SOON if guarded else "enter allows it · esc back")]
+                [asked, Content(SOON if guarded else f"{yes} allows it · {back} back")]
             )
         if guarded:
             return Content(f"{self._chosen}…" if self._guard.is_holding else SOON)
         arranged = _packed if self.screen.has_class("-low") else _in_columns
         rows = partial(arranged, width=self.content_size.width)
-        return key_table(self._view, rows, may_allow=self._is_read)
+        return key_table(self._view, rows, self._keymap, may_allow=self._is_read)
+
+    def _line_keys(self, writing: Writing) -> str:
+        """What the keys of the card's line do."""
+        enter, back = self._text(Scope.ASK, "continue"), self._text(Scope.ASK, "back")
+        if self._about is None:
+            return f"this call is no longer waiting · {back} shows the next one"
+        match writing:
+            case Writing.PATTERN:
+                does = f"allows all matching calls until the session ends · {enter} continues"
+            case Writing.EXTENT:
+                does = f"{enter} continues"
+            case Writing.REASON:
+                does = f"{enter} denies and sends the reason"
+        return f"{does} · {back} back"
+
+    @property
+    def _keymap(self) -> Keymap:
+        return keymap_of(self)
+
+    def _text(self, scope: Scope, name: str) -> str:
+        return self._keymap.text(scope, name)
 
 
 def _id(view: CardView | None) -> str | None:
@@ -426,10 +450,14 @@ def confirmation(view: CardView, answer: Answer) -> Content:
 
 
 def key_table(
-    view: CardView, arranged: Callable[[list[Action]], list[Content]], *, may_allow: bool
+    view: CardView,
+    arranged: Callable[[list[Action]], list[Content]],
+    keymap: Keymap,
+    *,
+    may_allow: bool,
 ) -> Content:
     """The card's keys in rows, those that allow apart from those that deny."""
-    listed = list(actions(Scope.CARD))
+    listed = [each for each in keymap.actions(Scope.CARD) if each.keys]
     allowing = [each for each in listed if each.run in ALLOWING]
     others = [each for each in listed if each.run not in ALLOWING]
     if view.total == 1:
@@ -440,7 +468,9 @@ def key_table(
         allowing = [each for each in allowing if each.run != "allow_like"]
     named = [_naming_pattern(each, view.pattern) for each in allowing]
     if not may_allow:
-        read_first = Content.styled("scroll to the end to allow (pgdn)", "$text-warning")
+        paging = keymap.named(Scope.CARD, "scroll").keys[-1:]
+        how = f" ({spell(paging[0])})" if paging else ""
+        read_first = Content.styled(f"scroll to the end to allow{how}", "$text-warning")
         return Content("\n").join([read_first, *arranged(others)])
     rows = [*arranged(named), *arranged(others)]
     if not view.is_grantable:

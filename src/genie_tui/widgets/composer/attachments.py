@@ -21,6 +21,8 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.room.text.events import quote_name, quote_text
 from genie_core.text.format import counted, file_size
 from genie_core.text.safe import visible, visible_line
+from genie_tui.commands.keymap import Keymap, keymap_of
+from genie_tui.commands.keys import Scope
 from genie_tui.transfers import FileTransfers
 
 MOST_CHARS: Final = 50_000
@@ -111,11 +113,12 @@ class AttachmentLine(Static):
         names = ", ".join(
             f"{visible_line(path.name)} ({file_size(size)})" for path, size in self._offered
         )
+        keymap = keymap_of(self)
         return Content.assemble(
             (f"attach {names}?  ", "$text-accent"),
-            ("enter", "bold $text-accent"),
+            (keymap.text(Scope.COMPOSER, "send"), "bold $text-accent"),
             (" attaches · ", _MUTED),
-            ("esc", "bold $text-accent"),
+            (cancel_key(keymap), "bold $text-accent"),
             (" inserts the path as text", _MUTED),
         )
 
@@ -275,3 +278,9 @@ def _title(quote: Quote) -> str:
 
 def _chip(name: str, about: str) -> Content:
     return Content.assemble((name, "$text-primary"), (f" {about}", _MUTED))
+
+
+def cancel_key(keymap: Keymap) -> str:
+    """The key that cancels in the composer; it may be the one that leaves it."""
+    name = "cancel" if keymap.named(Scope.COMPOSER, "cancel").keys else "leave"
+    return keymap.text(Scope.COMPOSER, name)

@@ -15,6 +15,9 @@ from textual.message import Message
 from textual.widgets import OptionList, TextArea
 
 from genie_core.text.safe import visible
+from genie_tui.commands.keymap import keymap_of
+from genie_tui.commands.keys import Scope
+from genie_tui.widgets.composer.attachments import cancel_key
 from genie_tui.widgets.composer.completion import (
     Choice,
     CompletionList,
@@ -38,7 +41,8 @@ KEPT: Final = 200
 """How many sent messages the history keeps."""
 
 _NEW_LINE: Final = frozenset({"shift+enter", "ctrl+j", "alt+enter"})
-_HINT: Final = "enter sends · ctrl+j new line"
+_ELSEWHERE: Final = frozenset({"pageup", "pagedown", "escape"})
+"""Keys that act on the conversation, if the composer has no use for them."""
 
 _LEFT_TO_THE_APP: Final = frozenset(
     {"ctrl+c", "super+c", "ctrl+z", "f6", "f7", "pageup", "pagedown"}
@@ -58,7 +62,8 @@ class Composer(Vertical):
 
     Enter sends; shift+enter, ctrl+j and alt+enter start a new line, as pasting does for all its
     lines. Up on the first line and down on the last walk through what was sent before. Typing `@`
-    or `/` offers what `candidates` returns.
+    or `/` offers what `candidates` returns. These are the default keys; all other keys are
+    translated to them first.
 
     `claim_key` sees every key before all this and `claim_paste` every paste; they return True to
     keep it. `may_be_empty` tells whether a message without text can be sent,
@@ -96,6 +101,14 @@ class Composer(Vertical):
 
     class Edited(Message):
         """The person changed the draft."""
+
+    class Reading(Message):
+        """A key that acts on the conversation, as the default one; `leaves` goes there."""
+
+        def __init__(self, key: str, *, leaves: bool) -> None:
+            super().__init__()
+            self.key = key
+            self.leaves = leaves
 
     def __init__(
         self,
@@ -162,7 +175,9 @@ class Composer(Vertical):
     def show_purpose(self, title: str) -> None:
         """Show above the editor what the next message is for; nothing for a message of its own."""
         shown = Content(title).truncate(PURPOSE, ellipsis=True) if title else Content("")
-        self._editor.border_title = Content.assemble(shown, " · esc cancels") if title else None
+        self._editor.border_title = (
+            Content.assemble(shown, f" · {cancel_key(keymap_of(self))} cancels") if title else None
+        )
 
     def remember(self, text: str) -> None:
         self._history.keep(text)
@@ -210,7 +225,19 @@ class Composer(Vertical):
     async def _take_paste(self, text: str) -> bool:
         return await self.claim_paste(text)
 
-    def _take_key(self, key: str) -> bool:
+    def _take_key(self, pressed: str) -> bool:
+        keymap = keymap_of(self)
+        leaves = pressed in keymap.named(Scope.COMPOSER, "leave").keys
+        key = "escape" if leaves else keymap.meaning(Scope.COMPOSER, pressed)
+        if self._use(key):
+            return True
+        if key in _ELSEWHERE:
+            self.post_message(self.Reading(key, leaves=leaves))
+            return True
+        return key not in ("", pressed) or pressed == "tab"
+
+    def _use(self, key: str) -> bool:
+        """Do what a default key does here; return whether it does anything."""
         if self.claim_key(key):
             return True
         if self._offer is not None and self._take_choice_key(key, self._offer):
@@ -285,13 +312,22 @@ class Composer(Vertical):
         self._offer = None
         self._choices.show(())
 
+    def _hint(self) -> str:
+        keymap = keymap_of(self)
+        new_line = keymap.named(Scope.COMPOSER, "new-line").keys
+        # Few terminals tell shift+enter from enter.
+        shown = "ctrl+j" if "ctrl+j" in new_line else keymap.text(Scope.COMPOSER, "new-line")
+        return f"{keymap.text(Scope.COMPOSER, 'send')} sends · {shown} new line"
+
     def _show_length(self) -> None:
+        if not self.is_attached:
+            return
         length = len(self.draft)
         if not length:
             self._missing = 0
         self.set_class(length > self._limit, "-too-long")
         near = length > self._limit * 4 // 5
-        shown = f"{length:,} of {self._limit:,} characters" if near else _HINT
+        shown = f"{length:,} of {self._limit:,} characters" if near else self._hint()
         if self._missing:
             shown = f"pasted text was cut: {self._missing:,} characters are missing · {shown}"
         self._editor.border_subtitle = Content(shown)

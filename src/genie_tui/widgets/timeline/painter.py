@@ -95,7 +95,9 @@ class Painter:
         progress: RunProgress | None = None,
         wrong: Collection[int] = (),
         hue: Callable[[str], int] = lambda _: 0,
+        how_to_read: str = "",
     ) -> None:
+        self._how_to_read = how_to_read
         self._hue = hue
         self._wrong = wrong
         self._progress = progress or RunProgress()
@@ -234,7 +236,7 @@ class Painter:
             lines = [*lines, *self._wrap(text)]
         for quote in entry.quotes:
             text = Text().append(f"❝ {quote.text}", self._palette["link"])
-            text.append("  f5, enter to read", muted)
+            text.append(f"  {self._how_to_read}", muted)
             lines = [*lines, *self._wrap(text)]
         return lines
 

@@ -25,6 +25,7 @@ from genie_core.room.protocol.events import Event
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
 from genie_core.text.safe import visible_line
+from genie_tui.commands.keymap import Keymap, keymap_of
 from genie_tui.commands.keys import Scope, bindings
 from genie_tui.transfers import FileTransfers
 from genie_tui.widgets.timeline.canvas import GUTTER, NAMES, Palette, component
@@ -45,7 +46,6 @@ from genie_tui.widgets.timeline.transcript import AnswerEntry, text_of
 NARROWEST: Final = 20
 """Least width that is painted; a narrower screen cuts lines off."""
 
-NOTHING_CHOSEN: Final = "Select a message first: f5, then ↑ ↓."
 NO_REPLY: Final = "The selected message replies to none."
 
 PATIENCE: Final = 4_000
@@ -71,6 +71,13 @@ class DecisionMarkRequested(Message):
         super().__init__()
         self.message = message
         self.decision = decision
+
+
+def nothing_chosen(keymap: Keymap) -> str:
+    """Say how to select a message."""
+    there = keymap.text(Scope.ROOM, "read-back")
+    up, down = (keymap.text(Scope.TIMELINE, name) for name in ("up", "down"))
+    return f"Select a message first: {there}, then {up} {down}."
 
 
 def marked(strip: Strip, pattern: re.Pattern[str], style: Style) -> Strip:
@@ -215,7 +222,17 @@ class EntryView(ScrollView, can_focus=True):
             progress=self.progress,
             wrong=self._wrong,
             hue=lambda name: self._content.hue(name),  # of the content at that time
+            how_to_read=self._how_to_read(),
         )
+
+    def _how_to_read(self) -> str:
+        """The keys that show a message with its quotes."""
+        keymap = keymap_of(self)
+        there, details = (
+            keymap.text(Scope.ROOM, "read-back"),
+            keymap.text(Scope.TIMELINE, "details"),
+        )
+        return f"{there}, {details} to read"
 
     def _restyle(self) -> None:
         if Palette.of(self) != self._palette:
@@ -598,7 +615,7 @@ class Timeline(EntryView, can_focus=True):
     def _chosen_or_hint(self) -> MessageThread | None:
         """Return the selected message; say how to select one if none is."""
         if self.chosen is None:
-            self.notify(NOTHING_CHOSEN)
+            self.notify(nothing_chosen(keymap_of(self)))
         return self.chosen
 
     @property
@@ -684,6 +701,10 @@ class Timeline(EntryView, can_focus=True):
         if text is not None:
             self.app.copy_to_clipboard(text)
             self.notify("Copied (OSC 52).", markup=False, timeout=2)
+
+    def action_write(self) -> None:
+        """Leave, also with a message selected."""
+        self.post_message(self.Left())
 
     def action_leave(self) -> None:
         """Unselect the message, and leave."""

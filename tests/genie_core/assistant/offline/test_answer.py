@@ -53,7 +53,7 @@ def test_other_requests_do_not(asked: str) -> None:
 def test_what_is_not_understood_gets_two_lines_and_the_way_to_a_model() -> None:
     said = [line for line in not_understood().split("\n") if line]
     assert len(said) == 2
-    assert "`f12`" in said[1]
+    assert "`/settings`" in said[1]
     assert "`/model NAME`" in said[1]
 
 

@@ -21,7 +21,7 @@ from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.pick import PickScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.composer.composer import Composer
-from genie_tui.widgets.timeline.timeline import NO_REPLY, NOTHING_CHOSEN, Timeline
+from genie_tui.widgets.timeline.timeline import NO_REPLY, Timeline
 
 QUOTE = Quote("r", "Kitchen", ())
 
@@ -97,7 +97,8 @@ async def test_a_reply_is_shown_with_its_quote_and_leads_there(joined: ScriptedJ
 async def test_keys_for_a_message_select_one_or_say_how(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined) as (screen, pilot):
         await pilot.press("f5", "y")
-        await until(pilot, lambda: NOTHING_CHOSEN in notes(pilot))  # there is none
+        none = "Select a message first: f5, then ↑ ↓."
+        await until(pilot, lambda: none in notes(pilot))
         await pilot.press("f5")
         said(joined, "the first", "bob")
         latest = said(joined, "the latest", "bob")

@@ -145,7 +145,7 @@ async def test_a_call_that_is_gone_leaves_the_text_and_answers_nothing(
         assert not edit.reviewing
         assert "ls" in edit.query_one(TextArea).text
         await pilot.press("escape")
-        await until(pilot, lambda: SURE in state_of(edit))
+        await until(pilot, lambda: SURE.format(key="esc") in state_of(edit))
         await pilot.press("escape", "a")
         await until(pilot, lambda: pilot.app.screen is screen)
         await pilot.press("a")

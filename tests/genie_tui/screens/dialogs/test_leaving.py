@@ -1,5 +1,5 @@
+from tests.genie_tui.command_keys import CommandKeysApp
 from tests.genie_tui.widgets.room_log import RoomLog
-from textual.app import App
 from textual.widgets import Static
 
 from genie_core.room.participant.receipt import ShutdownProgress
@@ -7,7 +7,7 @@ from genie_tui.app import GenieApp
 from genie_tui.screens.dialogs.leaving import HURRY, LISTED, LeavingScreen
 
 
-class Small(App[None]):
+class Small(CommandKeysApp):
     VERTICAL_BREAKPOINTS = GenieApp.VERTICAL_BREAKPOINTS
 
 
@@ -26,7 +26,7 @@ async def test_what_ends_the_work_now_is_in_view_on_the_smallest_terminal() -> N
         await pilot.pause()
         box, keys = screen.query_one("#leaving"), screen.query_one("#leaving-keys")
         assert f"{LISTED + 3} agents are still working, for 10 s at most" in told(screen)
-        assert HURRY in told(screen)
+        assert HURRY.format(key="ctrl+q") in told(screen)
         assert screen.region.contains_region(box.region)
         assert box.content_region.contains_region(keys.region)
 
@@ -38,4 +38,4 @@ async def test_nothing_is_offered_that_could_not_be_hurried() -> None:
         await pilot.pause()
         assert "leaving…" in told(screen)
         assert "saying goodbye…" in told(screen)
-        assert HURRY not in told(screen)
+        assert HURRY.format(key="ctrl+q") not in told(screen)

@@ -1,4 +1,5 @@
 import pytest
+from tests.genie_tui.command_keys import CommandKeysApp
 from tests.genie_tui.room_parts import card, text_of
 from tests.genie_tui.scripted_room import ScriptedApprovals, ScriptedJoinedRoom, in_room, until
 from tests.genie_tui.widgets.room_log import RoomLog
@@ -18,7 +19,7 @@ from genie_tui.screens.dialogs.full_view import call_text
 from genie_tui.widgets.approvals.panel import MOST, NOTHING_THEN, ApprovalPanel, PastApprovals
 
 
-class Queue(App[None]):
+class Queue(CommandKeysApp):
     def compose(self) -> ComposeResult:
         yield ApprovalPanel(lambda: 0.0)
 

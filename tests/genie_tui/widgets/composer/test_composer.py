@@ -10,7 +10,8 @@ from textual.widgets import Static
 from genie_tui.widgets.composer.completion import CompletionList, Completions
 from genie_tui.widgets.composer.composer import Composer, Editor
 
-GLOBAL = ("ctrl+q", "ctrl+c", "f1", "f6", "f7", "ctrl+g", "pageup", "pagedown", "escape")
+GLOBAL = ("ctrl+q", "ctrl+c", "f1", "f6", "f7", "ctrl+g")
+READING = ("pageup", "pagedown", "escape")
 
 
 class Host(App[None]):
@@ -55,6 +56,10 @@ class Host(App[None]):
     @on(Composer.Submitted)
     def _submitted(self, message: Composer.Submitted) -> None:
         self.sent.append(message.text)
+
+    @on(Composer.Reading)
+    def _reading(self, message: Composer.Reading) -> None:
+        self.noted.append(message.key)
 
     @on(Composer.Edited)
     def _edited(self) -> None:
@@ -291,6 +296,9 @@ async def test_keys_of_the_app_pass_through() -> None:
     async with app.run_test() as pilot:
         await pilot.press(*"abc", "shift+left", *GLOBAL)
         assert app.noted == list(GLOBAL)
+        app.noted.clear()
+        await pilot.press(*READING)
+        assert app.noted == list(READING)
         assert app.composer.draft == "abc"
 
 

@@ -5,9 +5,10 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 from rich.style import Style
+from tests.genie_tui.command_keys import CommandKeysApp
 from tests.genie_tui.widgets.room_log import START, RoomLog
 from textual import on
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.message import Message
 from textual.pilot import Pilot
 from textual.strip import Strip
@@ -43,7 +44,7 @@ from genie_tui.widgets.timeline.transcript import TimelineEntry
 MANY = 100_000
 
 
-class Host(App[None]):
+class Host(CommandKeysApp):
     """Nothing but a timeline, and what it reports."""
 
     def __init__(self, log: RoomLog, *, reads_back: bool = False) -> None:

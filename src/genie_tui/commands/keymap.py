@@ -1,0 +1,165 @@
+"""The keys that run each action in an app: the tables' own, or those that a person chose instead.
+
+Textual has a keymap, too (`App.set_keymap`). It is not used: it can't take all keys from an action,
+it drops another binding of a widget that has the same key, and it loses an action whose default key
+is a letter while a text field has the focus. `KeyedApp` sets the bindings of each widget instead.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
+from typing import Final, cast
+
+from textual.app import App, ReturnType
+from textual.binding import Binding, BindingsMap
+from textual.dom import DOMNode
+from textual.keys import key_to_character
+from textual.widget import Widget
+
+from genie_tui.commands.keys import Action, Scope, actions, bindings_of, spell
+
+NONE: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
+
+_CONTEXTS: Final = {scope.context: scope for scope in Scope}
+
+
+class Keymap:
+    """The keys of every action. `changed` has those that are not the default, by `Action.id`.
+
+    `table` returns the actions of a scope; those of widgets alone know no commands. `problems` are
+    lines about the file that the keys were read from.
+    """
+
+    def __init__(
+        self,
+        table: Callable[[Scope], Iterable[Action]] = actions,
+        changed: Mapping[str, tuple[str, ...]] = NONE,
+        problems: Sequence[str] = (),
+    ) -> None:
+        self._table = table
+        self.changed = changed
+        self.problems = problems
+
+    def of(self, action: Action) -> Action:
+        """Return an action of the tables with its present keys."""
+        keys = self.changed.get(action.id, action.keys)
+        return action if keys == action.keys else action.with_keys(keys)
+
+    def actions(self, scope: Scope) -> list[Action]:
+        """The actions of a scope with their present keys, in the table's order."""
+        return [self.of(action) for action in self._table(scope)]
+
+    def named(self, scope: Scope, name: str) -> Action:
+        id_ = f"{scope.context}.{name}"
+        return {action.id: action for action in self.actions(scope)}[id_]
+
+    def by_key(self, scope: Scope) -> dict[str, Action]:
+        """The actions of a scope that run something, by each of their keys."""
+        return {key: each for each in self.actions(scope) if each.run for key in each.keys}
+
+    def text(self, scope: Scope, name: str) -> str:
+        """How to run an action, for a sentence: its first key, otherwise what to type or to find."""
+        action = self.named(scope, name)
+        return spell(action.keys[0]) if action.keys else action.slash or f"“{action.label}”"
+
+    def meaning(self, scope: Scope, key: str) -> str:
+        """Return the default key that a key stands for in a scope.
+
+        It is empty for a default key whose action has other keys now, and the key itself if no
+        action has it.
+        """
+        table = list(self._table(scope))
+        for action in table:
+            keys = self.changed.get(action.id, action.keys)
+            if key in keys:
+                if action.ordered:
+                    return action.keys[keys.index(key) % len(action.keys)]
+                return key if key in action.keys or not action.keys else action.keys[0]
+        return "" if any(key in action.keys for action in table) else key
+
+    def rebind(self, node: DOMNode, parent: DOMNode | None) -> None:
+        """Set the present keys of a node that is about to become a child of `parent`."""
+        if not self.changed:
+            return
+        own = scopes_of(node)
+        bindings = {
+            key: other
+            for key, listed in node._bindings.key_to_bindings.items()  # noqa: SLF001 - as the class's
+            if (other := [each for each in listed if _scope_of(each) not in own])
+        }
+        for scope in own or _scopes_around(parent):
+            self._move_stock(node, bindings, scope)
+        for scope in own:
+            bindings |= BindingsMap(bindings_of(self.actions(scope))).key_to_bindings
+        node._bindings = BindingsMap.from_keys(bindings)  # noqa: SLF001 - as above
+
+    def _move_stock(self, node: DOMNode, bindings: dict[str, list[Binding]], scope: Scope) -> None:
+        """Move the keys by which a widget of Textual runs what the scope's table only names.
+
+        Of the keys of a text field, only enter moves, also where the table has an action for it.
+        """
+        is_field = _is_typed(node, "x")
+        moved = [each for each in self._table(scope) if self.of(each) is not each]
+        stock = {
+            key
+            for action in moved
+            for key in action.keys
+            if key == "enter" or not (action.run or is_field)
+        }
+        lost = {key: bindings.pop(key) for key in stock if key in bindings}
+        for key in (key for action in moved for key in self.of(action).keys):
+            meant = lost.get(self.meaning(scope, key), [])
+            if meant and not _is_typed(node, key):
+                bindings[key] = [each.with_key(key) for each in meant]
+
+
+OF_WIDGETS: Final = Keymap()
+"""The default keys of widgets, for apps without commands."""
+
+
+class KeyedApp(App[ReturnType]):
+    """An app whose widgets have the keys of a keymap."""
+
+    def __init__(self, keymap: Keymap = OF_WIDGETS) -> None:
+        super().__init__()
+        self.keymap = keymap
+        keymap.rebind(self, None)
+
+    def _register_child(
+        self, parent: DOMNode, child: Widget, before: int | None, after: int | None
+    ) -> None:
+        self.keymap.rebind(child, parent)
+        super()._register_child(parent, child, before, after)
+
+
+def keymap_of(node: DOMNode) -> Keymap:
+    """Return the keymap of a node's app."""
+    app = cast("App[object]", node.app)
+    return app.keymap if isinstance(app, KeyedApp) else OF_WIDGETS
+
+
+def scopes_of(node: DOMNode) -> tuple[Scope, ...]:
+    """Return the scopes whose keys a node has."""
+    return _scopes_of(type(node))
+
+
+def _scopes_around(parent: DOMNode | None) -> tuple[Scope, ...]:
+    """Return the scopes of the nearest node that has some."""
+    nodes = parent.ancestors_with_self if parent is not None else []
+    return next((scopes for node in nodes if (scopes := scopes_of(node))), ())
+
+
+@cache
+def _scopes_of(kind: type[DOMNode]) -> tuple[Scope, ...]:
+    made = kind._merged_bindings or BindingsMap()  # noqa: SLF001 - the class's own and inherited ones
+    scopes = (_scope_of(binding) for _, binding in made)
+    return tuple(dict.fromkeys(scope for scope in scopes if scope is not None))
+
+
+def _scope_of(binding: Binding) -> Scope | None:
+    return _CONTEXTS.get((binding.id or "").partition(".")[0])
+
+
+def _is_typed(node: DOMNode, key: str) -> bool:
+    """Whether a node would take a key as text."""
+    return isinstance(node, Widget) and node.check_consume_key(key, key_to_character(key))
