@@ -12,8 +12,9 @@ right whatever the terminal makes of it.
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import repeat, zip_longest
+from itertools import repeat, takewhile, zip_longest
 from typing import Final, NamedTuple, TypeAlias
+from unicodedata import category
 
 from rich.cells import cell_len
 from rich.color import ColorSystem
@@ -102,13 +103,16 @@ class _Writer:
 
     def write(self, y: int, before: _Row, after: _Row) -> None:
         """Write what differs in a row."""
+        written = 0
         for x, (text, drawn) in _to_write(before, after):
+            if x < written:
+                continue
             if (y, x) != self._at:
                 self._move(y, x, after)
             if drawn != self._drawn:
                 self._draw(drawn)
             if _is_disputed(text):
-                self._write_disputed(x, text, _end(after, x))
+                written = self._write_disputed(x, after)
             else:
                 self._out.append(text)
                 self._at = (y, x + 1 if text.isascii() else _end(after, x))
@@ -131,11 +135,19 @@ class _Writer:
             self._out.append(_between(self._drawn, drawn))
             self._drawn = drawn
 
-    def _write_disputed(self, x: int, text: str, end: int) -> None:
-        """Write a text over spaces; where the cursor is then only the terminal knows."""
-        # A joiner at its end would also join what follows.
-        self._out.append(f"{' ' * (end - x)}\x1b[{x + 1}G{text.rstrip(_JOINER)}")
+    def _write_disputed(self, x: int, row: _Row) -> int:
+        """Write a text of disputed width, and the spaces after it; return where they end.
+
+        The spaces come first, so that a text may reach into them. Only the terminal knows where the
+        cursor is then.
+        """
+        end = _end_of_disputed(row, x)
+        text = "".join([cell[0] for cell in row[x:end] if cell is not None])
+        spaces = [*takewhile(lambda cell: cell == (" ", self._drawn), row[end:])]
+        # A joiner at the end of the text would also join what follows.
+        self._out.append(f"{' ' * (end - x + len(spaces))}\x1b[{x + 1}G{text.rstrip(_JOINER)}")
         self._at = (-1, -1)
+        return end + len(spaces)
 
 
 def _to_write(before: _Row, after: _Row) -> list[tuple[int, _Cell]]:
@@ -215,6 +227,23 @@ def _end(row: _Row, x: int) -> int:
     return end
 
 
+def _end_of_disputed(row: _Row, x: int) -> int:
+    """Return the column after a character, or after a text in a script such as Devanagari.
+
+    The spacing marks of such a text take no cell for Rich, and one on many terminals: placed one by
+    one, its characters would cover them. It ends where it is drawn differently, or at two spaces.
+    """
+    first = row[x]
+    if first is None or not _has_spacing_mark(first[0]):
+        return _end(row, x)
+    end, space = x, (" ", first[1])
+    while end < len(row) and (cell := row[end]) is not None and cell[1] == first[1]:
+        if row[end : end + 2] == [space, space]:
+            break
+        end += 1
+    return end
+
+
 def _continues(row: _Row, x: int) -> bool:
     """Whether a cell belongs to what starts in a cell before it."""
     return x < len(row) and (cell := row[x]) is not None and cell[0] == _CONTINUED
@@ -263,6 +292,11 @@ def _is_disputed(text: str) -> bool:
     is_picture = "\U0001f000" <= text < "\U00020000"
     may_be_emoji = cell_len(text + _EMOJI_SELECTOR) != width
     return len(text) > 1 or is_picture or may_be_emoji or cell_len(text, _FIRST_UNICODE) != width
+
+
+@lru_cache(maxsize=2_048)
+def _has_spacing_mark(text: str) -> bool:
+    return len(text) > 1 and any(category(char) == "Mc" for char in text)
 
 
 def _is_regional(char: str) -> bool:
