@@ -17,11 +17,11 @@ from genie_core.room.participant.receipt import LeftInDisorder, Receipt
 from genie_core.runtime.tasks import start_task
 from genie_core.text.format import counted
 from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText
-from genie_tui.screens.lobby import RoomHere
 from genie_tui.screens.room import RoomScreen
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
+    from genie_tui.screens.lobby import RoomHere
 
 VIEW_TIMEOUT: Final = 5.0
 """Seconds for the disk to save a draft on leaving."""
@@ -57,8 +57,10 @@ class OpenRoom:
         return self.joined.state.title if self.joined is not None else ""
 
     @property
-    def as_listed(self) -> RoomHere:
+    def as_listed(self) -> "RoomHere":
         """The room as the lobby lists it."""
+        from genie_tui.screens.lobby import RoomHere
+
         joined = self.joined
         if joined is None:
             return RoomHere("")

@@ -82,15 +82,18 @@ class Keymap:
         if not self.changed:
             return
         own = scopes_of(node)
+        before = node._bindings.key_to_bindings  # noqa: SLF001 - as the class's
         bindings = {
             key: other
-            for key, listed in node._bindings.key_to_bindings.items()  # noqa: SLF001 - as the class's
+            for key, listed in before.items()
             if (other := [each for each in listed if _scope_of(each) not in own])
         }
         for scope in own or _scopes_around(parent):
             self._move_stock(node, bindings, scope)
         for scope in own:
             bindings |= BindingsMap(bindings_of(self.actions(scope))).key_to_bindings
+        order = [key for key in before if key in bindings]  # which the footer lists
+        bindings = {key: bindings[key] for key in dict.fromkeys([*order, *bindings])}
         node._bindings = BindingsMap.from_keys(bindings)  # noqa: SLF001 - as above
 
     def _move_stock(self, node: DOMNode, bindings: dict[str, list[Binding]], scope: Scope) -> None:

@@ -182,6 +182,14 @@ async def test_a_command_runs_by_its_new_key_and_every_text_names_it(
         await until(pilot, lambda: pilot.app.screen is screen)
 
 
+async def test_the_footer_keeps_its_order(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined, keymap=VI) as (screen, pilot):
+        footer = screen.query_one(Footer)
+        await until(pilot, lambda: list(footer.query(FooterKey)))
+        shown = [key.description for key in footer.query(FooterKey)]
+        assert shown == ["approvals", "activity", "quit", "help"]
+
+
 async def test_a_command_without_a_key_is_named_as_it_is_typed(joined: ScriptedJoinedRoom) -> None:
     joined.ask()
     async with in_room(joined, keymap=keymap(room__approvals=[])) as (screen, _):
