@@ -11,7 +11,7 @@ def lines(bench: ScriptedBench, width: int = 76) -> list[str]:
 
 def test_each_agent_has_its_tools_with_risk_effect_and_reason() -> None:
     shown = lines(ScriptedBench())
-    assert shown[0] == "system  openai:gpt-5 · pydantic-ai"
+    assert shown[0] == "genie  openai:gpt-5 · pydantic-ai"
     assert shown[2].split() == ["read_file", "read", "allowed", "it", "only", "reads"]
     assert shown[3].split()[:4] == ["write_file", "write", "asks", "it"]
     coder = shown.index("coder  ollama:qwen · openai-agents")
