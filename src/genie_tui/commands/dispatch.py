@@ -28,8 +28,11 @@ def run_command(context: RoomContext, name: str) -> None:
     """Run a command by key or from the palette. Does nothing if it needs a room that is not open."""
     command = command_named(name)
     if callable(command.run):
-        with suppress(RoomNotOpen):
-            command.run(context)
+        try:
+            with suppress(RoomNotOpen):
+                command.run(context)
+        except GenieError as error:
+            context.warn(str(error))
 
 
 async def submit(context: RoomContext, text: str) -> None:

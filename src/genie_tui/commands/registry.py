@@ -23,6 +23,10 @@ from genie_tui.screens import room_focus
 
 T = TypeVar("T")
 
+UNSEEN: Final = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f"
+SLASHES: Final = ("\uff0f", "\u2044", "\u2215", "\u29f8", "\u2571")
+"""Characters that look like a slash; what was meant for one person must not go to all."""
+
 Handler: TypeAlias = Callable[[RoomContext], object]
 
 Completed: TypeAlias = Literal[
@@ -131,8 +135,12 @@ class InvalidLine:
 def parse_line(text: str) -> MessageLine | CommandLine | InvalidLine:
     """Parse a submitted text. Never raises.
 
-    A line that starts with a slash is a command; two slashes send the text with one.
+    A line that starts with a slash is a command; two slashes send the text with one. Characters
+    that can't be seen before a slash don't count, and one that looks like a slash is an error.
     """
+    text = text.lstrip(UNSEEN)
+    if text[:1] in SLASHES:
+        return InvalidLine(f"{text[:1]} is no slash: type / for a command.")
     if text.startswith("//"):
         return MessageLine(text[1:])
     if not text.startswith("/"):

@@ -124,7 +124,7 @@ class RoomView:
             return
         self._seen = view.seen
         self._kept = View()  # from now on the screen is what counts
-        self._composer.draft = _joined(view.draft, self._composer.draft)
+        self._bring_draft(view.draft, self._composer.draft)
         self._bring_attachments(view)
         self._screen.set_class(view.hidden, "-no-panel")
         self._timeline.show_reasons(view.reasons)
@@ -133,6 +133,14 @@ class RoomView:
         self._show_panel(view)
         if view.at is not None:
             self._timeline.read_at(view.at, view.distance)
+
+    def _bring_draft(self, kept: str, typed: str) -> None:
+        """Show the saved draft before what was typed meanwhile; a command stands for itself."""
+        is_command = kept.startswith("/") or typed.startswith("/")
+        if kept and typed and is_command and not typed.startswith(kept):
+            self._composer.remember(kept)
+        else:
+            self._composer.draft = _joined(kept, typed)
 
     def _bring_attachments(self, view: View) -> None:
         joined = self._context.open_room

@@ -58,6 +58,7 @@ from genie_core.room.open.opener import RoomOpener
 from genie_core.room.open.requests import JoinRoom
 from genie_core.room.open.visit import RoomVisit
 from genie_core.room.participant.room import JoinedRoom
+from genie_core.room.protocol.errors import NotPrivate
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,
@@ -84,6 +85,7 @@ HEARD: Final = 200
 STOPPING: Final = 10.0
 """Seconds within which a cancelled turn ends, even if the work does not."""
 
+NO_COMMANDS: Final = "all members would read it; an editor sends nothing privately"
 BUSY: Final = "the room still works on your last prompt; cancel it, or wait for its end"
 
 logger = logging.getLogger(__name__)
@@ -203,6 +205,8 @@ class RoomAgent:
                 self._return_to(session_id, room)
                 if turn.is_cancelled:
                     return PromptResponse(stop_reason="cancelled")
+                if draft.text.lstrip().startswith(("/msg ", "/ask ")):
+                    raise NotPrivate(NO_COMMANDS)
                 turn.message = room.messages.send(draft.text, files=files)
             reason = await turn.ended
             await self._outbox.flushed()

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from genie_core.room.client.events import Deliver, MessageRejected, PendingChanged
 from genie_core.room.client.model import PendingMessage
@@ -9,7 +10,13 @@ from genie_core.room.client.send_queue import SendQueue
 from genie_core.room.client.signer import Signer
 from genie_core.room.protocol.codec import whole_text
 from genie_core.room.protocol.errors import NotPrivate, TooLong
-from genie_core.room.protocol.events import ChangeBody, FileRef, MessageEdited, Quote
+from genie_core.room.protocol.events import (
+    ChangeBody,
+    FileRef,
+    MessageEdited,
+    MessagePosted,
+    Quote,
+)
 from genie_core.room.protocol.frames import ChangeMessage
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import fold_name
@@ -58,15 +65,16 @@ class Messages:
         text, limit = whole_text(text), self.limits.text_chars
         if len(text) > limit:
             raise TooLong(len(text), limit)
+        id_ = secrets.token_hex(8)
+        sealed: tuple[bytes, ...] = ()
         if to:
             to = self._reader_named(to)
             if files or quotes:
                 raise NotPrivate("files and quotes can't be sent privately")
-        id_, at = secrets.token_hex(8), self._clock()
+            sealed = self._signer.sealed_for(MessagePosted(id_, text), to).sealed
         about = self._signer.state.signature_of(reply_to) or b""
-        self._queue.send(
-            PendingMessage(id_, text, emote, at, tuple(files), tuple(quotes), reply_to, to, about)
-        )
+        message = PendingMessage(id_, text, emote, self._clock(), tuple(files), tuple(quotes))
+        self._queue.send(replace(message, reply_to=reply_to, to=to, about=about, sealed=sealed))
         self._signer.note(id_)
         self._deliver(PendingChanged(self.pending))
         return id_
@@ -85,11 +93,15 @@ class Messages:
         The room's `Event` with such a body confirms it. A refusal becomes a notice.
 
         Raises:
+            NotPrivate: the message is too old to know who may read its new text.
             TooLong: the new text exceeds the room's limit.
         """
         limit = self.limits.text_chars
-        if isinstance(body, MessageEdited) and len(body.text) > limit:
-            raise TooLong(len(body.text), limit)
+        if isinstance(body, MessageEdited):
+            if len(body.text) > limit:
+                raise TooLong(len(body.text), limit)
+            if body.message not in self._signer.state.exchanges:
+                raise NotPrivate("the message is too old to be edited")
         return self._queue.ask(ChangeMessage(body))
 
     def typing(self) -> None:

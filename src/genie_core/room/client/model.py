@@ -67,7 +67,9 @@ class Severity(Enum):
 class PendingMessage:
     """A message from this terminal that the room has not acknowledged yet.
 
-    `about` is the signature of what it replies to, as it was when the message was written.
+    `about` is the signature of what it replies to, as it was when the message was written, and
+    `sealed` a private text for the keys of that moment: whatever log it is sent to, no other can read
+    it.
     """
 
     id: str
@@ -79,6 +81,7 @@ class PendingMessage:
     reply_to: int = 0
     to: str = ""
     about: bytes = b""
+    sealed: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

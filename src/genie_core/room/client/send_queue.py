@@ -419,13 +419,14 @@ class SendQueue:
 def _frame_of(unsent: PendingMessage) -> PostMessage:
     return PostMessage(
         unsent.id,
-        unsent.text,
+        "" if unsent.to else unsent.text,
         unsent.emote,
         unsent.files,
         unsent.quotes,
         reply_to=unsent.reply_to,
         to=unsent.to,
         about=unsent.about,
+        sealed=unsent.sealed,
     )
 
 

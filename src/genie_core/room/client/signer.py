@@ -82,23 +82,21 @@ class Signer:
                     reply_to=frame.reply_to,
                     to=frame.to,
                     about=frame.about,
+                    sealed=frame.sealed,
                 )
-                entry = self._signed(self._sealed_for(said, frame.to))
+                entry = self._signed(said)
                 return replace(
-                    frame,
-                    text=entry.text,
-                    sealed=entry.sealed,
-                    visits=visits,
-                    previous=entry.previous,
-                    signature=entry.signature,
+                    frame, visits=visits, previous=entry.previous, signature=entry.signature
                 )
             case Publish(body=body):
                 return replace(frame, body=self.sign_report(body))
             case ChangeMessage(body=body):
                 exchange = self.state.exchanges.get(body.message)
                 about = exchange.about(body, self.name) if exchange is not None else b""
-                if exchange is not None and isinstance(body, MessageEdited):
-                    body = self._sealed_for(body, exchange.said.to)
+                if isinstance(body, MessageEdited) and exchange is None:
+                    body = replace(body, text="")  # it is not known who may read it
+                elif isinstance(body, MessageEdited) and exchange is not None:
+                    body = self.sealed_for(body, exchange.said.to)
                 return replace(frame, body=self._signed(body, about))
             case SetPreferences(text=text):
                 changed = self._signed(PreferencesChanged(text))
@@ -121,7 +119,7 @@ class Signer:
         private = exchange is not None and exchange.is_private
         return seal(body, self.key, [self.key]) if private else body
 
-    def _sealed_for(self, body: S, name: str) -> S:
+    def sealed_for(self, body: S, name: str) -> S:
         """Return a body sealed for this person and the member of that name; itself without one.
 
         For a member whose key the room does not know, it is sealed for this person alone: the host

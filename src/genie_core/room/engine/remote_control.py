@@ -33,8 +33,8 @@ class RemoteControl:
                 warning("only the terminal that runs this call can show it; answer it there")
             )
             return False
-        if exchange.is_private and (answer.reason or answer.arguments or answer.covers):
-            self._emit(warning("the host would read your words; answer it where the agent runs"))
+        if exchange.is_private:
+            self._emit(warning("a private request is answered where the agent runs"))
             return False
         return self._client.queue.ask(
             AnswerApproval(

@@ -178,13 +178,13 @@ class JoinedRoom:
             return []
         first = max(0, before - 1 - most)
         events = await asyncio.to_thread(self._config.past, first, before - 1 - first)
-        shown = (self._reader.shown(event, self.state.keys) for event in events)
+        shown = (self._reader.shown(event, self.state) for event in events)
         return [self._config.engine.private.to_owner(event, self.name) for event in shown]
 
     def _shown(self, event: Event) -> Event:
         """Return an event as this person sees it."""
         private = self._config.engine.private
-        shown = private.reveal(self._reader.shown(event, self.state.keys))
+        shown = private.reveal(self._reader.shown(event, self.state))
         return private.to_owner(shown, self.name)
 
     # -- joining

@@ -1,14 +1,20 @@
 """Opens what a room's log has sealed for one person: private messages, and requests to their agent."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
-from genie_core.room.protocol.events import Event, MessagePosted, RecoveredEvent, SealedBody
+from genie_core.room.protocol.events import (
+    ApprovalRequested,
+    Event,
+    MessageEdited,
+    MessagePosted,
+    RecoveredEvent,
+    SealedBody,
+)
 from genie_core.room.protocol.names import fold_name
-from genie_core.room.security.sealing import unseal, without_content
+from genie_core.room.security.sealing import CONTENT, unseal, without_content
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
 
@@ -45,52 +51,57 @@ class PrivateReader:
     """Reads a log for the owner of an identity.
 
     A state gets events as `shown` returns them. What is sealed for others has no content, and
-    neither has a sealed entry whose host shows one.
+    neither has a sealed entry whose host shows one. Steps of an engine are opened by its owner alone.
     """
 
     identity: "Identity"
 
-    def shown(self, event: Event, keys: Mapping[str, str]) -> Event:
-        """Return an event with what it has sealed; `keys` are the room's, by folded name."""
+    def shown(self, event: Event, state: RoomState) -> Event:
+        """Return an event with what it has sealed; `state` is the room up to it, or later."""
         body = event.body
         if isinstance(body, RecoveredEvent):
-            body = msgspec.structs.replace(body, event=self.shown(body.event, keys))
+            body = msgspec.structs.replace(body, event=self.shown(body.event, state))
         elif isinstance(body, SealedBody) and body.sealed:
-            body = self._opened(body, event.by, keys)
+            body = self._opened(body, event.by, state)
         return event if body is event.body else msgspec.structs.replace(event, body=body)
 
     def open_state(self, state: RoomState) -> None:
         """Open what a state has that was restored from a snapshot of the log."""
         for thread in state.exchanges.values():
             if thread.is_private:
-                self._open_thread(thread, state.keys)
+                self._open_thread(thread, state)
         for call in state.proposals.values():
             if call.sealed:
-                opened = self._opened(call.call, call.owner, state.keys)
-                call.agent, call.tool, call.arguments = opened.agent, opened.tool, opened.arguments
-                call.because, call.effects = opened.because, opened.effects
+                opened = self._opened(call.call, call.owner, state)
+                for name in CONTENT[ApprovalRequested]:
+                    setattr(call, name, getattr(opened, name))
 
-    def _open_thread(self, thread: MessageThread, keys: Mapping[str, str]) -> None:
-        thread.said = self._opened(thread.said, thread.author, keys)
+    def _open_thread(self, thread: MessageThread, state: RoomState) -> None:
+        thread.said = self._opened(thread.said, thread.author, state)
         if thread.edit is not None:
-            thread.edit = self._opened(thread.edit, thread.author, keys)
+            thread.edit = self._opened(thread.edit, thread.author, state)
         if thread.decision is not None:
-            thread.decision = self._opened(thread.decision, thread.handler, keys)
+            thread.decision = self._opened(thread.decision, thread.handler, state)
         if thread.answer is not None:
-            thread.answer = self._opened(thread.answer, thread.handler, keys)
+            thread.answer = self._opened(thread.answer, thread.handler, state)
         if thread.error is not None:
-            thread.error = self._opened(thread.error, thread.handler, keys)
+            thread.error = self._opened(thread.error, thread.handler, state)
         if thread.cancelled is not None:
-            thread.cancelled = self._opened(thread.cancelled, thread.handler, keys)
+            thread.cancelled = self._opened(thread.cancelled, thread.handler, state)
 
-    def _opened(self, body: B, by: str, keys: Mapping[str, str]) -> B:
-        author = keys.get(fold_name(by), "")
+    def _opened(self, body: B, by: str, state: RoomState) -> B:
+        author = state.keys.get(fold_name(by), "")
         is_mine = author == self.identity.key
-        if not author or not (is_mine or self._may_be_reader(body, keys)):
+        if not author or not (is_mine or self._may_be_reader(body, state)):
             return without_content(body)
         return unseal(body, author, self.identity, 0 if is_mine else 1) or without_content(body)
 
-    def _may_be_reader(self, body: SealedBody, keys: Mapping[str, str]) -> bool:
+    def _may_be_reader(self, body: SealedBody, state: RoomState) -> bool:
+        if isinstance(body, MessageEdited):
+            message = state.exchanges.get(body.message)
+            if message is None:
+                return True  # it is read back, and so is its message
+            body = message.said
         if not isinstance(body, MessagePosted):
-            return True
-        return keys.get(fold_name(body.to)) == self.identity.key
+            return False
+        return state.keys.get(fold_name(body.to)) == self.identity.key

@@ -23,6 +23,7 @@ from genie_core.room.protocol.events import (
     RecoveredEvent,
     RoomCreated,
     RoomSuspended,
+    RunBody,
     RunCancelled,
     RunFailed,
     SealedBody,
@@ -48,7 +49,8 @@ NO_MESSAGE: Final = "the room does not know the message that it is about"
 GAP: Final = "an earlier entry of its author is missing"
 NOT_FOUNDED: Final = "its founder did not sign it"
 NOT_FIT: Final = "it is larger than its program makes it"
-NOT_SEALED: Final = "it shows content that its author has sealed"
+NOT_SEALED: Final = "it is not as private as what it belongs to, or shows what is sealed"
+NOT_HANDLER: Final = "its author's engine was not to answer that message"
 NOT_HOST: Final = "its author was not the host"
 NOT_HEIR: Final = "no host and no rule of a host lets its author host the room"
 
@@ -92,6 +94,8 @@ def _continues_damaged(state: "RoomState", event: Event) -> bool:
 def _flaw(state: "RoomState", event: Event) -> str:
     body = event.told.body
     if isinstance(body, SealedBody) and body.sealed and body != without_content(body):
+        return NOT_SEALED
+    if isinstance(body, MessagePosted) and bool(body.to) != bool(body.sealed):
         return NOT_SEALED
     if isinstance(event.body, LINK_BODIES) and not is_fit(event.body):
         return NOT_FIT
@@ -177,6 +181,12 @@ def _flaw_of_author(
                 return NO_MESSAGE if elsewhere else ""
             if isinstance(body, MessageEdited | MessageDeleted) and exchange.author != event.by:
                 return NOT_AUTHOR
+            if not isinstance(body, MessageDeleted | ReactionChanged) and (
+                bool(body.sealed) != exchange.is_private
+            ):
+                return NOT_SEALED
+            if isinstance(body, RunBody) and not elsewhere and exchange.handler != event.by:
+                return NOT_HANDLER
             about = exchange.about(body, event.by)
         case _:
             return ""

@@ -455,12 +455,12 @@ class RoomState:
         return self.exchanges.get(message) if is_shared else None
 
     def _said(self, event: Event, said: MessagePosted) -> None:
-        phase = Phase.DECIDING if said.handler else Phase.UNHANDLED
-        exchange = MessageThread(event.seq, event.at, event.by, said, phase)
+        exchange = MessageThread(event.seq, event.at, event.by, said, Phase.UNHANDLED)
         exchange.by_agent = self.members.is_agent(event.by)
         target = self._message_at(said.reply_to)
         exchange.reply = target.seq if target is not None else 0
-        if said.handler:
+        if exchange.handler:
+            exchange.phase = Phase.DECIDING
             self.running[event.seq] = exchange
         self._keep(exchange)
 

@@ -188,7 +188,7 @@ class MessageThread:
     @property
     def is_private(self) -> bool:
         """Whether only its author and one member, or only its author, can read it and its answer."""
-        return bool(self.said.to)
+        return bool(self.said.to and self.said.sealed)
 
     @property
     def is_hidden(self) -> bool:
@@ -203,8 +203,12 @@ class MessageThread:
 
     @property
     def handler(self) -> str:
-        """The person whose engine is responsible; empty if none."""
-        return self.said.handler
+        """The person whose engine is responsible; empty if none.
+
+        None is for a private message to another member, and only the author's own for a request.
+        """
+        handler = self.said.handler
+        return "" if self.said.to and not self.author == self.said.to == handler else handler
 
     @property
     def device(self) -> str:

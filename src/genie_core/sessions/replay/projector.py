@@ -195,8 +195,8 @@ class Projector:
 
     def _shown(self, events: list[Event]) -> list[Event]:
         """Return events with what is sealed for the person from whose side the room is shown."""
-        reader, keys = self._recording.reader, self._state.keys
-        return events if reader is None else [reader.shown(event, keys) for event in events]
+        reader, state = self._recording.reader, self._state
+        return events if reader is None else [reader.shown(event, state) for event in events]
 
     def _advance(self, events: list[Event]) -> None:
         if not events:

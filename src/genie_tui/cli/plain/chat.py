@@ -59,7 +59,8 @@ HELP: Final = """\
 A line that is no command is a message; // begins one with a slash. /me TEXT acts.
 /reply N TEXT replies to message or answer N, /react N EMOJI reacts to it or takes that back.
 /edit N TEXT and /delete N change a message of yours. /show N prints N again.
-/msg NAME TEXT writes to one member, /ask TEXT to your agent; only they read it.
+/msg NAME TEXT writes to one member, /ask TEXT to your agent; only they read it. One line is
+one message: the next line of a pasted text goes to all.
 /allow N or /deny N REASON answers tool call N, /calls prints those that wait for you.
 /admit N or /refuse N answers join request N, /who lists the members.
 /stop stops your agents, /quit leaves.
@@ -208,6 +209,7 @@ class PlainRoom:
     # -- what is typed
 
     def _typed(self, line: str) -> Iterator[str]:
+        line = line.lstrip()
         if names := secrets_in(line):
             yield f"Not sent: it contains your secret {visible_line(', '.join(names))}."
             return

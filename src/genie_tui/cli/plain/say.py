@@ -47,6 +47,8 @@ async def say(visit: Visit, text: str, answer: float = 0.0) -> int:
         NotSent: the room did not let the person in or record the message in time, or refused it.
         Unanswered: no answer came in time.
     """
+    if text.lstrip().startswith(("/msg ", "/ask ")):
+        raise NotSent("all members would read it; private messages are sent from the room")
     if names := secrets_in(text):
         raise NotSent(f"it contains your secret {', '.join(names)}")
     try:

@@ -25,6 +25,7 @@ FIXED_EMOTE: Final = (
 )
 NOT_YOURS: Final = "You can change only your own messages."
 NO_REACTIONS: Final = "All members would see a reaction to a private message."
+TOO_OLD: Final = "The message is too old to be edited."
 NONE_OF_YOURS: Final = "You have no recent message to edit."
 
 
@@ -77,6 +78,7 @@ def edit(context: RoomContext) -> None:
     elif exchange.author != joined.name or exchange.is_deleted:
         context.warn(NOT_YOURS)
     else:
+        cancel(context)  # a private draft is private afterwards, too
         to = _other_reader(joined.name, exchange)
         purpose = Purpose(editing=exchange.seq, to=to, draft=context.composer.draft)
         _begin(context, purpose, "Edit your message")
@@ -158,9 +160,11 @@ def finish(context: RoomContext, line: MessageLine) -> str:
     """
     purpose = context.purpose
     exchange = context.joined.state.exchanges.get(purpose.editing)
-    if exchange is not None and exchange.said.emote != line.emote:
+    if exchange is None or _other_reader(context.joined.name, exchange) != purpose.to:
+        return TOO_OLD
+    if exchange.said.emote != line.emote:
         return FIXED_EMOTE
-    if exchange is not None and exchange.text == line.text:
+    if exchange.text == line.text:
         cancel(context)
         return ""
     if not context.joined.messages.change(MessageEdited(purpose.editing, line.text)):
@@ -170,11 +174,17 @@ def finish(context: RoomContext, line: MessageLine) -> str:
 
 
 def cancel(context: RoomContext) -> bool:
-    """Return to a message of its own; False if the next one is one already."""
+    """Return to a message of its own; False if the next one is one already.
+
+    What was being written privately stays so, as a command.
+    """
+    draft = context.draft
     purpose, context.purpose = context.purpose, Purpose()
     context.composer.show_purpose("")
     if purpose.editing:
         context.composer.draft = purpose.draft
+    elif purpose.to:
+        context.composer.draft = draft
     return purpose != Purpose()
 
 

@@ -137,9 +137,7 @@ class ActivityRows:
         self.head = max(self.head, event.seq)
         match event.body:
             case MessagePosted() as said:
-                if not said.handler or (
-                    said.to and not said.text
-                ):  # none answers, or it is private
+                if not said.handler or (said.to and not (said.to == event.by and said.text)):
                     return ()
                 self._said[event.seq] = event
                 self._deciding[event.seq] = self._next

@@ -292,7 +292,7 @@ class LogEntries:
         """Whether an event is about a private message of others."""
         body = event.told.body
         if isinstance(body, MessagePosted):
-            return bool(body.to) and not body.text
+            return bool(body.sealed) and not body.text
         return isinstance(body, RunBody) and bool(body.sealed) and not self._is_readable(body)
 
     def _is_readable(self, body: RunBody) -> bool:
@@ -472,7 +472,8 @@ class LogEntries:
     def _message(
         self, message: int, event: Event, said: MessagePosted, caveat: str
     ) -> MessageEntry:
-        author, private = visible_line(event.by), private_reader(event.by, said.to)
+        author = visible_line(event.by)
+        private = private_reader(event.by, said.to) if said.sealed else ""
         entry = MessageEntry(
             message,
             event.at,

@@ -22,7 +22,9 @@ from genie_core.room.protocol.events import (
     MessageEdited,
     MessagePosted,
 )
-from genie_core.room.protocol.frames import AnswerDelta
+from genie_core.room.protocol.frames import AnswerDelta, ChangeMessage
+from genie_core.room.server.handlers import FrameHandlers
+from genie_core.room.server.peers import Peer
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import decode_state, encode_state
 from genie_core.room.state.thread import MessageThread, Phase
@@ -284,3 +286,45 @@ def files_in(folder: Path) -> list[Path]:
 def test_events_without_privacy_are_written_as_before() -> None:
     data = json.loads(msgspec.json.encode(Event(1, 1.0, "ann", MessagePosted("1", "hi"))))
     assert data["body"] == {"type": "said", "id": "1", "text": "hi"}
+
+
+async def test_an_edit_of_a_message_that_is_too_old_is_never_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once its message is forgotten, it is not known who may read the new text."""
+    monkeypatch.setattr("genie_core.room.state.room_state.WINDOW", 2)
+    sent: list[MessageEdited] = []
+    real = FrameHandlers.change
+
+    def change(self: FrameHandlers, peer: Peer, frame: ChangeMessage, now: float) -> None:
+        if isinstance(frame.body, MessageEdited):
+            sent.append(frame.body)
+        real(self, peer, frame, now)
+
+    monkeypatch.setattr(FrameHandlers, "change", change)
+    async with trio(tmp_path) as room:
+        ben = room.people["ben"]
+        ben.messages.send("on Monday", to="cleo")
+        await room.all_have(1)
+        first = room.thread("ben").seq
+        for number in range(6):
+            ben.messages.send(str(number))
+        await room.all_have(7)
+        assert first not in ben.state.exchanges
+        with pytest.raises(NotPrivate, match="too old"):
+            ben.messages.change(MessageEdited(first, SECRET))
+        ben._client.queue.ask(ChangeMessage(MessageEdited(first, SECRET)))
+        await room.ears["ben"].until(lambda: sent)
+        assert [each.text for each in sent] == [""]
+
+
+async def test_a_waiting_message_is_for_the_key_that_its_reader_had(tmp_path: Path) -> None:
+    async with trio(tmp_path) as room:
+        ben = room.people["ben"]
+        ben.messages._queue.online = False
+        written = ben.messages.send(SECRET, to="cleo")
+        (pending,) = [each for each in ben.messages.pending if each.id == written]
+        ben.state.members.keys["cleo"] = room.people["ann"]._client.signer.key
+        await room.all_have(1)
+        assert room.thread("ann").text == ""
+        assert len(pending.sealed) == 2

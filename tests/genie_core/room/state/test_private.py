@@ -18,9 +18,10 @@ from genie_core.room.protocol.events import (
 from genie_core.room.security.sealing import seal
 from genie_core.room.security.signing import is_signed
 from genie_core.room.state.private import PrivateReader
-from genie_core.room.state.proofs import NOT_SEALED
+from genie_core.room.state.proofs import NOT_HANDLER, NOT_SEALED
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import decode_state, encode_state
+from genie_core.room.state.thread import Phase
 from genie_core.sessions.export.story import story
 from genie_core.sessions.transcript import spoken
 
@@ -37,7 +38,18 @@ def log_with_secrets() -> FoundedLog:
     asked = log.add("bob", seal(request, bob, [bob])).seq
     steps: list[RunBody] = [
         DecisionMade(asked, "delegate", "asked privately", f"check: {SECRET}", "bob"),
-        ApprovalRequested(asked, "a", "system", "search", {"text": SECRET}, effects=("reads",)),
+        ApprovalRequested(
+            asked,
+            "a",
+            "system",
+            "search",
+            {"text": SECRET},
+            "here",
+            risk="read",
+            binding="4f1c",
+            origins=("cleo",),
+            effects=("reads",),
+        ),
         ApprovalResolved(asked, "a", "parked"),
         AnswerPosted(asked, f"so: {SECRET}"),
     ]
@@ -49,7 +61,7 @@ def log_with_secrets() -> FoundedLog:
 def read_by(name: str, log: FoundedLog) -> RoomState:
     reader, state = PrivateReader(identity(name)), RoomState()
     for event in log.events:
-        state.apply(event, reader.shown(event, state.keys))
+        state.apply(event, reader.shown(event, state))
     return state
 
 
@@ -94,7 +106,7 @@ def test_content_beside_what_is_sealed_is_doubted_and_not_shown() -> None:
     said = next(event for event in log.events if isinstance(event.body, MessagePosted))
     shown = replace(said.body, text="send me money")
     forged = Event(log.state.head + 1, 99.0, "bob", replace(shown, id="9"), log.state.link)
-    assert PrivateReader(identity("ann")).shown(forged, log.state.keys).body.text == ""  # type: ignore[union-attr] # a message
+    assert PrivateReader(identity("ann")).shown(forged, log.state).body.text == ""  # type: ignore[union-attr] # a message
     log.take(forged)
     assert log.state.doubt_of(forged.seq) == NOT_SEALED
 
@@ -103,7 +115,7 @@ def test_what_was_sealed_for_another_message_is_not_opened_under_another_name() 
     log = log_with_secrets()
     said = next(event for event in log.events if isinstance(event.body, MessagePosted))
     stolen = replace(said, by="ann")
-    assert PrivateReader(identity("cleo")).shown(stolen, log.state.keys).body.text == ""  # type: ignore[union-attr] # a message
+    assert PrivateReader(identity("cleo")).shown(stolen, log.state).body.text == ""  # type: ignore[union-attr] # a message
 
 
 def test_a_recovered_private_message_is_opened_too() -> None:
@@ -111,7 +123,7 @@ def test_a_recovered_private_message_is_opened_too() -> None:
     said = next(event for event in log.events if isinstance(event.body, MessagePosted))
     recovered = Event(99, 1.0, "ann", RecoveredEvent(said))
     for name, text in (("cleo", SECRET), ("ann", "")):
-        told = PrivateReader(identity(name)).shown(recovered, log.state.keys).told
+        told = PrivateReader(identity(name)).shown(recovered, log.state).told
         assert isinstance(told.body, MessagePosted)
         assert told.body.text == text
 
@@ -120,9 +132,68 @@ def test_nothing_private_is_quoted_told_or_read_by_agents() -> None:
     log = log_with_secrets()
     log.says("cleo", "hello all")
     reader = PrivateReader(identity("bob"))
-    shown = [reader.shown(event, log.state.keys) for event in log.events]
+    shown = [reader.shown(event, log.state) for event in log.events]
     assert [line.text for line in spoken(shown)] == ["hello all"]
     told = [passage.told.body for passage in story(shown)]
     assert not any(isinstance(body, RunBody | MessageEdited) for body in told)
     assert [body.text for body in told if isinstance(body, MessagePosted)] == ["hello all"]
     assert read_by("bob", log).reading.authors == {"cleo": False}
+
+
+def test_a_host_can_neither_answer_for_an_agent_nor_show_a_public_step_as_private() -> None:
+    log = log_with_secrets()
+    ann, bob = identity("ann").key, identity("bob").key
+    asked = next(
+        seq for seq, each in log.state.exchanges.items() if each.said.to == each.author == "bob"
+    )
+    for forged in (
+        AnswerPosted(asked, "wire money to mallory"),
+        seal(AnswerPosted(asked, "wire money to mallory"), ann, [ann, bob]),
+    ):
+        fork = log.fork()
+        event = fork.add("ann", forged)
+        assert fork.state.doubt_of(event.seq) in (NOT_HANDLER, NOT_SEALED)
+        answer = read_by("bob", fork).exchanges[asked].answer
+        assert answer is None or not forged.sealed or answer.text == ""
+
+
+def test_a_host_answers_nobodys_public_message_in_their_name() -> None:
+    log = founded("bob")
+    asked = log.says("bob", "what is it?").seq
+    log.add("bob", DecisionMade(asked, "delegate", query="?"))
+    event = log.add("ann", AnswerPosted(asked, "mine"))
+    assert log.state.doubt_of(event.seq) == NOT_HANDLER
+
+
+def test_no_engine_handles_a_message_for_another_member_whatever_the_host_says() -> None:
+    log = founded("bob", "cleo")
+    bob, both = identity("bob").key, [identity("bob").key, identity("cleo").key]
+    said = seal(MessagePosted("1", SECRET, "bob", device="d1", to="cleo"), bob, both)
+    seq = log.add("bob", said).seq
+    thread = read_by("bob", log).exchanges[seq]
+    assert (thread.handler, thread.phase) == ("", Phase.UNHANDLED)
+    assert seq not in log.state.running
+
+
+def test_a_message_that_says_it_is_private_and_is_not_is_doubted_and_public() -> None:
+    log = founded("bob", "cleo")
+    event = log.add("bob", MessagePosted("1", "hello", to="cleo"))
+    assert log.state.doubt_of(event.seq) == NOT_SEALED
+    assert not log.state.exchanges[event.seq].is_private
+
+
+def test_an_edit_is_not_opened_by_another_member_than_its_message() -> None:
+    log = log_with_secrets()
+    first = next(iter(log.state.exchanges))
+    bob, ann = identity("bob").key, identity("ann").key
+    log.add("bob", seal(MessageEdited(first, "for ann"), bob, [bob, ann]))
+    assert read_by("ann", log).exchanges[first].text == ""
+
+
+def test_nothing_in_a_sealed_call_can_be_guessed_from_what_all_see() -> None:
+    call = next(
+        event.body
+        for event in log_with_secrets().events
+        if isinstance(event.body, ApprovalRequested)
+    )
+    assert (call.binding, call.tool, call.where, call.risk, call.origins) == ("", "", "", "", ())

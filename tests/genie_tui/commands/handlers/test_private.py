@@ -1,10 +1,12 @@
 """Private messages and private requests, at the keyboard."""
 
+import pytest
 from tests.genie_tui.commands.handlers.test_message import select_last, shown
 from tests.genie_tui.room_parts import editor, notes
 from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room, until
 
 from genie_core.room.client.model import PendingMessage
+from genie_core.room.protocol.errors import NotPrivate
 from genie_core.room.protocol.events import (
     AnswerPosted,
     DecisionMade,
@@ -140,3 +142,70 @@ async def test_private_messages_look_different_and_those_of_others_are_not_shown
         assert lines.count("bob →") == 1
         assert "for bob" not in lines
         assert screen.query_one(ActivityList).row_count == 2
+
+
+@pytest.mark.parametrize("key", ["e", "r"])
+async def test_a_private_draft_stays_private_when_another_message_is_chosen(
+    joined: ScriptedJoinedRoom, key: str
+) -> None:
+    async with in_room(joined) as (screen, pilot):
+        joined.feed(MessagePosted("1", "for all"), by="ann")
+        await pilot.press(*"/msg bob", "enter", *"secret")
+        await select_last(screen, pilot)
+        await pilot.press(key)
+        await until(pilot, lambda: editor(screen).has_focus)
+        await pilot.press("escape")
+        await until(pilot, lambda: screen.text == "/msg bob secret")
+        await pilot.press("enter")
+        await until(pilot, lambda: joined.readers == ["bob"])
+
+
+async def test_escape_leaves_a_private_draft_private(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
+        await pilot.press(*"/msg bob", "enter", *"secret", "escape")
+        await until(pilot, lambda: screen.text == "/msg bob secret")
+        await pilot.press("enter")
+        await until(pilot, lambda: joined.readers == ["bob"])
+
+
+async def test_a_restored_draft_does_not_swallow_a_command(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
+        screen.draft = "/msg bob secret"
+        screen.views._bring_draft("see you all", screen.text)
+        assert screen.text == "/msg bob secret"
+        await pilot.press("up")
+        await until(pilot, lambda: screen.text == "see you all")
+
+
+@pytest.mark.parametrize("text", ["\u200b/msg bob secret", "\ufeff /msg bob secret"])
+async def test_what_can_not_be_seen_before_a_command_does_not_count(
+    joined: ScriptedJoinedRoom, text: str
+) -> None:
+    async with in_room(joined) as (screen, pilot):
+        screen.draft = text
+        await pilot.press("enter")
+        await until(pilot, lambda: joined.readers == ["bob"])
+
+
+async def test_what_only_looks_like_a_slash_is_not_sent(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
+        screen.draft = "\uff0fmsg bob secret"
+        await pilot.press("enter")
+        await until(pilot, lambda: "is no slash" in notes(pilot))
+        assert joined.said == []
+
+
+async def test_a_command_by_its_key_that_is_refused_says_why(
+    joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> str:
+        raise NotPrivate("you have no agent of your own here")
+
+    async with in_room(joined) as (screen, pilot):
+        seq = joined.feed(
+            MessagePosted("1", "why?", handler="ann", to="ann", sealed=BOX), by="ann"
+        )[0].seq
+        joined.feed(RunFailed(seq, "agent", "it broke", sealed=BOX), by="ann")
+        monkeypatch.setattr(joined.messages, "send", refuse)
+        dispatch.run_command(screen.context, "retry")
+        await until(pilot, lambda: "no agent of your own" in notes(pilot))
