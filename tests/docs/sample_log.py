@@ -120,7 +120,9 @@ def sample_events() -> list[Event]:
     room.add("ann", ApprovalResolved(said, "a1", "approved"))
     answer = room.add("ann", AnswerPosted(said, "notes.txt", "bob", 1.7, spent=SPENT))
     about = room.log.state.signature_of(answer) or b""
-    reply = MessagePosted("m2", "thanks", visits=("v2",), reply_to=answer, about=about)
+    reply = MessagePosted(
+        "m2", "thanks", "ann", device="d1", visits=("v2",), reply_to=answer, about=about
+    )
     thanks = room.add("bob", reply)
     room.add("ann", DecisionMade(thanks, "ignore", "The message asks for nothing."))
     room.add("ann", MemberModerated("role", "bob", "member"))

@@ -138,7 +138,7 @@ def parse_line(text: str) -> MessageLine | CommandLine | InvalidLine:
     A line that starts with a slash is a command; two slashes send the text with one. Characters
     that can't be seen before a slash don't count, and one that looks like a slash is an error.
     """
-    text = text.lstrip(UNSEEN)
+    text = text.lstrip(f"{UNSEEN} \t\n")
     if text[:1] in SLASHES:
         return InvalidLine(f"{text[:1]} is no slash: type / for a command.")
     if text.startswith("//"):
