@@ -59,10 +59,10 @@ SCENES: Final = {
     "first start": Scene((), (Step("Your name"),)),
     "lobby": Scene(("--name", "ann"), (Step("New room"),)),
     "help over the lobby": Scene(
-        ("--name", "ann"), (Step("New room", HELP), Step("scroll · esc back"))
+        ("--name", "ann"), (Step("New room", HELP), Step("Type to filter"))
     ),
     "room": Scene(HOST, (Step("online"),)),
-    "dialog over the room": Scene(HOST, (Step("online", HELP), Step("scroll · esc back"))),
+    "dialog over the room": Scene(HOST, (Step("online", HELP), Step("Type to filter"))),
     "receipt": Scene(HOST, (Step("online", b"\x11"), Step("Press any key to exit"))),
 }
 
