@@ -33,9 +33,10 @@ def main() -> None:
                 path.unlink()
             case "rescue":
                 (path.parent / "draft.md.save").write_text("rescued")
+                sys.stdout.write("kept beside\n")
             case "raw":
                 tty.setraw(0)
-                sys.stdout.write("\x1b[?1049h\x1b[?1000h\x1b[3;5rraw\r\n")
+                sys.stdout.write("\x1b[?1049h\x1b[?1000h\x1b[3;5rset raw\r\n")
             case "exit":
                 sys.exit(int(rest))
         sys.stdout.flush()

@@ -123,10 +123,10 @@ def test_an_editor_that_is_killed_leaves_the_terminal_as_it_was(
     before = ann.mode
     open_editor(ann, "precious")
     obey(ann, "write saved before it died", "rescue")
-    ann.wait_for("written")
+    ann.wait_for("written", "kept beside")
     assert ann.mode[3] & termios.ICANON
     obey(ann, "raw")
-    ann.wait_for("raw")
+    ann.wait_for("set raw")
     os.kill(os.tcgetpgrp(ann.descriptor), signal.SIGKILL)
     back(ann, "precious", "was ended by SIGKILL", "↑ brings back")
     (folder,) = temporary.iterdir()
