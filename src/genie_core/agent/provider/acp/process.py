@@ -261,23 +261,15 @@ class AgentProcess:
         if before := await self._confined(Path(words[0])):
             words = [*before, *words]
             env.pop("TMPDIR", None)  # what it names is not there
-        loop = asyncio.get_running_loop()
+        starting = start_task(self._execute(words, env), name=f"start of {self.program.name}")
         try:
-            # as asyncio.create_subprocess_exec, which gives no access to the transport
-            pipes, protocol = await loop.subprocess_exec(
-                lambda: asyncio.subprocess.SubprocessStreamProtocol(2**16, loop),
-                *words,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                cwd=self.folder,
-                env=env,
-                start_new_session=True,
-            )
+            process = await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            # The process may be there already: cancelled, asyncio would kill it, but not its group.
+            await asyncio.wait({starting}, timeout=END_SECONDS)
+            raise
         except (OSError, ValueError) as error:
             raise self.program.failed("start", summary(error)) from error
-        self._pipes = pipes
-        process = self._process = asyncio.subprocess.Process(pipes, protocol, loop)
         assert process.stdin and process.stdout and process.stderr  # noqa: PT018, S101 - they are pipes
         name = self.program.name
         self._transport = LineTransport(name, process.stdout, process.stdin, self._longest_line)
@@ -285,6 +277,24 @@ class AgentProcess:
         empty = contextvars.Context()
         self._connection = empty.run(Connection, self._handler, self._transport)
         self._errors = start_task(self._read_errors(process.stderr), name=f"stderr of {name}")
+
+    async def _execute(
+        self, words: Sequence[str], env: dict[str, str]
+    ) -> asyncio.subprocess.Process:
+        # as asyncio.create_subprocess_exec, which gives no access to the transport
+        loop = asyncio.get_running_loop()
+        self._pipes, protocol = await loop.subprocess_exec(
+            lambda: asyncio.subprocess.SubprocessStreamProtocol(2**16, loop),
+            *words,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=self.folder,
+            env=env,
+            start_new_session=True,
+        )
+        self._process = asyncio.subprocess.Process(self._pipes, protocol, loop)
+        return self._process
 
     async def _confined(self, path: Path) -> Sequence[str]:
         confine = self.program.confine

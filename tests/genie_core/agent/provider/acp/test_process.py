@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.genie_core.agent.provider.acp.rig import (
@@ -103,6 +104,28 @@ async def test_cancelling_the_start_ends_the_program(stage: Stage) -> None:
     run = start_task(ask(stage.agent()))
     pid = (await stage.until("child"))["pid"]
     run.cancel()
+    await asyncio.wait({run})
+    assert run.cancelled()
+    await gone(pid)
+
+
+async def test_cancelling_while_the_process_is_made_ends_its_group(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop, gate = asyncio.get_running_loop(), asyncio.Event()
+    real = loop.subprocess_exec
+
+    async def late(*args: Any, **options: Any) -> Any:
+        made = await real(*args, **options)
+        await gate.wait()
+        return made
+
+    monkeypatch.setattr(loop, "subprocess_exec", late)
+    stage.script(at_start=[{"child": True}, {"hang": True}])
+    run = start_task(ask(stage.agent()))
+    pid = (await stage.until("child"))["pid"]
+    run.cancel()
+    loop.call_soon(gate.set)
     await asyncio.wait({run})
     assert run.cancelled()
     await gone(pid)
