@@ -11,14 +11,6 @@ from typing import Final
 
 from genie_core.message import Attachment, Message, Thread
 
-MAX_TURNS: Final = 60
-MIN_TURNS: Final = 30
-"""A history of `MAX_TURNS` turns is cut to the latest `MIN_TURNS`.
-
-Cutting in steps keeps the start of the history constant between calls, so that providers can cache
-the prompt.
-"""
-
 MAX_MESSAGES: Final = 200
 """How many of the latest messages the model is shown in one turn."""
 

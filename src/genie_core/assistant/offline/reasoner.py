@@ -4,7 +4,8 @@ import json
 from collections.abc import Collection
 from typing import Any
 
-from genie_core.agent.provider.reasoner_prompt import MAX_TURNS, MIN_TURNS, reasoner_prompt
+from genie_core.agent.provider.reasoner_history import latest_turns, read_history
+from genie_core.agent.provider.reasoner_prompt import reasoner_prompt
 from genie_core.assistant.offline import messages
 from genie_core.assistant.offline.triage import decide
 from genie_core.message import Message
@@ -39,12 +40,7 @@ class OfflineReasoner(GroupReasoner):
 
     def set_serialized(self, serialized: Any) -> None:
         """Restore a state or journal lines; raises `ValueError` and changes nothing otherwise."""
-        lines = [serialized] if isinstance(serialized, dict) else serialized
-        try:
-            kept = [each for line in lines[-MIN_TURNS:] for each in _messages_of(line)]
-            processed = int(lines[-1]["processed"]) if lines else 0
-        except (LookupError, TypeError, ValueError) as error:
-            raise ValueError(f"not the state of such a reasoner: {error!r}") from error
+        kept, processed = read_history(serialized)
         self._messages, self._processed, self._unsaved = kept, processed, []
 
     async def run(self, updates: list[Message]) -> Response:
@@ -58,7 +54,7 @@ class OfflineReasoner(GroupReasoner):
         ]
         self._processed += len(updates)
         self._unsaved.append({"messages": turn, "processed": self._processed})
-        self._messages = [*_latest(self._messages), *turn]
+        self._messages = [*latest_turns(self._messages, messages.is_prompt), *turn]
         return response
 
 
@@ -72,13 +68,3 @@ def _as_json(response: Response) -> str:
             "receiver": response.receiver,
         }
     )
-
-
-def _messages_of(line: dict[str, Any]) -> list[Any]:
-    kept: list[Any] = line["agent"] if "agent" in line else line["messages"]
-    return kept
-
-
-def _latest(kept: list[messages.ModelMessage]) -> list[messages.ModelMessage]:
-    starts = [place for place, each in enumerate(kept) if messages.is_prompt(each)]
-    return kept[starts[1 - MIN_TURNS] :] if len(starts) >= MAX_TURNS else kept

@@ -17,12 +17,8 @@ from genie_core.agent.provider.pydantic_ai.observed_model import ObservedModel, 
 from genie_core.agent.provider.pydantic_ai.portable import portable
 from genie_core.agent.provider.pydantic_ai.saved import from_json, to_json, without_prompt
 from genie_core.agent.provider.pydantic_ai.structured import StructuredOutputAnywhere
-from genie_core.agent.provider.reasoner_prompt import (
-    MAX_MESSAGES,
-    MAX_TURNS,
-    MIN_TURNS,
-    reasoner_prompt,
-)
+from genie_core.agent.provider.reasoner_history import latest_turns, read_history
+from genie_core.agent.provider.reasoner_prompt import MAX_MESSAGES, reasoner_prompt
 from genie_core.errors import ModelFailed
 from genie_core.message import Message
 from genie_core.reasoner.base import Decision, GroupReasoner, Response
@@ -108,13 +104,7 @@ class DefaultGroupReasoner(GroupReasoner):
 
         Raises `ValueError` and changes nothing if it is neither.
         """
-        lines = [serialized] if isinstance(serialized, dict) else serialized
-        try:
-            # Each line has at least one turn, and no more of them are used.
-            values = [each for line in lines[-MIN_TURNS:] for each in _messages_of(line)]
-            processed = int(lines[-1]["processed"]) if lines else 0
-        except (LookupError, TypeError, ValueError) as error:
-            raise ValueError(f"not the state of such a reasoner: {error!r}") from error
+        values, processed = read_history(serialized)
         self._history = from_json(values)
         self._processed = processed
         self._unsaved = []
@@ -146,24 +136,16 @@ class DefaultGroupReasoner(GroupReasoner):
         try:
             with failures_told(self._model):
                 prompt = reasoner_prompt(updates, self._processed, most)
-                return await self._agent.run(prompt, message_history=_latest(self._history))
+                history = latest_turns(self._history, _begins_turn)
+                return await self._agent.run(prompt, message_history=history)
         except ModelFailed as error:
             if error.kind != "length" or min(most, len(updates)) == 1:
                 raise
             return None
 
 
-def _messages_of(line: dict[str, Any]) -> list[Any]:
-    messages: list[Any] = line["agent"] if "agent" in line else line["messages"]
-    return messages
-
-
-def _latest(history: list[ModelMessage]) -> list[ModelMessage]:
-    """Cut a history at the start of a turn, which is a request with content from outside."""
-    starts = [
-        place
-        for place, message in enumerate(history)
-        if isinstance(message, ModelRequest)
-        and any(isinstance(part, UserPromptPart) for part in message.parts)
-    ]
-    return history[starts[1 - MIN_TURNS] :] if len(starts) >= MAX_TURNS else history
+def _begins_turn(message: ModelMessage) -> bool:
+    """Whether a message is a request with content from outside."""
+    return isinstance(message, ModelRequest) and any(
+        isinstance(part, UserPromptPart) for part in message.parts
+    )
