@@ -497,10 +497,7 @@ def asked(message: int, approval: str) -> ApprovalRequested:
 async def test_only_what_nobody_knows_the_end_of_is_given_up(
     unrecorded: list[RunBody], told: list[str]
 ) -> None:
-    log = Log()
-    log.add("", RoomCreated("r", "Room"))
-    log.add("", HostStarted("ann"))
-    log.add("ann", MemberJoined("host", engine=True))
+    log = Log.hosted()
     seq = log.add("ann", MessagePosted("m", "edit x", "ann"))
     log.add("ann", DecisionMade(seq, "delegate", "asked for", "edit x", None, 0.5))
     log.add("ann", asked(seq, "x"))
@@ -572,6 +569,15 @@ class Log(FakeRoom):
         self.bodies: list[Any] = []
         self._changed = asyncio.Event()
 
+    @classmethod
+    def hosted(cls) -> "Log":
+        """Return the log of a room that ann hosts and in which her engine has joined."""
+        log = cls()
+        log.add("", RoomCreated("r", "Garden"))
+        log.add("", HostStarted("ann"))
+        log.add("ann", MemberJoined("host", engine=True))
+        return log
+
     def add(self, by: str, body: AnyBody) -> int:
         event = Event(self.state.head + 1, 1.0, by, body)
         self.state.apply(event)
@@ -617,10 +623,7 @@ async def test_a_backlog_is_answered_as_it_was_left() -> None:
         heard.extend(each.content for each in updates)
         return delegate_all(updates)
 
-    log = Log()
-    log.add("", RoomCreated("r", "Garden"))
-    log.add("", HostStarted("ann"))
-    log.add("ann", MemberJoined("host", engine=True))
+    log = Log.hosted()
     first = log.add("bob", MessagePosted("0", "edit 0", "ann"))
     for number in range(1, MIN_BACKLOG):
         log.add("bob", MessagePosted(str(number), f"edit {number}", "ann"))
@@ -642,10 +645,7 @@ async def test_an_edited_command_is_the_one_that_runs() -> None:
         commands.append(owner_command.get())
         return "done"
 
-    log = Log()
-    log.add("", RoomCreated("r", "Garden"))
-    log.add("", HostStarted("ann"))
-    log.add("ann", MemberJoined("host", engine=True))
+    log = Log.hosted()
     message = log.add("ann", MessagePosted("0", "genie, /drop", "ann"))
     log.add("ann", MessageEdited(message, "genie, /review"))
     session = GroupSession("r", reasoner_factory(delegate_all), agent_factory(run))
@@ -665,10 +665,7 @@ async def test_an_engine_is_told_of_recovered_changes_once() -> None:
         heard.extend(each.content for each in updates)
         return delegate_all(updates)
 
-    log = Log()
-    log.add("", RoomCreated("r", "Garden"))
-    log.add("", HostStarted("ann"))
-    log.add("ann", MemberJoined("host", engine=True))
+    log = Log.hosted()
     log.add("bob", RecoveredEvent(Event(40, 1.0, "cleo", MessagePosted("x", "at noon"))))
     async with working(log, Rules(), run=Runner(), decide=decide):
         change = Event(9_000, 2.0, "cleo", MessageEdited(40, "at one"))
