@@ -94,6 +94,7 @@ def unseal(body: B, author: str, identity: "Identity", place: int) -> B | None:
 
 
 def is_sealed(body: AnyBody) -> bool:
+    """Whether a body has sealed content, opened or not."""
     return bool(getattr(body, "sealed", ()))
 
 
@@ -103,5 +104,5 @@ def without_content(body: B) -> B:
 
 
 def _info(body: SealedBody, author: str) -> bytes:
-    """What a content is bound to: nobody can reuse it in an entry of their own, or of another kind."""
+    """Bind a content to its author and the kind of its entry, so that it can't be copied to another."""
     return b"\0".join((CONTEXT, tag(body).encode(), raw_key(author)))
