@@ -36,7 +36,7 @@ from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.message import SYSTEM
 from genie_core.reasoner import GroupReasoner, GroupReasonerFactory
 from genie_core.runtime.agent_options import AgentOptions
-from genie_core.runtime.collector import importing
+from genie_core.runtime.garbage_collector import importing
 from genie_core.runtime.progress import REASONER
 from genie_core.secrets import SecretsProvider
 

@@ -16,7 +16,7 @@ from textual.driver import Driver
 from genie_core.room.open.requests import JoinRoom, OpenRequest, ReplayRoom
 from genie_core.room.open.service import RoomService
 from genie_core.room.protocol.names import check_name
-from genie_core.runtime.collector import start_collecting
+from genie_core.runtime.garbage_collector import start_collecting
 from genie_core.sessions.service import SessionService
 from genie_core.settings.credentials import hide_own_secrets, names_at_hand
 from genie_core.settings.load import SettingsSource

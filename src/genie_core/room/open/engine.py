@@ -9,7 +9,7 @@ from genie_core.assistant.config import AssistantConfig
 from genie_core.datastore import DataStore
 from genie_core.preferences import PreferencesSource
 from genie_core.room.engine.config import Engine, EngineLoader
-from genie_core.runtime.collector import importing
+from genie_core.runtime.garbage_collector import importing
 from genie_core.secrets import SecretsProvider
 from genie_core.session import GroupSession
 from genie_core.sessions.session import SavedSession

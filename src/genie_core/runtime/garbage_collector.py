@@ -1,4 +1,4 @@
-"""When the garbage collector looks at what a program consists of: classes, functions, a first screen."""
+"""Keep the garbage collector from examining classes, functions and the first screen repeatedly."""
 
 import gc
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def importing() -> Iterator[None]:
 
 
 def start_collecting() -> None:
-    """Turn on a collector that was off at the start; what there is by now is looked at only once."""
+    """Turn on a collector that was off at the start; it examines the present objects only once."""
     gc.collect()
     gc.freeze()
     gc.enable()

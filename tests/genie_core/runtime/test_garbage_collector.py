@@ -7,7 +7,7 @@ import pytest
 
 IMPORTS = """
 import gc, weakref
-from genie_core.runtime.collector import importing, start_collecting
+from genie_core.runtime.garbage_collector import importing, start_collecting
 """
 
 
