@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Final
 
@@ -27,7 +28,14 @@ from benchmarks.terminal import Terminal, at_terminal
 
 COLUMNS: Final = 120
 ROWS: Final = 36
-SILENT: Final = '{"decision": "ignore", "reason": "They settle it among themselves."}'
+REASONS: Final = cycle(
+    (
+        "They settle it among themselves.",
+        "Bob answers ann's question about the numbers himself.",
+        "A confirmation.",
+        "They agree on an hour for the review; no one asks the agent to do something.",
+    )
+)
 RATE: Final = 30.0
 """Words a second of the model."""
 
@@ -95,7 +103,9 @@ def _talk(guest: Terminal, host: Terminal) -> list[int]:
         guest.type("hello")
         guest.press_enter()
     time.sleep(SETTLING)
-    return [_bytes_for(text, guest, host) for text in MESSAGES * 5]
+    return [
+        _bytes_for(f"{n} {text}", guest, host) for n, text in enumerate(islice(cycle(MESSAGES), 16))
+    ]
 
 
 def _print_memory(answers: str, when: str, host: Terminal, guest: Terminal) -> None:
@@ -165,7 +175,8 @@ class _Model(BaseHTTPRequestHandler):
             self.wfile.write(b"data: [DONE]\n\n")
 
     def _decide(self) -> None:
-        message = {"role": "assistant", "content": SILENT}
+        silent = json.dumps({"decision": "ignore", "reason": next(REASONS)})
+        message = {"role": "assistant", "content": silent}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         body = json.dumps(
             {

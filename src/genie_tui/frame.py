@@ -3,13 +3,15 @@
 Textual draws a widget's region again as a whole, and resets the colours after each piece of text: a
 message in a room costs some 20 kB that way, and a streamed answer hundreds. A `Frame` remembers the
 cells of the terminal and writes those that differ, with the shortest sequences (ECMA-48: CUP and CHA
-move the cursor, SGR changes colours).
+move the cursor, SGR changes colours). Where it is shorter, rows scroll first, as curses does it
+(DECSTBM, IND and RI of the VT100): most of a conversation then stays as it is.
 
 Terminals disagree about the width of some characters. A row that has or had one is written as a
 whole, such a character over spaces, and what follows it at its own column. So the rest of the row is
 right whatever the terminal makes of it.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import repeat, takewhile, zip_longest
@@ -30,6 +32,12 @@ _CONTINUED: Final = ""
 _GAP: Final = 4
 """Unchanged cells at most that are written again: a sequence that skips them is not shorter."""
 
+_WORTH_SCROLLING: Final = 400
+"""Characters from which it is tried whether less is written after scrolling."""
+
+_PIECE: Final = 16
+"""Cells that are looked for in other rows, to find what moved."""
+
 _JOINER: Final = "\u200d"
 _EMOJI_SELECTOR: Final = "\ufe0f"
 _FIRST_UNICODE: Final = "4.1.0"
@@ -46,16 +54,21 @@ class _Rendition(NamedTuple):
 
 
 _PLAIN: Final = _Rendition()
+_ON_SPACES: Final = frozenset({"4", "7", "9", "21", "53"})
+"""Attributes that a space shows: lines, and reversed colours."""
+
 _Cell: TypeAlias = tuple[str, _Rendition]
 _Row: TypeAlias = list[_Cell | None]
 """Cells from the left; None where nothing is known."""
+
+_Rows: TypeAlias = dict[int, _Row]
 
 
 class Frame:
     """The cells of a terminal as they were last written."""
 
     def __init__(self) -> None:
-        self._rows: dict[int, _Row] = {}
+        self._rows: _Rows = {}
         self._size = Size()
 
     def forget(self) -> None:
@@ -68,15 +81,19 @@ class Frame:
             self._size = update.region.size
             self.forget()
         colours = console._color_system or ColorSystem.TRUECOLOR  # noqa: SLF001 - as Textual does
-        rows: dict[int, _Row] = {}
+        rows: _Rows = {}
         for y, x, strip in _pieces(update):
             row = rows.setdefault(y, [*self._rows.get(y, [])])
             _put(row, x, strip, colours)
-        writer = _Writer()
-        for y, row in rows.items():
-            writer.write(y, self._rows.get(y, []), row)
-        self._rows |= rows
-        return writer.end()
+        before, self._rows = self._rows, self._rows | rows
+        written = _written(before, rows)
+        if len(written) < _WORTH_SCROLLING or (scroll := _scroll(before, rows)) is None:
+            return written
+        moved = {y: self._rows.get(y, []) for y in scroll.rows}
+        if any(not row or None in row for row in moved.values()):
+            return written  # something else would move with them
+        scrolled = scroll.sequence + _written(scroll.applied(before), rows | moved)
+        return min(written, scrolled, key=len)
 
 
 class Changes(CompositorUpdate):
@@ -91,6 +108,58 @@ class Changes(CompositorUpdate):
 
     def render_segments(self, console: Console) -> str:
         return self._frame.changes(self._update, console)
+
+
+class _Scroll(NamedTuple):
+    """Rows that move up by some lines, or down if `by` is negative."""
+
+    rows: range
+    by: int
+
+    @property
+    def sequence(self) -> str:
+        top, bottom = self.rows[0] + 1, self.rows[-1] + 1
+        start, step = (bottom, "\x1bD") if self.by > 0 else (top, "\x1bM")
+        return f"\x1b[{top};{bottom}r\x1b[{start}H{step * abs(self.by)}\x1b[r"
+
+    def applied(self, before: _Rows) -> _Rows:
+        """Return the rows after it; nothing is known of those that are new."""
+        kept = {y: before[y + self.by] for y in self.rows if y + self.by in self.rows}
+        return before | dict.fromkeys(self.rows, []) | kept
+
+
+def _scroll(before: _Rows, changed: _Rows) -> _Scroll | None:
+    """Return how most of what changed has moved, if it has."""
+    places: defaultdict[tuple[int, tuple[_Cell | None, ...]], list[int]] = defaultdict(list)
+    for y, row in before.items():
+        for place in _pieces_of(row):
+            places[place].append(y)
+    moves: defaultdict[int, list[int]] = defaultdict(list)
+    for y, row in changed.items():
+        for place in _pieces_of(row):
+            for old in places.get(place, ()):
+                moves[old - y] += (old, y)
+    moves.pop(0, None)
+    if not moves:
+        return None
+    by, rows = max(moves.items(), key=lambda each: len(each[1]))
+    return _Scroll(range(min(rows), max(rows) + 1), by)
+
+
+def _pieces_of(row: _Row) -> Iterator[tuple[int, tuple[_Cell | None, ...]]]:
+    """Return the column and the cells of each piece that is not all the same."""
+    for x in range(0, len(row), _PIECE):
+        piece = tuple(row[x : x + _PIECE])
+        if piece.count(piece[0]) < len(piece):
+            yield x, piece
+
+
+def _written(before: _Rows, after: _Rows) -> str:
+    """Return what turns rows into others."""
+    writer = _Writer()
+    for y, row in after.items():
+        writer.write(y, before.get(y, []), row)
+    return writer.end()
 
 
 class _Writer:
@@ -109,8 +178,7 @@ class _Writer:
                 continue
             if (y, x) != self._at:
                 self._move(y, x, after)
-            if drawn != self._drawn:
-                self._draw(drawn)
+            self._draw(text, drawn)
             if _is_disputed(text):
                 written = self._write_disputed(x, after)
             else:
@@ -119,21 +187,28 @@ class _Writer:
 
     def end(self) -> str:
         """Return all, with the colours reset."""
-        self._draw(_PLAIN)
+        self._draw("", _PLAIN)
         return "".join(self._out)
 
     def _move(self, y: int, x: int, row: _Row) -> None:
         at_y, at_x = self._at
         skipped = row[at_x:x] if y == at_y else []
-        if 0 < len(skipped) <= _GAP and all(each and each[1] == self._drawn for each in skipped):
+        if 0 < len(skipped) <= _GAP and all(each and self._is_drawn(*each) for each in skipped):
             self._out += [each[0] for each in skipped if each]
         else:
             self._out.append(f"\x1b[{x + 1}G" if y == at_y else f"\x1b[{y + 1};{x + 1}H")
 
-    def _draw(self, drawn: _Rendition) -> None:
-        if drawn != self._drawn:
-            self._out.append(_between(self._drawn, drawn))
-            self._drawn = drawn
+    def _draw(self, text: str, drawn: _Rendition) -> None:
+        if self._is_drawn(text, drawn):
+            return
+        kept = self._drawn._replace(background=drawn.background, link=drawn.link)
+        needed = kept if text == " " and _on_space(kept) == drawn else drawn
+        self._out.append(_between(self._drawn, needed))
+        self._drawn = needed
+
+    def _is_drawn(self, text: str, drawn: _Rendition) -> bool:
+        """Whether a text can be written as it is: the colour of a space is not seen."""
+        return drawn == (_on_space(self._drawn) if text == " " else self._drawn)
 
     def _write_disputed(self, x: int, row: _Row) -> int:
         """Write a text of disputed width, and the spaces after it; return where they end.
@@ -143,7 +218,7 @@ class _Writer:
         """
         end = _end_of_disputed(row, x)
         text = "".join([cell[0] for cell in row[x:end] if cell is not None])
-        spaces = [*takewhile(lambda cell: cell == (" ", self._drawn), row[end:])]
+        spaces = [*takewhile(lambda cell: cell == (" ", _on_space(self._drawn)), row[end:])]
         # A joiner at the end of the text would also join what follows.
         self._out.append(f"{' ' * (end - x + len(spaces))}\x1b[{x + 1}G{text.rstrip(_JOINER)}")
         self._at = (-1, -1)
@@ -193,6 +268,7 @@ def _put(row: _Row, x: int, strip: Strip, colours: ColorSystem) -> None:
             cells += zip(texts, repeat(drawn))
     end = x + strip.cell_length
     cells += [(" ", drawn)] * (end - x - len(cells))  # Rich may count less after it cut a text
+    cells = [(" ", _on_space(cell[1])) if cell and cell[0] == " " else cell for cell in cells]
     row += [None] * (end - len(row))
     for each, column in (row, x), (row, end), (cells, end - x):
         _cut(each, column)
@@ -216,7 +292,7 @@ def _cut(row: _Row, x: int) -> None:
         start -= 1
     if start < x and (cell := row[start]) is not None:
         end = _end(row, start)
-        row[start:end] = [(" ", cell[1])] * (end - start)
+        row[start:end] = [(" ", _on_space(cell[1]))] * (end - start)
 
 
 def _end(row: _Row, x: int) -> int:
@@ -236,8 +312,8 @@ def _end_of_disputed(row: _Row, x: int) -> int:
     first = row[x]
     if first is None or not _has_spacing_mark(first[0]):
         return _end(row, x)
-    end, space = x, (" ", first[1])
-    while end < len(row) and (cell := row[end]) is not None and cell[1] == first[1]:
+    end, space = x, (" ", _on_space(first[1]))
+    while end < len(row) and (cell := row[end]) is not None and cell[1] in (first[1], space[1]):
         if row[end : end + 2] == [space, space]:
             break
         end += 1
@@ -332,6 +408,14 @@ def _parsed(sgr: str, link: str) -> _Rendition:
         elif number not in (39, 49):
             attributes.append(value)
     return _Rendition(";".join(attributes), foreground, background, link)
+
+
+@lru_cache(maxsize=4_096)
+def _on_space(drawn: _Rendition) -> _Rendition:
+    """Return what of a rendition a space shows."""
+    if _ON_SPACES.isdisjoint(drawn.attributes.split(";")):
+        return _Rendition(background=drawn.background, link=drawn.link)
+    return drawn
 
 
 def _between(before: _Rendition, after: _Rendition) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 import pyte
+from pyte.screens import Char, Margins
 from rich.cells import cell_len
 from wcwidth import wcwidth
 
@@ -41,9 +42,25 @@ class Emulator(pyte.Screen):
     def cells(self) -> list[list[tuple[object, ...]]]:
         """What each cell shows, and its link; a wide character has an empty cell after it."""
         return [
-            [(*self.buffer[y][x], self._links.get((y, x), "")) for x in range(self.columns)]
+            [(*_seen(self.buffer[y][x]), self._links.get((y, x), "")) for x in range(self.columns)]
             for y in range(self.lines)
         ]
+
+    def index(self) -> None:
+        if self.cursor.y == (self.margins or Margins(0, self.lines - 1)).bottom:
+            self._move_links(-1)
+        super().index()
+
+    def reverse_index(self) -> None:
+        if self.cursor.y == (self.margins or Margins(0, self.lines - 1)).top:
+            self._move_links(1)
+        super().reverse_index()
+
+    def _move_links(self, by: int) -> None:
+        top, bottom = self.margins or Margins(0, self.lines - 1)
+        inside = {at for at in self._links if top <= at[0] <= bottom}
+        moved = {(y + by, x): self._links.pop((y, x)) for y, x in inside}
+        self._links |= {at: link for at, link in moved.items() if top <= at[0] <= bottom}
 
     def draw(self, data: str) -> None:
         for char in data:
@@ -93,6 +110,13 @@ class Emulator(pyte.Screen):
     def _set(self, x: int, data: str) -> None:
         self.buffer[self.cursor.y][x] = self.cursor.attrs._replace(data=data)
         self._links[self.cursor.y, x] = self._link
+
+
+def _seen(char: Char) -> Char:
+    """Leave out of a cell what a space does not show."""
+    if char.data != " " or char.underscore or char.strikethrough or char.reverse:
+        return char
+    return Char(" ", bg=char.bg)
 
 
 def single(char: str, _: str) -> tuple[bool, int]:

@@ -210,3 +210,39 @@ def test_another_size_is_drawn_as_a_whole(width: int, height: int) -> None:
     frame.changes(whole([[strip([("a" * WIDTH, None)])]] * HEIGHT), CONSOLE)
     smaller = whole([[strip([("a" * width, None)], width)]] * height, width)
     assert frame.changes(smaller, CONSOLE).count("a" * width) == height
+
+
+TALL: Final = 30
+LINES: Final = st.lists(
+    st.text("abc 日", max_size=WIDTH // 2), min_size=2 * TALL, max_size=2 * TALL
+)
+OFFSET: Final = st.integers(0, TALL)
+
+
+@settings(max_examples=50)
+@given(data=st.data())
+def test_lines_that_move_scroll(data: st.DataObject) -> None:
+    """Two lists beside each other, that move by different lines between a head and a foot."""
+    frame = Frame()
+    ours, textuals = (Emulator(WIDTH, TALL, single) for _ in range(2))
+    style = st.sampled_from(STYLES)
+    left, right = ([(text, data.draw(style)) for text in data.draw(LINES)] for _ in range(2))
+    for at in data.draw(st.lists(st.tuples(OFFSET, OFFSET), min_size=2, max_size=5)):
+        rows = [[left[y + at[0]], right[y + at[1]]] for y in range(TALL - 2)]
+        lines = [[strip([("head", None)])], *map(_side_by_side, rows), [strip([("foot", None)])]]
+        ours.feed(frame.changes(whole(lines), CONSOLE))
+        textuals.feed(whole(lines).render_segments(CONSOLE))
+        assert ours.cells == textuals.cells
+
+
+def _side_by_side(texts: Iterable[tuple[str, Style | None]]) -> list[Strip]:
+    return [strip([each], WIDTH // 2) for each in texts]
+
+
+def test_a_conversation_that_moves_up_is_written_by_its_last_line() -> None:
+    frame, width = Frame(), 80
+    lines = [[strip([(f"message {n} {n * n} " * 4, STYLES[1])], width)] for n in range(TALL + 1)]
+    frame.changes(whole(lines[:-1], width), CONSOLE)
+    written = frame.changes(whole(lines[1:], width), CONSOLE)
+    assert written.startswith("\x1b[1;30r\x1b[30H\x1bD\x1b[r")
+    assert len(written) < 2 * width

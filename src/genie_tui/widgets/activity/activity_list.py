@@ -30,6 +30,7 @@ from genie_tui.widgets.activity.rows import (
     Headline,
     RowFilter,
     RowKind,
+    Tone,
     headline,
     searchable,
 )
@@ -53,6 +54,11 @@ NARROWEST: Final = 20
 REASON: Final = 12
 SUBJECT: Final = 2
 """Lines at most of why something happened, and of what it is about; the details have all of it."""
+
+UNDECIDED: Final = 1
+"""Lines of the message while it is decided on: as many as most reasons take, so that the list stays
+where it is when the decision arrives.
+"""
 
 _CONSOLE: Final = Console(file=io.StringIO())  # wraps text and prints nothing
 
@@ -455,7 +461,7 @@ def draw(row: ActivityRow, look: RowLook, *, doing: str, wrong: bool) -> list[St
     lines[-1] = _with_right(lines[-1], right, look)
     lines += _paragraph(line.reason, "reason", REASON, look)
     about = (doing, "busy") if doing else (line.subject, "subject")
-    lines += _paragraph(*about, SUBJECT, look)
+    lines += _paragraph(*about, UNDECIDED if line.tone is Tone.BUSY else SUBJECT, look)
     if below and lines[-1].cell_length + _width(below) > look.width:
         lines.append(Strip([]))
     lines[-1] = _with_right(lines[-1], below, look)
