@@ -124,8 +124,9 @@ class _Scroll(NamedTuple):
 
     def applied(self, before: _Rows) -> _Rows:
         """Return the rows after it; nothing is known of those that are new."""
+        unknown: _Rows = {y: [] for y in self.rows}
         kept = {y: before[y + self.by] for y in self.rows if y + self.by in self.rows}
-        return before | dict.fromkeys(self.rows, []) | kept
+        return before | unknown | kept
 
 
 def _scroll(before: _Rows, changed: _Rows) -> _Scroll | None:
