@@ -66,6 +66,7 @@ from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.settings import SettingsForm, SettingsScreen
 from genie_tui.strips import line_filter
+from genie_tui.stylesheet import KeepingStylesheet
 from genie_tui.terminal import HangupDriver
 from genie_tui.themes import DARK, LIGHT, author_colours, selection_colours
 from genie_tui.widgets.status_bar import Counts
@@ -142,6 +143,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         keymap: Keymap | None = None,
     ) -> None:
         super().__init__(clock, keymap or Keymap(runnable))
+        self.stylesheet = KeepingStylesheet(self.get_css_variables())
         self._service = service
         self._opening = opening
         self._person = name
