@@ -33,10 +33,11 @@ from genie_core.sessions.log.format import (
     SortedLog,
     fitting,
 )
+from genie_core.sessions.log.snapshots import Snapshots
 from genie_core.storage.atomic import create_file, read_file
 
 INDEX_NAME: Final = "events.idx"
-VERSION: Final = 2
+VERSION: Final = 3
 
 MOST_BYTES: Final = 128 * 1024 * 1024
 """A larger file is no index."""
@@ -46,6 +47,9 @@ STRIDE: Final = 256
 
 BASE_EVERY: Final = 2_048
 """Minimum events between two recorded states; the last two are kept."""
+
+SNAPSHOTS: Final = (16_384, 16)
+"""Least events between two states kept for replays, and how many of them at most."""
 
 TAIL: Final = 1_024
 """How many of the latest events an opened log returns at least, if it has them."""
@@ -78,6 +82,7 @@ class _Stored(msgspec.Struct):
     places: list[tuple[int, int]]
     stand_ins: dict[int, Event]
     bases: list[Base]
+    snapshots: list[tuple[int, bytes]]
 
 
 _CRC_BYTES: Final = 4
@@ -108,6 +113,7 @@ class LogIndex:
         self.size, self.lines, self.crc = start.size, start.lines, start.crc
         self._covered = start.seq, start.size
         self.bases = [start]
+        self.snapshots = Snapshots(*SNAPSHOTS)
         self._places: list[tuple[int, int]] = []
         self._stand_ins: dict[int, Event] = {}
         self.order: SortedLog | None = None
@@ -131,6 +137,7 @@ class LogIndex:
         if event is not found.event:
             self._stand_ins[event.seq] = event
         self.head, self.at = event.seq, event.at
+        self.snapshots.add(self.state)
         if self.order is not None and event.seq > self.order.head:
             self.order.add(event.seq, found.start, found.end)
         last = self._places[-1][0] if self._places else 1 - STRIDE
@@ -193,6 +200,7 @@ class LogIndex:
             [place for place in self._places if place[0] <= reach],
             {seq: event for seq, event in self._stand_ins.items() if seq <= reach},
             [base for base in self.bases if base.seq],
+            [kept for kept in self.snapshots.kept if kept[0] <= reach],
         )
         try:
             data = _encode(stored)
@@ -236,6 +244,8 @@ class LogIndex:
         reach = index.head
         index._places = [place for place in stored.places if place[0] <= reach]
         index._stand_ins = {seq: each for seq, each in stored.stand_ins.items() if seq <= reach}
+        kept = [kept for kept in stored.snapshots if kept[0] <= reach]
+        index.snapshots = Snapshots(*SNAPSHOTS, kept)
         return index
 
 

@@ -1,7 +1,7 @@
 """A room's log, read only: nothing is locked or changed, and it may grow meanwhile."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, Self
 
@@ -9,8 +9,10 @@ from genie_core.room.protocol.events import Event
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import decode_state, encode_state
 from genie_core.sessions.errors import DamagedSession, check_ordinary
+from genie_core.sessions.log.bad_sectors import is_refusal
 from genie_core.sessions.log.format import last_event
-from genie_core.sessions.log.index import INDEX_NAME, LogIndex, read_part, take_stock
+from genie_core.sessions.log.index import INDEX_NAME, STRIDE, LogIndex, read_part, take_stock
+from genie_core.sessions.log.snapshots import Snapshots
 from genie_core.storage.errors import disk_access
 
 PART: Final = 1_024
@@ -72,6 +74,23 @@ class LogReader:
         with disk_access("read", self._path):
             return read_part(self._descriptor, self._index, after, most)
 
+    @property
+    def snapshots(self) -> Snapshots:
+        """States at intervals in a long log."""
+        return self._index.snapshots
+
+    def part(self, seq: int, test: Callable[[bytes], bool]) -> tuple[int, int, bool]:
+        """Return the first and last event of the part with an event, and if its lines pass a test.
+
+        A part that is not read in one piece passes.
+        """
+        if self._index.order is not None or self._descriptor is None:
+            first = seq - (seq - 1) % STRIDE
+            return first, min(first + STRIDE - 1, self.head), True
+        before, start, last, end = self._index.span(seq - 1)
+        with disk_access("read", self._path):
+            return before + 1, last, _passes(self._descriptor, start, end, test)
+
     def refresh(self) -> int:
         """Take in what was appended since; returns the head by then.
 
@@ -116,6 +135,15 @@ class LogReader:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _passes(descriptor: int, start: int, end: int, test: Callable[[bytes], bool]) -> bool:
+    try:
+        return test(os.pread(descriptor, end - start, start))
+    except OSError as error:
+        if not is_refusal(error):
+            raise
+        return True  # reading event by event tells which ones the disk lost
 
 
 def last_logged(path: Path) -> Event | None:

@@ -1,6 +1,5 @@
 """The state of a recorded room at any event."""
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,10 +8,11 @@ from typing import Final
 from genie_core.room.protocol.events import Event
 from genie_core.room.state.private import PrivateReader
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.snapshot import decode_state, encode_state
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.lock import holder
 from genie_core.sessions.log.reader import LogReader
+from genie_core.sessions.log.snapshots import Snapshots
+from genie_core.sessions.log.text_filter import may_contain
 from genie_core.sessions.replay.landmarks import Outline, words_in
 from genie_core.storage.errors import StorageError
 
@@ -22,11 +22,8 @@ RECENT: Final = 2_000
 CHUNK: Final = 1_000
 """Events in memory at a time while a log is searched."""
 
-SPACING: Final = 2_000
-"""Events between two snapshots of a short log."""
-
-MOST: Final = 128
-"""Maximum number of snapshots; those of a longer log are further apart."""
+FAR: Final = 150_000
+"""Events after a snapshot that are folded in one go: they take three seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,38 +51,6 @@ class ReplayMoment:
 
     state: RoomState
     recent: list[Event]
-
-
-class Snapshots:
-    """The empty state and those at intervals, in bounded memory."""
-
-    def __init__(self, spacing: int = SPACING, most: int = MOST) -> None:
-        self._spacing = spacing
-        self._most = most
-        self._seqs: list[int] = []
-        self._states: list[bytes] = []
-
-    def __len__(self) -> int:
-        return len(self._seqs)
-
-    def add(self, state: RoomState) -> None:
-        """Keep a state if it is far enough after the last kept one; stores a copy."""
-        last = self._seqs[-1] if self._seqs else 0
-        if state.head - last >= self._spacing:
-            self._seqs.append(state.head)
-            self._states.append(encode_state(state))
-            self._thin_out()
-
-    def before(self, seq: int) -> RoomState:
-        """Return a copy of the latest kept state that is not after an event."""
-        index = bisect_right(self._seqs, seq)
-        return decode_state(self._states[index - 1]) if index else RoomState()
-
-    def _thin_out(self) -> None:
-        if len(self._seqs) > self._most:
-            self._spacing *= 2
-            del self._seqs[::2]
-            del self._states[::2]
 
 
 class Player:
@@ -135,34 +100,41 @@ class Player:
     def find(self, text: str, seq: int, step: int) -> int | None:
         """Return the nearest event after (1) or before (-1) one that contains a text."""
         wanted = text.casefold()
-        chunks = self._onwards(seq) if step > 0 else self._backwards(seq)
-        for event in chunks if wanted else ():
+        for event in self._candidates(wanted, seq, step) if wanted else ():
             if any(wanted in words.casefold() for words in words_in(event)):
                 return event.seq
         return None
 
-    def _onwards(self, seq: int) -> Iterator[Event]:
-        while events := self.coming(seq, CHUNK):
-            yield from events
-            seq = events[-1].seq
+    def _candidates(self, wanted: str, seq: int, step: int) -> Iterator[Event]:
+        """Return the events on one side of `seq` in the parts of the log that may have the text."""
+        test = may_contain(wanted)
+        while 0 < seq + step <= self._head:
+            first, last, passes = self._log.part(seq + step, test)
+            first, last = (seq + 1, last) if step > 0 else (first, seq - 1)
+            if passes:
+                yield from self._log.read(first - 1, last - first + 1)[::step]
+            seq = last if step > 0 else first
 
-    def _backwards(self, seq: int) -> Iterator[Event]:
-        while seq > 1:
-            start = max(seq - 1 - CHUNK, 0)
-            yield from reversed(self.coming(start, seq - 1 - start))
-            seq = start + 1
+    def is_near(self, seq: int) -> bool:
+        """Whether a snapshot is near enough to return the moment after an event soon."""
+        known = max(self._front.head, self._log.snapshots.last_before(seq))
+        return seq - known <= FAR
 
     def _state(self, seq: int) -> RoomState:
         if seq == self._log.head and not self.is_scanned:
             return self._log.state()
-        self._read_upto(seq)
-        state = self._snapshots.before(seq)
+        state = self._nearest(seq)
         for event in self._log.events(state.head, seq):
             state.apply(event)
         return state
 
-    def _read_upto(self, seq: int) -> None:
-        self._scan(self._log.events(self._front.head, seq))
+    def _nearest(self, seq: int) -> RoomState:
+        """Return the latest known state that is not after an event; reads on to it if it is near."""
+        stored = self._log.snapshots
+        if seq - self._front.head <= seq - stored.last_before(seq):
+            self._scan(self._log.events(self._front.head, seq))
+        own = self._snapshots
+        return max(own, stored, key=lambda each: each.last_before(seq)).before(seq)
 
     def _scan(self, events: Iterable[Event]) -> None:
         for event in events:

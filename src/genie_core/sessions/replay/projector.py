@@ -169,7 +169,7 @@ class Projector:
                     await self._run(self._player.coming, self.position, seq - self.position)
                 )
             else:
-                if seq < self.head:
+                if seq < self.head and not self._player.is_near(seq):
                     await self._scan_upto(seq)
                 self._show(await self._run(self._player.moment, seq))
             self._coming = []

@@ -176,3 +176,29 @@ def test_a_place_in_a_long_stretch_of_lost_events_is_read_without_those_before_i
         assert [event.seq for event in reader.read(89_998, 5)] == [89_999, 90_000]
         assert reader.read(89_999, 1) == [far]
         assert sum(1 for _ in reader.events()) == 90_000
+
+
+def test_states_at_intervals_are_there_after_the_log_was_opened_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("genie_core.sessions.log.index.SNAPSHOTS", (1_000, 8))
+    everything = events(1, 20_001)
+    path.write_bytes(b"".join(map(encode_line, everything)))
+    EventLog.open(path).log.close()
+    assert path.with_name(INDEX_NAME).exists()
+    with LogReader.open(path) as reader:
+        for seq in (3_000, 17_123, 20_000):
+            state = reader.snapshots.before(seq)
+            assert seq - state.head <= 20_000 / 4
+            assert encode_state(state) == encode_state(folded(everything[: state.head]))
+
+
+def test_a_part_with_an_event_tells_if_its_lines_pass(path: Path) -> None:
+    everything = events(1, 5 * STRIDE)
+    everything[700] = Event(701, 701.0, "ann", MessagePosted("701", "seeds"))
+    path.write_bytes(b"".join(map(encode_line, everything)))
+    with LogReader.open(path) as reader:
+        for seq in (1, STRIDE, STRIDE + 1, 700, 701, reader.head):
+            first, last, passes = reader.part(seq, lambda lines: b"seeds" in lines)
+            assert first <= seq <= last < first + STRIDE
+            assert passes == (first <= 701 <= last)

@@ -1,6 +1,6 @@
 """A recorded room for tests: a list of events that is read as a log is."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from tests.genie_tui.widgets.room_log import START, RoomLog
@@ -19,7 +19,11 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.log.reader import LogReader
+from genie_core.sessions.log.snapshots import Snapshots
 from genie_core.sessions.session import SavedSession
+
+PART = 4
+"""Events of a part that is searched at once."""
 
 
 class ListLog(LogReader):
@@ -51,6 +55,15 @@ class ListLog(LogReader):
         self.most = max(self.most, len(found))
         self.reads += len(found)
         return found
+
+    @property
+    def snapshots(self) -> Snapshots:
+        return Snapshots()
+
+    def part(self, seq: int, test: Callable[[bytes], bool]) -> tuple[int, int, bool]:
+        first = seq - (seq - 1) % PART
+        last = min(first + PART - 1, self.head)
+        return first, last, test(b"".join(map(encode_line, self.all[first - 1 : last])))
 
     def refresh(self) -> int:
         self._head = len(self.all)

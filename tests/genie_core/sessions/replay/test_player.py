@@ -1,3 +1,6 @@
+from pathlib import Path
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.genie_core.sessions.replay.recorded import ListLog, a_day
@@ -6,7 +9,10 @@ from tests.genie_tui.widgets.room_log import RoomLog
 from genie_core.room.protocol.events import HostStarted, RoomCreated
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import encode_state
-from genie_core.sessions.replay.player import CHUNK, RECENT, Player, Snapshots
+from genie_core.sessions.log.format import encode_line
+from genie_core.sessions.log.reader import LogReader
+from genie_core.sessions.log.snapshots import Snapshots
+from genie_core.sessions.replay.player import CHUNK, RECENT, Player
 
 
 def folded(log: RoomLog, upto: int) -> bytes:
@@ -72,6 +78,21 @@ def test_what_was_read_once_is_near_from_then_on() -> None:
         player.moment(seq)
     assert source.reads <= 3 * (2_000 + RECENT)
     assert source.most <= max(CHUNK, RECENT)
+
+
+def test_a_moment_near_a_stored_state_is_there_before_all_was_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("genie_core.sessions.log.index.SNAPSHOTS", (1_000, 8))
+    log = long_room(9_000)
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b"".join(map(encode_line, log.events)))
+    with LogReader.open(path) as reader:
+        player = Player(reader)
+        assert player.is_near(8_500)
+        assert encode_state(player.moment(8_500).state) == folded(log, 8_500)
+        assert player.outline.upto == 0
+        assert encode_state(player.moment(200).state) == folded(log, 200)
 
 
 def test_a_text_is_found_in_both_directions() -> None:

@@ -3,7 +3,7 @@ from tests.genie_tui.widgets.room_log import RoomLog
 from genie_core.room.protocol.events import HostStarted, RoomCreated
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import encode_state
-from genie_core.sessions.replay.player import Snapshots
+from genie_core.sessions.log.snapshots import Snapshots
 
 
 def climbed(snapshots: Snapshots, messages: int) -> RoomLog:
