@@ -9,7 +9,7 @@ from typing import Final
 from genie_core.room.protocol.events import UnreadableEvent
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.errors import DamagedSession, NewerVersion, about, check_ordinary
-from genie_core.sessions.labels import Labels
+from genie_core.sessions.labels import LABELS_NAME, Labels
 from genie_core.sessions.lock import holder
 from genie_core.sessions.log.format import Damages, LoggedEvent, fitting
 from genie_core.sessions.log.index import scan_all
@@ -17,6 +17,7 @@ from genie_core.sessions.metadata import SessionMetadata, read_metadata
 from genie_core.sessions.session import LOG_NAME, METADATA_NAME
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore, fault
 from genie_core.storage.errors import StorageError, disk_access
+from genie_core.storage.journal import decode_journal, decode_value
 from genie_core.text.format import counted
 
 MOST_REMARKS: Final = 5
@@ -108,6 +109,7 @@ def examine(folder: Path) -> Checkup:
             _compare(checkup, checkup.log.state)
             _check_files(folder, checkup, checkup.log.state)
             checkup.problems += Labels.read(folder).problems
+            checkup.problems += _check_other_files(folder)
     except StorageError as error:
         checkup.problems.append(_said(error, folder))
     return checkup
@@ -194,7 +196,35 @@ def _compare(checkup: Checkup, state: RoomState) -> None:
     if metadata.head and metadata.head < state.head:
         behind = state.head - metadata.head
         events = "1 event" if behind == 1 else f"{behind:,} events"
-        checkup.problems.append(f"{METADATA_NAME} is behind the log, by {events}")
+        checkup.remarks.append(f"{METADATA_NAME} is behind the log, by {events}")
+
+
+def _check_other_files(folder: Path) -> Iterator[str]:
+    """Report damaged JSON of everything else: agents' memory, drafts, withheld arguments."""
+    for path in sorted(folder.rglob("*.json*")):
+        if path.suffix not in (".json", ".jsonl") or path.parent == folder / BLOBS_NAME:
+            continue
+        name = path.relative_to(folder)
+        if str(name) in (LOG_NAME, METADATA_NAME, LABELS_NAME) or not path.is_file():
+            continue
+        with disk_access("read", path):
+            content = path.read_bytes()
+        why = _damage(content, lines=path.suffix == ".jsonl")
+        if why:
+            yield f"{name} is damaged: {why}"
+
+
+def _damage(content: bytes, *, lines: bool) -> str:
+    if lines:  # an unfinished last line was never acknowledged
+        damaged = decode_journal(content[: content.rfind(b"\n") + 1]).damaged
+        more = f" and {len(damaged) - MOST_REMARKS:,} more" if len(damaged) > MOST_REMARKS else ""
+        which = ", ".join(map(str, damaged[:MOST_REMARKS])) + more
+        return f"line {which}" if damaged else ""
+    try:
+        decode_value(content)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _check_files(folder: Path, checkup: Checkup, state: RoomState) -> None:

@@ -19,6 +19,7 @@ from genie_core.sessions.check import check
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore
+from genie_core.storage.journal import encode_line as encode_journal_line
 
 NOW = 1_795_219_200.0
 DIGEST = hashlib.sha256(b"content").hexdigest()
@@ -97,10 +98,6 @@ CASES: dict[str, tuple[bytes, list[str]]] = {
         b"".join(LINES[:4]),
         ["tells of 2 messages, and the log has 1", "tells of 5 events, and the log has 4"],
     ),
-    "there is more": (
-        b"".join([*LINES, encode_line(Event(6, 106.0, "bob", MessagePosted("3", "hello?")))]),
-        ["room.json is behind the log, by 1 event"],
-    ),
 }
 
 
@@ -114,6 +111,45 @@ def test_what_is_wrong_with_a_log_is_told_line_by_line(
     for said, expected in zip(found.problems, problems, strict=True):
         assert expected in said
     assert saved.log_path.read_bytes() == content
+
+
+def test_a_summary_behind_its_log_as_after_a_kill_is_no_problem(saved: SavedSession) -> None:
+    with saved.log_path.open("ab") as log:
+        log.write(encode_line(Event(6, 106.0, "bob", MessagePosted("3", "hello?"))))
+    found = check(saved.folder)
+    assert found.problems == []
+    assert found.remarks == ["room.json is behind the log, by 1 event"]
+
+
+JOURNAL = encode_journal_line({"role": "user"})
+
+
+@pytest.mark.parametrize(
+    ("name", "intact", "damaged", "why"),
+    [
+        ("engine/a/ann/system.jsonl", JOURNAL * 2, JOURNAL + b"junk\n" + JOURNAL, "line 2"),
+        ("engine/a/ann/reasoner.json", JOURNAL, JOURNAL.replace(b"user", b"used"), "checksum"),
+        (
+            "withheld.jsonl",
+            b'{"approval":"1"}\n{"appr',
+            b'{"approval"\n{"approval":"1"}\n',
+            "line 1",
+        ),
+        ("view.json", b'{"draft":"hello"}', b'{"draft":', "line 1"),
+        ("changes/changes.jsonl", b"", b'\0\n{"id":"1"}\n', "line 1"),
+    ],
+)
+def test_damage_in_the_other_files_is_told_by_name(
+    saved: SavedSession, name: str, intact: bytes, damaged: bytes, why: str
+) -> None:
+    path = saved.folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(intact)
+    assert check(saved.folder).problems == []
+    path.write_bytes(damaged)
+    (problem,) = check(saved.folder).problems
+    assert problem.startswith(f"{name} is damaged: ")
+    assert why in problem
 
 
 def test_events_of_a_later_version_are_no_damage(saved: SavedSession) -> None:
