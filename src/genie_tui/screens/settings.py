@@ -29,6 +29,7 @@ from genie_tui.commands.keys import Scope, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.themes import DARK, theme_names
 from genie_tui.widgets.keys_in_order import LineInput
+from genie_tui.widgets.keys_line import key_list
 from genie_tui.widgets.picker import Picker
 from genie_tui.widgets.too_small import TooSmall
 
@@ -478,10 +479,8 @@ def _control(field: Field) -> Input | Picker:
     return Picker(id=field.name)
 
 
-def _keys(keymap: Keymap) -> str:
-    listed = keymap.actions(Scope.SETTINGS)
-    shown = (action for action in listed if action.shown and action.keys)
-    return " · ".join(f"{action.key_text} {action.label}" for action in shown)
+def _keys(keymap: Keymap) -> Content:
+    return key_list(each for each in keymap.actions(Scope.SETTINGS) if each.shown)
 
 
 def _saved(changed: list[Field]) -> str:
