@@ -239,7 +239,7 @@ def _agents(settings: Settings, path: str) -> Choices:
     return [
         ("", f"the built-in assistant{'' if own or found else ' (no other is installed)'}"),
         *((name, f"{name}, from [agents.{name}]") for name in own),
-        *((name, f"{titles[name]}, which is installed") for name in found),
+        *((name, f"{titles[name]}, installed") for name in found),
     ]
 
 

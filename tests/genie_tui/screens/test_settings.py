@@ -209,7 +209,7 @@ async def test_an_installed_agent_becomes_mine_by_one_key(tmp_path: Path) -> Non
         await until(pilot, lambda: agent.has_focus)
         assert "the built-in assistant" in str(agent.render())
         await pilot.press("right")
-        await until(pilot, lambda: "Codex, which is installed" in str(agent.render()))
+        await until(pilot, lambda: "Codex, installed" in str(agent.render()))
         await pilot.press("ctrl+s")
         await until(pilot, lambda: pilot.app.screen is not screen)
     assert 'agent = "codex"' in home.file.read_text()
