@@ -361,6 +361,15 @@ class SettingsScreen(Dialog[Settings | None]):
         else:
             self._faults[field.name] = fault
         self._show_note(field)
+        self._keep_in_sight()  # the note above it may have become longer
+
+    def on_resize(self) -> None:
+        self._keep_in_sight()
+
+    def _keep_in_sight(self) -> None:
+        """Scroll to the field with the focus once everything has its place."""
+        if self.focused is not None:
+            self.call_after_refresh(self.focused.scroll_visible, animate=False)
 
     def on_key(self, event: events.Key) -> None:
         """Move between fields by keys that no field takes."""
