@@ -668,8 +668,15 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("escape", "q"), "leave", "Leave the replay", "leave", shown=True),
     ),
     Scope.WHATIF: (
-        Action(("up", "k"), "up", "Previous decision", "cursor_up"),
-        Action(("down", "j"), "down", "Next decision", "cursor_down"),
+        Action(
+            ("up", "k"),
+            "move",
+            "Previous decision",
+            "cursor_up",
+            name="up",
+            both="Previous or next decision",
+        ),
+        Action(("down", "j"), "move", "Next decision", "cursor_down", name="down"),
         Action(("enter",), "go there", "Show the message in the replay"),
         Action(("left",), "older", "Show the report before", "turn(1)"),
         Action(("right",), "newer", "Show the report after", "turn(-1)"),
