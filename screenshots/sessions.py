@@ -81,6 +81,7 @@ async def recorded(folder: Path) -> str:
         await until(lambda: len(ann.state.running) < 2, pilot)
         await pilot.press("ctrl+q")
         await until(lambda: isinstance(app.screen, ReceiptScreen), pilot)
+        await pilot.pause(QUIET + 0.5)
         shoot(app, "receipt")
         room = ann.saved
         for joined in (ben, cleo, dan):

@@ -363,7 +363,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
             if room is not self.rooms.current
         ]
         if self.rooms.current is not None:
-            rows.append(Row(LOBBY, "Lobby", "open or join another room; this one stays open"))
+            rows.append(Row(LOBBY, "Lobby", "open another room; this one stays"))
         picker = PickScreen("Go to", rows)
         await self.push_screen(picker, self._go_to)
 

@@ -47,7 +47,8 @@ def emojis() -> tuple[tuple[str, tuple[str, ...]], ...]:
 
     short = defaultdict[str, list[str]](list)
     for code, each in EMOJI.items():
-        short[each].append(code.replace("_", " "))
+        if not code.startswith("_"):  # "_1" beside "-1"
+            short[each].append(code.replace("_", " "))
     known = {each: name.split(", ") for name, each in QUICK}
     for name, each in _named():
         known.setdefault(each, []).append(name)

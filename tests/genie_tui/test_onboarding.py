@@ -82,7 +82,7 @@ async def test_installed_agents_are_offered_first_and_one_becomes_mine(
     advice = onboarding(places, Looking(), used, PATH=str(tmp_path))
     first, second = await advice.offers()
     assert isinstance(first, ProgramOffer)
-    assert (first.name, first.why) == ("opencode", "is installed: opencode acp")
+    assert (first.name, first.why) == ("opencode", "installed: opencode acp")
     assert isinstance(second, ModelOffer)
     await advice.take(first)
     assert tomllib.loads(places.settings_file.read_text()) == {"agent": "opencode"}

@@ -243,7 +243,7 @@ async def test_a_second_terminal_of_the_host_leaves_and_suspends_nothing() -> No
         second.leaving.clear()
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(pilot.app.screen, LeavingScreen))
-        assert str(pilot.app.screen.query_one("#leaving-title", Static).content) == "leaving…"
+        assert str(pilot.app.screen.query_one("#leaving-title", Static).content) == "Leaving…"
         second.leaving.set()
         await put_away(pilot, clock)
         copy = second.saved

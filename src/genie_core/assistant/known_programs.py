@@ -150,7 +150,7 @@ class ProgramOffer:
 def find_programs(path: str | None = None) -> list[ProgramOffer]:
     """Return the known programs on PATH as offers."""
     return [
-        ProgramOffer(each.name, each.title, f"is installed: {' '.join(each.command)}")
+        ProgramOffer(each.name, each.title, f"installed: {' '.join(each.command)}")
         for each in installed_programs(path)
     ]
 

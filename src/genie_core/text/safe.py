@@ -67,6 +67,11 @@ def visible_line(text: str) -> str:
     return visible(text).replace("\n", "␤")
 
 
+def quoted_line(text: str) -> str:
+    """Make a text safe and one line to quote it, with a space for each line break or indent."""
+    return visible_line(" ".join(text.split()))
+
+
 def is_emoji(text: str) -> bool:
     """Whether a text is one or more emoji and nothing else."""
     return bool(_EMOJIS.fullmatch(text))

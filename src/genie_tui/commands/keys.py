@@ -383,8 +383,8 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("escape",), "back", "Back to the call, which keeps waiting", "leave"),
     ),
     Scope.GRANTS: (
-        Action(("up", "k"), "up", "Previous", "cursor_up"),
-        Action(("down", "j"), "down", "Next", "cursor_down"),
+        Action(("up", "k"), "move", "Previous", "cursor_up", name="up", both="Previous or next"),
+        Action(("down", "j"), "move", "Next", "cursor_down", name="down"),
         Action(("d", "delete"), "revoke", "Revoke: ask again from now on", "revoke"),
         Action(("r",), "make a rule", "Save it as a rule in the settings", "make_rule"),
         Action(("escape", "q"), "back", "Back to the room", "close"),
@@ -668,8 +668,15 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("escape", "q"), "leave", "Leave the replay", "leave", shown=True),
     ),
     Scope.WHATIF: (
-        Action(("up", "k"), "up", "Previous decision", "cursor_up"),
-        Action(("down", "j"), "down", "Next decision", "cursor_down"),
+        Action(
+            ("up", "k"),
+            "move",
+            "Previous decision",
+            "cursor_up",
+            name="up",
+            both="Previous or next decision",
+        ),
+        Action(("down", "j"), "move", "Next decision", "cursor_down", name="down"),
         Action(("enter",), "go there", "Show the message in the replay"),
         Action(("left",), "older", "Show the report before", "turn(1)"),
         Action(("right",), "newer", "Show the report after", "turn(-1)"),

@@ -166,7 +166,7 @@ def parse_line(text: str) -> MessageLine | CommandLine | InvalidLine:
 
 def _unknown(name: str) -> str:
     near = get_close_matches(name.lower(), slash_commands(), n=1, cutoff=0.5)
-    hint = f"did you mean /{near[0]}?" if near else "/help lists them."
+    hint = f"did you mean /{near[0]}?" if near else "/help lists all commands."
     return f"There is no command /{name}; {hint} To send text starting with /, type //."
 
 

@@ -96,7 +96,7 @@ def scopes_at(screen: Screen[Any]) -> list[Scope]:
 
 def _rows(scope: Scope, keymap: Keymap) -> list[tuple[str, str]]:
     pressed = [
-        (action.key_text or f"({action.label})", action.help)
+        (action.key_text or action.slash or f"({action.label})", action.help)
         for action in listed(all_actions(scope, keymap))
     ]
     return [*pressed, *TYPED.get(scope, {}).items()]

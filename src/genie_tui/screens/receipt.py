@@ -1,16 +1,21 @@
 """The last screen: the outcome of running work, and how to return."""
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
+from textual.geometry import Size
 from textual.widgets import Static
 
 from genie_tui.exit_report import DRAFT, NOTHING, PLACE, ROOM, ReportLine
 from genie_tui.screens.dialogs.dialog import Dialog
 from genie_tui.widgets.approvals.key_guard import SOON, KeyGuard, age_of
+
+LEAST: Final = 16
+"""Columns for the text of a line at least."""
 
 _SCROLL = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}
 
@@ -46,7 +51,7 @@ class ReceiptScreen(Dialog[None]):
         with Vertical(id="receipt"):
             yield Static(self._heading, id="receipt-title", markup=False)
             with VerticalScroll(id="receipt-scroll", can_focus=False):
-                yield Static(_told(self._lines), id="receipt-lines", markup=False)
+                yield _Lines(self._lines)
             yield Static(self._again, id="receipt-again", markup=False)
             yield Static(SOON, id="receipt-keys", markup=False)
 
@@ -80,9 +85,24 @@ class ReceiptScreen(Dialog[None]):
         _ = self.dismiss(None)
 
 
-def _told(lines: Sequence[ReportLine]) -> Content:
-    """Return the lines, with each heading once."""
+class _Lines(Static):
+    """The lines below each other, what does not fit into one below its text."""
+
+    def __init__(self, lines: Sequence[ReportLine]) -> None:
+        super().__init__(_told(lines), id="receipt-lines", markup=False)
+        self._lines = lines
+
+    def render(self) -> Content:
+        return _told(self._lines, self.content_size.width)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(_told(self._lines, width).split(allow_blank=True))
+
+
+def _told(lines: Sequence[ReportLine], columns: int = 0) -> Content:
+    """Return the lines, with each heading once, wrapped for a number of columns if there is one."""
     width = max((len(line.heading) for line in lines), default=0) + 2
+    room = max(columns - width, LEAST) if columns else 0
     parts: list[Content] = []
     before = ""
     if all(line.heading in (DRAFT, PLACE, ROOM) for line in lines):
@@ -91,5 +111,7 @@ def _told(lines: Sequence[ReportLine]) -> Content:
         heading = line.heading if line.heading != before else ""
         before = line.heading
         style = _COLOURS.get(line.heading, "$foreground-muted")
-        parts.append(Content.assemble((f"{heading:<{width}}", style), line.text))
+        rows = Content(line.text).wrap(room) if room else [Content(line.text)]
+        parts.append(Content.assemble((f"{heading:<{width}}", style), rows[0]))
+        parts += [Content.assemble(" " * width, row) for row in rows[1:]]
     return Content("\n").join(parts)

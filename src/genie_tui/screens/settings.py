@@ -29,6 +29,7 @@ from genie_tui.commands.keys import Scope, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.themes import DARK, theme_names
 from genie_tui.widgets.keys_in_order import LineInput
+from genie_tui.widgets.keys_line import key_list
 from genie_tui.widgets.picker import Picker
 from genie_tui.widgets.too_small import TooSmall
 
@@ -238,7 +239,7 @@ def _agents(settings: Settings, path: str) -> Choices:
     return [
         ("", f"the built-in assistant{'' if own or found else ' (no other is installed)'}"),
         *((name, f"{name}, from [agents.{name}]") for name in own),
-        *((name, f"{titles[name]}, which is installed") for name in found),
+        *((name, f"{titles[name]}, installed") for name in found),
     ]
 
 
@@ -360,6 +361,15 @@ class SettingsScreen(Dialog[Settings | None]):
         else:
             self._faults[field.name] = fault
         self._show_note(field)
+        self._keep_in_sight()  # the note above it may have become longer
+
+    def on_resize(self) -> None:
+        self._keep_in_sight()
+
+    def _keep_in_sight(self) -> None:
+        """Scroll to the field with the focus once everything has its place."""
+        if self.focused is not None:
+            self.call_after_refresh(self.focused.scroll_visible, animate=False)
 
     def on_key(self, event: events.Key) -> None:
         """Move between fields by keys that no field takes."""
@@ -478,10 +488,8 @@ def _control(field: Field) -> Input | Picker:
     return Picker(id=field.name)
 
 
-def _keys(keymap: Keymap) -> str:
-    listed = keymap.actions(Scope.SETTINGS)
-    shown = (action for action in listed if action.shown and action.keys)
-    return " · ".join(f"{action.key_text} {action.label}" for action in shown)
+def _keys(keymap: Keymap) -> Content:
+    return key_list(each for each in keymap.actions(Scope.SETTINGS) if each.shown)
 
 
 def _saved(changed: list[Field]) -> str:

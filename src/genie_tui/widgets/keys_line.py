@@ -7,6 +7,7 @@ from typing import Final
 
 from textual import events
 from textual.content import Content
+from textual.geometry import Size
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -14,18 +15,38 @@ from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Action, Scope, listed, spell
 from genie_tui.widgets.approvals.key_guard import SOON, KeyGuard
 
+GAP: Final = "   "
+"""Stands between two keys."""
+
 LOOKING: Final = frozenset({"scroll", "next"})
 """Actions that only show something; they need no guard."""
 
 
-class KeysLine(Static):
+class KeyText(Static):
+    """Text that lists keys. A key and its label stay in one row where there is little room."""
+
+    def __init__(self, keys: Content | str = "", *, id: str | None = None) -> None:  # noqa: A002 - the name of Textual
+        super().__init__(keys, id=id, markup=False)
+
+    def render(self) -> Content:
+        return self._rows(self.content_size.width)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return self._rows(width).get_height({}, width)
+
+    def _rows(self, width: int) -> Content:
+        shown = self.content if isinstance(self.content, Content) else Content(str(self.content))
+        return Content("\n").join(in_rows(shown.split(GAP), GAP, width))
+
+
+class KeysLine(KeyText):
     """Lists the keys of a scope while they count. `words` replace the table's.
 
     The widget that owns the line receives the keys and passes each to `take`.
     """
 
     def __init__(self, scope: Scope, clock: Callable[[], float]) -> None:
-        super().__init__(markup=False)
+        super().__init__()
         self._scope = scope
         self._guard = KeyGuard(clock)
         self._words: dict[str, str] = {}
@@ -84,7 +105,7 @@ class KeysLine(Static):
 
 def key_list(several: Iterable[Action], words: Mapping[str, str] = MappingProxyType({})) -> Content:
     """List actions in a line, each with its first key; `words` replace labels, by what runs."""
-    return Content("   ").join(
+    return Content(GAP).join(
         Content.assemble(
             (action.display or spell(action.keys[0], ctrl="^"), "$primary bold"),
             f" {words.get(action.run, action.label)}",
@@ -92,3 +113,14 @@ def key_list(several: Iterable[Action], words: Mapping[str, str] = MappingProxyT
         for action in listed(several)
         if action.keys
     )
+
+
+def in_rows(parts: Iterable[Content], gap: str, width: int) -> list[Content]:
+    """Return the parts one after another, as many in a row as fit."""
+    rows: list[Content] = []
+    for part in parts:
+        if rows and rows[-1].cell_length + len(gap) + part.cell_length <= width:
+            rows[-1] = Content.assemble(rows[-1], gap, part)
+        else:
+            rows.append(part)
+    return rows

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -19,7 +20,7 @@ from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope, bindings
 
 LABEL: Final = 34
-"""Columns for the name of an agent or a model."""
+"""Columns for the name of an agent or a model, at most."""
 
 OFFLINE: Final = "offline"
 NEVER: Final = "never"
@@ -64,11 +65,15 @@ class ModelPicker(Vertical):
         listed = self.query_one("#offers-list", OptionList)
         listed.clear_options()
         if offers:
+            rows = [(offer.label, offer.why, str(n)) for n, offer in enumerate(offers)]
+            rows += [
+                ("No model", "Use the offline helper", OFFLINE),
+                ("Don't ask again", "", NEVER),
+            ]
+            columns = min(max(cell_len(visible_line(label)) for label, _, _ in rows), LABEL)
             listed.add_options(
-                [Option(_line(offer.label, offer.why), id=str(n)) for n, offer in enumerate(offers)]
+                [Option(_line(label, why, columns), id=id_) for label, why, id_ in rows]
             )
-            listed.add_option(Option(_line("No model", "Use the offline helper"), id=OFFLINE))
-            listed.add_option(Option(_line("Don't ask again", ""), id=NEVER))
             listed.highlighted = 0
         self.display = bool(offers)
 
@@ -94,6 +99,6 @@ class ModelPicker(Vertical):
         self.post_message(self.Dismissed(for_ever=False))
 
 
-def _line(label: str, why: str) -> Content:
-    name = Content(visible_line(label)).truncate(LABEL, ellipsis=True, pad=True)
+def _line(label: str, why: str, columns: int) -> Content:
+    name = Content(visible_line(label)).truncate(columns, ellipsis=True, pad=True)
     return Content.assemble(name, "  ", (visible_line(why), "$foreground-muted"))

@@ -18,7 +18,7 @@ from genie_core.room.engine.policy import Effect
 from genie_core.text.safe import visible_line
 
 NAME: Final = 28
-"""Columns for a tool's name, if available."""
+"""Columns for the tools' names at most."""
 
 NARROW: Final = 56
 """Columns below which only a tool's name and whether it asks are shown."""
@@ -42,13 +42,21 @@ _STATES: Final[dict[ServerState, tuple[str, str]]] = {
 def tool_list(bench: EngineControls, width: int) -> Content:
     """List agents with their tools, then servers with theirs, one tool per line."""
     tools = bench.tools
+    names = min(max((_name(each).cell_length for each in tools), default=0), NAME)
     blocks = [
-        _block(_agent(agent, width), [each for each in tools if _own(each, agent.name)], width)
+        _block(
+            _agent(agent, width), [each for each in tools if _own(each, agent.name)], width, names
+        )
         for agent in bench.agents
     ]
     if servers := bench.servers:
         listed = [
-            _block(_server(server), [each for each in tools if each.server == server.name], width)
+            _block(
+                _server(server),
+                [each for each in tools if each.server == server.name],
+                width,
+                names,
+            )
             for server in servers
         ]
         title = Content.styled("Tool servers", "bold $text-accent")
@@ -60,8 +68,8 @@ def _own(tool: ToolInfo, agent: str) -> bool:
     return tool.agent == agent and not tool.server
 
 
-def _block(head: Iterable[Content], tools: Sequence[ToolInfo], width: int) -> Content:
-    return Content("\n").join([*head, *(_tool(tool, width) for tool in tools)])
+def _block(head: Iterable[Content], tools: Sequence[ToolInfo], width: int, names: int) -> Content:
+    return Content("\n").join([*head, *(_tool(tool, width, names) for tool in tools)])
 
 
 def _agent(agent: AgentSummary, width: int) -> list[Content]:
@@ -98,18 +106,20 @@ def _retry(seconds: float) -> str:
     return f"not tried again for {ceil(seconds)} s"
 
 
-def _tool(tool: ToolInfo, width: int) -> Content:
-    columns = min(NAME, max(width - _RISK - _EFFECT - 12, 8))
+def _name(tool: ToolInfo) -> Content:
+    return Content(f"  {visible_line(tool.name)}")
+
+
+def _tool(tool: ToolInfo, width: int, names: int) -> Content:
     word, style = _EFFECTS[tool.effect]
     if width < NARROW:
         columns = max(width - _EFFECT - 1, 8)
-        name = Content(f"  {visible_line(tool.name)}").truncate(columns, ellipsis=True, pad=True)
+        name = _name(tool).truncate(columns, ellipsis=True, pad=True)
         return Content.assemble(name, " ", (word, style))
+    columns = min(names, max(width - _RISK - _EFFECT - 12, 8))
     line = Content("  ").join(
         [
-            Content(f"  {visible_line(tool.name)}")
-            .truncate(columns, ellipsis=True)
-            .pad_right(max(columns - Content(f"  {visible_line(tool.name)}").cell_length, 0)),
+            _name(tool).truncate(columns, ellipsis=True, pad=True),
             Content.styled(tool.risk.ljust(_RISK), "$foreground-muted"),
             Content.styled(word.ljust(_EFFECT), style),
             Content(visible_line(tool.because)),

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.genie_core.text.nasty import NASTY, forbidden
 
-from genie_core.text.safe import is_emoji, visible, visible_line
+from genie_core.text.safe import is_emoji, quoted_line, visible, visible_line
 
 ESCAPED = re.compile("⟨U\\+([0-9A-F]{4,6})⟩")
 TEXTS = st.text(NASTY | st.characters())
@@ -98,3 +98,11 @@ def test_other_texts_are_none(text: str) -> None:
 
 def test_tabs_can_be_kept() -> None:
     assert visible("a\tb\x1b", tab=0) == "a\tb␛"
+
+
+@given(TEXTS)
+def test_a_quote_is_one_line_without_breaks(text: str) -> None:
+    quoted = quoted_line(text)
+    assert quoted == visible_line(quoted)
+    assert "␤" in quoted or "␤" not in text
+    assert quoted_line("first\n\n  - second\n") == "first - second"

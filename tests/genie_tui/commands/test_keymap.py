@@ -177,7 +177,7 @@ async def test_a_command_runs_by_its_new_key_and_every_text_names_it(
         await pilot.pause()
         help_text = pilot.app.screen.query_one(HelpText).render().plain
         assert re.search(r"alt\+a +Go to the oldest approval", help_text)
-        assert re.search(r"\(activity\) +Go to the activity list", help_text)
+        assert re.search(r"/activity +Go to the activity list", help_text)
         await pilot.press("f1")
         await until(pilot, lambda: pilot.app.screen is screen)
 

@@ -117,6 +117,19 @@ async def test_going_back_keeps_draft_and_attachments(
         assert joined.said == []
 
 
+async def test_attachments_leave_their_room_to_a_call_that_is_answered(
+    joined: ScriptedJoinedRoom, report: Path
+) -> None:
+    async with in_room(joined) as (screen, pilot):
+        await attach(screen, pilot, report)
+        joined.ask()
+        await pilot.press("ctrl+g")
+        await until(pilot, lambda: screen.has_class("-answering"))
+        await until(pilot, lambda: not chips(screen))
+        await pilot.press("escape")
+        await until(pilot, lambda: report.name in chips(screen))
+
+
 @pytest.mark.parametrize("loaded", [True, False])
 async def test_what_comes_back_while_there_is_a_question_is_within_reach(
     joined: ScriptedJoinedRoom, report: Path, loaded: bool

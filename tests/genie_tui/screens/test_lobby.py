@@ -433,14 +433,14 @@ async def test_offered_models_leave_whoever_types_alone_and_are_chosen_by_key() 
 
 
 async def test_an_installed_agent_is_offered_with_the_models() -> None:
-    codex = ProgramOffer("codex", "Codex", "is installed: codex-acp")
+    codex = ProgramOffer("codex", "Codex", "installed: codex-acp")
     advice = Advice(codex, *OFFERS)
     advice.ready.set()
     app = GenieApp(service(), None, "ann", onboarding=cast("Onboarding", advice))
     async with app.run_test() as pilot:
         card = app.screen.query_one(ModelPicker)
         await until(pilot, lambda: card.display)
-        assert "is installed: codex-acp" in str(card.query_one(OptionList).options[0].prompt)
+        assert "installed: codex-acp" in str(card.query_one(OptionList).options[0].prompt)
         await pilot.press("f7")
         await until(pilot, lambda: card.query_one(OptionList).has_focus)
         await pilot.press("enter")

@@ -1,5 +1,6 @@
 from tests.genie_tui.scripted_room import HandClock
 from textual.app import App
+from textual.widgets import Static
 
 from genie_tui.app import GenieApp
 from genie_tui.exit_report import ReportLine
@@ -22,3 +23,15 @@ async def test_that_any_key_ends_is_in_view_on_the_smallest_terminal() -> None:
         box, keys = screen.query_one("#receipt"), screen.query_one("#receipt-keys")
         assert box.content_region.contains_region(keys.region)
         assert screen.region.contains_region(box.region)
+
+
+async def test_what_does_not_fit_into_a_line_goes_on_below_its_text() -> None:
+    lines = [ReportLine("parked", "write_file waits for your answer · dan: save it as done.md")]
+    async with App[None]().run_test(size=(60, 24)) as pilot:
+        screen = ReceiptScreen("Suspended 'Standup'.", lines, "", HandClock())
+        await pilot.app.push_screen(screen)
+        await pilot.pause()
+        shown = screen.query_one("#receipt-lines", Static)
+        first, second = str(shown.render()).split("\n")
+        assert (first[:8], second[:8]) == ("parked  ", " " * 8)
+        assert shown.size.height == 2

@@ -197,6 +197,20 @@ async def test_a_fault_that_is_found_too_late_is_nobodys(
         await until(pilot, lambda: pilot.app.screen is not screen)
 
 
+async def test_the_field_with_the_focus_stays_in_sight_on_a_smaller_terminal(
+    tmp_path: Path,
+) -> None:
+    home = Home(tmp_path)
+    async with home.open((120, 50)) as (screen, pilot):
+        bell = screen.query_one("#bell", Picker)
+        await until(pilot, lambda: not bell.disabled)
+        bell.focus()
+        await until(pilot, lambda: bell.has_focus)
+        await pilot.resize_terminal(60, 16)
+        scroll = screen.query_one("#settings-scroll")
+        await until(pilot, lambda: scroll.region.contains_region(bell.region))
+
+
 async def test_an_installed_agent_becomes_mine_by_one_key(tmp_path: Path) -> None:
     programs = tmp_path / "bin"
     programs.mkdir()
@@ -209,7 +223,7 @@ async def test_an_installed_agent_becomes_mine_by_one_key(tmp_path: Path) -> Non
         await until(pilot, lambda: agent.has_focus)
         assert "the built-in assistant" in str(agent.render())
         await pilot.press("right")
-        await until(pilot, lambda: "Codex, which is installed" in str(agent.render()))
+        await until(pilot, lambda: "Codex, installed" in str(agent.render()))
         await pilot.press("ctrl+s")
         await until(pilot, lambda: pilot.app.screen is not screen)
     assert 'agent = "codex"' in home.file.read_text()

@@ -77,3 +77,17 @@ async def test_keys_that_only_show_something_always_count() -> None:
     async with app.run_test():
         app.line.take(events.Key("n", "n"), app.line, done.append)
         assert [action.run for action in done] == ["next"]
+
+
+async def test_a_key_and_what_it_does_stay_in_one_row() -> None:
+    app = Host(Scope.CONFIRM)
+    async with app.run_test(size=(20, 10)) as pilot:
+        app.clock.rest()
+        app.line.name_keys({"go_on": "turn it on"})
+        await wait_for(app, pilot, "turn it on")
+        assert str(app.line.render()).split("\n") == [
+            "enter turn it on",
+            "esc go back",
+            "↑ ↓ scroll",
+        ]
+        await until(pilot, lambda: app.line.size.height == 3)

@@ -46,6 +46,13 @@ def test_tools_take_one_line_each(width: int) -> None:
     assert tool.endswith("…")
 
 
+def test_names_take_no_more_room_than_they_need() -> None:
+    tool = ToolInfo("system", "rooms", "", "read", "ask", "it reads your other rooms")
+    assert lines(ScriptedBench(tools=[tool], servers=()), 60)[2].endswith(
+        "it reads your other rooms"
+    )
+
+
 def test_where_there_is_little_room_only_names_and_effects_are_shown() -> None:
     names = ("summarise_conversation", "x" * 64)
     tools = [ToolInfo("system", name, "", "network", "ask", "because") for name in names]

@@ -263,7 +263,7 @@ class PlainRoom:
             case "/admit" | "/refuse":
                 yield self._let_in(rest, allow=word == "/admit")
             case _:
-                yield f"There is no command {visible_line(word)}. /help lists them."
+                yield f"There is no command {visible_line(word)}. /help lists all commands."
 
     def _show(self, number: str) -> Iterator[str]:
         call = next((each for each in self._waiting() if str(each.seq) == number), None)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 from genie_core.room.participant.receipt import excerpt
 from genie_core.room.protocol.events import MessageDeleted, MessageEdited, ReactionChanged
 from genie_core.room.state.thread import Phase
-from genie_core.text.safe import visible_line
+from genie_core.text.safe import quoted_line, visible_line
 from genie_tui.commands.context import Purpose, RoomContext
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.parse import MessageLine, PrivateLine
@@ -201,7 +201,7 @@ def _reply_title(exchange: "MessageThread", seq: int, to: str) -> str:
     """Say what a message replies to: this one, or the answer if `seq` is another number."""
     answer = exchange.answer if seq != exchange.seq else None
     who = visible_line(exchange.author) if answer is None else "genie"
-    text = visible_line(exchange.text if answer is None else answer.text)
+    text = quoted_line(exchange.text if answer is None else answer.text)
     return f"{'Private reply' if to else 'Reply'} to {who}: {text}"
 
 

@@ -18,6 +18,9 @@ from genie_tui.widgets.keys_line import key_list
 
 HEADS: Final = ("asked", "in", "cached", "out", "time", "money")
 WIDTHS: Final = (7, 7, 8, 7, 8, 10)
+LESS: Final = ("cached", "time", "in", "out")
+"""The columns that give way first where there is little room."""
+
 NAMES: Final = 16
 """Minimum columns for names."""
 
@@ -72,13 +75,18 @@ class CostScreen(Dialog[None]):
 
 
 def cost_table(rows: Iterable[CostRow], width: int) -> Content:
-    """Lay out the rows in columns; unknown costs are a dash."""
-    names = max(width - sum(WIDTHS), NAMES)
-    head = "".join(word.rjust(size) for word, size in zip(HEADS, WIDTHS, strict=True))
+    """Lay out the rows in columns; unknown costs are a dash. Columns give way to the names."""
+    columns = dict(zip(HEADS, WIDTHS, strict=True))
+    for needless in LESS:
+        if width - sum(columns.values()) < NAMES:
+            del columns[needless]
+    names = max(width - sum(columns.values()), NAMES)
+    head = "".join(word.rjust(size) for word, size in columns.items())
     lines = [Content.styled(" " * names + head, "$foreground-muted")]
     for row in rows:
         name = Content("  " * row.depth + row.name).truncate(names - 1, ellipsis=True)
-        cells = "".join(cell.rjust(size) for cell, size in zip(_cells(row), WIDTHS, strict=True))
+        told = dict(zip(HEADS, _cells(row), strict=True))
+        cells = "".join(told[word].rjust(size) for word, size in columns.items())
         style = "bold" if row.strong else "$foreground-muted" if row.depth > 1 else ""
         gap = " " * (names - name.cell_length)
         lines.append(Content.assemble(name, gap, cells).stylize(style))

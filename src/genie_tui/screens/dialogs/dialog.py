@@ -9,12 +9,12 @@ from textual.app import ReturnType
 from textual.await_complete import AwaitComplete
 from textual.content import Content
 from textual.screen import ModalScreen, ScreenResultType
-from textual.widgets import Input, Static, TextArea
+from textual.widgets import Input, TextArea
 
 from genie_tui.commands.key_names import is_character
 from genie_tui.commands.keymap import OF_WIDGETS, KeyedApp, Keymap, keymap_of, scopes_of
 from genie_tui.widgets.approvals.key_guard import SOON, KeyGuard
-from genie_tui.widgets.keys_line import KeysLine
+from genie_tui.widgets.keys_line import KeysLine, KeyText
 
 LOOK_AGAIN: Final = 0.1
 """Seconds between two checks of whether keys count."""
@@ -98,13 +98,13 @@ class Dialog(ModalScreen[ScreenResultType]):
         return super().dismiss(result) if self.app.screen is self else AwaitComplete()
 
 
-class DialogKeys(Static):
+class DialogKeys(KeyText):
     """The line of a dialog that lists its keys while they count."""
 
     DEFAULT_CSS = "DialogKeys.-guarded { color: $text-accent; }"
 
     def __init__(self, keys: Content | str, *, id: str) -> None:  # noqa: A002 - the name of Textual
-        super().__init__(keys, id=id, markup=False)
+        super().__init__(keys, id=id)
         self._keys = keys
         self._dialog_guarded = False
 

@@ -48,7 +48,9 @@ class FullViewScreen(Dialog[None]):
     @classmethod
     def of_call(cls, view: CardView) -> Self:
         """Show all arguments of a tool call."""
-        return cls(visible_line(view.request.tool), call_text(view))
+        screen = cls(visible_line(view.request.tool), call_text(view))
+        screen.add_class("-call")
+        return screen
 
     def compose(self) -> ComposeResult:
         with Vertical(id="full-view"):

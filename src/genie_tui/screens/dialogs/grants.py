@@ -65,7 +65,7 @@ class GrantsScreen(Dialog[None]):
             yield Static(AUTO, id="grants-auto", markup=False)
             yield Static(_nothing(keymap_of(self)), id="grants-none", markup=False)
             yield OptionList(id="grants-list", markup=False)
-            yield DialogKeys(key_list(keymap_of(self).actions(Scope.GRANTS)), id="grants-keys")
+            yield DialogKeys(_keys(keymap_of(self), grants=True), id="grants-keys")
 
     def on_mount(self) -> None:
         """Show the grants and update what is left of them."""
@@ -117,6 +117,7 @@ class GrantsScreen(Dialog[None]):
     def _show(self) -> None:
         grants, now = list(self._joined.approvals.grants.active), self._clock()
         self.set_class(not grants, "-none")
+        self.query_one(DialogKeys).list(_keys(keymap_of(self), grants=bool(grants)))
         self.set_class(self._joined.engine.status.auto, "-auto")
         place = self._list.highlighted
         if [grant.id for grant in grants] != self._shown:
@@ -177,6 +178,11 @@ def _use(grant: "Grant") -> str:
         return f"given {clock_time(grant.granted_at)}, not used since"
     times = "once" if grant.used == 1 else f"{grant.used} times"
     return f"used {times}, last {clock_time(grant.last_used)}"
+
+
+def _keys(keymap: Keymap, *, grants: bool) -> Content:
+    """List the keys that do something: without a grant there is none to revoke."""
+    return key_list(each for each in keymap.actions(Scope.GRANTS) if grants or each.run == "close")
 
 
 def _nothing(keymap: Keymap) -> str:

@@ -138,7 +138,9 @@ class InviteScreen(Dialog[Terms]):
             invite or (_ONLY_HERE.format(self._port) if self._is_local else none)
         )
         self.query_one(DialogKeys).list(self._keys())
-        self.query_one("#invite-about", Static).update(_about(self._terms))
+        about = self.query_one("#invite-about", Static)
+        about.display = bool(invite)
+        about.update(_about(self._terms))
         self._show_code()
 
     @property

@@ -43,7 +43,7 @@ class LeavingScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="leaving"):
-            doing = "suspending…" if self._hosts else "leaving…"
+            doing = "Suspending…" if self._hosts else "Leaving…"
             yield Static(doing, id="leaving-title", markup=False)
             yield Static(id="leaving-doing", markup=False)
             yield Static(id="leaving-runs", markup=False)

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
+from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -19,6 +20,9 @@ from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.keys_line import key_list
 from genie_tui.widgets.too_small import TooSmall
+
+TEXT: Final = 24
+"""Columns for texts up to which what is about them begins in one column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,8 @@ class PickScreen(Dialog[str | None]):
 
     def _show(self, wanted: str) -> None:
         self._shown = matching(wanted, self._rows)
-        self._list.set_options([Option(_line(row)) for row in self._shown])
+        columns = _columns(self._shown)
+        self._list.set_options([Option(_line(row, columns)) for row in self._shown])
         self._list.highlighted = 0 if self._shown else None
         self.set_class(not self._shown, "-none")
 
@@ -112,6 +117,15 @@ def matching(wanted: str, rows: Sequence[Row]) -> list[Row]:
     return [row for score, row in sorted(scored, key=lambda each: -each[0]) if score > 0]
 
 
-def _line(row: Row) -> Content:
+def _columns(rows: Sequence[Row]) -> int:
+    """Return the columns for texts, so that what is about them stands in a column if all are short."""
+    widest = max((cell_len(visible_line(row.text)) for row in rows if row.about), default=0)
+    return widest if widest <= TEXT else 0
+
+
+def _line(row: Row, columns: int) -> Content:
     text = Content(visible_line(row.text))
-    return Content.assemble(text, (f"  {visible_line(row.about)}" if row.about else "", "dim"))
+    if not row.about:
+        return text
+    gap = " " * (max(columns - text.cell_length, 0) + 2)
+    return Content.assemble(text, gap, (visible_line(row.about), "dim"))

@@ -14,6 +14,7 @@ from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope, bindings
 from genie_tui.screens.dialogs.dialog import Dialog
 from genie_tui.widgets.keys_in_order import TextEditor
+from genie_tui.widgets.keys_line import KeyText, key_list
 
 PUBLIC: Final = (
     "Agents follow this when they answer you. All members of your rooms, "
@@ -34,14 +35,13 @@ class PreferencesScreen(Dialog[str | None]):
         self._warned = False
 
     def compose(self) -> ComposeResult:
-        listed = keymap_of(self).actions(Scope.PREFERENCES)
-        keys = " · ".join(f"{each.short_keys} {each.label}" for each in listed if each.keys)
+        keys = key_list(keymap_of(self).actions(Scope.PREFERENCES))
         with Vertical(id="preferences"):
             yield Static("Your preferences", id="preferences-title", markup=False)
             yield Static(PUBLIC, id="preferences-public", markup=False)
             yield TextEditor(self._text, soft_wrap=True, id="preferences-text")
             yield Static("", id="preferences-state", markup=False)
-            yield Static(keys, id="preferences-keys", markup=False)
+            yield KeyText(keys, id="preferences-keys")
 
     def on_mount(self) -> None:
         """Put the cursor at the end of the text."""

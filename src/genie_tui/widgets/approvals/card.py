@@ -32,6 +32,7 @@ from genie_tui.widgets.approvals.call_text import (
 )
 from genie_tui.widgets.approvals.key_guard import ALONE, SOON, KeyGuard
 from genie_tui.widgets.keys_in_order import LineInput
+from genie_tui.widgets.keys_line import in_rows
 from genie_tui.widgets.reading import read_on
 
 CELL: Final = 21
@@ -497,24 +498,24 @@ def _in_columns(listed: list[Action], *, width: int) -> list[Content]:
 
 def _packed(listed: list[Action], *, width: int) -> list[Content]:
     """List keys in one row; without room for all, those in the footer are left out."""
-    row = _row(listed)
-    if row.cell_length > width and len(listed) > 1:
-        row = _row([each for each in listed if not (each.shown or each.run == "scroll")])
-    return [row]
+    rows = in_rows(_parts(listed), "  ", width)
+    if len(rows) > 1 and len(listed) > 1:
+        fewer = [each for each in listed if not (each.shown or each.run == "scroll")]
+        rows = in_rows(_parts(fewer), "  ", width)
+    return rows
 
 
-def _row(listed: list[Action]) -> Content:
-    """List keys one after another; what several of them do stands once before them."""
+def _parts(listed: list[Action]) -> list[Content]:
+    """List keys with their labels; what several of them do stands once before them, at the end."""
     parts: list[Content] = []
-    for word in ("allow", "deny", ""):
+    for word in ("", "allow", "deny"):
         group = [each for each in listed if (each.label.split()[0] == word) == bool(word)]
         group = [each for each in group if word or each.label.split()[0] not in ("allow", "deny")]
-        if word and group:
-            parts.append(Content(f"{word}:"))
         for each in group:
             label = each.label.removeprefix(word).strip() or "it"
-            parts.append(Content.assemble((each.short_keys, _key_style(each)), f" {label}"))
-    return Content("  ").join(parts)
+            does = f"{word}:  " if word and each is group[0] else ""
+            parts.append(Content.assemble(does, (each.short_keys, _key_style(each)), f" {label}"))
+    return parts
 
 
 def _key_style(action: Action) -> str:

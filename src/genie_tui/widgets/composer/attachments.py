@@ -90,12 +90,18 @@ class AttachmentLine(Static):
     Hidden while there is neither.
     """
 
+    DEFAULT_CSS = """
+    AttachmentLine {
+        display: none;
+        &.-filled { display: block; }
+    }
+    """
+
     def __init__(self, attachments: Attachments, transfers: FileTransfers) -> None:
         super().__init__(markup=False)
         self._attachments = attachments
         self._transfers = transfers
         self._offered: Sequence[tuple[Path, int]] = ()
-        self.display = False
 
     def offer(self, files: Sequence[tuple[Path, int]]) -> None:
         """Ask whether to attach these files, given with their sizes; withdraw it if there are none."""
@@ -104,7 +110,7 @@ class AttachmentLine(Static):
 
     def show(self) -> None:
         lines = [line for line in (self._chips(), self._question()) if line]
-        self.display = bool(lines)
+        self.set_class(bool(lines), "-filled")
         self.update(Content("\n").join(lines))
 
     def _question(self) -> Content:

@@ -115,7 +115,7 @@ class RunProgress:
         run = self._run(message)
         if what == "note" and plan_steps(detail):  # the tree of agents shows it
             return
-        detail = visible_line(detail[:LONGEST])
+        detail = visible_line(detail if len(detail) <= LONGEST else f"{detail[:LONGEST]}…")
         if what in ("note", "detail"):
             if detail not in run.notes and len(run.notes) < MOST_NOTES:
                 run.notes.append(detail)

@@ -47,7 +47,7 @@ from genie_core.room.text.events import (
     stage_name,
 )
 from genie_core.text.format import local_time
-from genie_core.text.safe import visible, visible_line
+from genie_core.text.safe import quoted_line, visible, visible_line
 
 GROUPED: Final = 300.0
 """Seconds within which messages of one author stand under one name."""
@@ -597,14 +597,14 @@ def _names(names: Sequence[str]) -> str:
 
 def _quote(exchange: MessageThread) -> str:
     """Return the start of a message in one line, to stand above what refers to it."""
-    return DELETED if exchange.is_deleted else visible_line(exchange.text[:QUOTED])
+    return DELETED if exchange.is_deleted else quoted_line(exchange.text[:QUOTED])
 
 
 def _revised(entry: MessageEntry, exchange: MessageThread, reply: Reply | None) -> MessageEntry:
     """Return a message's entry with what its author and others changed."""
     quote = ""
     if reply is not None:
-        quote = visible_line(f"{reply.author}: {DELETED if reply.is_deleted else reply.text}")
+        quote = quoted_line(f"{reply.author}: {DELETED if reply.is_deleted else reply.text}")
     shown = replace(entry, reply=quote, reactions=_reactions(exchange.reactions))
     if exchange.is_deleted:
         return replace(shown, text="", change="deleted", files=(), quotes=(), reply="")

@@ -311,7 +311,7 @@ def test_help_names_all_commands(typing: Typing) -> None:
         *("/deny", "/calls", "/admit", "/refuse", "/who", "/stop", "/quit"),
     ):
         assert command in told
-    assert typing("/nonsense") == ["There is no command /nonsense. /help lists them."]
+    assert typing("/nonsense") == ["There is no command /nonsense. /help lists all commands."]
 
 
 def test_the_decision_of_another_owner_is_no_question(scene: Scene, room: PlainRoom) -> None:

@@ -6,8 +6,10 @@ from textual.widgets import Static
 
 from genie_core.room.engine.controls import Allowance, EngineControls
 from genie_core.room.protocol.events import AnswerPosted, DecisionMade, Spending
+from genie_core.room.text.costs import CostRow
 from genie_core.runtime.agent_options import AgentOptions
-from genie_tui.screens.dialogs.costs import CostScreen, CostTable
+from genie_core.runtime.progress import Usage
+from genie_tui.screens.dialogs.costs import CostScreen, CostTable, cost_table
 
 
 @dataclass
@@ -56,3 +58,12 @@ async def test_costs_are_shown_on_a_small_screen_and_the_budget_is_raised() -> N
         await until(pilot, lambda: any("$0.50 of $7.00" in each.message for each in notices))
         await pilot.press(*"/budget +100k", "enter")
         await until(pilot, lambda: any("no token limit" in each.message for each in notices))
+
+
+def test_columns_give_way_to_the_names_on_a_narrow_screen() -> None:
+    usage = Usage("gpt-5-mini", input_tokens=292, output_tokens=25, seconds=0.5, cost=0.01)
+    rows = [CostRow("decisions · gpt-5-mini", usage, depth=1)]
+    head, row = str(cost_table(rows, 50)).split("\n")
+    assert head.split() == ["asked", "in", "out", "money"]
+    assert len(head) == len(row) <= 50
+    assert row.split()[-4:] == ["1", "292", "25", "$0.01"]

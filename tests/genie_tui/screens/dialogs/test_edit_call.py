@@ -254,6 +254,27 @@ async def test_a_grant_quotes_the_message_as_its_author_left_it(joined: Scripted
         assert quote in str(listed.get_option_at_index(0).prompt)
 
 
+async def test_the_keys_for_grants_stay_in_sight_on_a_small_terminal(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    clock = HandClock()
+    async with in_room(joined, (60, 16), clock=clock) as (_, pilot):
+        await pilot.app.push_screen(GrantsScreen(joined))
+        clock.rest()
+        box, keys = (pilot.app.screen.query_one(each) for each in ("#grants", "#grants-keys"))
+        await until(pilot, lambda: str(keys.render()) == "esc back")  # there is none to revoke
+
+        message = joined.say_here("list the files " * 9)
+        joined.grants = tuple(
+            Grant(number, "ann", "genie", "run_command", "session", 0.0, "*", message=message)
+            for number in range(9)
+        )
+        await until(pilot, lambda: "d revoke" in str(keys.render()))
+        await pilot.pause()
+        assert box.content_region.contains_region(keys.region)
+        assert pilot.app.screen.region.contains_region(box.region)
+
+
 async def test_the_host_says_what_becomes_of_messages_from_before(
     joined: ScriptedJoinedRoom,
 ) -> None:

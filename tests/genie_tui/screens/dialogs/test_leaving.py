@@ -36,6 +36,6 @@ async def test_nothing_is_offered_that_could_not_be_hurried() -> None:
         screen = LeavingScreen(hosts=False, ending=lambda: ShutdownProgress("saying goodbye"))
         await pilot.app.push_screen(screen)
         await pilot.pause()
-        assert "leaving…" in told(screen)
+        assert "Leaving…" in told(screen)
         assert "saying goodbye…" in told(screen)
         assert HURRY.format(key="ctrl+q") not in told(screen)

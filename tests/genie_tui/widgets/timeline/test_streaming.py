@@ -227,6 +227,13 @@ def test_floods_and_hostile_text_stay_small_and_harmless() -> None:
     assert progress.notes(run + 2) == ()
 
 
+def test_a_note_that_is_too_long_says_so() -> None:
+    progress, run = asked()
+    progress.report(run, "system", "note", "x" * LONGEST)
+    progress.report(run, "system", "note", "y" * (LONGEST + 1))
+    assert progress.notes(run) == ("x" * LONGEST, f"{'y' * LONGEST}…")
+
+
 def test_parts_of_an_answer_are_joined() -> None:
     streams = AnswerStreams()
     streams.add(3, "He")

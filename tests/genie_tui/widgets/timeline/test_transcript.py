@@ -148,7 +148,7 @@ def test_an_answer_repeats_the_question_only_from_afar() -> None:
     log.say("bob", "meanwhile")
     log.answer(far, "there")
     replies = [entry for entry in entries(log) if isinstance(entry, AnswerEntry)]
-    assert [reply.quote for reply in replies] == ["", "far?␤really"]
+    assert [reply.quote for reply in replies] == ["", "far? really"]
     assert [reply.receiver for reply in replies] == ["ann", "ann"]
     assert [reply.owner for reply in replies] == ["", ""]
 
