@@ -42,12 +42,17 @@ SUBJECT: Final = 100
 
 ASKED: Final = "bold $text-warning"
 
-EACH_TIME: Final = "always asked about"
+EACH_TIME: Final = "always asked about, so only this one call can be allowed"
+REFUSED: Final = "the tool will refuse this call, so only this one can be allowed"
+NO_PATTERN: Final = "there is no pattern for this call"
 
 LOOKING: Final = frozenset({"scroll", "next_card", "previous_card"})
 """Actions that only show something; they need no guard."""
 
-ALLOWING: Final = frozenset({"allow_once", "allow_again", "allow_like", "allow_tool", "allow_for"})
+GRANTING: Final = frozenset({"allow_again", "allow_like", "allow_tool", "allow_for"})
+"""Actions that allow more than one call."""
+
+ALLOWING: Final = GRANTING | {"allow_once"}
 """Actions that need the whole call to have been on the screen."""
 
 WRITING: Final = frozenset({"allow_for", "allow_like", "deny_because"})
@@ -118,7 +123,7 @@ class ApprovalCard(Vertical, can_focus=True):
         self._view: CardView | None = None
         self._about: str | None = None
         self._writing: Writing | None = None
-        self._fault = self._chosen = ""
+        self._fault = self._chosen = self._why_not = ""
         self._read: str | None = None
         self._unconfirmed: Answer | None = None
         self._keys_shown = Content("")
@@ -158,6 +163,7 @@ class ApprovalCard(Vertical, can_focus=True):
             self.query_one("#card-scroll", VerticalScroll).scroll_home(animate=False)
         if changed:
             self._read = self._unconfirmed = None
+            self._why_not = ""
             self.arm()
         if view is None:
             return
@@ -220,7 +226,7 @@ class ApprovalCard(Vertical, can_focus=True):
         if self._unconfirmed is not None:
             self._confirm(event, self._unconfirmed)
             return
-        admitted = self._guard.admit_key(event)
+        admitted, self._why_not = self._guard.admit_key(event), ""
         action = self._keymap.by_key(Scope.CARD).get(event.key)
         if action is not None and action.run == "leave_pending":
             self.post_message(self.Dismissed())
@@ -230,6 +236,8 @@ class ApprovalCard(Vertical, can_focus=True):
             self._look(action.run, self._keymap.meaning(Scope.CARD, event.key))
         elif not admitted or (action.run in ALLOWING and not self._is_read):
             pass
+        elif why := _why_not(self._view, action.run):
+            self._why_not = f"{spell(event.key)} does nothing: {why}"
         elif action.run in WRITING:
             self._act(action.run, self._view)
         else:
@@ -266,13 +274,11 @@ class ApprovalCard(Vertical, can_focus=True):
         match action:
             case "allow_once":
                 self._answer(view, Answer(allow=True))
-            case "allow_again" | "allow_tool" | "allow_like" | "allow_for" if not view.is_grantable:
-                pass
             case "allow_again":
                 self._answer(view, Answer(allow=True, scope="session"))
             case "allow_tool":
                 self._answer(view, Answer(allow=True, scope="session", covers=ANY_CALL))
-            case "allow_like" if view.pattern:
+            case "allow_like":
                 self._write(view, Writing.PATTERN, view.pattern)
             case "allow_for":
                 self._write(view, Writing.EXTENT)
@@ -396,11 +402,13 @@ class ApprovalCard(Vertical, can_focus=True):
             return Content("\n").join(
                 [asked, Content(SOON if guarded else f"{yes} allows it · {back} back")]
             )
+        if guarded and self._why_not:
+            return Content.styled(self._why_not, "$text-warning")
         if guarded:
             return Content(f"{self._chosen}…" if self._guard.is_holding else SOON)
         arranged = _packed if self.screen.has_class("-low") else _in_columns
         rows = partial(arranged, width=self.content_size.width)
-        return key_table(self._view, rows, self._keymap, may_allow=self._is_read)
+        return key_table(self._view, rows, self._keymap, self._why_not, may_allow=self._is_read)
 
     def _line_keys(self, writing: Writing) -> str:
         """What the keys of the card's line do."""
@@ -433,6 +441,20 @@ def _fits(view: CardView, answer: Answer) -> bool:
     return answer.covers in (SAME_CALL, ANY_CALL) or view.covers(answer.covers)
 
 
+def _why_not(view: CardView, action: str) -> str:
+    """Return why an action can't allow more than this call; empty if it can."""
+    if action not in GRANTING:
+        return ""
+    if not view.is_grantable:
+        return _once_only(view)
+    return NO_PATTERN if action == "allow_like" and not view.pattern else ""
+
+
+def _once_only(view: CardView) -> str:
+    is_refused = view.effects is not None and view.effects.refusal
+    return REFUSED if is_refused else EACH_TIME
+
+
 def confirmation(view: CardView, answer: Answer) -> Content:
     """What an answer allows, and how far it reaches."""
     request = view.request
@@ -453,10 +475,14 @@ def key_table(
     view: CardView,
     arranged: Callable[[list[Action]], list[Content]],
     keymap: Keymap,
+    why_not: str = "",
     *,
     may_allow: bool,
 ) -> Content:
-    """The card's keys in rows, those that allow apart from those that deny."""
+    """The card's keys in rows, those that allow apart from those that deny.
+
+    `why_not` says why the last key did nothing.
+    """
     listed = [each for each in keymap.actions(Scope.CARD) if each.keys]
     allowing = [each for each in listed if each.run in ALLOWING]
     others = [each for each in listed if each.run not in ALLOWING]
@@ -473,8 +499,8 @@ def key_table(
         read_first = Content.styled(f"scroll to the end to allow{how}", "$text-warning")
         return Content("\n").join([read_first, *arranged(others)])
     rows = [*arranged(named), *arranged(others)]
-    if not view.is_grantable:
-        rows.insert(0, Content.styled(EACH_TIME, "$text-warning"))
+    if note := why_not or ("" if view.is_grantable else _once_only(view)):
+        rows.insert(0, Content.styled(note, "$text-warning"))
     return Content("\n").join(rows)
 
 
