@@ -12,7 +12,7 @@ from tests.genie_tui.scripted_room import (
     too_late,
     until,
 )
-from textual.events import Paste
+from textual.events import Key, Paste
 from textual.pilot import Pilot
 from textual.widgets import Checkbox, Input, OptionList, Static
 
@@ -70,6 +70,16 @@ async def test_a_saved_room_is_resumed_by_enter() -> None:
         await pilot.press("down", "enter")
         await entered(pilot)
         await until(pilot, lambda: door.openings == [ResumeRoom("two")])
+
+
+async def test_what_is_typed_at_once_after_a_key_goes_where_the_key_leads() -> None:
+    app = GenieApp(service(*rooms()), None, "ann")
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: app.screen.query_one("#saved", OptionList).has_focus)
+        for key in "nSpring in June":
+            app.post_message(Key(key, key))
+        title = app.screen.query_one("#new-title", Input)
+        await until(pilot, lambda: title.value == "Spring in June")
 
 
 async def test_what_crashed_is_listed_as_it_was_and_what_is_past_a_limit_is_told() -> None:
