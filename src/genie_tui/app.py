@@ -113,6 +113,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {AppCommands}
     MODES = {LOBBY: Screen}  # noqa: RUF012 - as below
     DEFAULT_MODE = LOBBY
+    SUSPENDED_SCREEN_CLASS = "-below"
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - an annotation would contradict the base class
         (0, "-too-narrow"),
         (SMALLEST[0], "-compact"),
