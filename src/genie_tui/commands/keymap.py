@@ -92,8 +92,12 @@ class Keymap:
         }
         for scope in own or _scopes_around(parent):
             self._move_stock(node, bindings, scope)
+        fresh: dict[str, list[Binding]] = {}
         for scope in own:
-            bindings |= BindingsMap(bindings_of(self.actions(scope))).key_to_bindings
+            listed = BindingsMap(bindings_of(self.actions(scope))).key_to_bindings
+            for key, each in listed.items():
+                fresh.setdefault(key, []).extend(each)
+        bindings |= fresh
         order = [key for key in before if key in bindings]  # which the footer lists
         bindings = {key: bindings[key] for key in dict.fromkeys([*order, *bindings])}
         node._bindings = BindingsMap.from_keys(bindings)  # noqa: SLF001 - as above

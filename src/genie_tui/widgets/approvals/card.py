@@ -8,10 +8,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum
 from functools import partial
-from typing import Final
+from typing import ClassVar, Final
 
 from textual import events, on
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
@@ -55,6 +56,11 @@ GRANTING: Final = frozenset({"allow_again", "allow_like", "allow_tool", "allow_f
 ALLOWING: Final = GRANTING | {"allow_once"}
 """Actions that need the whole call to have been on the screen."""
 
+CONFIRMING: Final = frozenset({"go_on", "go_back"})
+"""Actions of the second key of an answer."""
+
+ALLOW_ONCE: Final = "card.allow-once"
+
 WRITING: Final = frozenset({"allow_for", "allow_like", "deny_because"})
 """Actions that open a line of text; keys that follow at once belong to the line."""
 
@@ -83,7 +89,7 @@ class ApprovalCard(Vertical, can_focus=True):
     further than one call, or is risky, needs enter as a second key.
     """
 
-    BINDINGS = bindings(Scope.CARD)
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(Scope.CARD), *bindings(Scope.CONFIRM)]
 
     class Answered(Message):
         """The person answered."""
@@ -126,6 +132,7 @@ class ApprovalCard(Vertical, can_focus=True):
         self._fault = self._chosen = self._why_not = ""
         self._read: str | None = None
         self._unconfirmed: Answer | None = None
+        self._at_hand: tuple[object, ...] = ()
         self._keys_shown = Content("")
 
     def compose(self) -> ComposeResult:
@@ -261,8 +268,13 @@ class ApprovalCard(Vertical, can_focus=True):
         """Do nothing: bindings are only listed, `on_key` takes the keys."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
-        """Let the footer offer none of the card's keys while they are typed into its line."""
-        return not self._writing and self._unconfirmed is None
+        """Let the footer offer the keys that count: none while they are typed into the card's line."""
+        confirms = any(run in parameters for run in CONFIRMING)
+        return not self._writing and confirms == (self._unconfirmed is not None)
+
+    def offers(self, action: str) -> bool:
+        """Whether an action does something now."""
+        return action != ALLOW_ONCE or self._is_read
 
     def _look(self, action: str, key: str) -> None:
         if action == "scroll":
@@ -377,6 +389,10 @@ class ApprovalCard(Vertical, can_focus=True):
         self._show_keys()
 
     def _show_keys(self) -> None:
+        at_hand = (self._writing, self._unconfirmed is None, self._is_read)
+        if at_hand != self._at_hand:
+            self._at_hand = at_hand
+            self.refresh_bindings()
         guarded = self.has_focus and self._guard.remaining() > 0
         if guarded:
             self._waiting.resume()
