@@ -10,6 +10,7 @@ from typing import Final
 from genie_core.errors import GenieError
 from genie_core.privacy.redaction import secrets_in
 from genie_core.room.client.events import (
+    EditRejected,
     EventsRecorded,
     MessageRejected,
     Notice,
@@ -351,6 +352,8 @@ def _news(event: RoomEvent) -> Iterator[str]:
             yield f"Note: {visible_line(text)}"
         case MessageRejected(message=message, reason=reason):
             yield f"Not sent: {visible_line(reason)}: {visible_line(message.text)}"
+        case EditRejected(message=number, text=text, reason=reason):
+            yield f"Not edited: {visible_line(reason)}: /edit {number} {visible_line(text)}"
         case RoomRenamed(title=title):
             yield f"Note: the room is now called {visible_line(title)}"
         case EngineStatus(state=EngineState.FAILED, detail=detail):
