@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
+from tests.genie_tui.room_parts import notes
 from tests.genie_tui.scripted_room import (
     DEADLINE,
     ScriptedJoinedRoom,
@@ -399,6 +400,9 @@ class Advice:
             raise self.error
         self.done.append(choice)
 
+    async def found(self) -> list[ProgramOffer | ModelOffer]:
+        return await self.offers()
+
     async def decline(self) -> None:
         self.done.append("never")
 
@@ -440,6 +444,16 @@ async def test_offered_models_leave_whoever_types_alone_and_are_chosen_by_key() 
         await until(pilot, lambda: advice.done == [SMALL])
         await until(pilot, lambda: not card.display and title.has_focus)
         assert title.value == "Spring"
+
+
+async def test_where_nothing_is_found_the_key_says_how_to_get_a_model() -> None:
+    advice = Advice()
+    advice.ready.set()
+    app = GenieApp(service(), None, "ann", onboarding=cast("Onboarding", advice))
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: app.screen.query_one("#new-title", Input).has_focus)
+        await pilot.press("f7")
+        await until(pilot, lambda: "genie-tui secrets set ANTHROPIC_API_KEY" in notes(pilot))
 
 
 async def test_an_installed_agent_is_offered_with_the_models() -> None:
