@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -148,7 +149,8 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         self._log_path = log_path
         self._notify: Notify = notify
         self._frame = Frame()
-        self._alerts = Alerts(self._write, alerts or AlertSettings())
+        in_tmux = bool(os.environ.get("TMUX"))
+        self._alerts = Alerts(self._write, alerts or AlertSettings(), in_tmux=in_tmux)
         self._tells_focus = False
         self._editor = ExternalEditor(self._lent)
         self._held: deque[Callable[[], None]] = deque(maxlen=HELD_NOTICES)
