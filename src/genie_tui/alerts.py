@@ -2,7 +2,8 @@
 
 Sequences: OSC 2 sets the title, and XTWINOPS 22 and 23 save and restore it (xterm's "Control
 Sequences"). OSC 9 is iTerm2's notification, which WezTerm, Ghostty, kitty and others know; OSC 777 is
-that of rxvt-unicode, foot and GNOME's terminals.
+that of rxvt-unicode, foot and GNOME's terminals. tmux drops both, unless they come in its own DCS
+sequence with each ESC doubled, and its option `allow-passthrough` is on (tmux(1)).
 """
 
 from collections.abc import Callable
@@ -37,12 +38,16 @@ class AlertSettings:
 class Alerts:
     """Writes alerts to a terminal. `settings` may be replaced at any time.
 
-    What people and agents wrote can't leave a sequence: it is shown as `visible_line` does.
+    What people and agents wrote can't leave a sequence: it is shown as `visible_line` does. `in_tmux`
+    says that tmux is between the program and the terminal.
     """
 
-    def __init__(self, write: Callable[[str], None], settings: AlertSettings) -> None:
+    def __init__(
+        self, write: Callable[[str], None], settings: AlertSettings, *, in_tmux: bool = False
+    ) -> None:
         self.settings = settings
         self._write = write
+        self._in_tmux = in_tmux
         self._title = ""
 
     def ring(self, text: str, *, attended: bool) -> None:
@@ -50,7 +55,8 @@ class Alerts:
         if self.settings.bell:
             self._write("\x07")
         if not attended and self.settings.desktop != "none":
-            self._write(desktop_sequence(self.settings.desktop, text))
+            sequence = desktop_sequence(self.settings.desktop, text)
+            self._write(through_tmux(sequence) if self._in_tmux else sequence)
 
     def show_title(self, title: str) -> None:
         """Set the terminal's title if it changed."""
@@ -81,6 +87,12 @@ def desktop_sequence(desktop: Desktop, text: str) -> str:
             return f"{_OSC}777;notify;genie;{_field(text)}{_END}"
         case "none":
             return ""
+
+
+def through_tmux(sequence: str) -> str:
+    """Return what makes tmux pass a sequence on to its terminal."""
+    doubled = sequence.replace("\x1b", "\x1b\x1b")
+    return f"\x1bPtmux;{doubled}{_END}"
 
 
 def title_of(room: str, waiting: int, missed: int) -> str:

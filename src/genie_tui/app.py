@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -51,7 +52,7 @@ from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText
 from genie_tui.external_editor import EditorFailed, ExternalEditor
 from genie_tui.frame import Changes, Frame
 from genie_tui.notifications import Bell
-from genie_tui.onboarding import Onboarding
+from genie_tui.onboarding import HOW_TO_GET_ONE, NONE_FOUND, Onboarding
 from genie_tui.quit import NotWritten, QuitFlow, default_path, leaving_screen, write_unsaved
 from genie_tui.rooms import LOBBY, OpenRoom, Rooms
 from genie_tui.screen_size import NARROW, SMALLEST
@@ -84,7 +85,6 @@ WIDE: Final = 120
 
 FOR_ALL: Final = "It applies to everyone's requests, in every room you open."
 
-NONE_FOUND: Final = "No key is set, no local server runs, and no agent program is installed."
 BY_NAME: Final = "name"
 HOW_NAMED: Final = "Such as ollama:qwen3 or openai:gpt-5, as for /model; see {key} for more."
 
@@ -114,6 +114,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {AppCommands}
     MODES = {LOBBY: Screen}  # noqa: RUF012 - as below
     DEFAULT_MODE = LOBBY
+    SUSPENDED_SCREEN_CLASS = "-below"
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - an annotation would contradict the base class
         (0, "-too-narrow"),
         (SMALLEST[0], "-compact"),
@@ -150,7 +151,8 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         self._log_path = log_path
         self._notify: Notify = notify
         self._frame = Frame()
-        self._alerts = Alerts(self._write, alerts or AlertSettings())
+        in_tmux = bool(os.environ.get("TMUX"))
+        self._alerts = Alerts(self._write, alerts or AlertSettings(), in_tmux=in_tmux)
         self._tells_focus = False
         self._editor = ExternalEditor(self._lent)
         self._held: deque[Callable[[], None]] = deque(maxlen=HELD_NOTICES)
@@ -386,7 +388,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
             return
         rows = [Row(str(n), each.label, each.why) for n, each in enumerate(offers)]
         rows.append(Row(BY_NAME, "Another model, by its name"))
-        title = "Who answers you?" if offers else NONE_FOUND
+        title = "Who answers you?" if offers else f"{NONE_FOUND}\n{HOW_TO_GET_ONE}"
         picked = await self.push_screen_wait(CarefulPickScreen(title, rows), mode=room.mode)
         if picked is None or room.joined is None:
             return

@@ -26,6 +26,7 @@ from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import KeyedApp, Keymap
 from genie_tui.commands.keys import Scope, bindings
 from genie_tui.commands.registry import runnable
+from genie_tui.onboarding import HOW_TO_GET_ONE
 from genie_tui.screens.help import HelpScreen
 from genie_tui.screens.settings import SettingsForm
 from genie_tui.strips import line_filter
@@ -93,7 +94,7 @@ class FirstStartApp(KeyedApp[bool]):
             yield from _row("Your name", LineInput(self._name, id="name", compact=True))
             yield _note("The others see it.")
             yield from _row("Who answers", Picker(id="answers"))
-            yield _note("Your agent: it acts with your keys, after asking you.")
+            yield _note("Your agent: it acts with your keys, after asking you.", id_="answers-note")
             yield from _row("Workspace", LineInput(id="workspace", compact=True))
             yield _note("The one folder your agents may use, such as ~/project; empty for none.")
             keys = key_list(self.keymap.actions(Scope.FIRST_START))
@@ -172,6 +173,8 @@ class FirstStartApp(KeyedApp[bool]):
             (str(place), f"{each.label}, {each.why}") for place, each in enumerate(self._offers)
         ]
         self._picker.offer([*found, ("", NO_MODEL)], found[0][0] if found else "")
+        if not found:
+            self.query_one("#answers-note", Static).update(HOW_TO_GET_ONE)
 
     @property
     def _picker(self) -> Picker:
@@ -238,5 +241,5 @@ def _row(label: str, field: Any) -> ComposeResult:
         yield field
 
 
-def _note(text: str) -> Static:
-    return Static(text, classes="first-note", markup=False)
+def _note(text: str, id_: str | None = None) -> Static:
+    return Static(text, id=id_, classes="first-note", markup=False)

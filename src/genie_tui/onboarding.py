@@ -24,6 +24,12 @@ Look: TypeAlias = "Callable[[Mapping[str, str]], Awaitable[Sequence[ModelOffer]]
 MOST: Final = 6
 """How many agents and models are offered."""
 
+NONE_FOUND: Final = "No key is set, no local server runs, and no agent program is installed."
+HOW_TO_GET_ONE: Final = (
+    "For a model, run genie-tui secrets set ANTHROPIC_API_KEY (or OPENAI_API_KEY) or export it, or start "
+    "Ollama, LM Studio or vLLM. genie-tui doctor says how to install an agent."
+)
+
 logger = logging.getLogger(__name__)
 
 

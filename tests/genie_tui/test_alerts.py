@@ -20,6 +20,12 @@ from genie_tui.alerts import (
 from genie_tui.app import GenieApp
 
 
+@pytest.fixture(autouse=True)
+def outside_tmux(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests may run in it."""
+    monkeypatch.delenv("TMUX", raising=False)
+
+
 def alerts(settings: AlertSettings) -> tuple[Alerts, list[str]]:
     written: list[str] = []
     return Alerts(written.append, settings), written
@@ -41,6 +47,13 @@ def test_each_alert_is_a_setting(
     ring, written = alerts(settings)
     ring.ring("hi", attended=attended)
     assert written == expected
+
+
+def test_in_tmux_a_notification_is_passed_through_to_the_terminal() -> None:
+    written: list[str] = []
+    settings = AlertSettings(desktop="osc9")
+    Alerts(written.append, settings, in_tmux=True).ring("hi", attended=False)
+    assert written == ["\x07", "\x1bPtmux;\x1b\x1b]9;genie: hi\x1b\x1b\\\x1b\\"]
 
 
 @pytest.mark.parametrize("way", ["osc9", "osc777"])

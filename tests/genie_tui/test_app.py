@@ -16,6 +16,7 @@ from tests.genie_tui.scripted_room import (
 )
 from textual.app import ComposeResult
 from textual.widgets import Static
+from textual.widgets._toast import Toast
 
 from genie_core.errors import GenieError
 from genie_core.room.client.model import NextStep, SessionEnded
@@ -190,6 +191,22 @@ async def test_notices_are_never_markup(joined: ScriptedJoinedRoom) -> None:
         (note,) = pilot.app._notifications
         assert not note.markup
         assert "\x1b" not in note.message
+
+
+async def test_a_notice_is_drawn_once_below_a_dialog(joined: ScriptedJoinedRoom) -> None:
+    app = GenieApp(ScriptedRoomService(joined), NewRoom("Garden"), joined.name, clock=HandClock())
+    async with app.run_test(size=(130, 40), notifications=True) as pilot:
+        screen = app.screen
+        app.notify("marmalade", timeout=60)
+        await until(pilot, lambda: "marmalade" in app.export_screenshot())
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: bool(app.screen is not screen and app.screen.query(Toast)))
+        await pilot.pause()
+        assert app.export_screenshot().count("marmalade") == 1
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is screen)
+        await pilot.pause()
+        assert app.export_screenshot().count("marmalade") == 1
 
 
 async def test_what_stands_open_above_a_room_goes_with_it(joined: ScriptedJoinedRoom) -> None:

@@ -106,6 +106,9 @@ async def test_nothing_found_is_said_and_fine(source: SettingsSource, places: Lo
         await app.workers.wait_for_complete()
         await pilot.press("down")
         assert NO_MODEL in str(app.query_one(Picker).render())
+        said = str(app.query_one("#answers-note", Static).render())
+        assert "genie-tui secrets set ANTHROPIC_API_KEY" in said
+        assert "Ollama" in said
         await pilot.press("ctrl+s")
     assert written(source) == {"name": "ann"}
 

@@ -181,7 +181,11 @@ async def test_where_nothing_is_found_a_model_is_named(
         await until(pilot, lambda: room.joined is not None)
         await pilot.press("f10")
         await until(pilot, lambda: isinstance(app.screen, PickScreen))
-        assert "No key is set" in str(app.screen.query_one("#pick-title", Static).render())
+        title = app.screen.query_one("#pick-title", Static)
+        await until(pilot, lambda: title.size.height > 2)
+        said = str(title.render())
+        assert "No key is set" in said
+        assert "genie-tui secrets set ANTHROPIC_API_KEY" in said
         clock.rest(10)
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, AskLineScreen))

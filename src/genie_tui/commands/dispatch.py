@@ -76,6 +76,22 @@ def take_back(context: RoomContext, unsent: PendingMessage, why: str) -> None:
     context.screen.notify(notice.strip(), severity="error", timeout=NOTICE_SECONDS)
 
 
+def take_back_edit(context: RoomContext, number: int, text: str, why: str) -> None:
+    """Show why the room refused an edit, and edit the message with its text again.
+
+    If the composer is in use, or the message is gone, the text goes to the history instead.
+    """
+    shown = visible_line(text)
+    shown = shown if len(shown) <= EXCERPT else f"{shown[:EXCERPT]}…"
+    where = "It is your draft again."
+    if not (_is_free(context) and message.edit_again(context, number, text)):
+        context.composer.remember(message.as_input(context, number, text))
+        key = keymap_of(context.screen).text(Scope.COMPOSER, "history")
+        where = f"{key} brings the text back."
+    notice = f"Not edited: {visible_line(why)}: {shown}\n{where}"
+    context.screen.notify(notice, severity="error", timeout=NOTICE_SECONDS)
+
+
 async def _run_typed(context: RoomContext, line: CommandLine) -> None:
     command = line.command
     if command.slash is not None and command.slash.run is not None:
@@ -91,8 +107,7 @@ def _keep(context: RoomContext, unsent: PendingMessage) -> tuple[str, list[str]]
     line = MessageLine(unsent.text, emote=unsent.emote, to=unsent.to)
     text = line.draft if unsent.text else ""
     joined, composer = context.open_room, context.composer
-    is_free = not (composer.draft or context.attachments.attached) and context.purpose == Purpose()
-    if joined is not None and is_free:
+    if joined is not None and _is_free(context):
         if unsent.reply_to:
             text = replace(line, to="").draft if text else ""
             message.reply_again(context, unsent.reply_to, unsent.to)
@@ -103,6 +118,12 @@ def _keep(context: RoomContext, unsent: PendingMessage) -> tuple[str, list[str]]
         composer.remember(text)
     key = keymap_of(context.screen).text(Scope.COMPOSER, "history")
     return f"{key} brings the text back." if text else "", _names(unsent)
+
+
+def _is_free(context: RoomContext) -> bool:
+    """Whether the composer has nothing to send and is for a message of its own."""
+    has_content = context.composer.draft or context.attachments.attached
+    return not has_content and context.purpose == Purpose()
 
 
 def _give_back(context: RoomContext, draft: str, why: str) -> None:

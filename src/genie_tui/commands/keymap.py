@@ -8,14 +8,16 @@ is a letter while a text field has the focus. `KeyedApp` sets the bindings of ea
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import Final, cast
+from typing import Any, Final, cast
 
+from textual import events
 from textual.app import App, ReturnType
 from textual.binding import Binding, BindingsMap
 from textual.dom import DOMNode
 from textual.keys import key_to_character
 from textual.widget import Widget
 
+from genie_tui.commands.input_queue import InputQueue, UserInput
 from genie_tui.commands.keys import Action, Scope, actions, bindings_of, spell
 
 NONE: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
@@ -90,8 +92,12 @@ class Keymap:
         }
         for scope in own or _scopes_around(parent):
             self._move_stock(node, bindings, scope)
+        fresh: dict[str, list[Binding]] = {}
         for scope in own:
-            bindings |= BindingsMap(bindings_of(self.actions(scope))).key_to_bindings
+            listed = BindingsMap(bindings_of(self.actions(scope))).key_to_bindings
+            for key, each in listed.items():
+                fresh.setdefault(key, []).extend(each)
+        bindings |= fresh
         order = [key for key in before if key in bindings]  # which the footer lists
         bindings = {key: bindings[key] for key in dict.fromkeys([*order, *bindings])}
         node._bindings = BindingsMap.from_keys(bindings)  # noqa: SLF001 - as above
@@ -121,18 +127,37 @@ OF_WIDGETS: Final = Keymap()
 
 
 class KeyedApp(App[ReturnType]):
-    """An app whose widgets have the keys of a keymap."""
+    """An app whose widgets have the keys of a keymap, and get them one after another."""
 
     def __init__(self, keymap: Keymap = OF_WIDGETS) -> None:
         super().__init__()
         self.keymap = keymap
+        self.input_queue = InputQueue(self, self.deliver)
         keymap.rebind(self, None)
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
+            await self.input_queue.put(event)
+        else:
+            await super().on_event(event)
+
+    async def deliver(self, event: UserInput) -> None:
+        """Send a key or a paste to the widget that has the focus."""
+        await super().on_event(event)
 
     def _register_child(
         self, parent: DOMNode, child: Widget, before: int | None, after: int | None
     ) -> None:
         self.keymap.rebind(child, parent)
         super()._register_child(parent, child, before, after)
+
+
+def call_after_input(app: App[Any], callback: Callable[[], object]) -> None:
+    """Call back after all input that the terminal has sent by now was delivered to a widget."""
+    if isinstance(app, KeyedApp):
+        app.call_later(app.input_queue.call, callback)
+    else:
+        app.call_later(callback)
 
 
 def keymap_of(node: DOMNode) -> Keymap:

@@ -213,13 +213,18 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             shown=True,
         ),
         Action(
-            ("e",), "edit", "Edit the selected message if it is yours", "screen.command('edit')"
+            ("e",),
+            "edit",
+            "Edit the selected message if it is yours",
+            "screen.command('edit')",
+            shown=True,
         ),
         Action(
             ("d",),
             "delete",
             "Delete the selected message if it is yours",
             "screen.command('delete')",
+            shown=True,
         ),
         Action(
             ("plus",),
@@ -233,12 +238,17 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "retry",
             "Send the selected message again after a failure",
             "screen.command('retry')",
+            shown=True,
         ),
         Action(
             ("slash",), "find", "Find in the conversation", "screen.command('find')", shown=True
         ),
-        Action(("n",), "match after", "While finding: go to the match after", "step(1)"),
-        Action(("N",), "match before", "While finding: go to the match before", "step(-1)"),
+        Action(
+            ("n",), "match after", "While finding: go to the match after", "step(1)", shown=True
+        ),
+        Action(
+            ("N",), "match before", "While finding: go to the match before", "step(-1)", shown=True
+        ),
         Action(("y",), "copy", "Copy the selected message", "copy", shown=True),
         Action(
             ("exclamation_mark",),
@@ -251,6 +261,7 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "details",
             "Show the selected message in full, with its quotes",
             "details",
+            shown=True,
         ),
         Action(
             ("escape",),
@@ -344,8 +355,8 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("escape",), "back", "Back to where you were", "back", shown=True),
     ),
     Scope.CONFIRM: (
-        Action(("enter",), "continue", "Confirm", "go_on"),
-        Action(("escape",), "go back", "Cancel; a draft is kept", "go_back"),
+        Action(("enter",), "continue", "Confirm", "go_on", shown=True),
+        Action(("escape",), "go back", "Cancel; a draft is kept", "go_back", shown=True),
         Action(
             ("up", "down", "pageup", "pagedown"),
             "scroll",

@@ -31,7 +31,7 @@ from genie_core.text.format import ago, counted
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope, bindings
-from genie_tui.onboarding import Onboarding
+from genie_tui.onboarding import HOW_TO_GET_ONE, NONE_FOUND, Onboarding
 from genie_tui.widgets.key_footer import KeyFooter
 from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.model_picker import ModelPicker
@@ -390,7 +390,21 @@ class LobbyScreen(Screen[None]):
         self.query_one("#address", Input).focus()
 
     def action_offers(self) -> None:
-        self.query_one(ModelPicker).focus_list()
+        """Go to what is offered; say how to get a model if none is found."""
+        picker = self.query_one(ModelPicker)
+        if picker.display:
+            picker.focus_list()
+        elif self._onboarding is not None:
+            self.run_worker(self._explain_none(self._onboarding), group="offers", exclusive=True)
+
+    async def _explain_none(self, onboarding: Onboarding) -> None:
+        if await onboarding.found():
+            key = keymap_of(self).text(Scope.APP, "settings")
+            self.notify(
+                f"Nothing is offered here now. The settings ({key}) have agents and models."
+            )
+        else:
+            self.notify(f"{NONE_FOUND}\n{HOW_TO_GET_ONE}", timeout=12)
 
     def action_saved_rooms(self) -> None:
         self.query_one("#saved", OptionList).focus()

@@ -17,6 +17,7 @@ from textual.widgets import Static
 
 from genie_core.errors import GenieError
 from genie_core.room.client.events import (
+    EditRejected,
     EventsRecorded,
     MessageRejected,
     Notice,
@@ -370,6 +371,8 @@ class RoomScreen(Screen[None]):
                 self._timeline.set_unsent(pending)
             case MessageRejected(message=rejected, reason=reason):
                 dispatch.take_back(self.context, rejected, reason)
+            case EditRejected(message=number, text=text, reason=reason):
+                dispatch.take_back_edit(self.context, number, text, reason)
             case Notice(severity=level, text=text):
                 severity, seconds = _TOASTS[level]
                 self.notify(text, severity=severity, timeout=seconds)

@@ -14,6 +14,7 @@ def back(context: RoomContext) -> None:
     """Return the focus to its previous place, or to the composer."""
     target, context.came_from = context.came_from or context.composer, None
     context.panel.uncover()
+    context.panel.restore()
     target.focus()
 
 
@@ -25,7 +26,7 @@ def to_approvals(context: RoomContext) -> None:
         context.screen.notify("No tool call is waiting for you.")
     else:
         remember(context)
-        context.panel.open(Tab.APPROVALS)
+        context.panel.open_for_now(Tab.APPROVALS)
         context.approvals.jump_to_oldest()
 
 
@@ -93,6 +94,7 @@ def leave_join_requests(context: RoomContext) -> None:
 
 def leave_approvals(context: RoomContext) -> None:
     """Return the focus from the approvals after an answer, or if none waits."""
+    context.panel.restore()
     if context.approvals.has_focus_within or context.screen.focused is None:
         back(context)
 

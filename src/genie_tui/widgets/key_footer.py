@@ -1,5 +1,7 @@
 """The line of keys at the bottom."""
 
+from typing import Protocol, runtime_checkable
+
 from textual.app import ComposeResult
 from textual.widgets import Footer
 from textual.widgets._footer import FooterKey
@@ -8,10 +10,20 @@ GAP = 1
 """Columns between two keys."""
 
 
-class KeyFooter(Footer):
-    """Leaves out keys that there is no room for, rather than cutting one off.
+@runtime_checkable
+class Offering(Protocol):
+    """A widget some of whose keys do nothing at times, or only say why."""
 
-    The first ones stay, and the last one, which stands at the right.
+    def offers(self, action: str) -> bool:
+        """Whether an action, by its id, does something now."""
+        ...
+
+
+class KeyFooter(Footer):
+    """Shows the keys that do something at the focus now.
+
+    It leaves out keys that there is no room for, rather than cutting one off. The first ones stay,
+    esc, and the last one, which stands at the right.
     """
 
     def __init__(self) -> None:
@@ -20,14 +32,22 @@ class KeyFooter(Footer):
 
     def compose(self) -> ComposeResult:
         keys = [each for each in super().compose() if isinstance(each, FooterKey)]
+        keys = [each for each in keys if self._is_offered(each)]
+        always = [each for each in keys if each.key == "escape" or each is keys[-1]]
         self._fitted = room = self.content_size.width
-        room -= sum(_columns(each) + GAP for each in keys[-1:]) + GAP
-        for key in keys[:-1]:
-            room -= _columns(key) + GAP
-            if room < 0 and self._fitted:
-                break
+        room -= sum(_columns(each) + GAP for each in always) + GAP
+        for key in keys:
+            if key not in always and self._fitted:
+                room -= _columns(key) + GAP
+                if room < 0:
+                    continue
             yield key
-        yield from keys[-1:]
+
+    def _is_offered(self, key: FooterKey) -> bool:
+        active = self.screen.active_bindings.get(key.key)
+        if active is None or not isinstance(active.node, Offering):
+            return True
+        return active.node.offers(active.binding.id or "")
 
     async def on_resize(self) -> None:
         if self.content_size.width != self._fitted:

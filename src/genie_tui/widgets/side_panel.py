@@ -71,6 +71,7 @@ class SidePanel(Vertical):
         for tab, page in self._pages.items():
             page.id = tab.name.lower()
         self._tab = Tab.ACTIVITY
+        self._before: tuple[Tab, bool] | None = None
 
     def compose(self) -> ComposeResult:
         yield self._roster
@@ -101,12 +102,28 @@ class SidePanel(Vertical):
 
     def open(self, tab: Tab) -> None:
         """Show a page, and the panel if it is hidden."""
+        self._before = None
         self.screen.remove_class("-no-panel")
         self.screen.add_class("-panel")
         self.show_tab(tab)
 
+    def open_for_now(self, tab: Tab) -> None:
+        """Show a page until `restore`, or until the person chooses one."""
+        before = self._before or (self._tab, self.screen.has_class("-no-panel"))
+        self.open(tab)
+        self._before = before
+
+    def restore(self) -> None:
+        """Show again what `open_for_now` replaced."""
+        if self._before is not None:
+            tab, was_hidden = self._before
+            self._before = None
+            self.show_tab(tab)
+            self.screen.set_class(was_hidden, "-no-panel")
+
     def toggle(self) -> bool:
         """Toggle the panel; returns whether it is shown."""
+        self._before = None
         if self.screen.has_class("-wide"):
             self.screen.toggle_class("-no-panel")
             return not self.screen.has_class("-no-panel")
@@ -139,4 +156,5 @@ class SidePanel(Vertical):
 
     def on_tab_label_picked(self, event: TabLabel.Picked) -> None:
         event.stop()
+        self._before = None
         self.show_tab(event.tab)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
+from tests.genie_tui.room_parts import notes
 from tests.genie_tui.scripted_room import (
     DEADLINE,
     ScriptedJoinedRoom,
@@ -12,7 +13,7 @@ from tests.genie_tui.scripted_room import (
     too_late,
     until,
 )
-from textual.events import Paste
+from textual.events import Key, Paste
 from textual.pilot import Pilot
 from textual.widgets import Checkbox, Input, OptionList, Static
 
@@ -70,6 +71,16 @@ async def test_a_saved_room_is_resumed_by_enter() -> None:
         await pilot.press("down", "enter")
         await entered(pilot)
         await until(pilot, lambda: door.openings == [ResumeRoom("two")])
+
+
+async def test_what_is_typed_at_once_after_a_key_goes_where_the_key_leads() -> None:
+    app = GenieApp(service(*rooms()), None, "ann")
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: app.screen.query_one("#saved", OptionList).has_focus)
+        for key in "nSpring in June":
+            app.post_message(Key(key, key))
+        title = app.screen.query_one("#new-title", Input)
+        await until(pilot, lambda: title.value == "Spring in June")
 
 
 async def test_what_crashed_is_listed_as_it_was_and_what_is_past_a_limit_is_told() -> None:
@@ -389,6 +400,9 @@ class Advice:
             raise self.error
         self.done.append(choice)
 
+    async def found(self) -> list[ProgramOffer | ModelOffer]:
+        return await self.offers()
+
     async def decline(self) -> None:
         self.done.append("never")
 
@@ -430,6 +444,16 @@ async def test_offered_models_leave_whoever_types_alone_and_are_chosen_by_key() 
         await until(pilot, lambda: advice.done == [SMALL])
         await until(pilot, lambda: not card.display and title.has_focus)
         assert title.value == "Spring"
+
+
+async def test_where_nothing_is_found_the_key_says_how_to_get_a_model() -> None:
+    advice = Advice()
+    advice.ready.set()
+    app = GenieApp(service(), None, "ann", onboarding=cast("Onboarding", advice))
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: app.screen.query_one("#new-title", Input).has_focus)
+        await pilot.press("f7")
+        await until(pilot, lambda: "genie-tui secrets set ANTHROPIC_API_KEY" in notes(pilot))
 
 
 async def test_an_installed_agent_is_offered_with_the_models() -> None:

@@ -29,6 +29,7 @@ from genie_core.room.protocol.events import (
     ApprovalRequested,
     ApprovalResolved,
     DecisionMade,
+    MessageDeleted,
     MessagePosted,
     RunCancelled,
 )
@@ -358,15 +359,64 @@ async def test_deny_with_a_reason(joined: ScriptedJoinedRoom) -> None:
         assert joined.answers == [(approval, Answer(allow=False, reason="asd no"))]
 
 
+def offered(screen: RoomScreen) -> set[str]:
+    """What the footer names."""
+    return {key.description for key in screen.query(FooterKey)}
+
+
+async def test_the_footer_names_the_second_key_while_it_is_asked_for(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    clock = HandClock()
+    joined.ask()
+    async with in_room(joined, clock=clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        await until(pilot, lambda: {"allow once", "deny", "later"} < offered(screen))
+        assert not {"continue", "go back"} & offered(screen)
+        await pilot.press("s")
+        await until(pilot, lambda: {"continue", "go back"} < offered(screen))
+        assert not {"allow once", "deny", "later"} & offered(screen)
+        await pilot.press("escape")
+        await until(pilot, lambda: {"allow once", "deny", "later"} < offered(screen))
+        assert not {"continue", "go back"} & offered(screen)
+
+
+async def test_the_footer_names_what_can_be_done_with_the_selected_message(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    of_any, of_own = {"reply", "react", "copy", "details"}, {"edit", "delete"}
+    joined.say_here("see https://example.org", author="bob")
+    joined.say_here("my own")
+    async with in_room(joined, (160, 40)) as (screen, pilot):
+        await pilot.press("f5")
+        await until(pilot, lambda: of_any | of_own < offered(screen))
+        assert not {"open", "retry", "match after", "match before"} & offered(screen)
+        await pilot.press("up")
+        await until(pilot, lambda: of_any | {"open"} < offered(screen))
+        assert not of_own & offered(screen)
+        await pilot.press("slash", *"own", "enter")
+        await until(pilot, lambda: {"match after", "match before"} < offered(screen))
+        await pilot.press("end")
+        await until(pilot, lambda: not of_any & offered(screen))
+        assert {"find", "back"} < offered(screen)
+
+
+async def test_a_deleted_message_is_no_longer_offered_for_editing(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    number = joined.say_here("my own")
+    async with in_room(joined, (160, 40)) as (screen, pilot):
+        await pilot.press("f5")
+        await until(pilot, lambda: {"edit", "delete"} < offered(screen))
+        joined.feed(MessageDeleted(number))
+        await until(pilot, lambda: not {"edit", "delete"} & offered(screen))
+
+
 async def test_keys_that_are_typed_into_a_reason_are_not_offered(
     joined: ScriptedJoinedRoom,
 ) -> None:
     clock = HandClock()
     joined.ask()
-
-    def offered(screen: RoomScreen) -> set[str]:
-        return {key.description for key in screen.query(FooterKey)}
-
     async with in_room(joined, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         await until(pilot, lambda: {"allow once", "deny"} < offered(screen))

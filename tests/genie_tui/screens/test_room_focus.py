@@ -15,7 +15,7 @@ from genie_core.room.protocol.frames import JoinRequested
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.widgets.activity.activity_list import ActivityList
 from genie_tui.widgets.join_requests import JoinRequests
-from genie_tui.widgets.side_panel import SidePanel
+from genie_tui.widgets.side_panel import SidePanel, Tab, TabLabel
 from genie_tui.widgets.timeline.timeline import Timeline
 
 
@@ -28,6 +28,44 @@ async def test_the_same_key_leads_there_and_back(joined: ScriptedJoinedRoom) -> 
         await until(pilot, lambda: card(screen).has_focus)
         await pilot.press("ctrl+g")
         await until(pilot, lambda: timeline.has_focus)
+
+
+@pytest.mark.parametrize("before", list(Tab))
+@pytest.mark.parametrize("was_hidden", [False, True])
+async def test_after_an_answer_the_panel_is_as_it_was_before_the_approval(
+    joined: ScriptedJoinedRoom, before: Tab, *, was_hidden: bool
+) -> None:
+    clock = HandClock()
+    joined.ask()
+    async with in_room(joined, (140, 40), clock) as (screen, pilot):
+        side = screen.query_one(SidePanel)
+        side.show_tab(before)
+        if was_hidden:
+            side.toggle()
+        await pilot.press("ctrl+g")
+        await until(pilot, lambda: card(screen).has_focus)
+        assert side.tab is Tab.APPROVALS
+        await pilot.pause()
+        clock.rest()
+        await pilot.press("d")
+        await until(pilot, lambda: joined.answers)
+        await until(pilot, lambda: editor(screen).has_focus)
+        assert side.tab is before
+        assert screen.has_class("-no-panel") == was_hidden
+
+
+async def test_a_tab_that_was_chosen_during_an_approval_stays(joined: ScriptedJoinedRoom) -> None:
+    joined.ask()
+    async with in_room(joined, (140, 40)) as (screen, pilot):
+        side = screen.query_one(SidePanel)
+        await pilot.press("ctrl+g")
+        await until(pilot, lambda: card(screen).has_focus)
+        side.post_message(TabLabel.Picked(Tab.ACTIVITY))
+        side.post_message(TabLabel.Picked(Tab.APPROVALS))
+        await pilot.pause()
+        await pilot.press("ctrl+g")
+        await until(pilot, lambda: editor(screen).has_focus)
+        assert side.tab is Tab.APPROVALS
 
 
 async def test_without_approvals_the_key_leaves_the_focus(joined: ScriptedJoinedRoom) -> None:

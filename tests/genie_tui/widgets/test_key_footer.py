@@ -14,6 +14,7 @@ class Host(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "bell", "allow once"),
         Binding("d", "screenshot", "deny"),
+        Binding("escape", "focus_next", "later"),
         Binding("f1", "suspend_process", "help"),
     ]
 
@@ -30,7 +31,7 @@ async def test_keys_that_do_not_fit_are_left_out_and_the_last_one_stays() -> Non
             await pilot.pause()
             return [key.description for key in app.query(FooterKey) if key.description != "Quit"]
 
-        assert await shown(60) == ["allow once", "deny", "help"]
-        assert await shown(26) == ["allow once", "help"]
-        assert await shown(10) == ["help"]
-        assert await shown(60) == ["allow once", "deny", "help"]
+        assert await shown(60) == ["allow once", "deny", "later", "help"]
+        assert await shown(36) == ["allow once", "later", "help"]
+        assert await shown(10) == ["later", "help"]
+        assert await shown(60) == ["allow once", "deny", "later", "help"]

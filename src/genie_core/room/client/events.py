@@ -62,6 +62,15 @@ class MessageRejected:
 
 
 @dataclass(frozen=True, slots=True)
+class EditRejected:
+    """The room refused a new text for a message; this event has the only copy of it."""
+
+    message: int
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """A line for the person that is not in the log."""
 
@@ -86,6 +95,7 @@ RoomEvent: TypeAlias = (
     | EngineStatus
     | PendingChanged
     | MessageRejected
+    | EditRejected
     | Notice
     | JoinRequested
     | HostingOffered

@@ -90,7 +90,8 @@ class Messages:
     def change(self, body: ChangeBody) -> bool:
         """Edit or delete a message of this person, or react to any; False while offline.
 
-        The room's `Event` with such a body confirms it. A refusal becomes a notice.
+        The room's `Event` with such a body confirms it. A refused edit becomes an `EditRejected`,
+        any other refusal a notice.
 
         Raises:
             NotPrivate: the message is too old to know who may read its new text.
@@ -102,6 +103,7 @@ class Messages:
                 raise TooLong(len(body.text), limit)
             if body.message not in self._signer.state.exchanges:
                 raise NotPrivate("the message is too old to be edited")
+            return self._queue.ask(ChangeMessage(body, secrets.token_hex(8)))
         return self._queue.ask(ChangeMessage(body))
 
     def typing(self) -> None:

@@ -7,6 +7,7 @@ from typing import Final
 
 from genie_core.room.client.events import (
     Deliver,
+    EditRejected,
     EventsRecorded,
     MessageRejected,
     Notice,
@@ -23,7 +24,7 @@ from genie_core.room.client.model import (
 from genie_core.room.client.send_queue import SendQueue
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.errors import Contradiction, RoomRefused, TooLong
-from genie_core.room.protocol.events import Event, is_digest, tag
+from genie_core.room.protocol.events import Event, MessageEdited, is_digest, tag
 from genie_core.room.protocol.frames import (
     Challenge,
     Entries,
@@ -206,6 +207,8 @@ class Receiver:
         match dropped:
             case PendingMessage():
                 self._reject(dropped, refused.text)
+            case MessageEdited(message=message, text=text):
+                self._deliver(EditRejected(message, text, refused.text))
             case None if refused.ref or refused.code == "too_fast":
                 logger.info("sending again later: %s", refused.text)
             case None:

@@ -21,6 +21,7 @@ from genie_core.room.protocol.events import (
     ApprovalResolved,
     DecisionMade,
     Event,
+    MessageEdited,
     MessagePosted,
     RunBody,
     RunCancelled,
@@ -28,6 +29,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.protocol.frames import (
     BEQUEST_REF,
+    ChangeMessage,
     ClientFrame,
     FrameRefused,
     PostMessage,
@@ -45,6 +47,9 @@ from genie_core.room.transport.rate import TokenBucket
 
 MAX_UNSENT: Final = 1_000
 MAX_REPORTS: Final = 10_000
+MAX_EDITS: Final = 32
+"""Edits whose texts are kept in case that the room refuses them."""
+
 TYPING_INTERVAL: Final = 0.5
 DELTA_INTERVAL: Final = 0.05
 ENVELOPE: Final = 1024
@@ -86,6 +91,7 @@ class SendQueue:
         self._recovery: deque[Event] = deque()
         self._recovering = 0
         self._requests: list[ClientFrame] = []
+        self._edits: dict[str, MessageEdited] = {}
         self._stops: list[int] = []
         self._deltas: dict[int, str] = {}
         self._progress: dict[tuple[int, str, str], ReportProgress] = {}
@@ -200,6 +206,9 @@ class SendQueue:
     def ask(self, frame: ClientFrame) -> bool:
         """Send a frame once; False, and nothing is sent, without a connection."""
         if self.online:
+            if isinstance(frame, ChangeMessage) and isinstance(frame.body, MessageEdited):
+                self._edits[frame.id] = frame.body
+                self._edits = dict([*self._edits.items()][-MAX_EDITS:])
             self._requests.append(frame)
             self.changed()
         return self.online
@@ -248,6 +257,7 @@ class SendQueue:
     def disconnected(self) -> None:
         """Drop ephemeral signals and requests."""
         self._requests.clear()
+        self._edits.clear()
         self._stops.clear()
         self._deltas.clear()
         self._progress.clear()
@@ -298,8 +308,12 @@ class SendQueue:
                 return True
         return False
 
-    def refuse(self, refused: FrameRefused, now: float) -> PendingMessage | PendingReport | None:
-        """Act on a refusal; returns the dropped message or report, None if it is sent again."""
+    def refuse(
+        self, refused: FrameRefused, now: float
+    ) -> PendingMessage | PendingReport | MessageEdited | None:
+        """Act on a refusal; returns the dropped message, report or edit, None if it is sent again."""
+        if (edit := self._edits.pop(refused.ref, None)) is not None:
+            return edit
         if refused.ref == BEQUEST_REF:
             self._recovering = 0
             if refused.code not in ("too_fast", "disk"):

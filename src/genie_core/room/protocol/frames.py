@@ -147,9 +147,10 @@ class PostMessage(Frame, tag="say", frozen=True):
 
 
 class ChangeMessage(Frame, tag="change", frozen=True):
-    """Edit or delete the sender's message, or react to any."""
+    """Edit or delete the sender's message, or react to any; a refusal repeats `id`."""
 
     body: ChangeBody
+    id: str = ""
 
 
 class Publish(Frame, tag="publish", frozen=True):

@@ -79,6 +79,7 @@ PATH_CHARS: Final = 400
 """Longest path of an agent, or line about what it does, that is passed on."""
 
 TOO_MUCH: Final = "too much at once; slow down"
+CROSSED: Final = "the message was edited meanwhile"
 SILENCED: Final = "you may read here, not write"
 REPEATS: Final = "you keep sending what the room has already; come back in a while"
 LOOPING: Final = f"agents have posted {AGENT_TURNS} messages since a person last wrote; wait until a person writes"
@@ -140,22 +141,26 @@ class FrameHandlers:
 
     def change(self, peer: Peer, change: ChangeMessage, now: float) -> None:
         """Record an edit, a deletion or a reaction, unless it changes nothing."""
-        body = _whole_change(change.body)
+        body, ref = _whole_change(change.body), change.id[:ID_CHARS]
         exchange = self._state.exchanges.get(body.message)
         if exchange is None:
             why = f"message {body.message} is unknown, or too old to be changed"
-            self._peers.refuse(peer, "unknown_message", why)
+            self._peers.refuse(peer, "unknown_message", why, ref)
         elif self.is_silenced(peer):
-            self._peers.refuse(peer, *self._silence_of(peer))
+            self._peers.refuse(peer, *self._silence_of(peer), ref)
         elif why := self._objection_to_change(peer, body, exchange):
-            self._peers.refuse(peer, "not_allowed", why)
+            self._peers.refuse(peer, "not_allowed", why, ref)
         elif _changes_nothing(peer.name, body, exchange):
             self._note_repeat(peer, now)
         elif self._log.congested:
-            self._peers.refuse(peer, "disk", NO_DISK)
+            self._peers.refuse(peer, "disk", NO_DISK, ref)
         elif not self._quotas.speak(peer, size_of(change), now):
-            self._peers.refuse(peer, "too_fast", TOO_MUCH)
-        elif self._is_proven(peer, body, now):
+            self._peers.refuse(peer, "too_fast", TOO_MUCH, ref)
+        elif why := self._log.objection(peer.name, body, now):
+            is_crossed = isinstance(body, MessageEdited) and exchange.edit is not None
+            why = CROSSED if is_crossed else f"this can't be recorded: {why}"
+            self._peers.refuse(peer, "unproven", why, ref)
+        else:
             self._log.record(peer.name, body, now)
 
     def _objection_to_change(self, peer: Peer, body: ChangeBody, exchange: MessageThread) -> str:

@@ -10,6 +10,7 @@ from typing import Final
 from genie_core.errors import GenieError
 from genie_core.privacy.redaction import secrets_in
 from genie_core.room.client.events import (
+    EditRejected,
     EventsRecorded,
     MessageRejected,
     Notice,
@@ -47,6 +48,7 @@ from genie_tui.cli.plain.lines import (
     request_entry,
     thread_entries,
 )
+from genie_tui.cli.plain.typed import typed_lines
 from genie_tui.cli.plain.visit import Item, Visit, complain, visit_room
 
 SHOWN: Final = 20
@@ -59,8 +61,8 @@ HELP: Final = """\
 A line that is no command is a message; // begins one with a slash. /me TEXT acts.
 /reply N TEXT replies to message or answer N, /react N EMOJI reacts to it or takes that back.
 /edit N TEXT and /delete N change a message of yours. /show N prints N again.
-/msg NAME TEXT writes to one member, /ask TEXT to your agent; only they read it. One line is
-one message: the next line of a pasted text goes to all.
+/msg NAME TEXT writes to one member, /ask TEXT to your agent; only they read it. Lines that are
+pasted with /msg, /ask, /reply or /edit belong to it. From a pipe, each line is one message.
 /allow N or /deny N REASON answers tool call N, /calls prints those that wait for you.
 /admit N or /refuse N answers join request N, /who lists the members.
 /stop stops your agents, /quit leaves.
@@ -114,10 +116,8 @@ def listen(put: Callable[[Item], None]) -> None:
 
     def read() -> None:
         try:
-            # A file of its own: at exit, Python would wait for the lock of `sys.stdin`.
-            with open(0, encoding=sys.stdin.encoding, errors="replace", closefd=False) as lines:
-                for line in lines:
-                    loop.call_soon_threadsafe(put, line.rstrip("\r\n"))
+            for line in typed_lines(0, sys.stdin.encoding):
+                loop.call_soon_threadsafe(put, line)
         except (OSError, AttributeError):
             pass  # there is no input, or its terminal is gone
         loop.call_soon_threadsafe(put, None)
@@ -351,6 +351,8 @@ def _news(event: RoomEvent) -> Iterator[str]:
             yield f"Note: {visible_line(text)}"
         case MessageRejected(message=message, reason=reason):
             yield f"Not sent: {visible_line(reason)}: {visible_line(message.text)}"
+        case EditRejected(message=number, text=text, reason=reason):
+            yield f"Not edited: {visible_line(reason)}: /edit {number} {visible_line(text)}"
         case RoomRenamed(title=title):
             yield f"Note: the room is now called {visible_line(title)}"
         case EngineStatus(state=EngineState.FAILED, detail=detail):

@@ -12,6 +12,8 @@ from genie_core.room.client.model import ConnectionState, ConnectionStatus
 from genie_core.room.open.requests import JoinRoom
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import MessagePosted
+from genie_core.room.state.thread import ToolApproval
+from genie_core.room.text.approvals import arguments_line
 from genie_core.room.text.events import caveat, short_error
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
@@ -20,6 +22,10 @@ from genie_tui.cli.plain.visit import Visit, complain, visit_room
 
 RECORDED: Final = 30.0
 """Seconds in which the room has to let the person in and to record the message."""
+
+
+CALL: Final = 200
+"""Characters of a tool call that are printed."""
 
 
 class NotSent(GenieError):
@@ -83,10 +89,22 @@ async def _recorded(visit: Visit, joined: JoinedRoom, id_: str) -> int:
 
 
 async def _ended(visit: Visit, joined: JoinedRoom, seq: int) -> None:
+    """Wait until the work on a message has ended; say who has to approve which tool calls."""
+    told: set[str] = set()
     while seq in joined.state.running:
+        for call in joined.state.waiting_in(joined.state.exchanges[seq]):
+            if call.id not in told:
+                told.add(call.id)
+                complain(_waiting(call))
         match await visit.next():
             case ConnectionStatus(state=ConnectionState.CLOSED, detail=detail):
                 raise Unanswered(f"no answer: {visible_line(detail) or 'the room closed'}")
+
+
+def _waiting(call: ToolApproval) -> str:
+    shown = arguments_line(call.arguments, withheld=call.withheld)
+    shown = shown if len(shown) <= CALL else f"{shown[:CALL]}…"
+    return f"{call.owner} has to approve {call.tool}: {shown}"
 
 
 async def _print_answer(visit: Visit, joined: JoinedRoom, seq: int) -> int:

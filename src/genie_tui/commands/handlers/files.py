@@ -51,6 +51,7 @@ _RUN: Final = (
 """How programs begin, whatever their names end in."""
 
 
+COPIED: Final = "It is copied instead (OSC 52)."
 NOTHING_TO_OPEN: Final = "The message has no link and no file."
 
 
@@ -172,9 +173,11 @@ async def _save(context: RoomContext, place: Path, name: str, to: str) -> None:
 
 
 async def _open_link(context: RoomContext, address: str) -> None:
+    """Open a link with the system's program for it; copy it if there is none."""
     try:
-        await run_opener(address, address, "")
+        await run_opener(address, address, COPIED)
     except GenieError as error:
+        context.screen.app.copy_to_clipboard(address)
         context.warn(str(error))
 
 

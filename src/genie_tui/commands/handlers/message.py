@@ -79,10 +79,34 @@ def edit(context: RoomContext) -> None:
         context.warn(NOT_YOURS)
     else:
         cancel(context)  # a private draft is private afterwards, too
-        to = _other_reader(joined.name, exchange)
-        purpose = Purpose(editing=exchange.seq, to=to, draft=context.composer.draft)
-        _begin(context, purpose, "Edit your message")
-        context.composer.draft = MessageLine(exchange.text, emote=exchange.said.emote).draft
+        _edit(context, exchange, exchange.text)
+        context.timeline.action_follow()
+        context.came_from = None
+        context.composer.focus()
+
+
+def edit_again(context: RoomContext, number: int, text: str) -> bool:
+    """Make a text the draft of an edit again that the room refused; False if that can't be."""
+    exchange = context.joined.state.exchanges.get(number)
+    if exchange is None or exchange.is_deleted:
+        return False
+    _edit(context, exchange, text)
+    return True
+
+
+def as_input(context: RoomContext, number: int, text: str) -> str:
+    """Return the input that sends the text of a refused edit, as private as its message."""
+    exchange, me = context.joined.state.exchanges.get(number), context.joined.name
+    if exchange is None:  # who may read it is not known
+        return MessageLine(text, to=me).draft
+    return MessageLine(text, emote=exchange.said.emote, to=_other_reader(me, exchange)).draft
+
+
+def _edit(context: RoomContext, exchange: "MessageThread", text: str) -> None:
+    to = _other_reader(context.joined.name, exchange)
+    context.purpose = Purpose(editing=exchange.seq, to=to, draft=context.composer.draft)
+    context.composer.show_purpose("Edit your message")
+    context.composer.draft = MessageLine(text, emote=exchange.said.emote).draft
 
 
 def write_in_editor(context: RoomContext, text: str) -> None:

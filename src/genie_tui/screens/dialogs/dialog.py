@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widgets import Input, TextArea
 
+from genie_tui.commands.input_queue import UserInput
 from genie_tui.commands.key_names import is_character
 from genie_tui.commands.keymap import OF_WIDGETS, KeyedApp, Keymap, keymap_of, scopes_of
 from genie_tui.widgets.approvals.key_guard import SOON, KeyGuard
@@ -132,19 +133,14 @@ class GuardedApp(KeyedApp[ReturnType]):
         super().__init__(keymap)
         self.clock = clock
 
-    async def on_event(self, event: events.Event) -> None:
+    async def deliver(self, event: UserInput) -> None:
         """Keep keys from a dialog that does not admit them."""
         top = self.screen_stack[-1] if self.screen_stack else None
-        if (
-            isinstance(event, events.Key)
-            and not event.is_forwarded
-            and isinstance(top, Dialog)
-            and not top.admit_key(event)
-        ):
+        if isinstance(event, events.Key) and isinstance(top, Dialog) and not top.admit_key(event):
             return
-        await super().on_event(event)
+        await super().deliver(event)
 
     async def pass_to(self, dialog: Dialog[object], event: events.Key) -> None:
         """Deliver a delayed key to a dialog if it is still on top."""
         if self.screen is dialog:
-            await super().on_event(event)
+            await super().deliver(event)

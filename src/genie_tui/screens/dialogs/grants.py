@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 NOTHING: Final = (
     "You have allowed only single calls in this session.\n\n"
     "On a tool call, {same} allows the same call again, {like} what a pattern covers, {tool} the whole "
-    "tool, and {some} the same call for some times or minutes. To allow, ask about or deny calls "
-    "permanently, write a rule in the settings."
+    "tool, and {some} the same call for some times or minutes, unless the card says that it is always "
+    "asked about. To allow, ask about or deny calls permanently, write a rule in the settings."
 )
 CALL: Final = 80
 """Characters of a call that a line shows."""

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum
 from functools import partial
-from typing import Final
+from typing import ClassVar, Final
 
 from textual import events, on
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
@@ -43,13 +44,23 @@ SUBJECT: Final = 100
 
 ASKED: Final = "bold $text-warning"
 
-EACH_TIME: Final = "always asked about"
+EACH_TIME: Final = "always asked about, so only this one call can be allowed"
+REFUSED: Final = "the tool will refuse this call, so only this one can be allowed"
+NO_PATTERN: Final = "there is no pattern for this call"
 
 LOOKING: Final = frozenset({"scroll", "next_card", "previous_card"})
 """Actions that only show something; they need no guard."""
 
-ALLOWING: Final = frozenset({"allow_once", "allow_again", "allow_like", "allow_tool", "allow_for"})
+GRANTING: Final = frozenset({"allow_again", "allow_like", "allow_tool", "allow_for"})
+"""Actions that allow more than one call."""
+
+ALLOWING: Final = GRANTING | {"allow_once"}
 """Actions that need the whole call to have been on the screen."""
+
+CONFIRMING: Final = frozenset({"go_on", "go_back"})
+"""Actions of the second key of an answer."""
+
+ALLOW_ONCE: Final = "card.allow-once"
 
 WRITING: Final = frozenset({"allow_for", "allow_like", "deny_because"})
 """Actions that open a line of text; keys that follow at once belong to the line."""
@@ -79,7 +90,7 @@ class ApprovalCard(Vertical, can_focus=True):
     further than one call, or is risky, needs enter as a second key.
     """
 
-    BINDINGS = bindings(Scope.CARD)
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(Scope.CARD), *bindings(Scope.CONFIRM)]
 
     class Answered(Message):
         """The person answered."""
@@ -119,9 +130,10 @@ class ApprovalCard(Vertical, can_focus=True):
         self._view: CardView | None = None
         self._about: str | None = None
         self._writing: Writing | None = None
-        self._fault = self._chosen = ""
+        self._fault = self._chosen = self._why_not = ""
         self._read: str | None = None
         self._unconfirmed: Answer | None = None
+        self._at_hand: tuple[object, ...] = ()
         self._keys_shown = Content("")
 
     def compose(self) -> ComposeResult:
@@ -159,6 +171,7 @@ class ApprovalCard(Vertical, can_focus=True):
             self.query_one("#card-scroll", VerticalScroll).scroll_home(animate=False)
         if changed:
             self._read = self._unconfirmed = None
+            self._why_not = ""
             self.arm()
         if view is None:
             return
@@ -221,7 +234,7 @@ class ApprovalCard(Vertical, can_focus=True):
         if self._unconfirmed is not None:
             self._confirm(event, self._unconfirmed)
             return
-        admitted = self._guard.admit_key(event)
+        admitted, self._why_not = self._guard.admit_key(event), ""
         action = self._keymap.by_key(Scope.CARD).get(event.key)
         if action is not None and action.run == "leave_pending":
             self.post_message(self.Dismissed())
@@ -231,6 +244,8 @@ class ApprovalCard(Vertical, can_focus=True):
             self._look(action.run, self._keymap.meaning(Scope.CARD, event.key))
         elif not admitted or (action.run in ALLOWING and not self._is_read):
             pass
+        elif why := _why_not(self._view, action.run):
+            self._why_not = f"{spell(event.key)} does nothing: {why}"
         elif action.run in WRITING:
             self._act(action.run, self._view)
         else:
@@ -254,8 +269,13 @@ class ApprovalCard(Vertical, can_focus=True):
         """Do nothing: bindings are only listed, `on_key` takes the keys."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
-        """Let the footer offer none of the card's keys while they are typed into its line."""
-        return not self._writing and self._unconfirmed is None
+        """Let the footer offer the keys that count: none while they are typed into the card's line."""
+        confirms = any(run in parameters for run in CONFIRMING)
+        return not self._writing and confirms == (self._unconfirmed is not None)
+
+    def offers(self, action: str) -> bool:
+        """Whether an action does something now."""
+        return action != ALLOW_ONCE or self._is_read
 
     def _look(self, action: str, key: str) -> None:
         if action == "scroll":
@@ -267,13 +287,11 @@ class ApprovalCard(Vertical, can_focus=True):
         match action:
             case "allow_once":
                 self._answer(view, Answer(allow=True))
-            case "allow_again" | "allow_tool" | "allow_like" | "allow_for" if not view.is_grantable:
-                pass
             case "allow_again":
                 self._answer(view, Answer(allow=True, scope="session"))
             case "allow_tool":
                 self._answer(view, Answer(allow=True, scope="session", covers=ANY_CALL))
-            case "allow_like" if view.pattern:
+            case "allow_like":
                 self._write(view, Writing.PATTERN, view.pattern)
             case "allow_for":
                 self._write(view, Writing.EXTENT)
@@ -372,6 +390,10 @@ class ApprovalCard(Vertical, can_focus=True):
         self._show_keys()
 
     def _show_keys(self) -> None:
+        at_hand = (self._writing, self._unconfirmed is None, self._is_read)
+        if at_hand != self._at_hand:
+            self._at_hand = at_hand
+            self.refresh_bindings()
         guarded = self.has_focus and self._guard.remaining() > 0
         if guarded:
             self._waiting.resume()
@@ -397,11 +419,13 @@ class ApprovalCard(Vertical, can_focus=True):
             return Content("\n").join(
                 [asked, Content(SOON if guarded else f"{yes} allows it · {back} back")]
             )
+        if guarded and self._why_not:
+            return Content.styled(self._why_not, "$text-warning")
         if guarded:
             return Content(f"{self._chosen}…" if self._guard.is_holding else SOON)
         arranged = _packed if self.screen.has_class("-low") else _in_columns
         rows = partial(arranged, width=self.content_size.width)
-        return key_table(self._view, rows, self._keymap, may_allow=self._is_read)
+        return key_table(self._view, rows, self._keymap, self._why_not, may_allow=self._is_read)
 
     def _line_keys(self, writing: Writing) -> str:
         """What the keys of the card's line do."""
@@ -434,6 +458,20 @@ def _fits(view: CardView, answer: Answer) -> bool:
     return answer.covers in (SAME_CALL, ANY_CALL) or view.covers(answer.covers)
 
 
+def _why_not(view: CardView, action: str) -> str:
+    """Return why an action can't allow more than this call; empty if it can."""
+    if action not in GRANTING:
+        return ""
+    if not view.is_grantable:
+        return _once_only(view)
+    return NO_PATTERN if action == "allow_like" and not view.pattern else ""
+
+
+def _once_only(view: CardView) -> str:
+    is_refused = view.effects is not None and view.effects.refusal
+    return REFUSED if is_refused else EACH_TIME
+
+
 def confirmation(view: CardView, answer: Answer) -> Content:
     """What an answer allows, and how far it reaches."""
     request = view.request
@@ -454,10 +492,14 @@ def key_table(
     view: CardView,
     arranged: Callable[[list[Action]], list[Content]],
     keymap: Keymap,
+    why_not: str = "",
     *,
     may_allow: bool,
 ) -> Content:
-    """The card's keys in rows, those that allow apart from those that deny."""
+    """The card's keys in rows, those that allow apart from those that deny.
+
+    `why_not` says why the last key did nothing.
+    """
     listed = [each for each in keymap.actions(Scope.CARD) if each.keys]
     allowing = [each for each in listed if each.run in ALLOWING]
     others = [each for each in listed if each.run not in ALLOWING]
@@ -474,8 +516,8 @@ def key_table(
         read_first = Content.styled(f"scroll to the end to allow{how}", "$text-warning")
         return Content("\n").join([read_first, *arranged(others)])
     rows = [*arranged(named), *arranged(others)]
-    if not view.is_grantable:
-        rows.insert(0, Content.styled(EACH_TIME, "$text-warning"))
+    if note := why_not or ("" if view.is_grantable else _once_only(view)):
+        rows.insert(0, Content.styled(note, "$text-warning"))
     return Content("\n").join(rows)
 
 

@@ -12,6 +12,8 @@ from typing import Final
 from textual import events
 from textual.widget import Widget
 
+from genie_tui.commands.keymap import call_after_input
+
 QUIET: Final = 1.0
 """Seconds without any key before a key counts. Pauses inside a sentence are shorter."""
 
@@ -67,7 +69,8 @@ class KeyGuard:
         so all keys that the terminal has sent by then come first.
         """
         self._held, self._alone = act, alone
-        widget.set_timer(alone, partial(widget.app.call_later, widget.call_later, self.release))
+        release = partial(widget.call_later, self.release)
+        widget.set_timer(alone, partial(call_after_input, widget.app, release))
 
     @property
     def is_holding(self) -> bool:

@@ -108,6 +108,10 @@ class TimelineContent:
         """Return the message thread that an entry shows."""
         return self._exchange(entry.message) if isinstance(entry, MessageEntry) else None
 
+    def is_own(self, exchange: MessageThread) -> bool:
+        """Whether this person wrote a message."""
+        return exchange.author == self._me
+
     def exchange_at(self, index: int) -> MessageThread | None:
         """Return the message thread at an index."""
         return self._exchange(message_of(self[index]))

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
@@ -14,6 +14,7 @@ from textual import events, on
 from textual.binding import BindingType
 from textual.geometry import Size
 from textual.message import Message
+from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
@@ -23,7 +24,7 @@ from genie_core.errors import GenieError
 from genie_core.room.client.model import PendingMessage
 from genie_core.room.protocol.events import Event
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import MessageThread
+from genie_core.room.state.thread import MessageThread, Phase
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import Keymap, keymap_of
 from genie_tui.commands.keys import Scope, bindings
@@ -40,6 +41,7 @@ from genie_tui.widgets.timeline.history_pages import (
 )
 from genie_tui.widgets.timeline.layout import EntryLayout, estimate
 from genie_tui.widgets.timeline.painter import Painter
+from genie_tui.widgets.timeline.prose import links_in
 from genie_tui.widgets.timeline.streaming import SHORTEST_PAUSE, RunProgress, repaint_pause
 from genie_tui.widgets.timeline.transcript import AnswerEntry, text_of
 
@@ -91,6 +93,17 @@ def marked(strip: Strip, pattern: re.Pattern[str], style: Style) -> Strip:
     return Strip.join([*parts, strip.crop(end)]) if parts else strip
 
 
+MATCHES: Final = frozenset({"timeline.match-after", "timeline.match-before"})
+OF_MESSAGES: Final = frozenset({"timeline.reply", "timeline.copy", "timeline.details"})
+
+DEPENDING: Final = (
+    MATCHES
+    | OF_MESSAGES
+    | {f"timeline.{name}" for name in ("react", "open", "edit", "delete", "retry")}
+)
+"""Actions that need a message to be selected, or something to be found."""
+
+
 class EntryView(ScrollView, can_focus=True):
     """Draws a `TimelineContent` line by line, and follows its end while that is in view.
 
@@ -103,6 +116,8 @@ class EntryView(ScrollView, can_focus=True):
 
     ALLOW_SELECT: ClassVar[bool] = True
 
+    _selected: reactive[int | None] = reactive(None, repaint=False, init=False)
+
     def __init__(self) -> None:
         super().__init__()
         self.transfers = FileTransfers()
@@ -114,7 +129,6 @@ class EntryView(ScrollView, can_focus=True):
         self._width = 0
         self._reasons = False
         self._wrong: set[int] = set()
-        self._selected: int | None = None
         self._following = True
         self._below = 0
         self._settling = False
@@ -490,6 +504,7 @@ class Timeline(EntryView, can_focus=True):
         self._repaint: Timer | None = None
         self._pause = SHORTEST_PAUSE
         self._came_from: list[int] = []
+        self._offered: frozenset[str] = frozenset()
 
     # Content
 
@@ -518,6 +533,7 @@ class Timeline(EntryView, can_focus=True):
         elif place is not None:
             self.read_at(*place)
         self._forget_old()
+        self._show_offers()
 
     def stream(self, message: int, text: str) -> None:
         """Add text to the growing answer to a message.
@@ -590,6 +606,7 @@ class Timeline(EntryView, can_focus=True):
         """Mark what matches in messages and answers; None for nothing."""
         if pattern != self._found:
             self._found = pattern
+            self._show_offers()
             self._layout.redraw_all()
             self._settle_soon()
 
@@ -606,6 +623,39 @@ class Timeline(EntryView, can_focus=True):
         self._set_unread(None)
 
     # Actions
+
+    def offers(self, action: str) -> bool:
+        """Whether an action does something for what is selected now."""
+        return action not in DEPENDING or action in self._offered
+
+    def watch__selected(self) -> None:
+        self._show_offers()
+
+    def _show_offers(self) -> None:
+        offered = frozenset(self._offers_now())
+        if offered != self._offered:
+            self._offered = offered
+            self.refresh_bindings()
+
+    def _offers_now(self) -> Iterator[str]:
+        """Yield what of `DEPENDING` does something now."""
+        if self._found is not None:
+            yield from MATCHES
+        exchange = self.chosen
+        if exchange is None:
+            return
+        yield from OF_MESSAGES
+        if not exchange.is_private:
+            yield "timeline.react"
+        text, files = exchange.text, exchange.said.files
+        if self.is_answer_chosen and exchange.answer is not None:
+            text, files = exchange.answer.text, ()
+        if files or links_in(text):
+            yield "timeline.open"
+        if self._content.is_own(exchange) and not exchange.is_deleted:
+            yield from ("timeline.edit", "timeline.delete")
+            if exchange.phase in (Phase.FAILED, Phase.CANCELLED):
+                yield "timeline.retry"
 
     @property
     def chosen(self) -> MessageThread | None:

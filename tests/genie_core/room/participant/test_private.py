@@ -11,6 +11,7 @@ from tests.genie_core.room.live_room import Ear, LiveRoom, by_socket, loader, op
 
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.datastore import DataStore
+from genie_core.room.client.events import EditRejected
 from genie_core.room.client.model import Answer
 from genie_core.room.engine.config import EngineLoader
 from genie_core.room.participant.room import JoinedRoom
@@ -210,6 +211,24 @@ async def test_an_edit_of_a_private_message_stays_private(tmp_path: Path) -> Non
         assert SECRET.encode() not in room.log
         assert ben.messages.change(MessageDeleted(room.thread("ben").seq))
         await room.ears["cleo"].until(lambda: room.thread("cleo").is_deleted)
+
+
+@pytest.mark.parametrize("to", ["", "cleo"])
+async def test_the_text_of_an_edit_that_the_room_refuses_comes_back(
+    tmp_path: Path, to: str
+) -> None:
+    async with trio(tmp_path) as room:
+        ben, ear = room.people["ben"], room.ears["ben"]
+        ben.messages.send("on Monday", to=to)
+        await room.all_have(1)
+        number = room.thread("ben").seq
+        assert ben.messages.change(MessageDeleted(number))
+        assert ben.messages.change(MessageEdited(number, SECRET))
+        await ear.until(lambda: any(isinstance(each, EditRejected) for each in ear.told))
+        (rejected,) = [each for each in ear.told if isinstance(each, EditRejected)]
+        assert (rejected.message, rejected.text) == (number, SECRET)
+        assert "deleted" in rejected.reason
+        assert not any("deleted" in each for each in ear.notices)
 
 
 async def test_a_public_reply_quotes_nothing_private(tmp_path: Path) -> None:

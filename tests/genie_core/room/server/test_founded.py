@@ -52,6 +52,7 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.room.security.founding import is_founding_of
 from genie_core.room.security.signing import sign
+from genie_core.room.server.handlers import CROSSED
 from genie_core.room.state.proofs import NOT_AUTHOR
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
@@ -179,6 +180,16 @@ def test_a_change_is_signed_for_the_message_it_changes(meeting: Founded) -> None
         assert refusal.code == "unproven"
     assert refusals(meeting.tell(meeting.alice, ChangeMessage(about_two))) == []
     assert (one.text, two.text) == ("one", "other")
+
+
+def test_the_refusal_of_an_edit_that_crosses_another_names_it(meeting: Founded) -> None:
+    meeting.send(meeting.alice, meeting.says("one"))
+    (exchange,) = meeting.room.state.exchanges.values()
+    edits = [signed(meeting, exchange, MessageEdited(exchange.seq, text)) for text in "ab"]
+    meeting.send(meeting.alice, ChangeMessage(edits[0], "first"))
+    refusal = only_refusal(meeting.tell(meeting.alice, ChangeMessage(edits[1], "second")))
+    assert (refusal.code, refusal.ref, refusal.text) == ("unproven", "second", CROSSED)
+    assert exchange.text == "a"
 
 
 def test_a_host_can_not_let_a_member_change_the_message_of_another() -> None:

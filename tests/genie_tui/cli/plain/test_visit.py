@@ -14,7 +14,14 @@ from genie_core.room.client.model import (
     Severity,
 )
 from genie_core.room.participant.receipt import LeftInDisorder, Receipt
-from genie_core.room.protocol.events import AnswerPosted, DecisionMade, MessagePosted
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
+    MessagePosted,
+    ReactionChanged,
+)
 from genie_core.runtime.tasks import start_task
 from genie_tui.cli.plain import say as say_module
 from genie_tui.cli.plain.chat import chat
@@ -95,6 +102,33 @@ async def test_an_answer_is_printed_and_nothing_else(scene: Scene) -> None:
     )
     assert await saying == 0
     assert scene.printed.read() == "Two\nlines␛\n"
+
+
+async def test_who_has_to_approve_what_is_told_once_while_an_answer_is_waited_for(
+    scene: Scene, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saying = start_task(attend(scene.visit, wait_for_answer))
+    while not scene.joined.said:
+        await asyncio.sleep(0)
+    (event,) = scene.joined.feed(MessagePosted("1", "hello", handler="ann"))
+    scene.joined.feed(DecisionMade(event.seq, "delegate"))
+    arguments = {"command": "ls\x1b -l"}
+    scene.joined.feed(
+        ApprovalRequested(event.seq, "p", "system", "run_command", arguments), by="ann"
+    )
+    told = ""
+    async with asyncio.timeout(60):
+        while not told:
+            await asyncio.sleep(0)
+            told = capsys.readouterr().err
+    scene.joined.feed(ReactionChanged(event.seq, "+", on=True), by="ann")
+    scene.joined.feed(ApprovalResolved(event.seq, "p", "approved"), by="ann")
+    scene.joined.feed(AnswerPosted(event.seq, "Done."))
+    assert await saying == 0
+    assert scene.printed.read() == "Done.\n"
+    told += capsys.readouterr().err
+    assert told.count("ann has to approve run_command: command ls") == 1
+    assert "\x1b" not in told
 
 
 @pytest.mark.parametrize("is_closed", [False, True])

@@ -219,8 +219,9 @@ async def test_a_link_of_the_selected_message_is_opened(
         await until(pilot, lambda: isinstance(pilot.app.screen, PickScreen))
         clock.rest()
         await pilot.press("enter")
-        told = "Can't open mailto:a@x.example: xdg-open not found."
+        told = "Can't open mailto:a@x.example: xdg-open not found. It is copied instead"
         await until(pilot, lambda: told in notes(pilot))
+        assert pilot.app.clipboard == "mailto:a@x.example"
 
 
 async def test_a_folder_that_is_not_there_is_told(

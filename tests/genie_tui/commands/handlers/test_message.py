@@ -3,7 +3,7 @@ from tests.genie_tui.room_parts import editor, notes
 from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, in_room, until
 from textual.pilot import Pilot
 
-from genie_core.room.client.events import MessageRejected
+from genie_core.room.client.events import EditRejected, MessageRejected
 from genie_core.room.client.model import PendingMessage
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -166,6 +166,43 @@ async def test_a_refused_reply_is_a_reply_again(joined: ScriptedJoinedRoom, to: 
         await pilot.press("enter")
         await until(pilot, lambda: joined.replies == [answered])
         assert joined.readers == [to]
+
+
+@pytest.mark.parametrize("to", ["", "bob"])
+async def test_a_refused_edit_is_an_edit_again(joined: ScriptedJoinedRoom, to: str) -> None:
+    async with in_room(joined) as (screen, pilot):
+        number = joined.feed(MessagePosted("x", "on Monday", handler="", to=to), by="ann")[0].seq
+        joined.emit(EditRejected(number, "on Friday", "another edit came first"))
+        await until(pilot, lambda: screen.query_one(Composer).draft == "on Friday")
+        assert "Not edited: another edit came first: on Friday" in notes(pilot)
+        assert "It is your draft again." in notes(pilot)
+        assert "Edit your message" in str(editor(screen).border_title)
+        await pilot.press("enter")
+        await until(pilot, lambda: joined.changes == [MessageEdited(number, "on Friday")])
+
+
+@pytest.mark.parametrize(("to", "input_"), [("", "on Friday"), ("bob", "/msg bob on Friday")])
+async def test_a_refused_edit_waits_in_the_history_if_its_message_is_gone(
+    joined: ScriptedJoinedRoom, to: str, input_: str
+) -> None:
+    async with in_room(joined) as (screen, pilot):
+        number = joined.feed(MessagePosted("x", "on Monday", handler="", to=to), by="ann")[0].seq
+        joined.feed(MessageDeleted(number))
+        joined.emit(EditRejected(number, "on Friday", "it is deleted"))
+        await until(pilot, lambda: "↑ brings the text back" in notes(pilot))
+        assert screen.query_one(Composer).draft == ""
+        await pilot.press("up")
+        await until(pilot, lambda: screen.query_one(Composer).draft == input_)
+
+
+async def test_a_refused_edit_of_an_unknown_message_is_for_its_author_alone(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    async with in_room(joined) as (screen, pilot):
+        joined.emit(EditRejected(99, "on Friday", "too old"))
+        await until(pilot, lambda: "↑ brings the text back" in notes(pilot))
+        await pilot.press("up")
+        await until(pilot, lambda: screen.query_one(Composer).draft == "/msg ann on Friday")
 
 
 async def test_a_refused_message_waits_in_the_history_while_another_is_written(

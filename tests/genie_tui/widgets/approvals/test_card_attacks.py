@@ -2,6 +2,7 @@
 
 import string
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -35,6 +36,10 @@ async def press_alone(pilot: Pilot[Any], clock: HandClock, key: str) -> None:
     await pilot.press(key)
     await pilot.pause(2 * SHORTLY)
     clock.rest()
+
+
+def shows(screen: RoomScreen, text: str) -> bool:
+    return text in text_of(screen, "#card-keys")
 
 
 def ask_to_run(joined: ScriptedJoinedRoom, command: str, **more: Any) -> str:
@@ -272,7 +277,44 @@ async def test_a_call_that_is_always_asked_about_offers_no_further_permission(
         assert not any(words in shown for words in ("same call", "git log", "w tool"))
         for key in "slwt":
             await press_alone(pilot, clock, key)
+            said = f"{key} does nothing: always asked about, so only this one call can be allowed"
+            await until(pilot, partial(shows, screen, said))
         assert joined.answers == []
+        clock.rest()
+        await until(pilot, lambda: "a once" in text_of(screen, "#card-keys"))
+        assert "t does nothing" in text_of(screen, "#card-keys")
+        assert not card(screen).has_class("-writing")
+
+
+async def test_a_call_that_the_tool_will_refuse_says_why_only_it_can_be_allowed(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    clock = HandClock()
+    approval = ask_to_run(joined, "git log -3")
+    effects = joined.effects[approval]
+    joined.effects[approval] = replace(effects, is_grantable=False, refusal="no such folder")
+    async with in_room(joined, USUAL, clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        await press_alone(pilot, clock, "s")
+        said = "s does nothing: the tool will refuse this call"
+        await until(pilot, lambda: said in text_of(screen, "#card-keys"))
+        await press_alone(pilot, clock, "v")
+        await until(pilot, lambda: screen.app.screen is not screen)
+        await pilot.press("escape")
+        clock.rest()
+        await until(pilot, lambda: "a once" in text_of(screen, "#card-keys"))
+        assert "does nothing" not in text_of(screen, "#card-keys")
+
+
+async def test_without_a_pattern_its_key_says_so(joined: ScriptedJoinedRoom) -> None:
+    clock = HandClock()
+    approval = ask_to_run(joined, "git log -3")
+    joined.effects[approval] = replace(joined.effects[approval], pattern="")
+    async with in_room(joined, USUAL, clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        await press_alone(pilot, clock, "l")
+        said = "l does nothing: there is no pattern for this call"
+        await until(pilot, lambda: said in text_of(screen, "#card-keys"))
         assert not card(screen).has_class("-writing")
 
 
