@@ -272,3 +272,17 @@ async def test_a_room_that_is_left_in_disorder_is_told_in_the_lobby(
         await pilot.press(*"/leave", "enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, LobbyScreen))
         assert "the disk is full" in notes(pilot)
+
+
+async def test_a_notice_has_the_width_that_its_height_is_counted_for(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    app = GenieApp(ScriptedRoomService(joined), NewRoom("Garden"), "ann")
+    async with app.run_test(size=(60, 16), notifications=True) as pilot:
+        await until(
+            pilot, lambda: isinstance(app.screen, RoomScreen) and app.screen.joined is not None
+        )
+        app.notify("No browser was opened: there is none on this machine, ann")
+        await until(pilot, lambda: any(each.region for each in app.screen.query(Toast)))
+        toast = app.screen.query_one(Toast)
+        assert (toast.region.width, toast.region.height) == (60, 1)  # no scrollbar takes a part
