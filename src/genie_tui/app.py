@@ -289,8 +289,11 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
 
         async def act(agreed: bool | None) -> None:  # noqa: FBT001 - what the dialog returns
             if agreed:
+                draft = room.screen.draft
                 await self.rooms.remove(room)
                 await self.open(question.opening)
+                if self.rooms.current is not None and draft:
+                    self.rooms.current.screen.draft = draft
             else:
                 await self._not_opened(room, error)
 

@@ -17,6 +17,7 @@ from textual.widgets import Static
 
 from genie_core.errors import GenieError
 from genie_core.room.client.events import (
+    CopyRead,
     EventsRecorded,
     MessageRejected,
     Notice,
@@ -285,6 +286,13 @@ class RoomScreen(Screen[None]):
             engine = joined.engine.status
             welcome.update(welcome_text(keymap_of(self), hosts=hosts, engine=engine))
 
+    def _show_copy(self, copy: CopyRead) -> None:
+        """Show the conversation until the room is open."""
+        if self._joined is None:
+            self._status.show_room(copy.state.title, "")
+            self._timeline.bind_state(copy.state, copy.name)
+            self._timeline.apply_many(copy.events)
+
     def _show_room(self, joined: "JoinedRoom") -> None:
         self.context.open_room = joined
         if not self.is_running:  # it is given back when the app ends
@@ -306,6 +314,7 @@ class RoomScreen(Screen[None]):
         self._remember_own(state, me)
         self.query_one(HintLine).show_people(len(state.present()))
         self._feed.start()
+        self.call_later(dispatch.submit_early, self.context)  # before the saved draft is back
         self.views.begin(joined)
         self._welcome()
 
@@ -380,6 +389,8 @@ class RoomScreen(Screen[None]):
             case OtherHostsChanged(hosts=hosts):
                 hosts_here = self._joined is not None and bool(self._joined.hosting.address)
                 self._banner.warn(rivals_line(hosts, hosts=hosts_here))
+            case CopyRead() as copy:
+                self._show_copy(copy)
             case JoinRequested() | HostingOffered() as caller:
                 self._door.take(caller)
             case HostingAccepted(name=name):
