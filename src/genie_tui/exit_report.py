@@ -51,6 +51,13 @@ class ExitReport:
         return f"Suspended {title}{parked}."
 
     @property
+    def is_to_read(self) -> bool:
+        """Whether the person has to see it: work was cut off or parked, or something failed."""
+        receipt = self.receipt
+        cut_off = receipt.cancelled or receipt.left_behind or receipt.unheard
+        return bool(cut_off or receipt.parked or receipt.problems or self.elsewhere)
+
+    @property
     def again(self) -> str:
         """How to return; empty without a copy."""
         if self.hosted:

@@ -1,4 +1,4 @@
-"""Quit: leave the open rooms, save what their disks refused, and show a receipt."""
+"""Quit: leave the open rooms, save what their disks refused, and show what has to be read."""
 
 import asyncio
 import logging
@@ -116,7 +116,7 @@ class QuitFlow:
                 room.joined.hurry()
 
     async def _leave(self, reason: str, grace: float | None) -> None:
-        """Leave the rooms, all at once, show a receipt, and exit."""
+        """Leave the rooms, all at once, show a receipt if it has to be read, and exit."""
         if rooms := self._rooms():
             await self._app.push_screen(leaving_screen(rooms))
             for room in rooms:
@@ -129,7 +129,7 @@ class QuitFlow:
             report, problem = await self._complete(room, report, problem)
             reports += [report] if report is not None else []
             problems += [problem] if problem else []
-        if reports:
+        if any(report.is_to_read for report in reports):
             await self._show_receipt(reports)
         self._end(reports, "; ".join(problems))
 

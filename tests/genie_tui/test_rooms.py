@@ -25,6 +25,7 @@ from genie_core.assistant.models.discover import ModelOffer
 from genie_core.room.client.events import OnEvent
 from genie_core.room.client.model import NextStep, SessionEnded
 from genie_core.room.open.requests import NewRoom, OpenRequest, RejoinRoom, ResumeRoom
+from genie_core.room.participant.receipt import Item, Receipt
 from genie_core.room.protocol.events import AnswerPosted, MemberLeft, MessagePosted
 from genie_tui.alerts import LONGEST
 from genie_tui.app import GenieApp
@@ -208,6 +209,7 @@ async def test_quitting_leaves_all_and_one_receipt_tells_of_each(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
 ) -> None:
     clock = HandClock()
+    garden.receipt = Receipt(parked=(Item(5, "ann", "tidy up", "delete_file"),))
     async with in_both(garden, kitchen, clock) as (app, pilot):
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(app.screen, ReceiptScreen) and app.screen.is_mounted)
