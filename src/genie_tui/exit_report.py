@@ -1,6 +1,6 @@
 """The report after leaving a room, for the last screen and the terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
@@ -11,11 +11,8 @@ from genie_core.settings.locations import short_path
 from genie_core.text.format import counted
 from genie_core.text.safe import visible, visible_line
 
-NOTHING: Final = "No agent was working."
 DRAFT: Final = "your draft"
 PLACE: Final = "saved to"
-ROOM: Final = "room"
-"""Headings that are shown even if no work was running."""
 
 SHOWN: Final = 8
 """How many messages are listed under one heading; the rest is counted."""
@@ -65,24 +62,30 @@ class ExitReport:
         return f"Join it again with: genie-tui join {_typed(self.copy)}" if self.copy else ""
 
 
-def exit_lines(report: ExitReport) -> Iterator[str]:
-    """Return the lines for the terminal; the last says how to return."""
-    if report.receipt != Receipt() or report.draft:
-        lines = list(receipt_lines(report))
-        width = max(len(line.heading) for line in lines) + 2
-        yield from (f"  {line.heading:<{width}}{line.text}" for line in lines)
-    yield f"{report.what} {report.again}".rstrip()
+def exit_lines(reports: Iterable[ExitReport]) -> Iterator[str]:
+    """Return the lines for the terminal, room by room: how it was left, what else, how to return.
 
-
-def receipt_of(reports: Sequence[ExitReport]) -> "tuple[str, Sequence[ReportLine], str]":
-    """Return the title of a receipt for the rooms that were left, its lines, and how to return."""
-    lines: list[ReportLine] = []
+    A room with more than one line stands apart.
+    """
+    before = 0
     for report in reports:
-        if len(reports) > 1:
-            lines.append(ReportLine(ROOM, visible_line(report.title)))
-        lines += receipt_lines(report)
-    title = " ".join(report.what for report in reports)
-    return title, lines, "\n".join(report.again for report in reports if report.again)
+        lines = list(_lines_of(report))
+        if before and max(before, len(lines)) > 1:
+            yield ""
+        yield from lines
+        before = len(lines)
+
+
+def _lines_of(report: ExitReport) -> Iterator[str]:
+    if report.receipt == Receipt() and not report.draft:
+        yield f"{report.what} {report.again}".rstrip()
+        return
+    yield report.what
+    lines = list(receipt_lines(report))
+    width = max((len(line.heading) for line in lines), default=0) + 2
+    yield from (f"  {line.heading:<{width}}{line.text}" for line in lines)
+    if report.again:
+        yield f"  {report.again}"
 
 
 @dataclass(frozen=True, slots=True)

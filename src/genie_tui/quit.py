@@ -21,7 +21,7 @@ from genie_core.runtime.grace import QUICK_GRACE
 from genie_core.storage.atomic import create_file, reason, sync_data, write_whole
 from genie_core.storage.filenames import safe_name
 from genie_core.text.safe import visible_line
-from genie_tui.exit_report import ExitReport, UnsavedInput, receipt_of
+from genie_tui.exit_report import ExitReport, UnsavedInput
 from genie_tui.rooms import OpenRoom
 from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
@@ -155,7 +155,7 @@ class QuitFlow:
         if self._unattended.is_set():
             return
         self._shows_receipt = True
-        screen = ReceiptScreen(*receipt_of(reports), self._clock)
+        screen = ReceiptScreen(reports, self._clock)
         await self._app.push_screen(screen, lambda _: self._unattended.set())
         await self._unattended.wait()
 

@@ -153,7 +153,7 @@ async def test_without_anything_to_read_it_exits_at_once(
         await until(pilot, lambda: screen.draft)
         await pilot.press("ctrl+q")
         await ended(pilot)
-    lines = list(exit_lines(departure_of(pilot)))
+    lines = list(exit_lines([departure_of(pilot)]))
     assert "  your draft  kept: [b]look here · plan␛.pdf" in lines
     assert "  finished    ann: what is 17*23?" in lines
     assert "  unsent      1 of your message: kept, and sent when you are back" in lines
@@ -351,7 +351,7 @@ async def told_on_leaving(joined: ScriptedJoinedRoom, *, kept: bool) -> tuple[st
             await choose(pilot, clock, "p")
         if kept and joined.receipt.unsent:
             await ended(pilot)
-            return "\n".join(exit_lines(departure_of(pilot))), app.failure
+            return "\n".join(exit_lines([departure_of(pilot)])), app.failure
         told = await receipt_of(pilot)
         await put_away(pilot, clock)
     return told, app.failure

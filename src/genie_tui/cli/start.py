@@ -162,9 +162,8 @@ def _print_reports(app: GenieApp, reports: Sequence[ExitReport]) -> None:
     if app.failure:
         _say(sys.stderr.fileno(), f"genie-tui: {visible_line(app.failure)}")
         return
-    for report in reports:
-        for line in exit_lines(report):
-            _say(sys.stdout.fileno(), line)
+    for line in exit_lines(reports):
+        _say(sys.stdout.fileno(), line)
 
 
 def _end_in(seconds: float, code: int) -> None:

@@ -1,4 +1,4 @@
-"""The last screen: the outcome of running work, and how to return."""
+"""The last screen: what became of running work in each room, and how to return."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,7 +8,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from genie_tui.exit_report import DRAFT, NOTHING, PLACE, ROOM, ReportLine
+from genie_tui.exit_report import ExitReport, receipt_lines
 from genie_tui.screens.dialogs.dialog import Dialog
 from genie_tui.widgets.approvals.key_guard import SOON, KeyGuard, age_of
 
@@ -25,29 +25,26 @@ _COLOURS = {
 
 
 class ReceiptScreen(Dialog[None]):
-    """Shows a receipt until a key is pressed; keys count once the keyboard has rested.
+    """Shows the reports, room by room, until a key is pressed.
 
-    `again` says how to return.
+    Keys count once the keyboard has rested.
     """
 
     CSS_PATH = "receipt.tcss"
     GUARDS_ITSELF = True
 
-    def __init__(
-        self, title: str, lines: Sequence[ReportLine], again: str, clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, reports: Sequence[ExitReport], clock: Callable[[], float]) -> None:
         super().__init__()
-        self._heading = title
-        self._lines = lines
-        self._again = again
+        self._reports = reports
         self._guard = KeyGuard(clock)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="receipt"):
-            yield Static(self._heading, id="receipt-title", markup=False)
             with VerticalScroll(id="receipt-scroll", can_focus=False):
-                yield Static(_told(self._lines), id="receipt-lines", markup=False)
-            yield Static(self._again, id="receipt-again", markup=False)
+                for report in self._reports:
+                    yield Static(report.what, classes="receipt-title", markup=False)
+                    yield Static(_told(report), classes="receipt-lines", markup=False)
+                    yield Static(report.again, classes="receipt-again", markup=False)
             yield Static(SOON, id="receipt-keys", markup=False)
 
     def on_mount(self) -> None:
@@ -80,13 +77,12 @@ class ReceiptScreen(Dialog[None]):
         _ = self.dismiss(None)
 
 
-def _told(lines: Sequence[ReportLine]) -> Content:
-    """Return the lines, with each heading once."""
+def _told(report: ExitReport) -> Content:
+    """Return the lines about a room, with each heading once."""
+    lines = list(receipt_lines(report))
     width = max((len(line.heading) for line in lines), default=0) + 2
     parts: list[Content] = []
     before = ""
-    if all(line.heading in (DRAFT, PLACE, ROOM) for line in lines):
-        parts.append(Content(NOTHING))
     for line in lines:
         heading = line.heading if line.heading != before else ""
         before = line.heading
