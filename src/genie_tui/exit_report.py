@@ -25,6 +25,7 @@ class ExitReport:
     `waiting` counts this person's unanswered tool calls. `copy` is the folder's name if it is a
     copy of another member's room, otherwise empty. `saved_to` is the folder, and `draft` the start
     of the draft saved there. `elsewhere` is where to find what the room's disk refused.
+    `dropped`: nothing was said in the room, so it was removed.
     """
 
     room: str
@@ -36,11 +37,14 @@ class ExitReport:
     saved_to: str = ""
     draft: str = ""
     elsewhere: str = ""
+    dropped: bool = False
 
     @property
     def what(self) -> str:
         """One sentence on how the room was left."""
         title = f"{visible_line(self.title)!r}" if self.title else "the room"
+        if self.dropped:
+            return f"Left {title}; nothing was said there, so it is not kept."
         if not self.hosted:
             return f"Left {title}."
         calls = "tool call" if self.waiting == 1 else "tool calls"
@@ -57,6 +61,8 @@ class ExitReport:
     @property
     def again(self) -> str:
         """How to return; empty without a copy."""
+        if self.dropped:
+            return ""
         if self.hosted:
             return f"Resume it with: genie-tui resume {_typed(self.copy or self.room)}"
         return f"Join it again with: genie-tui join {_typed(self.copy)}" if self.copy else ""

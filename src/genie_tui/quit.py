@@ -122,7 +122,7 @@ class QuitFlow:
             for room in rooms:
                 await room.stop_opening()
         rooms = self._rooms()  # others if a room was being changed
-        left = await asyncio.gather(*(_left(room, reason, grace) for room in rooms))
+        left = await asyncio.gather(*(self._left(room, reason, grace) for room in rooms))
         reports: list[ExitReport] = []
         problems: list[str] = []
         for room, (report, problem) in zip(rooms, left, strict=True):
@@ -136,8 +136,18 @@ class QuitFlow:
     async def leave_one(self, room: OpenRoom) -> tuple[ExitReport | None, str]:
         """Leave one room; return the report, and an error, which is empty without one."""
         await room.stop_opening()
-        report, problem = await _left(room, "", None)
+        report, problem = await self._left(room, "", None)
         return await self._complete(room, report, problem)
+
+    async def _left(
+        self, room: OpenRoom, reason: str, grace: float | None
+    ) -> tuple[ExitReport | None, str]:
+        """Leave a room, and drop it if the person leaves it unused; a signal drops nothing."""
+        report, problem = await _left(room, reason, grace)
+        if report is None or problem or self._unattended.is_set():
+            return report, problem
+        dropped = await room.drop_if_unused()
+        return replace(report, dropped=dropped), ""
 
     async def _complete(
         self, room: OpenRoom, report: ExitReport | None, problem: str

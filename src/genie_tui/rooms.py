@@ -12,6 +12,7 @@ from textual.app import App
 from textual.css.query import NoMatches
 from textual.worker import WorkerCancelled, WorkerFailed
 
+from genie_core.errors import GenieError
 from genie_core.room.open.service import RoomService
 from genie_core.room.participant.receipt import LeftInDisorder, Receipt
 from genie_core.runtime.tasks import start_task
@@ -98,6 +99,19 @@ class OpenRoom:
             # A task of its own, which outlives the worker that may be cancelled with the screen.
             self._leaving = start_task(self._leave(joined, reason, grace))
         return self.report(joined, await asyncio.shield(self._leaving))
+
+    async def drop_if_unused(self) -> bool:
+        """Remove the saved room after leaving if nothing happened in it; True if it is gone."""
+        joined = self.joined
+        if joined is None or not (joined.saved and self.hosts) or joined.state.messages:
+            return False
+        if self.screen.draft or self.screen.context.attachments.attached:
+            return False
+        try:
+            return await asyncio.to_thread(self._service.drop_if_unused, joined.saved)
+        except GenieError:
+            logger.warning("an unused room could not be removed", exc_info=True)
+            return False
 
     def report(self, joined: "JoinedRoom", receipt: Receipt) -> ExitReport:
         """Return the report on the room that was left."""

@@ -625,6 +625,31 @@ async def test_a_member_leaves_without_a_question(crowd: ScriptedJoinedRoom) -> 
     assert crowd.leaves == [""]
 
 
+@pytest.mark.parametrize(("draft", "dropped"), [("", True), ("half a sen", False)])
+async def test_an_unused_room_is_dropped_and_the_last_line_says_so(
+    joined: ScriptedJoinedRoom, draft: str, *, dropped: bool
+) -> None:
+    service = ScriptedRoomService(joined, unused=(joined.saved,))
+    async with in_room(joined, service=service) as (screen, pilot):
+        screen.draft = draft
+        await pilot.press("ctrl+q")
+        await ended(pilot)
+    assert bool(service.dropped) is dropped
+    last = list(exit_lines([departure_of(pilot)]))[-1]
+    assert ("nothing was said there, so it is not kept" in last) is dropped
+    assert ("genie-tui resume" in last) is not dropped
+
+
+async def test_a_signal_drops_no_room(joined: ScriptedJoinedRoom) -> None:
+    service = ScriptedRoomService(joined, unused=(joined.saved,))
+    async with in_room(joined, service=service) as (_, pilot):
+        app = pilot.app
+        assert isinstance(app, GenieApp)
+        app.quitting.quit_unattended("SIGTERM")
+        await ended(pilot)
+    assert service.dropped == []
+
+
 async def test_suspending_in_the_lobby_ends_well() -> None:
     app = GenieApp(ScriptedRoomService(ScriptedJoinedRoom()), None, "ann")
     async with app.run_test() as pilot:

@@ -70,7 +70,8 @@ class StillHosted(OtherWay):
 class RoomOpener:
     """Opens rooms for one person with their settings.
 
-    A saved room is hosted under the name that the person had there, unless they are `renamed`.
+    A saved room is hosted under the name that the person had there, unless they are `renamed`. New
+    rooms are `unshared` if their invites are only shown at the person's request.
     """
 
     def __init__(
@@ -80,9 +81,11 @@ class RoomOpener:
         locations: Locations,
         *,
         renamed: bool = False,
+        unshared: bool = False,
         kind: Kind = "",
     ) -> None:
         self._person = Profile.of(name, settings, locations, kind)
+        self._unshared = unshared
         self._renamed = renamed
 
     async def enter(self, opening: OpenRequest, on_event: OnEvent) -> JoinedRoom:
@@ -108,7 +111,12 @@ class RoomOpener:
         person = self._person
         sock = await bind_room(person, resources)
         saved = await asyncio.to_thread(
-            person.catalog.create, title, time.time(), host=person.name, name=person.name
+            person.catalog.create,
+            title,
+            time.time(),
+            host=person.name,
+            name=person.name,
+            unshared=self._unshared,
         )
         hosted = await serve_room(person, saved, sock, resources)
         return await join_as_host(person, hosted, on_event, resources)

@@ -155,7 +155,9 @@ class RoomService(SessionService):
     def _load(self) -> "Callable[[OpenRequest, OnEvent], Awaitable[JoinedRoom]]":
         from genie_core.room.open.opener import RoomOpener
 
-        entrance = RoomOpener(self._name, self._settings, self._locations, renamed=self._renamed)
+        entrance = RoomOpener(
+            self._name, self._settings, self._locations, renamed=self._renamed, unshared=True
+        )
         return entrance.enter
 
     def _look_around(
