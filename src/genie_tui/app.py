@@ -596,6 +596,27 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         if said:
             self.notify(said, severity=severity)
 
+    @on(RoomScreen.EarlierWanted)
+    def _earlier_wanted(self, message: RoomScreen.EarlierWanted) -> None:
+        room = self.rooms.of(message.screen)
+        if room is not None:
+            self._move(room, self._go_on_in(message.saved, room))
+
+    async def _go_on_in(self, saved: str, room: OpenRoom) -> None:
+        """Leave a room first, which frees its port, and open a saved one in its place."""
+        draft, room.screen.draft = room.screen.draft, ""
+        _, problem = await self.quitting.leave_one(room)
+        if self.quitting.began:
+            return
+        self._opening = None
+        await self.open(ResumeRoom(saved))
+        if draft and self.rooms.current is not None:
+            self.rooms.current.screen.draft = draft
+        await self.rooms.remove(room)
+        self._show_counts()
+        if problem:
+            self.notify(problem, severity="error")
+
     def _room_for(self, opening: OpenRequest) -> OpenRoom:
         bell = Bell(self._notify, self.clock)
         return OpenRoom(RoomScreen(self._service, opening, self.clock, bell), self._service)

@@ -456,6 +456,10 @@ class ScriptedRoomService(RoomService):
     def saved(self) -> Sequence[SavedSummary]:
         return self.rooms
 
+    def earlier(self, title: str, but: str) -> SavedSummary | None:
+        own = (each for each in self.rooms if each.host is None and each.id != but)
+        return next((each for each in own if each.title == title), None)
+
     def note_shared(self, saved: str) -> None:
         self.shared.append(saved)
 

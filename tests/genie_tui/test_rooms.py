@@ -25,6 +25,7 @@ from genie_core.assistant.models.discover import ModelOffer
 from genie_core.room.client.events import OnEvent
 from genie_core.room.client.model import NextStep, SessionEnded
 from genie_core.room.open.requests import NewRoom, OpenRequest, RejoinRoom, ResumeRoom
+from genie_core.room.open.service import SavedSummary
 from genie_core.room.participant.receipt import Item, Receipt
 from genie_core.room.protocol.events import AnswerPosted, MemberLeft, MessagePosted
 from genie_tui.alerts import LONGEST
@@ -352,3 +353,40 @@ async def test_a_room_that_opens_while_the_person_is_away_counts_as_unread(
         garden.say_here("@ann are you there?", "bob")
         (opened,) = app.rooms
         await until(pilot, lambda: opened.screen.counts.missed == 1)
+
+
+async def test_a_new_room_offers_the_earlier_one_with_its_title(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    earlier = SavedSummary("garden-0", "Garden", 10.0, people=2, messages=7)
+    kitchen.saved = "garden-0"
+    service = ManyRooms(garden, rooms=(earlier,), others=[kitchen], unused=("garden-1",))
+    app = GenieApp(service, NewRoom("Garden"), "ann", clock=HandClock())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "your room Garden" in welcome(app))
+        assert "ctrl+y" in welcome(app)
+        assert "7 messages" in welcome(app)
+        await pilot.press(*"salt", "ctrl+y")
+        await until(pilot, lambda: shown(app) == "Kitchen")
+        assert service.openings[-1] == ResumeRoom("garden-0")
+        assert garden.leaves == [""]
+        assert service.dropped == ["garden-1"]
+        await until(pilot, lambda: len(app.rooms) == 1)
+        assert isinstance(app.screen, RoomScreen)
+        assert app.screen.draft == "salt"
+
+
+async def test_without_an_earlier_room_the_key_is_the_composers(
+    garden: ScriptedJoinedRoom,
+) -> None:
+    app = GenieApp(ManyRooms(garden), NewRoom("Garden"), "ann", clock=HandClock())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: shown(app) == "Garden")
+        assert "your room" not in welcome(app)
+        await pilot.press("ctrl+y")
+        assert shown(app) == "Garden"
+        assert garden.leaves == []
+
+
+def welcome(app: GenieApp) -> str:
+    return str(app.screen.query_one("#welcome", Static).render())

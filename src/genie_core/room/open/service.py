@@ -103,6 +103,11 @@ class RoomService(SessionService):
         """Return the rooms that can be hosted or joined again, most recent first."""
         return [_summary(each) for each in self.resumable()]
 
+    def earlier(self, title: str, but: str) -> SavedSummary | None:
+        """Return this person's latest own room with this title, apart from one; None without one."""
+        found = self._catalog().own_titled(title, self._name, but)
+        return None if found is None else _summary(found)
+
     def catch_up(self) -> str:
         """Update the metadata of rooms whose program crashed; may take a while.
 
