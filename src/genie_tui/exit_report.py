@@ -73,13 +73,16 @@ def exit_lines(reports: Iterable[ExitReport]) -> Iterator[str]:
 
     A room with more than one line stands apart.
     """
-    before = 0
+    before = returns = 0
     for report in reports:
+        returns += bool(report.again)
         lines = list(_lines_of(report))
         if before and max(before, len(lines)) > 1:
             yield ""
         yield from lines
         before = len(lines)
+    if returns > 1:
+        yield from ("", "Open all of them again with: genie-tui resume")
 
 
 def _lines_of(report: ExitReport) -> Iterator[str]:

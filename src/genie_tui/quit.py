@@ -129,9 +129,20 @@ class QuitFlow:
             report, problem = await self._complete(room, report, problem)
             reports += [report] if report is not None else []
             problems += [problem] if problem else []
+        await self._keep_open(rooms, left)
         if any(report.is_to_read for report in reports):
             await self._show_receipt(reports)
         self._end(reports, "; ".join(problems))
+
+    async def _keep_open(
+        self, rooms: Sequence[OpenRoom], left: Sequence[tuple[ExitReport | None, str]]
+    ) -> None:
+        """Note which rooms to open again, unless none was open."""
+        dropped = {room for room, (report, _) in zip(rooms, left, strict=True) if _is_gone(report)}
+        kept = [room for room in rooms if room not in dropped]
+        saved = [room.screen.saved for room in kept if room.screen.saved]
+        if saved and any(room.joined is not None for room in kept):
+            await asyncio.to_thread(kept[0].service.keep_open, saved)
 
     async def leave_one(self, room: OpenRoom) -> tuple[ExitReport | None, str]:
         """Leave one room; return the report, and an error, which is empty without one."""
@@ -267,6 +278,10 @@ async def _left(room: OpenRoom, reason: str, grace: float | None) -> tuple[ExitR
         return report, str(error)
     except GenieError as error:
         return None, str(error)
+
+
+def _is_gone(report: ExitReport | None) -> bool:
+    return report is not None and report.dropped
 
 
 def leaving_screen(rooms: Iterable[OpenRoom]) -> LeavingScreen:

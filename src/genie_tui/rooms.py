@@ -44,7 +44,7 @@ class OpenRoom:
     def __init__(self, screen: RoomScreen, service: RoomService) -> None:
         self.screen = screen
         self.mode = f"room-{next(_numbers)}"
-        self._service = service
+        self.service = service
         self._leaving: asyncio.Task[Receipt] | None = None
 
     @property
@@ -108,7 +108,7 @@ class OpenRoom:
         if self.screen.draft or self.screen.context.attachments.attached:
             return False
         try:
-            return await asyncio.to_thread(self._service.drop_if_unused, joined.saved)
+            return await asyncio.to_thread(self.service.drop_if_unused, joined.saved)
         except GenieError:
             logger.warning("an unused room could not be removed", exc_info=True)
             return False
@@ -123,7 +123,7 @@ class OpenRoom:
             len(state.pending_for(joined.name)) + len(state.parked_for(joined.name)),
             "" if self.hosts and joined.saved == state.room else joined.saved,
             receipt,
-            self._service.place_of(joined.saved) if joined.saved else "",
+            self.service.place_of(joined.saved) if joined.saved else "",
             self.screen.views.draft_kept,
         )
 
@@ -196,10 +196,8 @@ class Rooms:
         return next((each for each in self._open if each.screen is screen), None)
 
     def saved_as(self, saved: str) -> OpenRoom | None:
-        """The open room that is saved in a folder, if any."""
-        return next(
-            (each for each in self._open if each.joined and each.joined.saved == saved), None
-        )
+        """The room that is saved in a folder if it is open or being opened again."""
+        return next((each for each in self._open if each.screen.saved == saved), None)
 
     async def add(self, room: OpenRoom, *, shown: bool) -> None:
         """Mount a room's screen, which opens the room; show it, or mount it in the background."""

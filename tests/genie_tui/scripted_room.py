@@ -443,6 +443,7 @@ class ScriptedRoomService(RoomService):
     shared: list[str] = field(default_factory=list)
     unused: tuple[str, ...] = ()
     dropped: list[str] = field(default_factory=list)
+    kept_open: list[str] = field(default_factory=list)
 
     async def open(self, opening: OpenRequest, on_event: OnEvent) -> ScriptedJoinedRoom:
         self.openings.append(opening)
@@ -459,6 +460,9 @@ class ScriptedRoomService(RoomService):
     def earlier(self, title: str, but: str) -> SavedSummary | None:
         own = (each for each in self.rooms if each.host is None and each.id != but)
         return next((each for each in own if each.title == title), None)
+
+    def keep_open(self, rooms: Sequence[str]) -> None:
+        self.kept_open = list(rooms)
 
     def note_shared(self, saved: str) -> None:
         self.shared.append(saved)

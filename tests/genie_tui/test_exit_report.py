@@ -47,6 +47,8 @@ def test_the_lines_are_grouped_by_room() -> None:
         "  Resume it with: genie-tui resume g1",
         "",
         "Suspended 'Attic'. Resume it with: genie-tui resume a1",
+        "",
+        "Open all of them again with: genie-tui resume",
     ]
 
 

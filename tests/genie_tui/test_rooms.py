@@ -24,7 +24,14 @@ from genie_core.assistant.known_programs import ProgramOffer
 from genie_core.assistant.models.discover import ModelOffer
 from genie_core.room.client.events import OnEvent
 from genie_core.room.client.model import NextStep, SessionEnded
-from genie_core.room.open.requests import NewRoom, OpenRequest, RejoinRoom, ResumeRoom
+from genie_core.room.open.requests import (
+    NewRoom,
+    OpenRequest,
+    OtherWay,
+    Question,
+    RejoinRoom,
+    ResumeRoom,
+)
 from genie_core.room.open.service import SavedSummary
 from genie_core.room.participant.receipt import Item, Receipt
 from genie_core.room.protocol.events import AnswerPosted, MemberLeft, MessagePosted
@@ -224,6 +231,58 @@ async def test_quitting_leaves_all_and_one_receipt_tells_of_each(
     assert app.return_value is not None
     assert [report.title for report in app.return_value] == ["Kitchen", "Garden"]
     assert (garden.leaves, kitchen.leaves) == ([""], [""])
+
+
+async def test_the_rooms_that_were_open_are_noted_that_on_the_screen_first(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    async with in_both(garden, kitchen) as (app, pilot):
+        service = app._service
+        assert isinstance(service, ManyRooms)
+        service.unused = ("kitchen-1",)
+        await pilot.press("ctrl+o", "enter")
+        await until(pilot, lambda: shown(app) == "Garden")
+        service.joined = room("Attic", "attic-1")
+        await app.open(ResumeRoom("attic-1"))
+        await until(pilot, lambda: shown(app) == "Attic")
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: app.return_value is not None)
+        assert service.kept_open == ["attic-1", "garden-1"]
+
+
+async def test_rooms_are_opened_again_behind_the_one_on_the_screen(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    service = ManyRooms(garden, others=[kitchen])
+    also = [ResumeRoom("kitchen-1")]
+    app = GenieApp(service, ResumeRoom("garden-1"), "ann", also=also, clock=HandClock())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: len(app.rooms) == 2)
+        await until(pilot, lambda: all(room.joined for room in app.rooms))
+        assert service.openings == [ResumeRoom("garden-1"), ResumeRoom("kitchen-1")]
+        assert shown(app) == "Garden"
+
+
+@pytest.mark.parametrize("missing", ["garden-1", "kitchen-1"])
+async def test_a_room_that_can_not_be_opened_again_keeps_no_other_one_out(
+    garden: ScriptedJoinedRoom, missing: str
+) -> None:
+    class OneMissing(ManyRooms):
+        async def open(self, opening: OpenRequest, on_event: OnEvent) -> ScriptedJoinedRoom:
+            if opening == ResumeRoom(missing):
+                raise OtherWay(f"{missing} is hosted by bob", question)
+            return await super().open(opening, on_event)
+
+    question = Question("Join it?", "It is hosted.", "join it", RejoinRoom(missing))
+    also = [ResumeRoom("kitchen-1")]
+    app = GenieApp(OneMissing(garden), ResumeRoom("garden-1"), "ann", also=also, clock=HandClock())
+    async with app.run_test(size=(120, 40)) as pilot:
+        if missing == "garden-1":  # it is on the screen
+            await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+            await pilot.press("escape")
+        await until(pilot, lambda: f"{missing} is hosted by bob" in notes(pilot))
+        await until(pilot, lambda: shown(app) == "Garden" and len(app.rooms) == 1)
+        assert app.failure == ""
 
 
 async def test_quitting_asks_about_each_room_that_others_are_in_by_its_name(

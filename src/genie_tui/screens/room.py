@@ -36,7 +36,15 @@ from genie_core.room.client.model import (
     Severity,
 )
 from genie_core.room.files.transfer import Transfer
-from genie_core.room.open.requests import NewRoom, OpenRequest, Question, ReplayRoom, question_after
+from genie_core.room.open.requests import (
+    NewRoom,
+    OpenRequest,
+    Question,
+    RejoinRoom,
+    ReplayRoom,
+    ResumeRoom,
+    question_after,
+)
 from genie_core.room.open.service import RoomService, SavedSummary
 from genie_core.room.protocol.events import Event
 from genie_core.room.protocol.frames import (
@@ -132,6 +140,9 @@ class RoomScreen(Screen[None]):
             self.text = text
             self.instead = instead
             self.question = question
+
+    class Opened(News):
+        """The room is open and shown."""
 
     class HandOver(News):
         """A member agreed to host: leave, so that the room becomes theirs."""
@@ -251,6 +262,13 @@ class RoomScreen(Screen[None]):
         return self.context.open_room
 
     @property
+    def saved(self) -> str:
+        """The folder of the room, also of one that is being opened again; empty if unknown."""
+        if self._joined is not None:
+            return self._joined.saved
+        return self._opening.id if isinstance(self._opening, ResumeRoom | RejoinRoom) else ""
+
+    @property
     def draft(self) -> str:
         """The unsent text."""
         return self.context.draft
@@ -353,6 +371,7 @@ class RoomScreen(Screen[None]):
         if isinstance(self._opening, NewRoom) and self._opening.title:
             seek = self._seek_earlier(self._opening.title, joined.saved)
             self.run_worker(seek, group="earlier")
+        self.post_message(self.Opened(self))
 
     def _remember_own(self, state: RoomState, me: str) -> None:
         """Let ↑ bring back what this person said in the room before."""
