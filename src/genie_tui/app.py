@@ -100,7 +100,7 @@ NO_TERMINAL: Final = "an editor needs a terminal"
 
 
 class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
-    """Shows the lobby, or opens a room directly.
+    """Shows the lobby, or opens a room directly, and rooms that it does not show `also`.
 
     After it has run, `return_value` reports the rooms that were left, and `failure` is one line for
     the person after an error; `return_code` is 0 or 1 accordingly.
@@ -133,6 +133,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         opening: OpenRequest | ReplayRoom | None,
         name: str,
         *,
+        also: Sequence[OpenRequest] = (),
         log_path: Path | None = None,
         theme: str = DARK.name,
         clock: Callable[[], float] = time.monotonic,
@@ -147,6 +148,8 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         self.stylesheet = KeepingStylesheet(self.get_css_variables())
         self._service = service
         self._opening = opening
+        self._also = deque(also)
+        self._reopened: set[OpenRoom] = set()
         self._person = name
         self._log_path = log_path
         self._notify: Notify = notify
@@ -275,12 +278,23 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
             await self._show_new(self._room_for(opening))
             self._show_counts()
 
+    @on(RoomScreen.Opened)
+    async def _open_more(self) -> None:
+        """Open the other rooms once the one on the screen is there."""
+        while self._also and not self.quitting.began:
+            room = self._room_for(self._also.popleft())
+            self._reopened.add(room)
+            await self.rooms.add(room, shown=False)
+        self._show_counts()
+
     @on(RoomScreen.OpeningFailed)
     async def _not_entered(self, message: RoomScreen.OpeningFailed) -> None:
         room = self.rooms.of(message.screen)
         if self.quitting.began or room is None:
             return
-        if message.instead is not None:
+        if room in self._reopened and room is not self.rooms.current:
+            await self._not_opened(room, message.text)  # a question would not be seen
+        elif message.instead is not None:
             await self.rooms.remove(room)
             await self.open(message.instead)
         elif message.question is not None:
@@ -293,8 +307,11 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
 
         async def act(agreed: bool | None) -> None:  # noqa: FBT001 - what the dialog returns
             if agreed:
+                draft = room.screen.draft
                 await self.rooms.remove(room)
                 await self.open(question.opening)
+                if self.rooms.current is not None and draft:
+                    self.rooms.current.screen.draft = draft
             else:
                 await self._not_opened(room, error)
 
@@ -304,6 +321,11 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
 
     async def _not_opened(self, room: OpenRoom, error: str) -> None:
         """Close a room that could not be opened; exit if it is all that the app was started for."""
+        if self._also and room is self.rooms.current:
+            await self.rooms.remove(room)
+            await self.open(self._also.popleft())
+            self.notify(error, severity="error", timeout=12)
+            return
         if self._opening is not None and len(self.rooms) == 1 and self._lobby is None:
             self._fail(error)
             return
@@ -596,6 +618,27 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         said = problem or (report.what if report is not None else "")
         if said:
             self.notify(said, severity=severity)
+
+    @on(RoomScreen.EarlierWanted)
+    def _earlier_wanted(self, message: RoomScreen.EarlierWanted) -> None:
+        room = self.rooms.of(message.screen)
+        if room is not None:
+            self._move(room, self._go_on_in(message.saved, room))
+
+    async def _go_on_in(self, saved: str, room: OpenRoom) -> None:
+        """Leave a room first, which frees its port, and open a saved one in its place."""
+        draft, room.screen.draft = room.screen.draft, ""
+        _, problem = await self.quitting.leave_one(room)
+        if self.quitting.began:
+            return
+        self._opening = None
+        await self.open(ResumeRoom(saved))
+        if draft and self.rooms.current is not None:
+            self.rooms.current.screen.draft = draft
+        await self.rooms.remove(room)
+        self._show_counts()
+        if problem:
+            self.notify(problem, severity="error")
 
     def _room_for(self, opening: OpenRequest) -> OpenRoom:
         bell = Bell(self._notify, self.clock)

@@ -1,6 +1,6 @@
 """The report after leaving a room, for the last screen and the terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
@@ -11,11 +11,8 @@ from genie_core.settings.locations import short_path
 from genie_core.text.format import counted
 from genie_core.text.safe import visible, visible_line
 
-NOTHING: Final = "No agent was working."
 DRAFT: Final = "your draft"
 PLACE: Final = "saved to"
-ROOM: Final = "room"
-"""Headings that are shown even if no work was running."""
 
 SHOWN: Final = 8
 """How many messages are listed under one heading; the rest is counted."""
@@ -28,6 +25,7 @@ class ExitReport:
     `waiting` counts this person's unanswered tool calls. `copy` is the folder's name if it is a
     copy of another member's room, otherwise empty. `saved_to` is the folder, and `draft` the start
     of the draft saved there. `elsewhere` is where to find what the room's disk refused.
+    `dropped`: nothing was said in the room, so it was removed.
     """
 
     room: str
@@ -39,11 +37,14 @@ class ExitReport:
     saved_to: str = ""
     draft: str = ""
     elsewhere: str = ""
+    dropped: bool = False
 
     @property
     def what(self) -> str:
         """One sentence on how the room was left."""
         title = f"{visible_line(self.title)!r}" if self.title else "the room"
+        if self.dropped:
+            return f"Left {title}; nothing was said there, so it is not kept."
         if not self.hosted:
             return f"Left {title}."
         calls = "tool call" if self.waiting == 1 else "tool calls"
@@ -51,31 +52,49 @@ class ExitReport:
         return f"Suspended {title}{parked}."
 
     @property
+    def is_to_read(self) -> bool:
+        """Whether the person has to see it: work was cut off or parked, or something failed."""
+        receipt = self.receipt
+        cut_off = receipt.cancelled or receipt.left_behind or receipt.unheard
+        return bool(cut_off or receipt.parked or receipt.problems or self.elsewhere)
+
+    @property
     def again(self) -> str:
         """How to return; empty without a copy."""
+        if self.dropped:
+            return ""
         if self.hosted:
             return f"Resume it with: genie-tui resume {_typed(self.copy or self.room)}"
         return f"Join it again with: genie-tui join {_typed(self.copy)}" if self.copy else ""
 
 
-def exit_lines(report: ExitReport) -> Iterator[str]:
-    """Return the lines for the terminal; the last says how to return."""
-    if report.receipt != Receipt() or report.draft:
-        lines = list(receipt_lines(report))
-        width = max(len(line.heading) for line in lines) + 2
-        yield from (f"  {line.heading:<{width}}{line.text}" for line in lines)
-    yield f"{report.what} {report.again}".rstrip()
+def exit_lines(reports: Iterable[ExitReport]) -> Iterator[str]:
+    """Return the lines for the terminal, room by room: how it was left, what else, how to return.
 
-
-def receipt_of(reports: Sequence[ExitReport]) -> "tuple[str, Sequence[ReportLine], str]":
-    """Return the title of a receipt for the rooms that were left, its lines, and how to return."""
-    lines: list[ReportLine] = []
+    A room with more than one line stands apart.
+    """
+    before = returns = 0
     for report in reports:
-        if len(reports) > 1:
-            lines.append(ReportLine(ROOM, visible_line(report.title)))
-        lines += receipt_lines(report)
-    title = " ".join(report.what for report in reports)
-    return title, lines, "\n".join(report.again for report in reports if report.again)
+        returns += bool(report.again)
+        lines = list(_lines_of(report))
+        if before and max(before, len(lines)) > 1:
+            yield ""
+        yield from lines
+        before = len(lines)
+    if returns > 1:
+        yield from ("", "Open all of them again with: genie-tui resume")
+
+
+def _lines_of(report: ExitReport) -> Iterator[str]:
+    if report.receipt == Receipt() and not report.draft:
+        yield f"{report.what} {report.again}".rstrip()
+        return
+    yield report.what
+    lines = list(receipt_lines(report))
+    width = max((len(line.heading) for line in lines), default=0) + 2
+    yield from (f"  {line.heading:<{width}}{line.text}" for line in lines)
+    if report.again:
+        yield f"  {report.again}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Quit: leave the open rooms, save what their disks refused, and show a receipt."""
+"""Quit: leave the open rooms, save what their disks refused, and show what has to be read."""
 
 import asyncio
 import logging
@@ -21,7 +21,7 @@ from genie_core.runtime.grace import QUICK_GRACE
 from genie_core.storage.atomic import create_file, reason, sync_data, write_whole
 from genie_core.storage.filenames import safe_name
 from genie_core.text.safe import visible_line
-from genie_tui.exit_report import ExitReport, UnsavedInput, receipt_of
+from genie_tui.exit_report import ExitReport, UnsavedInput
 from genie_tui.rooms import OpenRoom
 from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
@@ -116,28 +116,49 @@ class QuitFlow:
                 room.joined.hurry()
 
     async def _leave(self, reason: str, grace: float | None) -> None:
-        """Leave the rooms, all at once, show a receipt, and exit."""
+        """Leave the rooms, all at once, show a receipt if it has to be read, and exit."""
         if rooms := self._rooms():
             await self._app.push_screen(leaving_screen(rooms))
             for room in rooms:
                 await room.stop_opening()
         rooms = self._rooms()  # others if a room was being changed
-        left = await asyncio.gather(*(_left(room, reason, grace) for room in rooms))
+        left = await asyncio.gather(*(self._left(room, reason, grace) for room in rooms))
         reports: list[ExitReport] = []
         problems: list[str] = []
         for room, (report, problem) in zip(rooms, left, strict=True):
             report, problem = await self._complete(room, report, problem)
             reports += [report] if report is not None else []
             problems += [problem] if problem else []
-        if reports:
+        await self._keep_open(rooms, left)
+        if any(report.is_to_read for report in reports):
             await self._show_receipt(reports)
         self._end(reports, "; ".join(problems))
+
+    async def _keep_open(
+        self, rooms: Sequence[OpenRoom], left: Sequence[tuple[ExitReport | None, str]]
+    ) -> None:
+        """Note which rooms to open again, unless none was open."""
+        dropped = {room for room, (report, _) in zip(rooms, left, strict=True) if _is_gone(report)}
+        kept = [room for room in rooms if room not in dropped]
+        saved = [room.screen.saved for room in kept if room.screen.saved]
+        if saved and any(room.joined is not None for room in kept):
+            await asyncio.to_thread(kept[0].service.keep_open, saved)
 
     async def leave_one(self, room: OpenRoom) -> tuple[ExitReport | None, str]:
         """Leave one room; return the report, and an error, which is empty without one."""
         await room.stop_opening()
-        report, problem = await _left(room, "", None)
+        report, problem = await self._left(room, "", None)
         return await self._complete(room, report, problem)
+
+    async def _left(
+        self, room: OpenRoom, reason: str, grace: float | None
+    ) -> tuple[ExitReport | None, str]:
+        """Leave a room, and drop it if the person leaves it unused; a signal drops nothing."""
+        report, problem = await _left(room, reason, grace)
+        if report is None or problem or self._unattended.is_set():
+            return report, problem
+        dropped = await room.drop_if_unused()
+        return replace(report, dropped=dropped), ""
 
     async def _complete(
         self, room: OpenRoom, report: ExitReport | None, problem: str
@@ -155,7 +176,7 @@ class QuitFlow:
         if self._unattended.is_set():
             return
         self._shows_receipt = True
-        screen = ReceiptScreen(*receipt_of(reports), self._clock)
+        screen = ReceiptScreen(reports, self._clock)
         await self._app.push_screen(screen, lambda _: self._unattended.set())
         await self._unattended.wait()
 
@@ -257,6 +278,10 @@ async def _left(room: OpenRoom, reason: str, grace: float | None) -> tuple[ExitR
         return report, str(error)
     except GenieError as error:
         return None, str(error)
+
+
+def _is_gone(report: ExitReport | None) -> bool:
+    return report is not None and report.dropped
 
 
 def leaving_screen(rooms: Iterable[OpenRoom]) -> LeavingScreen:

@@ -3,7 +3,7 @@
 from textual.message import Message
 from textual.message_pump import MessagePump
 
-from genie_core.room.client.events import EventsRecorded, PendingChanged, RoomEvent
+from genie_core.room.client.events import CopyRead, EventsRecorded, PendingChanged, RoomEvent
 from genie_core.room.client.model import ConnectionState, ConnectionStatus, EngineStatus
 from genie_core.room.protocol.events import Event
 from genie_core.room.protocol.frames import AnswerDelta
@@ -13,8 +13,9 @@ class RoomFeed:
     """Posts each `RoomEvent` to a screen as an `Arrived`, in order with the screen's own messages.
 
     Unread events of one kind are merged: a burst of log events becomes one message, so that
-    catching up costs one step instead of thousands, and so does the text of an answer. Nothing is
-    posted before `start`, as a room may report before the screen has it.
+    catching up costs one step instead of thousands, and so does the text of an answer. Before
+    `start`, only the copy of the room and the steps of connecting are posted, as a room may report
+    before the screen has it.
     """
 
     class Arrived(Message, bubble=False):
@@ -58,7 +59,10 @@ class RoomFeed:
 
     def __call__(self, event: RoomEvent) -> None:
         """Post an event, or add it to the last one if that is unread."""
-        if isinstance(event, ConnectionStatus) and event.state is ConnectionState.CONNECTING:
+        is_connecting = (
+            isinstance(event, ConnectionStatus) and event.state is ConnectionState.CONNECTING
+        )
+        if is_connecting or isinstance(event, CopyRead):
             self._last = self.Arrived(event)
             self._screen.post_message(self._last)  # before `start`, too: the host may be asked
         elif self._last is None or not self._last.add(event):

@@ -12,6 +12,7 @@ from textual.app import App
 from textual.css.query import NoMatches
 from textual.worker import WorkerCancelled, WorkerFailed
 
+from genie_core.errors import GenieError
 from genie_core.room.open.service import RoomService
 from genie_core.room.participant.receipt import LeftInDisorder, Receipt
 from genie_core.runtime.tasks import start_task
@@ -43,7 +44,7 @@ class OpenRoom:
     def __init__(self, screen: RoomScreen, service: RoomService) -> None:
         self.screen = screen
         self.mode = f"room-{next(_numbers)}"
-        self._service = service
+        self.service = service
         self._leaving: asyncio.Task[Receipt] | None = None
 
     @property
@@ -99,6 +100,19 @@ class OpenRoom:
             self._leaving = start_task(self._leave(joined, reason, grace))
         return self.report(joined, await asyncio.shield(self._leaving))
 
+    async def drop_if_unused(self) -> bool:
+        """Remove the saved room after leaving if nothing happened in it; True if it is gone."""
+        joined = self.joined
+        if joined is None or not (joined.saved and self.hosts) or joined.state.messages:
+            return False
+        if self.screen.draft or self.screen.context.attachments.attached:
+            return False
+        try:
+            return await asyncio.to_thread(self.service.drop_if_unused, joined.saved)
+        except GenieError:
+            logger.warning("an unused room could not be removed", exc_info=True)
+            return False
+
     def report(self, joined: "JoinedRoom", receipt: Receipt) -> ExitReport:
         """Return the report on the room that was left."""
         state = joined.state
@@ -109,7 +123,7 @@ class OpenRoom:
             len(state.pending_for(joined.name)) + len(state.parked_for(joined.name)),
             "" if self.hosts and joined.saved == state.room else joined.saved,
             receipt,
-            self._service.place_of(joined.saved) if joined.saved else "",
+            self.service.place_of(joined.saved) if joined.saved else "",
             self.screen.views.draft_kept,
         )
 
@@ -182,10 +196,8 @@ class Rooms:
         return next((each for each in self._open if each.screen is screen), None)
 
     def saved_as(self, saved: str) -> OpenRoom | None:
-        """The open room that is saved in a folder, if any."""
-        return next(
-            (each for each in self._open if each.joined and each.joined.saved == saved), None
-        )
+        """The room that is saved in a folder if it is open or being opened again."""
+        return next((each for each in self._open if each.screen.saved == saved), None)
 
     async def add(self, room: OpenRoom, *, shown: bool) -> None:
         """Mount a room's screen, which opens the room; show it, or mount it in the background."""

@@ -440,6 +440,10 @@ class ScriptedRoomService(RoomService):
     views: dict[str, View] = field(default_factory=dict)
     view_error: GenieError | None = None
     stays_local: bool = False
+    shared: list[str] = field(default_factory=list)
+    unused: tuple[str, ...] = ()
+    dropped: list[str] = field(default_factory=list)
+    kept_open: list[str] = field(default_factory=list)
 
     async def open(self, opening: OpenRequest, on_event: OnEvent) -> ScriptedJoinedRoom:
         self.openings.append(opening)
@@ -452,6 +456,21 @@ class ScriptedRoomService(RoomService):
 
     def saved(self) -> Sequence[SavedSummary]:
         return self.rooms
+
+    def earlier(self, title: str, but: str) -> SavedSummary | None:
+        own = (each for each in self.rooms if each.host is None and each.id != but)
+        return next((each for each in own if each.title == title), None)
+
+    def keep_open(self, rooms: Sequence[str]) -> None:
+        self.kept_open = list(rooms)
+
+    def note_shared(self, saved: str) -> None:
+        self.shared.append(saved)
+
+    def drop_if_unused(self, saved: str) -> bool:
+        if saved in self.unused:
+            self.dropped.append(saved)
+        return saved in self.unused
 
     def catch_up(self) -> str:
         self.rooms = self.rooms_then or self.rooms

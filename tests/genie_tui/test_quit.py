@@ -43,6 +43,7 @@ from genie_tui.screens.room import RoomScreen
 
 WAY_OUT = "~/sessions/2026-11-21-garden-abcd"
 RECEIPT = Receipt(finished=(Item(3, "ann", "what is 17*23?"),))
+CUT_OFF = Receipt(cancelled=RECEIPT.finished)
 WORDS = UnsavedInput(
     "Garden",
     (UnsentText("one\ntwo", ("plan.pdf",)), UnsentText("", ("a\x1b.txt",))),
@@ -72,6 +73,14 @@ def departure_of(pilot: Pilot[Any]) -> ExitReport:
     (report,) = pilot.app.return_value
     assert isinstance(report, ExitReport)
     return report
+
+
+async def ended(pilot: Pilot[Any]) -> None:
+    """Wait for the end, which no key brings about."""
+    app = pilot.app
+    assert isinstance(app, GenieApp)
+    await until(pilot, lambda: app.return_value is not None or app.failure)
+    assert not any(isinstance(each, ReceiptScreen) for each in app.screen_stack)
 
 
 async def put_away(pilot: Pilot[Any], clock: HandClock, key: str = "x") -> None:
@@ -131,24 +140,41 @@ async def test_suspending_ends_with_a_receipt(joined: ScriptedJoinedRoom) -> Non
     assert departure.receipt == joined.receipt
 
 
-async def test_the_receipt_tells_of_a_draft_that_was_kept(
+async def test_without_anything_to_read_it_exits_at_once(
     joined: ScriptedJoinedRoom, tmp_path: Path
 ) -> None:
-    clock = HandClock()
     plan = FileRef("ab" * 32, "plan\x1b.pdf", 5)
     joined.places[plan.digest] = tmp_path
+    joined.receipt = Receipt(finished=RECEIPT.finished, unsent=1)
     service = ScriptedRoomService(
         joined, views={joined.saved: View(draft="[b]look\nhere", files=(plan,))}
     )
-    async with in_room(joined, service=service, clock=clock) as (screen, pilot):
+    async with in_room(joined, service=service) as (screen, pilot):
         await until(pilot, lambda: screen.draft)
         await pilot.press("ctrl+q")
-        told = await receipt_of(pilot)
-        assert "No agent was working." in told
-        assert "your draft  kept: [b]look here · plan␛.pdf" in told
-        await put_away(pilot, clock)
-    departure = departure_of(pilot)
-    assert "  your draft  kept: [b]look here · plan␛.pdf" in list(exit_lines(departure))
+        await ended(pilot)
+    lines = list(exit_lines([departure_of(pilot)]))
+    assert "  your draft  kept: [b]look here · plan␛.pdf" in lines
+    assert "  finished    ann: what is 17*23?" in lines
+    assert "  unsent      1 of your message: kept, and sent when you are back" in lines
+
+
+@pytest.mark.parametrize(
+    "receipt",
+    [
+        Receipt(cancelled=RECEIPT.finished),
+        Receipt(parked=RECEIPT.finished),
+        Receipt(left_behind=RECEIPT.finished),
+        Receipt(unheard=RECEIPT.finished),
+    ],
+)
+async def test_work_that_did_not_end_has_to_be_read(
+    joined: ScriptedJoinedRoom, receipt: Receipt
+) -> None:
+    joined.receipt = receipt
+    async with in_room(joined) as (_, pilot):
+        await pilot.press("ctrl+q")
+        assert "what is 17*23?" in await receipt_of(pilot)
 
 
 @pytest.mark.parametrize("way", ["ctrl+q", "signal"])
@@ -156,11 +182,12 @@ async def test_a_receipt_is_put_away_by_what_asks_to_end(
     joined: ScriptedJoinedRoom, way: str
 ) -> None:
     clock = HandClock()
+    joined.receipt = CUT_OFF
     async with in_room(joined, clock=clock) as (_, pilot):
         app = pilot.app
         assert isinstance(app, GenieApp)
         await pilot.press("ctrl+q")
-        assert "No agent was working." in await receipt_of(pilot)
+        assert "cancelled" in await receipt_of(pilot)
         if way == "signal":
             app.quitting.quit_unattended("SIGTERM")
             await until(pilot, lambda: app.return_value is not None)
@@ -173,6 +200,7 @@ async def test_a_receipt_is_put_away_by_what_asks_to_end(
 async def test_a_signal_ends_whatever_is_above_or_about_to_be_the_receipt(
     joined: ScriptedJoinedRoom, *, covered: bool
 ) -> None:
+    joined.receipt = CUT_OFF
     async with in_room(joined) as (_, pilot):
         app = pilot.app
         assert isinstance(app, GenieApp)
@@ -245,7 +273,7 @@ async def test_a_second_terminal_of_the_host_leaves_and_suspends_nothing() -> No
         await until(pilot, lambda: isinstance(pilot.app.screen, LeavingScreen))
         assert str(pilot.app.screen.query_one("#leaving-title", Static).content) == "Leaving…"
         second.leaving.set()
-        await put_away(pilot, clock)
+        await ended(pilot)
         copy = second.saved
         assert departure_of(pilot) == ExitReport(
             "r1", "Garden", hosted=False, copy=copy, saved_to=WAY_OUT
@@ -268,7 +296,7 @@ async def test_keys_do_nothing_while_suspending(joined: ScriptedJoinedRoom) -> N
         assert isinstance(pilot.app.screen, LeavingScreen)
         assert joined.said == []
         joined.leaving.set()
-        await put_away(pilot, clock)
+        await ended(pilot)
 
 
 async def test_a_suspend_that_is_cut_off_is_waited_for(joined: ScriptedJoinedRoom) -> None:
@@ -309,7 +337,7 @@ async def test_what_went_wrong_is_on_the_receipt_too(joined: ScriptedJoinedRoom)
 
 
 async def told_on_leaving(joined: ScriptedJoinedRoom, *, kept: bool) -> tuple[str, str]:
-    """The receipt, and what is said at the end, with a disk that takes a view or does not."""
+    """The receipt or the last lines, and the failure, with a disk that takes a view or does not."""
     clock, service = HandClock(), ScriptedRoomService(joined)
     async with in_room(joined, clock=clock, service=service) as (screen, pilot):
         await until(pilot, lambda: joined.saved in service.views)
@@ -321,6 +349,9 @@ async def told_on_leaving(joined: ScriptedJoinedRoom, *, kept: bool) -> tuple[st
         await pilot.press("ctrl+q")
         if not kept:
             await choose(pilot, clock, "p")
+        if kept and joined.receipt.unsent:
+            await ended(pilot)
+            return "\n".join(exit_lines([departure_of(pilot)])), app.failure
         told = await receipt_of(pilot)
         await put_away(pilot, clock)
     return told, app.failure
@@ -566,7 +597,7 @@ async def test_a_host_is_asked_before_everybody_is_suspended(
         clock.rest()
         await pilot.press(key)
         if leaves:
-            await put_away(pilot, clock)
+            await ended(pilot)
         else:
             await until(pilot, lambda: pilot.app.screen is screen)
             await pilot.press("ctrl+q")
@@ -590,8 +621,33 @@ async def test_a_member_leaves_without_a_question(crowd: ScriptedJoinedRoom) -> 
     clock = HandClock()
     async with in_room(crowd, clock=clock) as (_, pilot):
         await pilot.press("ctrl+q")
-        await put_away(pilot, clock)
+        await ended(pilot)
     assert crowd.leaves == [""]
+
+
+@pytest.mark.parametrize(("draft", "dropped"), [("", True), ("half a sen", False)])
+async def test_an_unused_room_is_dropped_and_the_last_line_says_so(
+    joined: ScriptedJoinedRoom, draft: str, *, dropped: bool
+) -> None:
+    service = ScriptedRoomService(joined, unused=(joined.saved,))
+    async with in_room(joined, service=service) as (screen, pilot):
+        screen.draft = draft
+        await pilot.press("ctrl+q")
+        await ended(pilot)
+    assert bool(service.dropped) is dropped
+    last = list(exit_lines([departure_of(pilot)]))[-1]
+    assert ("nothing was said there, so it is not kept" in last) is dropped
+    assert ("genie-tui resume" in last) is not dropped
+
+
+async def test_a_signal_drops_no_room(joined: ScriptedJoinedRoom) -> None:
+    service = ScriptedRoomService(joined, unused=(joined.saved,))
+    async with in_room(joined, service=service) as (_, pilot):
+        app = pilot.app
+        assert isinstance(app, GenieApp)
+        app.quitting.quit_unattended("SIGTERM")
+        await ended(pilot)
+    assert service.dropped == []
 
 
 async def test_suspending_in_the_lobby_ends_well() -> None:

@@ -2,6 +2,7 @@ from textual.message import Message
 from textual.message_pump import MessagePump
 
 from genie_core.room.client.events import (
+    CopyRead,
     EventsRecorded,
     Notice,
     PendingChanged,
@@ -17,6 +18,7 @@ from genie_core.room.client.model import (
 )
 from genie_core.room.protocol.events import Event, MessagePosted
 from genie_core.room.protocol.frames import AnswerDelta, MemberTyping
+from genie_core.room.state.room_state import RoomState
 from genie_tui.room_feed import RoomFeed
 
 
@@ -76,6 +78,15 @@ def test_a_host_who_is_asked_first_is_told_of_at_once() -> None:
     waiting = ConnectionStatus(ConnectionState.CONNECTING, "the host is asked about you")
     RoomFeed(screen)(waiting)
     assert screen.take() == [waiting]
+
+
+def test_the_copy_of_a_room_that_is_being_opened_is_shown_at_once() -> None:
+    screen = Screen()
+    copy = CopyRead(RoomState(), (), "ann")
+    feed = RoomFeed(screen)
+    feed(copy)
+    feed(recorded(1))
+    assert screen.take() == [copy]
 
 
 def test_a_burst_is_one_message() -> None:

@@ -24,7 +24,16 @@ from genie_core.assistant.known_programs import ProgramOffer
 from genie_core.assistant.models.discover import ModelOffer
 from genie_core.room.client.events import OnEvent
 from genie_core.room.client.model import NextStep, SessionEnded
-from genie_core.room.open.requests import NewRoom, OpenRequest, RejoinRoom, ResumeRoom
+from genie_core.room.open.requests import (
+    NewRoom,
+    OpenRequest,
+    OtherWay,
+    Question,
+    RejoinRoom,
+    ResumeRoom,
+)
+from genie_core.room.open.service import SavedSummary
+from genie_core.room.participant.receipt import Item, Receipt
 from genie_core.room.protocol.events import AnswerPosted, MemberLeft, MessagePosted
 from genie_tui.alerts import LONGEST
 from genie_tui.app import GenieApp
@@ -208,19 +217,72 @@ async def test_quitting_leaves_all_and_one_receipt_tells_of_each(
     garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
 ) -> None:
     clock = HandClock()
+    garden.receipt = Receipt(parked=(Item(5, "ann", "tidy up", "delete_file"),))
     async with in_both(garden, kitchen, clock) as (app, pilot):
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(app.screen, ReceiptScreen) and app.screen.is_mounted)
         told = "\n".join(str(each.visual) for each in app.screen.query(Static))
-        assert "Suspended 'Kitchen'. Suspended 'Garden'." in told
-        assert "genie-tui resume garden-1" in told
-        assert "genie-tui resume kitchen-1" in told
+        in_order = ("Suspended 'Kitchen'", "kitchen-1", "Suspended 'Garden'", "tidy up", "garden-1")
+        places = [told.index(each) for each in in_order]
+        assert places == sorted(places)
         clock.rest(10)
         await pilot.press("x")
         await until(pilot, lambda: app.return_value is not None)
     assert app.return_value is not None
     assert [report.title for report in app.return_value] == ["Kitchen", "Garden"]
     assert (garden.leaves, kitchen.leaves) == ([""], [""])
+
+
+async def test_the_rooms_that_were_open_are_noted_that_on_the_screen_first(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    async with in_both(garden, kitchen) as (app, pilot):
+        service = app._service
+        assert isinstance(service, ManyRooms)
+        service.unused = ("kitchen-1",)
+        await pilot.press("ctrl+o", "enter")
+        await until(pilot, lambda: shown(app) == "Garden")
+        service.joined = room("Attic", "attic-1")
+        await app.open(ResumeRoom("attic-1"))
+        await until(pilot, lambda: shown(app) == "Attic")
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: app.return_value is not None)
+        assert service.kept_open == ["attic-1", "garden-1"]
+
+
+async def test_rooms_are_opened_again_behind_the_one_on_the_screen(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    service = ManyRooms(garden, others=[kitchen])
+    also = [ResumeRoom("kitchen-1")]
+    app = GenieApp(service, ResumeRoom("garden-1"), "ann", also=also, clock=HandClock())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: len(app.rooms) == 2)
+        await until(pilot, lambda: all(room.joined for room in app.rooms))
+        assert service.openings == [ResumeRoom("garden-1"), ResumeRoom("kitchen-1")]
+        assert shown(app) == "Garden"
+
+
+@pytest.mark.parametrize("missing", ["garden-1", "kitchen-1"])
+async def test_a_room_that_can_not_be_opened_again_keeps_no_other_one_out(
+    garden: ScriptedJoinedRoom, missing: str
+) -> None:
+    class OneMissing(ManyRooms):
+        async def open(self, opening: OpenRequest, on_event: OnEvent) -> ScriptedJoinedRoom:
+            if opening == ResumeRoom(missing):
+                raise OtherWay(f"{missing} is hosted by bob", question)
+            return await super().open(opening, on_event)
+
+    question = Question("Join it?", "It is hosted.", "join it", RejoinRoom(missing))
+    also = [ResumeRoom("kitchen-1")]
+    app = GenieApp(OneMissing(garden), ResumeRoom("garden-1"), "ann", also=also, clock=HandClock())
+    async with app.run_test(size=(120, 40)) as pilot:
+        if missing == "garden-1":  # it is on the screen
+            await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+            await pilot.press("escape")
+        await until(pilot, lambda: f"{missing} is hosted by bob" in notes(pilot))
+        await until(pilot, lambda: shown(app) == "Garden" and len(app.rooms) == 1)
+        assert app.failure == ""
 
 
 async def test_quitting_asks_about_each_room_that_others_are_in_by_its_name(
@@ -350,3 +412,40 @@ async def test_a_room_that_opens_while_the_person_is_away_counts_as_unread(
         garden.say_here("@ann are you there?", "bob")
         (opened,) = app.rooms
         await until(pilot, lambda: opened.screen.counts.missed == 1)
+
+
+async def test_a_new_room_offers_the_earlier_one_with_its_title(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    earlier = SavedSummary("garden-0", "Garden", 10.0, people=2, messages=7)
+    kitchen.saved = "garden-0"
+    service = ManyRooms(garden, rooms=(earlier,), others=[kitchen], unused=("garden-1",))
+    app = GenieApp(service, NewRoom("Garden"), "ann", clock=HandClock())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "your room Garden" in welcome(app))
+        assert "ctrl+y" in welcome(app)
+        assert "7 messages" in welcome(app)
+        await pilot.press(*"salt", "ctrl+y")
+        await until(pilot, lambda: shown(app) == "Kitchen")
+        assert service.openings[-1] == ResumeRoom("garden-0")
+        assert garden.leaves == [""]
+        assert service.dropped == ["garden-1"]
+        await until(pilot, lambda: len(app.rooms) == 1)
+        assert isinstance(app.screen, RoomScreen)
+        assert app.screen.draft == "salt"
+
+
+async def test_without_an_earlier_room_the_key_is_the_composers(
+    garden: ScriptedJoinedRoom,
+) -> None:
+    app = GenieApp(ManyRooms(garden), NewRoom("Garden"), "ann", clock=HandClock())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: shown(app) == "Garden")
+        assert "your room" not in welcome(app)
+        await pilot.press("ctrl+y")
+        assert shown(app) == "Garden"
+        assert garden.leaves == []
+
+
+def welcome(app: GenieApp) -> str:
+    return str(app.screen.query_one("#welcome", Static).render())

@@ -197,6 +197,23 @@ class Catalog:
             raise AmbiguousSession(wanted, matches)
         return in_use[0]
 
+    def own_titled(self, title: str, name: str, but: str = "") -> Listing | None:
+        """Return the latest room with this title that the person continues by hosting it.
+
+        Rooms count that others came to or something was said in, and that no process has open; `but`
+        is the id of one that does not.
+        """
+        titled = title.casefold().strip()
+        for each in self.all():
+            metadata = each.metadata
+            if metadata is None or each.id == but or each.title.casefold() != titled:
+                continue
+            is_own = metadata.is_own and metadata.owner.casefold() == name.casefold()
+            is_used = each.messages > 0 or each.people > 1
+            if is_own and is_used and self.holder(each.id) is None:
+                return each
+        return None
+
     def _of_room(self, wanted: str) -> list[str]:
         records = ((each.id, each.metadata) for each in self.all())
         return [id_ for id_, record in records if record is not None and record.id == wanted]

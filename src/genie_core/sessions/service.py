@@ -194,6 +194,18 @@ class SessionService:
             logger.warning("a deleted session is still in the search index", exc_info=True)
         return id_
 
+    def note_shared(self, id_: str) -> None:
+        """Note that a room's invite was shown, so that others may come."""
+        saved = self.session(id_)
+        if saved.metadata.unshared:
+            saved.update(unshared=False)
+
+    def drop_if_unused(self, id_: str) -> bool:
+        """Remove a session if nothing happened in its room; see `unused.drop_if_unused`."""
+        from genie_core.sessions.unused import drop_if_unused
+
+        return drop_if_unused(self._folder / id_)
+
     def fork(self, id_: str, at: int | None = None) -> str:
         """Fork a session after an event, by default its last; return the fork's id."""
         from genie_core.sessions.fork import fork

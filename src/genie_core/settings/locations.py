@@ -89,6 +89,11 @@ class Locations:
         return self.data / "sessions"
 
     @property
+    def open_rooms(self) -> Path:
+        """Which rooms were open when the program was last quit."""
+        return self.data / "open-rooms.json"
+
+    @property
     def keys(self) -> Path:
         """Private keys, one file per name."""
         return self.data / "keys"

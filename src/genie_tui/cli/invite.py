@@ -47,6 +47,8 @@ def print_invite(wanted: str, locations: Locations, out: TextIO) -> int:
     saved = catalog.find(room)
     certificate = load_certificate(locations.certificate, datetime.now(UTC))
     out.write(f"{_invite_of(saved, certificate, time.time())}\n")
+    if saved.metadata.unshared:
+        saved.update(unshared=False)
     return 0
 
 

@@ -25,7 +25,7 @@ examples:
   genie-tui mcp genie1-… --name bot      join as an agent: an MCP server for Claude Code, Codex …
   genie-tui acp genie1-…                 join from your editor: an ACP agent for Zed, toad …
   genie-tui invite                       print the invite to the room you host
-  genie-tui resume                       go on with the room you hosted last
+  genie-tui resume                       go on with the rooms that were open last
   genie-tui sessions                     list your saved rooms; search, export, tidy up
   genie-tui replay                       watch the latest room again
   genie-tui host --model openai:gpt-5    let a language model listen and answer
@@ -325,6 +325,9 @@ _ROOM_HELP: Final = (
     "you were in"
 )
 _ID_HELP: Final = "the room's name, or the start of it (default: the room hosted last)"
+_RESUMED_HELP: Final = (
+    "the room's name, or the start of it (default: all that were open when you quit)"
+)
 _SESSION_HELP: Final = "the session's id, the start of it, or its title"
 
 
@@ -353,7 +356,7 @@ def _add_commands(add: AddPart) -> None:
 
     resume = add("resume", "host a saved room again")
     _add_settings(resume)
-    resume.add_argument("id", metavar="ID", nargs="?", default="", help=_ID_HELP)
+    resume.add_argument("id", metavar="ID", nargs="?", default="", help=_RESUMED_HELP)
     resume.add_argument("--force", action="store_true", help="host it even if another host answers")
     resume.set_defaults(command="resume")
 

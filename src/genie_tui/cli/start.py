@@ -13,7 +13,7 @@ from typing import Final
 
 from textual.driver import Driver
 
-from genie_core.room.open.requests import JoinRoom, OpenRequest, ReplayRoom
+from genie_core.room.open.requests import JoinRoom, OpenRequest, ReplayRoom, ResumeRoom
 from genie_core.room.open.service import RoomService
 from genie_core.room.protocol.names import check_name
 from genie_core.runtime.garbage_collector import start_collecting
@@ -83,11 +83,15 @@ def start(
     # A keyring may wait for its owner, so this thread is not waited for.
     threading.Thread(target=hide_own_secrets, args=(name, locations), daemon=True).start()
     service = RoomService(name, settings, locations, renamed=given)
+    also: list[OpenRequest] = []
+    if isinstance(opening, ResumeRoom) and not (opening.id or opening.force):
+        opening, *also = service.to_reopen() or [opening]
     form = SettingsForm(source, locations, name, service.use)
     app = _SignalledApp(
         service,
         opening,
         name,
+        also=also,
         log_path=locations.log_file,
         notify=settings.notify,
         alerts=AlertSettings.of(settings),
@@ -162,9 +166,8 @@ def _print_reports(app: GenieApp, reports: Sequence[ExitReport]) -> None:
     if app.failure:
         _say(sys.stderr.fileno(), f"genie-tui: {visible_line(app.failure)}")
         return
-    for report in reports:
-        for line in exit_lines(report):
-            _say(sys.stdout.fileno(), line)
+    for line in exit_lines(reports):
+        _say(sys.stdout.fileno(), line)
 
 
 def _end_in(seconds: float, code: int) -> None:

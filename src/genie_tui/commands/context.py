@@ -49,7 +49,9 @@ class RoomContext:
     """A room's screen with its widgets, and the joined room once it is open.
 
     `take_over` hosts the room from this person's copy. `came_from` is the widget that had the focus
-    before a command moved it; `purpose` is what the next message is for; `away_since` is the time when the connection to the host was lost.
+    before a command moved it; `purpose` is what the next message is for;
+    `away_since` is the time when the connection to the host was lost. `submitted_early` is a message
+    that was submitted before the room was open.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class RoomContext:
         self.away_since: float | None = None
         self.came_from: Widget | None = None
         self.purpose = Purpose()
+        self.submitted_early = ""
         self.banner = Banner()
         self.timeline = Timeline()
         self.door = JoinRequests(clock)

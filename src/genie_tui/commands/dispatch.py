@@ -15,6 +15,7 @@ from genie_tui.commands.parse import MessageLine
 from genie_tui.commands.registry import CommandLine, InvalidLine, command_named, parse_line
 
 OPENING: Final = "The room is still opening. Your draft is kept."
+SENT_SOON: Final = "The room is still opening. Your message is sent as soon as it is open."
 CLOSED: Final = "The room is closed. Your draft is kept."
 
 EXCERPT: Final = 60
@@ -58,9 +59,19 @@ async def submit(context: RoomContext, text: str) -> None:
                     context.attachments.say(joined, replace(line, to=purpose.to), purpose.reply_to)
                     message.cancel(context)
         except RoomNotOpen:
-            _give_back(context, text, OPENING)
+            is_message = isinstance(line, MessageLine)
+            context.submitted_early = text if is_message else ""
+            _give_back(context, text, SENT_SOON if is_message else OPENING)
         except GenieError as error:
             _give_back(context, text, str(error))
+
+
+async def submit_early(context: RoomContext) -> None:
+    """Send the message that was submitted before the room was open, unless it was changed since."""
+    text, context.submitted_early = context.submitted_early, ""
+    if text and context.composer.draft == text:
+        context.composer.draft = ""
+        await submit(context, text)
 
 
 def take_back(context: RoomContext, unsent: PendingMessage, why: str) -> None:

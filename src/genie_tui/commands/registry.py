@@ -320,6 +320,12 @@ COMMANDS: Final = (
         Slash("/leave", Group.APP),
     ),
     Command(
+        "earlier",
+        "In a new room: open your earlier room with this title instead",
+        "screen.resume_earlier",
+        keys=("ctrl+y",),
+    ),
+    Command(
         "choose model",
         "Choose among the models and agents found on this machine",
         "app.choose_model",

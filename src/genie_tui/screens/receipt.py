@@ -1,4 +1,4 @@
-"""The last screen: the outcome of running work, and how to return."""
+"""The last screen: what became of running work in each room, and how to return."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.widgets import Static
 
-from genie_tui.exit_report import DRAFT, NOTHING, PLACE, ROOM, ReportLine
+from genie_tui.exit_report import ExitReport, ReportLine, receipt_lines
 from genie_tui.screens.dialogs.dialog import Dialog
 from genie_tui.widgets.approvals.key_guard import SOON, KeyGuard, age_of
 
@@ -30,29 +30,26 @@ _COLOURS = {
 
 
 class ReceiptScreen(Dialog[None]):
-    """Shows a receipt until a key is pressed; keys count once the keyboard has rested.
+    """Shows the reports, room by room, until a key is pressed.
 
-    `again` says how to return.
+    Keys count once the keyboard has rested.
     """
 
     CSS_PATH = "receipt.tcss"
     GUARDS_ITSELF = True
 
-    def __init__(
-        self, title: str, lines: Sequence[ReportLine], again: str, clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, reports: Sequence[ExitReport], clock: Callable[[], float]) -> None:
         super().__init__()
-        self._heading = title
-        self._lines = lines
-        self._again = again
+        self._reports = reports
         self._guard = KeyGuard(clock)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="receipt"):
-            yield Static(self._heading, id="receipt-title", markup=False)
             with VerticalScroll(id="receipt-scroll", can_focus=False):
-                yield _Lines(self._lines)
-            yield Static(self._again, id="receipt-again", markup=False)
+                for report in self._reports:
+                    yield Static(report.what, classes="receipt-title", markup=False)
+                    yield _Lines(list(receipt_lines(report)))
+                    yield Static(report.again, classes="receipt-again", markup=False)
             yield Static(SOON, id="receipt-keys", markup=False)
 
     def on_mount(self) -> None:
@@ -89,7 +86,7 @@ class _Lines(Static):
     """The lines below each other, what does not fit into one below its text."""
 
     def __init__(self, lines: Sequence[ReportLine]) -> None:
-        super().__init__(_told(lines), id="receipt-lines", markup=False)
+        super().__init__(_told(lines), classes="receipt-lines", markup=False)
         self._lines = lines
 
     def render(self) -> Content:
@@ -105,8 +102,6 @@ def _told(lines: Sequence[ReportLine], columns: int = 0) -> Content:
     room = max(columns - width, LEAST) if columns else 0
     parts: list[Content] = []
     before = ""
-    if all(line.heading in (DRAFT, PLACE, ROOM) for line in lines):
-        parts.append(Content(NOTHING))
     for line in lines:
         heading = line.heading if line.heading != before else ""
         before = line.heading

@@ -1,5 +1,8 @@
 """The room screen, which shows a fold of the room's events."""
 
+import asyncio
+import logging
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, assert_never
@@ -17,6 +20,7 @@ from textual.widgets import Static
 
 from genie_core.errors import GenieError
 from genie_core.room.client.events import (
+    CopyRead,
     EditRejected,
     EventsRecorded,
     MessageRejected,
@@ -33,8 +37,16 @@ from genie_core.room.client.model import (
     Severity,
 )
 from genie_core.room.files.transfer import Transfer
-from genie_core.room.open.requests import NewRoom, OpenRequest, Question, ReplayRoom, question_after
-from genie_core.room.open.service import RoomService
+from genie_core.room.open.requests import (
+    NewRoom,
+    OpenRequest,
+    Question,
+    RejoinRoom,
+    ReplayRoom,
+    ResumeRoom,
+    question_after,
+)
+from genie_core.room.open.service import RoomService, SavedSummary
 from genie_core.room.protocol.events import Event
 from genie_core.room.protocol.frames import (
     AgentProgress,
@@ -46,6 +58,7 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.lock import SessionInUse
+from genie_core.text.format import ago, counted
 from genie_core.text.safe import visible_line
 from genie_tui.commands import dispatch
 from genie_tui.commands.completion import CommandCompletion
@@ -84,6 +97,8 @@ from genie_tui.widgets.too_small import TooSmall
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
+
+logger = logging.getLogger(__name__)
 
 SAVED: Final = "{key} brings back what the editor had saved."
 
@@ -127,6 +142,9 @@ class RoomScreen(Screen[None]):
             self.instead = instead
             self.question = question
 
+    class Opened(News):
+        """The room is open and shown."""
+
     class HandOver(News):
         """A member agreed to host: leave, so that the room becomes theirs."""
 
@@ -136,6 +154,13 @@ class RoomScreen(Screen[None]):
 
     class TakeOver(News):
         """The person wants to host the room from their copy while its host is away."""
+
+    class EarlierWanted(News):
+        """The person wants their earlier room with the folder `saved` instead of this new one."""
+
+        def __init__(self, screen: "RoomScreen", saved: str) -> None:
+            super().__init__(screen)
+            self.saved = saved
 
     class Parted(News):
         """The session ended by itself; `parting` says how to continue."""
@@ -173,6 +198,7 @@ class RoomScreen(Screen[None]):
         self._labels = DecisionLabels(self, self._timeline, lambda: self.query_one(ActivityList))
         self.views = RoomView(self.context)
         self._counted: Counts | None = None
+        self._earlier: SavedSummary | None = None
 
     def compose(self) -> ComposeResult:
         yield TooSmall()
@@ -237,6 +263,13 @@ class RoomScreen(Screen[None]):
         return self.context.open_room
 
     @property
+    def saved(self) -> str:
+        """The folder of the room, also of one that is being opened again; empty if unknown."""
+        if self._joined is not None:
+            return self._joined.saved
+        return self._opening.id if isinstance(self._opening, ResumeRoom | RejoinRoom) else ""
+
+    @property
     def draft(self) -> str:
         """The unsent text."""
         return self.context.draft
@@ -284,7 +317,33 @@ class RoomScreen(Screen[None]):
         if joined is not None and is_empty:
             hosts = joined.hosting.invites is not None
             engine = joined.engine.status
-            welcome.update(welcome_text(keymap_of(self), hosts=hosts, engine=engine))
+            text = welcome_text(keymap_of(self), hosts=hosts, engine=engine, earlier=self._earlier)
+            welcome.update(text)
+
+    async def _seek_earlier(self, title: str, saved: str) -> None:
+        """Offer the person's earlier room with this title, in place of this new one."""
+        try:
+            self._earlier = await asyncio.to_thread(self._service.earlier, title, saved)
+        except GenieError:
+            logger.warning("earlier rooms can't be listed", exc_info=True)
+        if self.is_running:
+            self._welcome()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave the key for the earlier room to the composer where there is none."""
+        del parameters
+        return action != "resume_earlier" or self._earlier is not None
+
+    def action_resume_earlier(self) -> None:
+        if self._earlier is not None:
+            self.post_message(self.EarlierWanted(self, self._earlier.id))
+
+    def _show_copy(self, copy: CopyRead) -> None:
+        """Show the conversation until the room is open."""
+        if self._joined is None:
+            self._status.show_room(copy.state.title, "")
+            self._timeline.bind_state(copy.state, copy.name)
+            self._timeline.apply_many(copy.events)
 
     def _show_room(self, joined: "JoinedRoom") -> None:
         self.context.open_room = joined
@@ -307,8 +366,13 @@ class RoomScreen(Screen[None]):
         self._remember_own(state, me)
         self.query_one(HintLine).show_people(len(state.present()))
         self._feed.start()
+        self.call_later(dispatch.submit_early, self.context)  # before the saved draft is back
         self.views.begin(joined)
         self._welcome()
+        if isinstance(self._opening, NewRoom) and self._opening.title:
+            seek = self._seek_earlier(self._opening.title, joined.saved)
+            self.run_worker(seek, group="earlier")
+        self.post_message(self.Opened(self))
 
     def _remember_own(self, state: RoomState, me: str) -> None:
         """Let ↑ bring back what this person said in the room before."""
@@ -383,6 +447,8 @@ class RoomScreen(Screen[None]):
             case OtherHostsChanged(hosts=hosts):
                 hosts_here = self._joined is not None and bool(self._joined.hosting.address)
                 self._banner.warn(rivals_line(hosts, hosts=hosts_here))
+            case CopyRead() as copy:
+                self._show_copy(copy)
             case JoinRequested() | HostingOffered() as caller:
                 self._door.take(caller)
             case HostingAccepted(name=name):
@@ -547,10 +613,20 @@ class RoomScreen(Screen[None]):
         return self.query_one(ApprovalPanel)
 
 
-def welcome_text(keymap: Keymap, *, hosts: bool, engine: EngineStatus) -> Content:
-    """Return what to do first in a room that nothing was said in."""
+def welcome_text(
+    keymap: Keymap, *, hosts: bool, engine: EngineStatus, earlier: SavedSummary | None = None
+) -> Content:
+    """Return what to do first in a room that nothing was said in.
+
+    `earlier` is the person's room that has the same title.
+    """
     key = partial(keymap.text, Scope.ROOM)
-    lines = [(key("invite"), "to copy the invite for others")] if hosts else []
+    lines = list[tuple[str, str]]()
+    if earlier is not None:
+        title, when = visible_line(earlier.title), ago(time.time() - earlier.last_activity)
+        said = counted(earlier.messages, "message")
+        lines += [(key("earlier"), f"to go on in your room {title} of {when} ({said}) instead")]
+    lines += [(key("invite"), "to copy the invite for others")] if hosts else []
     lines += [("@genie", "and a question to your agent")]
     lines += [(key("choose-model"), "to choose a model or an agent")] if engine.offline else []
     lines += [(key("reasons"), "to see why agents are silent")]

@@ -4,6 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 from genie_core.room.protocol.events import Event, MessagePosted
 from genie_core.sessions.catalog import Catalog, extent
 from genie_core.sessions.errors import AmbiguousSession, DamagedSession, UnknownSession
+from genie_core.sessions.lock import hold
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.metadata import TITLE_CHARS, SessionMetadata
+from genie_core.sessions.session import SavedSession
 from genie_core.storage.errors import DiskFailure, StorageError
 
 NOW = 1_795_219_200.0  # 2026-11-21 00:00 UTC
@@ -302,3 +305,24 @@ def test_a_copy_that_was_put_aside_is_not_in_the_way(catalog: Catalog) -> None:
     fresh = catalog.copy_of("r-1", "Garden", "ann", 2.0)
     assert catalog.match("r-1") == fresh.id
     assert catalog.match(aside) == aside
+
+
+def test_the_latest_own_room_with_a_title_is_found(tmp_path: Path) -> None:
+    catalog = Catalog(tmp_path)
+
+    def made(at: float, title: str = "Garden", **fields: Any) -> SavedSession:
+        fields = {"host": "ann", "name": "ann", "messages": 2, **fields}
+        return catalog.create(title, at, **fields)
+
+    made(1.0)
+    wanted = made(2.0, "garden")
+    made(3.0, "Kitchen")
+    made(3.0, messages=0, people=1)
+    made(3.0, name="bob")
+    made(3.0).update(kind="joined")
+    new = made(4.0)
+    with hold(made(5.0).folder):
+        found = catalog.own_titled(" Garden", "Ann", new.id)
+    assert found is not None
+    assert found.id == wanted.id
+    assert catalog.own_titled("Shed", "ann") is None

@@ -12,10 +12,11 @@ from tests.genie_tui.scripted_room import (
     until,
 )
 
-from genie_core.room.client.events import MessageRejected
+from genie_core.room.client.events import MessageRejected, OnEvent
 from genie_core.room.client.model import ConnectionState, ConnectionStatus, PendingMessage
-from genie_core.room.open.requests import NewRoom
+from genie_core.room.open.requests import NewRoom, OpenRequest
 from genie_core.room.protocol.events import FileRef, Quote, QuotedLine
+from genie_core.sessions.view_state import View
 from genie_tui.app import GenieApp
 from genie_tui.commands.dispatch import CLOSED
 from genie_tui.screens.room import RoomScreen
@@ -60,6 +61,31 @@ async def test_a_message_before_the_room_is_open_stays_a_draft(joined: ScriptedJ
         await until(pilot, lambda: list(app._notifications))
         assert screen.query_one(Composer).draft == "early"
         assert "opening" in str(screen.query_one(Banner).render())
+
+
+@pytest.mark.parametrize(("then", "sent"), [("", [("early", False)]), (" bird", [])])
+async def test_a_message_before_the_room_is_open_is_sent_then_unless_it_was_changed(
+    joined: ScriptedJoinedRoom, then: str, sent: list[tuple[str, bool]]
+) -> None:
+    ready = asyncio.Event()
+
+    class SlowRoomService(ScriptedRoomService):
+        async def open(self, opening: OpenRequest, on_event: OnEvent) -> ScriptedJoinedRoom:
+            await ready.wait()
+            return await super().open(opening, on_event)
+
+    views = {joined.saved: View(draft="from yesterday")}
+    app = GenieApp(SlowRoomService(joined, views=views), NewRoom("Garden"), "ann")
+    async with app.run_test() as pilot:
+        screen = app.screen
+        assert isinstance(screen, RoomScreen)
+        await until(pilot, lambda: editor(screen).has_focus)
+        await pilot.press(*"early", "enter", *then)
+        await until(pilot, lambda: "as soon as it is open" in notes(pilot))
+        ready.set()
+        await until(pilot, lambda: screen.draft.startswith("from yesterday"))
+        assert joined.said == sent
+        assert screen.draft == "from yesterday" + (f"\nearly{then}" if then else "")
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,9 @@ from tests.genie_tui.scripted_room import HandClock
 from textual.app import App
 from textual.widgets import Static
 
+from genie_core.room.participant.receipt import Item, Receipt
 from genie_tui.app import GenieApp
-from genie_tui.exit_report import ReportLine
+from genie_tui.exit_report import ExitReport
 from genie_tui.screens.receipt import ReceiptScreen
 
 
@@ -11,13 +12,13 @@ async def test_that_any_key_ends_is_in_view_on_the_smallest_terminal() -> None:
     class Small(App[None]):
         VERTICAL_BREAKPOINTS = GenieApp.VERTICAL_BREAKPOINTS
 
-    lines = [ReportLine("cancelled", f"ann: message {number}") for number in range(9)]
-    lines.append(
-        ReportLine("saved to", "/home/ann/.local/share/genie-tui/sessions/2026-11-21-standup-3fk9")
+    folder = "/home/ann/.local/share/genie-tui/sessions/2026-11-21-standup-3fk9"
+    receipt = Receipt(cancelled=tuple(Item(seq, "ann", f"message {seq}") for seq in range(9)))
+    report = ExitReport(
+        "2026-11-21-standup-3fk9", "Standup", hosted=True, receipt=receipt, saved_to=folder
     )
-    again = "Resume it with: genie-tui resume 2026-11-21-standup-3fk9"
     async with Small().run_test(size=(60, 16)) as pilot:
-        screen = ReceiptScreen("Suspended 'Standup'.", lines, again, HandClock())
+        screen = ReceiptScreen([report, report], HandClock())
         await pilot.app.push_screen(screen)
         await pilot.pause()
         box, keys = screen.query_one("#receipt"), screen.query_one("#receipt-keys")

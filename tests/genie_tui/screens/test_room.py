@@ -1,3 +1,4 @@
+import asyncio
 import string
 from typing import Any
 
@@ -7,6 +8,7 @@ from tests.genie_tui.scripted_room import (
     HandClock,
     ScriptedInvites,
     ScriptedJoinedRoom,
+    ScriptedRoomService,
     in_room,
     until,
 )
@@ -15,7 +17,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static, TextArea
 from textual.widgets._footer import FooterKey  # the footer's keys have no public name
 
-from genie_core.room.client.events import Notice, RoomRenamed
+from genie_core.room.client.events import CopyRead, Notice, OnEvent, RoomRenamed
 from genie_core.room.client.model import (
     Answer,
     ConnectionState,
@@ -24,6 +26,7 @@ from genie_core.room.client.model import (
     EngineStatus,
     Severity,
 )
+from genie_core.room.open.requests import OpenRequest, ResumeRoom
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,
@@ -34,6 +37,7 @@ from genie_core.room.protocol.events import (
     RunCancelled,
 )
 from genie_core.room.protocol.frames import MemberTyping
+from genie_tui.app import GenieApp
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.dialogs.pick import PickScreen
@@ -51,6 +55,12 @@ from genie_tui.widgets.status_bar import StatusBar
 from genie_tui.widgets.timeline.timeline import Timeline
 
 NARROW = (80, 24)
+
+
+def conversation(screen: RoomScreen) -> str:
+    """The lines of the timeline that are on the screen."""
+    timeline = screen.query_one(Timeline)
+    return "\n".join(timeline.render_line(y).text for y in range(timeline.size.height))
 
 
 def shown_proposal(screen: RoomScreen) -> str | None:
@@ -894,3 +904,30 @@ async def test_what_was_said_here_before_can_be_brought_back(joined: ScriptedJoi
         await until(pilot, lambda: screen.draft == "/me waves")
         await pilot.press("up")
         await until(pilot, lambda: screen.draft == "mine, from before")
+
+
+async def test_the_conversation_can_be_read_while_another_host_is_looked_for(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    joined.feed(MessagePosted("m1", "read me", "ann"), by="ann")
+    ready = asyncio.Event()
+
+    class Looking(ScriptedRoomService):
+        async def open(self, opening: OpenRequest, on_event: OnEvent) -> ScriptedJoinedRoom:
+            on_event(CopyRead(joined.state, tuple(joined.events), "ann"))
+            await ready.wait()
+            return await super().open(opening, on_event)
+
+    app = GenieApp(Looking(joined), ResumeRoom("garden"), "ann", clock=HandClock())
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = app.screen
+        assert isinstance(screen, RoomScreen)
+        await until(pilot, lambda: "read me" in conversation(screen))
+        assert screen.joined is None
+        line = str(screen.query_one(StatusBar).render())
+        assert "Garden" in line
+        assert "connecting" in line
+        ready.set()
+        await until(pilot, lambda: screen.joined is not None)
+        await pilot.pause()
+        assert conversation(screen).count("read me") == 1

@@ -28,6 +28,7 @@ from genie_core.room.protocol.frames import (
     Stopping,
     Welcome,
 )
+from genie_core.room.state.room_state import RoomState
 
 logger = logging.getLogger(__name__)
 
@@ -85,6 +86,19 @@ class OtherHostsChanged:
     hosts: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class CopyRead:
+    """The room as its copy on this machine has it, while another host of it is looked for.
+
+    `state` is a state of its own, `events` are the latest that it includes, and `name` is this
+    person's in the room.
+    """
+
+    state: RoomState
+    events: tuple[Event, ...]
+    name: str
+
+
 RoomEvent: TypeAlias = (
     EventsRecorded
     | RoomRenamed
@@ -102,6 +116,7 @@ RoomEvent: TypeAlias = (
     | HostingAccepted
     | Transfer
     | OtherHostsChanged
+    | CopyRead
 )
 """An event for the program that shows a room; statuses are sent whenever they change."""
 

@@ -12,10 +12,10 @@ from typing import Final
 
 from genie_core.datastore import path_name
 from genie_core.errors import GenieError
-from genie_core.room.client.events import OnEvent
+from genie_core.room.client.events import CopyRead, OnEvent
 from genie_core.room.open.host import bind_room, join_as_host, serve_room
-from genie_core.room.open.identities import has_key
-from genie_core.room.open.join import RoomJoiner, known_state
+from genie_core.room.open.identities import has_key, private_reader
+from genie_core.room.open.join import RoomJoiner
 from genie_core.room.open.profile import Profile
 from genie_core.room.open.requests import (
     JoinRoom,
@@ -30,11 +30,16 @@ from genie_core.room.open.route import HostFound, host_of
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import Kind
 from genie_core.room.protocol.names import check_name, fold_name
+from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
+from genie_core.storage.errors import StorageError
 
 UNTITLED: Final = "Room"
+
+SHOWN_AT_FIRST: Final = 500
+"""Events of a copy that are reported before its room is open."""
 
 
 class NothingToResume(GenieError):
@@ -65,7 +70,8 @@ class StillHosted(OtherWay):
 class RoomOpener:
     """Opens rooms for one person with their settings.
 
-    A saved room is hosted under the name that the person had there, unless they are `renamed`.
+    A saved room is hosted under the name that the person had there, unless they are `renamed`. New
+    rooms are `unshared` if their invites are only shown at the person's request.
     """
 
     def __init__(
@@ -75,9 +81,11 @@ class RoomOpener:
         locations: Locations,
         *,
         renamed: bool = False,
+        unshared: bool = False,
         kind: Kind = "",
     ) -> None:
         self._person = Profile.of(name, settings, locations, kind)
+        self._unshared = unshared
         self._renamed = renamed
 
     async def enter(self, opening: OpenRequest, on_event: OnEvent) -> JoinedRoom:
@@ -103,7 +111,12 @@ class RoomOpener:
         person = self._person
         sock = await bind_room(person, resources)
         saved = await asyncio.to_thread(
-            person.catalog.create, title, time.time(), host=person.name, name=person.name
+            person.catalog.create,
+            title,
+            time.time(),
+            host=person.name,
+            name=person.name,
+            unshared=self._unshared,
         )
         hosted = await serve_room(person, saved, sock, resources)
         return await join_as_host(person, hosted, on_event, resources)
@@ -114,7 +127,7 @@ class RoomOpener:
         saved = await asyncio.to_thread(self._find, opening.id)
         is_certain = opening.handed or opening.force or self._is_foreign(saved)
         if not (is_certain or self._person.catalog.holder(saved.id)):
-            await self._find_host(saved, opening)
+            await self._find_host(saved, opening, on_event)
         person = self._named_for(saved, opening).with_habits_of(saved)
         before = saved.metadata.address if saved.metadata.kind == "hosted" else ""
         sock = await bind_room(person, resources, before)
@@ -132,14 +145,30 @@ class RoomOpener:
         record = saved.metadata
         return bool(record.copied) and not has_key(record.owner, self._person.locations)
 
-    async def _find_host(self, saved: SavedSession, opening: ResumeRoom) -> None:
-        """Raise `StillHosted` if a host that the copy knows answers."""
-        state = await asyncio.to_thread(known_state, saved)
+    async def _find_host(self, saved: SavedSession, opening: ResumeRoom, on_event: OnEvent) -> None:
+        """Report the copy, and raise `StillHosted` if a host that the copy knows answers."""
+        me = self._named_for(saved, opening).name
+        state, copy = await asyncio.to_thread(self._read_copy, saved, me)
+        on_event(copy)
         network = not self._person.settings.local
         identity = await self._person.called(saved.metadata.owner).identity()
         found = await host_of(saved, state, identity.key, network=network)
         if found is not None:
             raise StillHosted(saved, found, opening)
+
+    def _read_copy(self, saved: SavedSession, me: str) -> tuple[RoomState, CopyRead]:
+        """Return the state in a copy's log, and the copy as its owner sees it. Blocks."""
+        try:
+            with saved.reader() as log:
+                state, shown = log.state(), log.state()
+                events = log.read(max(0, log.head - SHOWN_AT_FIRST), SHOWN_AT_FIRST)
+        except (StorageError, OSError):
+            return RoomState(), CopyRead(RoomState(), (), me)
+        reader = private_reader(me, self._person.locations)
+        if reader is not None:
+            reader.open_state(shown)
+            events = [reader.shown(event, shown) for event in events]
+        return state, CopyRead(shown, tuple(events), me)
 
     def _find(self, wanted: str) -> SavedSession:
         """Return the named room; without a name, the one hosted last."""

@@ -16,7 +16,7 @@ from genie_core.room.protocol.frames import Challenge, Hello
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.challenge import InviteSecret, Transcript, new_nonce
 from genie_core.room.security.invite import looks_like_invite, read_invite
-from genie_core.room.state.hosting import Claim, KnownHosts, can_host
+from genie_core.room.state.hosting import Claim, KnownHosts, can_host, others_may_host
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.dialer import Dialer, Endpoint
 from genie_core.room.transport.websocket import tls_connect
@@ -28,6 +28,12 @@ ANSWER_TIMEOUT: Final = 4.0
 
 LOOK: Final = 2.0
 """Seconds to find a present host before a room is hosted again."""
+
+LOOK_FOR_ONESELF: Final = 0.5
+"""Seconds to find the person's own program at another machine, in a room that no other member may host.
+
+Announcements are answered within 0.2 s; a lost query is asked again after a second.
+"""
 
 
 class NowhereToLook(GenieError):
@@ -99,7 +105,8 @@ async def host_of(
     """
     looks = [start_task(_look_where_it_was(saved, state, key))]
     if network:
-        looks.append(start_task(_look_around(state, key)))
+        within = LOOK if others_may_host(state, key) else LOOK_FOR_ONESELF
+        looks.append(start_task(_look_around(state, key, within)))
     try:
         for look in asyncio.as_completed(looks):
             found = await look
@@ -123,7 +130,7 @@ async def _look_where_it_was(saved: SavedSession, state: RoomState, key: str) ->
     return HostFound(addresses, record.pin, record.host) if is_right else None
 
 
-async def _look_around(state: RoomState, key: str) -> HostFound | None:
+async def _look_around(state: RoomState, key: str, within: float) -> HostFound | None:
     changed = asyncio.Event()
 
     def prefers(announced: Announcement) -> bool:
@@ -132,7 +139,7 @@ async def _look_around(state: RoomState, key: str) -> HostFound | None:
     async with Browser(changed.set, prefers=prefers) as browser:
         await browser.settle()
         with suppress(TimeoutError):
-            async with asyncio.timeout(LOOK):
+            async with asyncio.timeout(within):
                 return await _first_answering(state, key, browser, changed)
     return None
 

@@ -4,13 +4,14 @@ Cheap to import: the modules of a room are loaded when one is opened.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from genie_core.room.client.events import OnEvent
-from genie_core.room.open.requests import NearbyRoom, OpenRequest
+from genie_core.room.open.requests import NearbyRoom, OpenRequest, RejoinRoom, ResumeRoom
 from genie_core.sessions.listing import past_line
 from genie_core.sessions.service import SessionService
 from genie_core.settings.locations import Locations, short_path
@@ -103,6 +104,28 @@ class RoomService(SessionService):
         """Return the rooms that can be hosted or joined again, most recent first."""
         return [_summary(each) for each in self.resumable()]
 
+    def earlier(self, title: str, but: str) -> SavedSummary | None:
+        """Return this person's latest own room with this title, apart from one; None without one."""
+        found = self._catalog().own_titled(title, self._name, but)
+        return None if found is None else _summary(found)
+
+    def keep_open(self, rooms: Sequence[str]) -> None:
+        """Note which rooms are open at the end, by their folders, the one on the screen first."""
+        from genie_core.sessions.open_rooms import keep_open_rooms
+
+        keep_open_rooms(self._locations.open_rooms, rooms, time.time())
+
+    def to_reopen(self) -> list[OpenRequest]:
+        """Return the requests that open the rooms again that were open at the end."""
+        from genie_core.sessions.open_rooms import rooms_to_reopen
+
+        rooms = rooms_to_reopen(self._locations.open_rooms, self._locations.sessions)
+        return [
+            ResumeRoom(each.id) if each.metadata.is_own else RejoinRoom(each.id)
+            for each in rooms
+            if each.metadata.leads_back(self._name)
+        ]
+
     def catch_up(self) -> str:
         """Update the metadata of rooms whose program crashed; may take a while.
 
@@ -155,7 +178,9 @@ class RoomService(SessionService):
     def _load(self) -> "Callable[[OpenRequest, OnEvent], Awaitable[JoinedRoom]]":
         from genie_core.room.open.opener import RoomOpener
 
-        entrance = RoomOpener(self._name, self._settings, self._locations, renamed=self._renamed)
+        entrance = RoomOpener(
+            self._name, self._settings, self._locations, renamed=self._renamed, unshared=True
+        )
         return entrance.enter
 
     def _look_around(

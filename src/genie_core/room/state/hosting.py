@@ -34,6 +34,18 @@ def can_host(state: RoomState, deed: HostRecord) -> bool:
     return fold_name(deed.host) == fold_name(known or "")
 
 
+def others_may_host(state: RoomState, key: str) -> bool:
+    """Whether another key than this one may host the room; True if the log does not tell."""
+    if state.unreadable or not state.host_key:
+        return True
+    given = {state.host_key}
+    closed = state.succession.closed
+    if closed is not None and closed.deed is not None:
+        given.add(closed.deed.key)
+    entitled = {each.key for each in state.people.values() if state.members.entitled(each.key)}
+    return bool((given | entitled) - {key})
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A host's claim to a room, as a challenge makes it over a connection.

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Final
@@ -26,7 +27,7 @@ from genie_core.room.client.model import (
     EngineStatus,
     NextStep,
 )
-from genie_core.room.open.requests import OpenRequest
+from genie_core.room.open.requests import NewRoom, OpenRequest
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import (
     ChangeBody,
@@ -37,9 +38,11 @@ from genie_core.room.protocol.events import (
 from genie_core.room.protocol.frames import HostingOffered, JoinRequested
 from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.room.text.events import author_line, because
+from genie_core.sessions.catalog import Catalog
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.locations import Locations
-from genie_core.text.format import counted
+from genie_core.settings.model import default_name
+from genie_core.text.format import ago, counted
 from genie_core.text.safe import visible_line
 from genie_tui.cli.plain.lines import (
     call_entries,
@@ -76,7 +79,21 @@ class Usage(GenieError):
 
 def run_plain(opening: OpenRequest, source: SettingsSource, locations: Locations) -> int:
     """Open a room, print what happens, and read lines until the input ends; returns the exit code."""
+    if isinstance(opening, NewRoom) and opening.title:
+        _note_earlier(opening.title, source, locations)
     return visit_room(opening, source, locations, chat)
+
+
+def _note_earlier(title: str, source: SettingsSource, locations: Locations) -> None:
+    """Say that the person has a room with this title already, and how to go on in it."""
+    name = source.read().settings.name or default_name()
+    earlier = Catalog(locations.sessions).own_titled(title, name)
+    if earlier is not None:
+        when = ago(time.time() - earlier.last_activity)
+        complain(
+            f"this is a new room; to go on in your room {earlier.title} of {when}: "
+            f"genie-tui resume {earlier.id} --plain"
+        )
 
 
 async def chat(visit: Visit) -> int:

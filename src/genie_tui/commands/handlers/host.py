@@ -1,5 +1,7 @@
 """Commands about hosting: inviting, letting people in, moderating, handing over, taking over."""
 
+import asyncio
+import logging
 from time import time
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +21,8 @@ from genie_tui.widgets.join_requests import Caller
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
+
+logger = logging.getLogger(__name__)
 
 UNCONNECTED: Final = "Not connected: nothing was changed."
 SHOWN: Final = InviteOptions()
@@ -43,9 +47,18 @@ def invite(context: RoomContext, options: InviteOptions = SHOWN) -> None:
     def remember(terms: Terms | None) -> None:
         context.invite_terms = terms or context.invite_terms
 
+    context.start(_note_shared(context, joined.saved), "shared")
     title, address = joined.state.title, joined.hosting.address
     dialog = InviteScreen(hosting, title, address, context.invite_terms, context.clock)
     _ = context.screen.app.push_screen(dialog, remember)
+
+
+async def _note_shared(context: RoomContext, saved: str) -> None:
+    """Keep the room, even if it is empty: others may come by the invite."""
+    try:
+        await asyncio.to_thread(context.service.note_shared, saved)
+    except GenieError:
+        logger.warning("it could not be noted that the invite was shown", exc_info=True)
 
 
 def admit(context: RoomContext, name: str) -> None:

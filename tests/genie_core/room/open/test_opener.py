@@ -16,6 +16,7 @@ import msgspec
 import pytest
 from tests.genie_core.room.live_room import Ear
 
+from genie_core.room.client.events import CopyRead, RoomEvent
 from genie_core.room.client.model import ConnectionState, PendingMessage
 from genie_core.room.open.host import HostedRoom, NotYours, serve_room
 from genie_core.room.open.identities import identity_of_person
@@ -365,6 +366,34 @@ async def test_a_room_is_open_in_one_process_at_a_time(tmp_path: Path) -> None:
         room = saved(tmp_path).name
         with pytest.raises(SessionInUse):
             await RoomOpener("ann", LOCAL, places(tmp_path)).enter(ResumeRoom(room), Ear())
+
+
+async def test_the_copy_is_reported_before_another_host_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with joined("ann", NewRoom("Standup"), tmp_path) as (ann, ear):
+        for text in ("one", "two"):
+            await said(ann, ann, ear, text)
+        ann.messages.send("between us", to="ann")
+        await ear.until(lambda: ann.state.messages == 3)
+    copies: list[CopyRead] = []
+    known: list[list[str]] = []
+
+    async def look(*_: object, **__: object) -> None:
+        known.extend([e.said.text for e in copy.state.exchanges.values()] for copy in copies)
+
+    def note(event: RoomEvent) -> None:
+        if isinstance(event, CopyRead):
+            copies.append(event)
+
+    monkeypatch.setattr("genie_core.room.open.opener.host_of", look)
+    opener = RoomOpener("ann", LOCAL, places(tmp_path))
+    resumed = await opener.enter(ResumeRoom(saved(tmp_path).name), note)
+    await resumed.leave()
+    assert known == [["one", "two", "between us"]]
+    (copy,) = copies
+    assert copy.name == "ann"
+    assert copy.events[-1].seq == copy.state.head
 
 
 async def test_what_is_damaged_is_told_at_once_to_who_resumes(tmp_path: Path) -> None:

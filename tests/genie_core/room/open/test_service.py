@@ -7,7 +7,7 @@ import pytest
 
 from genie_core.room.discovery.browser import Announcer
 from genie_core.room.discovery.service_record import Announcement
-from genie_core.room.open.requests import NearbyRoom
+from genie_core.room.open.requests import NearbyRoom, RejoinRoom, ResumeRoom
 from genie_core.room.open.service import RoomService
 from genie_core.room.protocol.events import ROOM, Event, MessagePosted, RoomCreated
 from genie_core.room.security.host_records import sign_host_record
@@ -110,3 +110,12 @@ def test_a_saved_room_is_quoted_by_its_title(tmp_path: Path) -> None:
     assert (quote.room, [line.text for line in quote.lines]) == (saved.id, ["message 3"])
     with pytest.raises(UnknownSession):
         service.quote("elsewhere", 1)
+
+
+def test_rooms_are_opened_again_as_they_were_left(tmp_path: Path) -> None:
+    service, catalog = room_service(tmp_path)
+    mine = catalog.create("Mine", 10.0, host="ann")
+    hers = catalog.copy_of("r1", "Hana's", "ann", 30.0, host="hana", address=HERE)
+    his = catalog.copy_of("r1", "Hana's", "bob", 40.0, host="hana", address=HERE)
+    service.keep_open([hers.id, his.id, mine.id])
+    assert service.to_reopen() == [RejoinRoom(hers.id), ResumeRoom(mine.id)]

@@ -20,7 +20,14 @@ from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.founding import found_room, hash_in, room_id
 from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
-from genie_core.room.state.hosting import BREAK, Claim, KnownHosts, can_host, turn_of
+from genie_core.room.state.hosting import (
+    BREAK,
+    Claim,
+    KnownHosts,
+    can_host,
+    others_may_host,
+    turn_of,
+)
 from genie_core.room.state.room_state import RoomState
 
 LATE = 1_000.0
@@ -53,6 +60,17 @@ def test_who_took_part_may_host_and_nobody_else() -> None:
     assert not can_host(state, deed(BOB, "hana"))
     assert not can_host(state, deed(BOB, "bob", room="other"))
     assert not can_host(state, deed(Identity.generate(), "bob"))
+
+
+def test_another_member_may_host_unless_there_is_none() -> None:
+    assert not others_may_host(state_of(BEGINNING[:3]), HANA.key)
+    assert others_may_host(state_of(BEGINNING[:3]), BOB.key)
+    assert others_may_host(state_of(BEGINNING), HANA.key)
+    assert others_may_host(RoomState(), HANA.key)  # the log can't be read
+    banned = MemberModerated("ban", "bob")
+    assert not others_may_host(state_of([*BEGINNING, ("hana", banned)]), HANA.key)
+    named = RoomSuspended("", "cleo", deed(Identity.generate(), "cleo"))
+    assert others_may_host(state_of([*BEGINNING[:3], ("", named)]), HANA.key)
 
 
 @pytest.mark.parametrize(

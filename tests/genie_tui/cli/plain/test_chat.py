@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from tests.genie_core.room.bench import identity
@@ -28,6 +29,7 @@ from genie_core.room.client.model import (
     SessionEnded,
     Severity,
 )
+from genie_core.room.open.requests import NewRoom
 from genie_core.room.protocol.events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -38,8 +40,11 @@ from genie_core.room.protocol.events import (
     ReactionChanged,
 )
 from genie_core.room.protocol.frames import HostingOffered, JoinRequested
+from genie_core.sessions.catalog import Catalog
+from genie_core.settings.load import SettingsSource
+from genie_core.settings.locations import Locations
 from genie_tui.cli.plain import chat as module
-from genie_tui.cli.plain.chat import PlainRoom, chat
+from genie_tui.cli.plain.chat import PlainRoom, chat, run_plain
 
 Typing = Callable[[str], list[str]]
 
@@ -339,3 +344,19 @@ async def test_input_that_is_no_utf_8_is_a_line_all_the_same(
         os.dup2(before, 0)
         os.close(before)
         os.close(source)
+
+
+@pytest.mark.parametrize("title", ["Garden", "Shed"])
+def test_a_title_that_a_room_has_already_is_noted(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    title: str,
+) -> None:
+    locations = Locations(tmp_path / "config", tmp_path / "data", tmp_path / "log")
+    saved = Catalog(locations.sessions).create("Garden", 1.0, name="ann", messages=3)
+    monkeypatch.setattr("genie_tui.cli.plain.chat.visit_room", lambda *_: 0)
+    source = SettingsSource(locations.settings_file, {"GENIE_NAME": "ann"})
+    assert run_plain(NewRoom(title), source, locations) == 0
+    said = capsys.readouterr().err
+    assert (f"genie-tui resume {saved.id} --plain" in said) is (title == "Garden")

@@ -354,3 +354,13 @@ def test_those_who_are_banned_do_not() -> None:
 
 def test_the_host_is_told_how_to_hand_over() -> None:
     assert "/host NAME" in cannot_take_over(joined_room_of("alice"))
+
+
+async def test_a_room_whose_invite_was_shown_is_no_longer_unshared(
+    host: ScriptedJoinedRoom,
+) -> None:
+    service = ScriptedRoomService(host)
+    async with in_room(host, service=service) as (_, pilot):
+        assert service.shared == []
+        await pilot.press("f6")
+        await until(pilot, lambda: service.shared == [host.saved])
