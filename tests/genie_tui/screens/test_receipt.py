@@ -27,12 +27,17 @@ async def test_that_any_key_ends_is_in_view_on_the_smallest_terminal() -> None:
 
 
 async def test_what_does_not_fit_into_a_line_goes_on_below_its_text() -> None:
-    lines = [ReportLine("parked", "write_file waits for your answer · dan: save it as done.md")]
+    receipt = Receipt(
+        cancelled=(Item(4, "dan", "save all of it as done.md in the folder of the team"),)
+    )
+    report = ExitReport("standup-3fk9", "Standup", hosted=True, receipt=receipt)
     async with App[None]().run_test(size=(60, 24)) as pilot:
-        screen = ReceiptScreen("Suspended 'Standup'.", lines, "", HandClock())
+        screen = ReceiptScreen([report], HandClock())
         await pilot.app.push_screen(screen)
         await pilot.pause()
-        shown = screen.query_one("#receipt-lines", Static)
-        first, second = str(shown.render()).split("\n")
-        assert (first[:8], second[:8]) == ("parked  ", " " * 8)
-        assert shown.size.height == 2
+        shown = screen.query_one(".receipt-lines", Static)
+        first, *others = str(shown.render()).split("\n")
+        width = len(first) - len(first.lstrip("abcdefghijklmnopqrstuvwxyz").lstrip())
+        assert others
+        assert all(each[:width].isspace() and each[width] != " " for each in others)
+        assert shown.size.height == 1 + len(others)
