@@ -648,19 +648,56 @@ class Timeline(EntryView, can_focus=True):
             self.post_message(DecisionMarkRequested(exchange.seq, decision))
 
     def action_select(self, step: int) -> None:
-        """Move the selection to the next message in a direction, and past the last to the end."""
+        """Move the selection to the next message in a direction, and past the last to the end.
+
+        A selection that is out of view, or none yet, starts from the messages in view.
+        """
         index = self._selected
-        if index is None:
-            last = self.scroll_offset.y + self._rows - 1
-            index = self._layout.at(last)[0] + 1 if len(self._layout) else 0
-            step = -1
-        index += step
-        while 0 <= index < len(self._content) and text_of(self._content[index]) is None:
-            index += step
-        if index >= len(self._content):
-            self.action_follow()
-        elif index >= 0:
+        if index is None or not self._is_in_view(index):
+            index = self._message_in_view(last=index is None)
+            if index is not None:
+                self._select(index)
+            return
+        index = self._message_from(index + step, step)
+        if index is not None:
             self._select(index)
+        elif step > 0:
+            self.action_follow()
+
+    def _message_from(self, index: int, step: int) -> int | None:
+        """Return the first message or answer from an entry on, in a direction."""
+        while 0 <= index < len(self._content):
+            if text_of(self._content[index]) is not None:
+                return index
+            index += step
+        return None
+
+    def _message_in_view(self, *, last: bool = False) -> int | None:
+        """Return the first or last message in view, or the nearest above if there is none.
+
+        The first one begins in view or just above, unless one fills the view.
+        """
+        if not len(self._content):
+            return None
+        index, end = self._ends_in_view
+        if not last:
+            index += self._layout.at(self.scroll_offset.y)[1] > 1 and index < end
+            first = self._message_from(index, 1)
+            if first is not None and first <= end:
+                return first
+        return self._message_from(end, -1)
+
+    @property
+    def _ends_in_view(self) -> tuple[int, int]:
+        """The first and the last entry in view, not by a blank line alone. There must be one."""
+        top = self.scroll_offset.y
+        first, (last, row) = self._layout.at(top)[0], self._layout.at(top + self._rows - 1)
+        is_blank = not row and not self._layout.lines(last)[0].cell_length
+        return first, max(first, last - is_blank)
+
+    def _is_in_view(self, index: int) -> bool:
+        first, last = self._ends_in_view
+        return first <= index <= last
 
     def _select(self, index: int) -> None:
         self._selected = index
@@ -673,13 +710,23 @@ class Timeline(EntryView, can_focus=True):
         self.refresh()
 
     def action_page(self, step: int) -> None:
-        """Scroll by a page, keeping two lines in view."""
+        """Scroll by a page, keeping two lines in view; take the selection along."""
         self._go(self.scroll_offset.y + step * max(1, self._rows - 2))
+        if self._selected is not None and not self._is_in_view(self._selected):
+            self._selected = self._message_in_view()
+            self.refresh()
 
     def action_home(self) -> None:
+        """Go to the first message and select it, once it is read from the log."""
         self._target = None
         if not self._content.has_more_before or not self._read_back(PageEdge.START):
             self._go(0)
+            self._select_first()
+
+    def _select_first(self) -> None:
+        first = self._message_from(0, 1)
+        if first is not None:
+            self._select(first)
 
     def action_follow(self) -> None:
         """Go to the end and follow it; what was unread counts as read."""
@@ -861,6 +908,7 @@ class Timeline(EntryView, can_focus=True):
             self._rearrange(partial(self._content.show, message.found))
             if request.edge is PageEdge.START:
                 self._settle(0)
+                self._select_first()
             elif target is not None:
                 self._go_to(target)
             self._look_around(request.edge)
