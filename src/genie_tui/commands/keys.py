@@ -567,10 +567,21 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("escape",), "back", "Cancel", "back"),
     ),
     Scope.FIND: (
-        Action(("enter",), "read", "Read on from the match that is shown"),
-        Action(("up",), "earlier", "Go to the match before", "step(-1)"),
-        Action(("down",), "later", "Go to the match after", "step(1)"),
-        Action(("escape",), "close", "Close, and return to where you were", "close"),
+        Action(("enter", "down"), "next", "Go to the match after", "step(1)", name="later"),
+        Action(
+            ("up", "shift+enter", "alt+enter"),
+            "previous",
+            "Go to the match before",
+            "step(-1)",
+            name="earlier",
+        ),
+        Action(
+            ("escape",),
+            "read here",
+            "Read on from the match that is shown; close if there is none",
+            "close",
+            name="close",
+        ),
     ),
     Scope.ASK: (
         Action(("enter",), "continue", "Confirm"),

@@ -14,6 +14,7 @@ from textual import events, on
 from textual.binding import BindingType
 from textual.geometry import Size
 from textual.message import Message
+from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
@@ -103,6 +104,8 @@ class EntryView(ScrollView, can_focus=True):
 
     ALLOW_SELECT: ClassVar[bool] = True
 
+    _selected = reactive[int | None](None, init=False)
+
     def __init__(self) -> None:
         super().__init__()
         self.transfers = FileTransfers()
@@ -114,7 +117,6 @@ class EntryView(ScrollView, can_focus=True):
         self._width = 0
         self._reasons = False
         self._wrong: set[int] = set()
-        self._selected: int | None = None
         self._following = True
         self._below = 0
         self._settling = False
@@ -136,6 +138,7 @@ class EntryView(ScrollView, can_focus=True):
         strip = strips[row] if row < len(strips) else Strip([])
         if index == self._selected and (row or strip.cell_length):
             base = self.get_visual_style(component("selected")).rich_style
+            strip = self._with_matches(strip, index, "current")
         strip = strip.adjust_cell_length(width, base).apply_style(base)
         strip = self._with_selection(strip, line).apply_offsets(0, line)
         return self._with_marker(strip) if self._below and y == self._rows - 1 else strip
@@ -202,12 +205,16 @@ class EntryView(ScrollView, can_focus=True):
             return []
         entry = self._content[index]
         strips = self._painter.paint(entry, self._content.exchange(entry))
-        if self._found is not None and self._found.search(text_of(entry) or ""):
-            style = self.get_visual_style(component("found")).rich_style
-            strips = [marked(strip, self._found, style) for strip in strips]
+        strips = [self._with_matches(strip, index, "found") for strip in strips]
         if self._unread is not None and self._content.seq_at(index) == self._unread:
             strips = [*self._painter.divider("new", "unread"), *strips]
         return strips
+
+    def _with_matches(self, strip: Strip, index: int, name: str) -> Strip:
+        """Return a line of an entry with its matches in the style of this name."""
+        if self._found is None or not self._found.search(text_of(self._content[index]) or ""):
+            return strip
+        return marked(strip, self._found, self.get_visual_style(component(name)).rich_style)
 
     def _estimate(self, index: int) -> int:
         return estimate(self._content[index], self._width) if self._width else 1
@@ -414,6 +421,7 @@ class Timeline(EntryView, can_focus=True):
         component("selected"),
         component("below"),
         component("found"),
+        component("current"),
     }
     DEFAULT_CSS = """
     Timeline {
@@ -448,6 +456,9 @@ class Timeline(EntryView, can_focus=True):
         & .timeline--name { color: $text-secondary; }
         & .timeline--selected { background: $primary 20%; }
         & .timeline--found { color: $background; background: $primary; }
+        & .timeline--current {
+            color: $background; background: $warning; text-style: bold underline;
+        }
         & .timeline--unread { color: $text-primary; }
         & .timeline--below { color: $text-primary; background: $primary-muted; text-style: bold; }
     }
@@ -456,6 +467,9 @@ class Timeline(EntryView, can_focus=True):
 
     class Left(Message):
         """The person is done reading."""
+
+    class SelectionChanged(Message):
+        """Another message is selected, or none."""
 
     class MatchWanted(Message):
         """The person goes to the match before, -1, or after, 1."""
@@ -606,6 +620,14 @@ class Timeline(EntryView, can_focus=True):
         self._set_unread(None)
 
     # Actions
+
+    def _watch__selected(self) -> None:
+        self.post_message(self.SelectionChanged())
+
+    @property
+    def chosen_seq(self) -> int | None:
+        """The number of the selected message's or answer's event."""
+        return None if self._selected is None else self._content.seq_at(self._selected)
 
     @property
     def chosen(self) -> MessageThread | None:
@@ -792,7 +814,10 @@ class Timeline(EntryView, can_focus=True):
         self._go_to(ScrollTarget(max(1, seq), distance))
 
     def show_message(self, seq: int) -> None:
-        """Scroll to an event, and select it if it is a message or an answer."""
+        """Scroll to an event, and select it if it is a message or an answer.
+
+        The first match of what is being found in it comes into view.
+        """
         self._go_to(ScrollTarget(max(1, seq), self._rows // 3, select=True))
 
     def _scrolled(self) -> None:
@@ -827,11 +852,20 @@ class Timeline(EntryView, can_focus=True):
         if index is None or self._painter is None:
             return
         self._following = False
+        distance = target.distance
         if target.select:
             shows = text_of(self._content[index]) is not None
             self._selected = index if shows else None
-        self._settle(self._layout.settle_by(index, target.distance, self._rows))
+            distance = min(distance, 2 * self._rows // 3 - self._match_row(index))
+        self._settle(self._layout.settle_by(index, distance, self._rows))
         self._look_around()
+
+    def _match_row(self, index: int) -> int:
+        """Return the first of an entry's lines that has a match; 0 for none."""
+        if self._found is None:
+            return 0
+        lines = enumerate(self._layout.lines(index))
+        return next((row for row, line in lines if self._found.search(line.text)), 0)
 
     def _look_around(self, after: PageEdge | None = None) -> None:
         """Read a page if the lines in view are near the end of what is held.
