@@ -43,6 +43,7 @@ class CostTable(Widget):
 class CostScreen(Dialog[None]):
     """Shows what was taken so far, and goes on counting while it is open."""
 
+    READ_ONLY = True
     CSS_PATH = "costs.tcss"
     BINDINGS = bindings(Scope.VIEW)
 

@@ -30,6 +30,7 @@ AROUND: Final = 8
 class FullViewScreen(Dialog[None]):
     """Shows a safe text in full. Nothing can be answered here."""
 
+    READ_ONLY = True
     CSS_PATH = "full_view.tcss"
     BINDINGS = bindings(Scope.VIEW)
 
