@@ -29,7 +29,8 @@ class Scope(Enum):
     SETTINGS = "Settings"
     TOOLS = "Agents and tools"
     HELP = "Help"
-    VIEW = "Costs and full texts"
+    VIEW = "Full texts"
+    COSTS = "Costs"
     ACTIVITY = "Activity"
     ACTIVITY_ROWS = "Activity, row by row"
     PREFERENCES = "Preferences"
@@ -443,7 +444,21 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(
             ("up", "down", "pageup", "pagedown"), "scroll", "Scroll", display="↑ ↓", ordered=True
         ),
+        Action(
+            ("shift+up", "shift+down", "shift+left", "shift+right"),
+            "select",
+            "Select a part of the text",
+            display="shift+arrows",
+            ordered=True,
+        ),
+        Action(("y", "ctrl+c"), "copy", "Copy the selected part, or all of it", "copy"),
         Action(("escape", "q", "v"), "back", "Back", "dismiss"),
+    ),
+    Scope.COSTS: (
+        Action(
+            ("up", "down", "pageup", "pagedown"), "scroll", "Scroll", display="↑ ↓", ordered=True
+        ),
+        Action(("escape", "q"), "back", "Back", "dismiss"),
     ),
     Scope.LOBBY: (
         Action(("enter",), "open", "Open the selected room, or create or join one"),

@@ -26,6 +26,7 @@ from genie_core.room.protocol.events import Event
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
 from genie_core.text.safe import visible_line
+from genie_tui.clipboard import copy
 from genie_tui.commands.keymap import Keymap, keymap_of
 from genie_tui.commands.keys import Scope, bindings
 from genie_tui.transfers import FileTransfers
@@ -768,8 +769,7 @@ class Timeline(EntryView, can_focus=True):
             return
         text = text_of(self._content[self._selected])
         if text is not None:
-            self.app.copy_to_clipboard(text)
-            self.notify("Copied (OSC 52).", markup=False, timeout=2)
+            copy(self, text)
 
     def action_write(self) -> None:
         """Leave, also with a message selected."""

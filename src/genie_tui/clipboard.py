@@ -1,0 +1,16 @@
+"""Copy texts, and say so."""
+
+from typing import Final
+
+from textual.widget import Widget
+
+from genie_core.text.format import counted
+
+SHOWN: Final = 2.0
+"""Seconds for which the notice is shown."""
+
+
+def copy(widget: Widget, text: str) -> None:
+    """Copy a text from a widget or a screen to the clipboard, and say how much it is."""
+    widget.app.copy_to_clipboard(text)
+    widget.notify(f"Copied {counted(len(text), 'character')}.", markup=False, timeout=SHOWN)
