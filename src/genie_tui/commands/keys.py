@@ -242,6 +242,13 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("N",), "match before", "While finding: go to the match before", "step(-1)"),
         Action(("y",), "copy", "Copy the selected message", "copy", shown=True),
         Action(
+            ("c",),
+            "copy code",
+            "Copy the next block of code of the selected message",
+            "copy_code",
+            shown=True,
+        ),
+        Action(
             ("exclamation_mark",),
             "wrong",
             "Mark or unmark the decision about the selected message as wrong",
@@ -676,6 +683,12 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("r",), "reports", "Show what-if reports of other reasoners", "reports"),
         Action(("enter",), "details", "Show the selected message in full", "details"),
         Action(("y",), "copy", "Copy the selected message", "copy"),
+        Action(
+            ("c",),
+            "copy code",
+            "Copy the next block of code of the selected message",
+            "copy_code",
+        ),
         Action(
             ("f2",),
             "activity",

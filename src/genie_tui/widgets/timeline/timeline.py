@@ -25,6 +25,7 @@ from genie_core.room.client.model import PendingMessage
 from genie_core.room.protocol.events import Event
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
+from genie_core.room.text.events import Code, blocks
 from genie_core.text.safe import visible_line
 from genie_tui.clipboard import copy
 from genie_tui.commands.keymap import Keymap, keymap_of
@@ -48,6 +49,7 @@ from genie_tui.widgets.timeline.transcript import AnswerEntry, text_of
 NARROWEST: Final = 20
 """Least width that is painted; a narrower screen cuts lines off."""
 
+NO_CODE: Final = "The message has no block of code."
 NO_REPLY: Final = "The selected message replies to none."
 
 PATIENCE: Final = 4_000
@@ -505,6 +507,7 @@ class Timeline(EntryView, can_focus=True):
         self._repaint: Timer | None = None
         self._pause = SHORTEST_PAUSE
         self._came_from: list[int] = []
+        self._copied = 0  # blocks of code of the selected message
 
     # Content
 
@@ -623,6 +626,7 @@ class Timeline(EntryView, can_focus=True):
     # Actions
 
     def _watch__selected(self) -> None:
+        self._copied = 0
         self.post_message(self.SelectionChanged())
 
     @property
@@ -770,6 +774,29 @@ class Timeline(EntryView, can_focus=True):
         text = text_of(self._content[self._selected])
         if text is not None:
             copy(self, text)
+
+    def action_copy_code(self) -> None:
+        """Copy a block of code of the selected message; the next one each time."""
+        if self._chosen_or_hint() is None:
+            return
+        code = self._code
+        if code:
+            at = self._copied % len(code)
+            self._copied = at + 1
+            copy(self, code[at], f"block {at + 1} of {len(code)}" if len(code) > 1 else "")
+        else:
+            self.notify(NO_CODE)
+
+    @property
+    def _code(self) -> list[str]:
+        """The blocks of code of the selected message."""
+        entry = None if self._selected is None else self._content[self._selected]
+        if isinstance(entry, AnswerEntry):
+            from genie_tui.widgets.timeline.markdown import code_in  # as the painter does
+
+            return code_in(entry.text)
+        parts = blocks((text_of(entry) if entry is not None else None) or "")
+        return [each.code for each in parts if isinstance(each, Code)]
 
     def action_write(self) -> None:
         """Leave, also with a message selected."""

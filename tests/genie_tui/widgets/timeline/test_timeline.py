@@ -465,6 +465,32 @@ async def test_the_selection_is_brought_into_view() -> None:
         assert app.shows("message 199")
 
 
+async def test_blocks_of_code_are_copied_one_after_another() -> None:
+    log = RoomLog()
+    log.say("ann", "so:\n```python\nx = 1\n```\nor\n```\ny = 22\n```")
+    asked = log.ask("ann", "no code here")
+    log.answer(asked, "1. first\n\n   ~~~\n   z = 3\n   ~~~")
+    app = Host(log)
+    async with app.run_test(size=(60, 30)) as pilot:
+        await pilot.press("up", "c")
+        assert app.clipboard == "z = 3"
+        await pilot.press("up", "c")
+        assert app.clipboard == "z = 3"
+        await pilot.press("up", "c")
+        assert app.clipboard == "x = 1"
+        await pilot.press("c")
+        assert app.clipboard == "y = 22"
+        await pilot.press("c")
+        assert app.clipboard == "x = 1"
+        assert [each.message for each in app._notifications] == [
+            "Copied 5 characters.",
+            "The message has no block of code.",
+            "Copied block 1 of 2: 5 characters.",
+            "Copied block 2 of 2: 6 characters.",
+            "Copied block 1 of 2: 5 characters.",
+        ]
+
+
 def chosen(app: Host) -> int | None:
     """The number of the selected message."""
     exchange = app.timeline.chosen
