@@ -202,6 +202,14 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("home",), "first", "Go to the first message", "home"),
         Action(("end",), "latest", "Go to the latest message and stay there", "follow"),
         Action(
+            ("enter",),
+            "full view",
+            "Show the selected message in full, with its quotes",
+            "details",
+            shown=True,
+            name="details",
+        ),
+        Action(
             ("r",), "reply", "Reply to the selected message", "screen.command('reply')", shown=True
         ),
         Action(("g",), "replied to", "Go to what the selected message replies to", "go_to_reply"),
@@ -253,12 +261,6 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
             "wrong",
             "Mark or unmark the decision about the selected message as wrong",
             "mark_wrong",
-        ),
-        Action(
-            ("enter",),
-            "details",
-            "Show the selected message in full, with its quotes",
-            "details",
         ),
         Action(
             ("escape",),

@@ -49,7 +49,7 @@ from genie_core.text.safe import visible_line
 from genie_tui.commands import dispatch
 from genie_tui.commands.completion import CommandCompletion
 from genie_tui.commands.context import RoomContext
-from genie_tui.commands.handlers import engine, host
+from genie_tui.commands.handlers import engine, files, host
 from genie_tui.commands.handlers.message import cancel
 from genie_tui.commands.keymap import Keymap, keymap_of
 from genie_tui.commands.keys import Scope, bindings_of
@@ -172,6 +172,7 @@ class RoomScreen(Screen[None]):
         self._labels = DecisionLabels(self, self._timeline, lambda: self.query_one(ActivityList))
         self.views = RoomView(self.context)
         self._counted: Counts | None = None
+        self._useless = frozenset({"open", "copy code"})
 
     def compose(self) -> ComposeResult:
         yield TooSmall()
@@ -187,7 +188,7 @@ class RoomScreen(Screen[None]):
         yield HintLine(self._clock)
         yield self.context.attachments.line
         yield self._composer
-        yield KeyFooter()
+        yield KeyFooter(lambda action: self._timeline.has_focus and action in self._useless)
 
     def on_mount(self) -> None:
         """Paint first; open the room in the background."""
@@ -438,6 +439,18 @@ class RoomScreen(Screen[None]):
     @on(Timeline.SelectionChanged)
     def _selection_changed(self) -> None:
         self._find.selection_changed()
+        useless = self._useless_keys()
+        if useless != self._useless:
+            self._useless = useless
+            self.refresh_bindings()
+
+    def _useless_keys(self) -> frozenset[str]:
+        """Name the actions that have nothing to act on in the selected message."""
+        works = {
+            "open": files.can_open(self.context),
+            "copy code": self._timeline.has_code,
+        }
+        return frozenset(name for name, does in works.items() if not does)
 
     @on(Timeline.Left)
     def _reading_left(self) -> None:

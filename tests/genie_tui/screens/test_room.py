@@ -44,6 +44,7 @@ from genie_tui.widgets.approvals.card import ReasonInput
 from genie_tui.widgets.approvals.panel import ApprovalPanel
 from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.hint_line import HintLine
+from genie_tui.widgets.key_footer import KeyFooter
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.status_bar import StatusBar
@@ -771,6 +772,29 @@ async def test_text_that_is_typed_at_once_while_reading_arrives_whole(
             pilot.app.post_message(events.Key(name, character))
         await until(pilot, lambda: screen.draft == "so then: ready, go")
         assert joined.changes == []
+
+
+async def test_the_footer_lists_keys_that_the_selected_message_has_a_use_for(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    joined.say_here("see https://x.example/a")
+    joined.say_here("so:\n```\nx = 1\n```")
+    joined.say_here("nothing special")
+    async with in_room(joined, (160, 40)) as (screen, pilot):
+
+        def shown() -> list[str]:
+            keys = screen.query_one(KeyFooter).query(FooterKey)
+            return [key.description for key in keys if key.description in asked]
+
+        asked = {"full view", "reply", "open", "copy code"}
+        await pilot.press("f5")
+        await until(pilot, lambda: shown() == ["full view", "reply"])
+        await pilot.press("up")
+        await until(pilot, lambda: shown() == ["full view", "reply", "copy code"])
+        await pilot.press("up")
+        await until(pilot, lambda: shown() == ["full view", "reply", "open"])
+        await pilot.press("down")
+        await until(pilot, lambda: shown() == ["full view", "reply", "copy code"])
 
 
 async def test_the_keys_for_reading_are_not_typed(joined: ScriptedJoinedRoom) -> None:

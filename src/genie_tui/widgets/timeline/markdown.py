@@ -46,6 +46,8 @@ def markdown(text: str, canvas: Canvas, width: int) -> list[Line]:
 
 def code_in(text: str) -> list[str]:
     """Return the blocks of code in a text, fenced or indented."""
+    if not any(each in text for each in ("```", "~~~", "    ", "\t")):
+        return []
     tokens = _PARSER.parse(text)
     return [t.content.removesuffix("\n") for t in tokens if t.type in ("fence", "code_block")]
 

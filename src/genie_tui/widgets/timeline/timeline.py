@@ -788,6 +788,11 @@ class Timeline(EntryView, can_focus=True):
             self.notify(NO_CODE)
 
     @property
+    def has_code(self) -> bool:
+        """Whether the selected message has a block of code."""
+        return bool(self._code)
+
+    @property
     def _code(self) -> list[str]:
         """The blocks of code of the selected message."""
         entry = None if self._selected is None else self._content[self._selected]
