@@ -97,6 +97,7 @@ class RoomScreen(Screen[None]):
     """One room, from the start of its opening."""
 
     CSS_PATH = "room.tcss"
+    AUTO_FOCUS = "Composer Editor"
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(all_actions(Scope.ROOM))
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {RoomCommands}
 
