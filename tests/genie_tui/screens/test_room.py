@@ -797,6 +797,22 @@ async def test_the_footer_lists_keys_that_the_selected_message_has_a_use_for(
         await until(pilot, lambda: shown() == ["full view", "reply", "copy code"])
 
 
+@pytest.mark.parametrize("width", [120, 50])
+async def test_the_hint_stands_apart_from_the_conversation(
+    joined: ScriptedJoinedRoom, width: int
+) -> None:
+    for number in range(40):
+        joined.say_here(f"message {number}")
+    async with in_room(joined, (width, 40)) as (screen, pilot):
+        hints, timeline = screen.query_one(HintLine), screen.query_one(Timeline)
+        await pilot.pause()
+        assert hints.content_region.y == timeline.region.bottom + 1
+        await pilot.resize_terminal(width, 24)
+        await pilot.pause()
+        assert hints.region.height == 1
+        assert hints.styles.background != timeline.styles.background
+
+
 async def test_the_keys_for_reading_are_not_typed(joined: ScriptedJoinedRoom) -> None:
     joined.say_here("to be copied")
     async with in_room(joined) as (screen, pilot):
