@@ -14,6 +14,7 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Static, TextArea
 from textual.widgets._footer import FooterKey  # the footer's keys have no public name
+from textual.widgets._toast import Toast  # nor have notices
 
 from genie_core.room.client.events import Notice, RoomRenamed
 from genie_core.room.client.model import (
@@ -676,6 +677,26 @@ async def test_everything_that_matters_fits(
             region = screen.query_one(selector).region
             assert region.height > 0
             assert screen.region.contains_region(region)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 60)])
+async def test_a_notice_takes_one_line_off_what_matters(
+    joined: ScriptedJoinedRoom, size: tuple[int, int]
+) -> None:
+    clock = HandClock()
+    joined.ask()
+    async with in_room(joined, size, clock, notices=True) as (screen, pilot):
+        timeline = screen.query_one(Timeline)
+        screen.notify("Your message was copied to the clipboard.")
+        await until(pilot, lambda: screen.query(Toast))
+        await pilot.pause()
+        (notice,) = screen.query(Toast)
+        assert notice.region.height == 1
+        assert notice.region.y == timeline.region.y
+        await go_to_card(screen, pilot, clock)
+        await pilot.pause()
+        assert notice.region.height == 1
+        assert not notice.region.overlaps(card(screen).region)
 
 
 async def test_a_tiny_terminal_gets_one_clear_line(joined: ScriptedJoinedRoom) -> None:
