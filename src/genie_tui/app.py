@@ -44,6 +44,7 @@ from genie_core.settings.load import SettingsError
 from genie_core.settings.model import Notify, Settings
 from genie_core.text.safe import visible, visible_line
 from genie_tui.alerts import LONGEST, Alerts, AlertSettings, title_of
+from genie_tui.clipboard import copy_in_tmux
 from genie_tui.commands.handlers import engine as engine_commands
 from genie_tui.commands.keymap import Keymap
 from genie_tui.commands.keys import Scope, bindings_of
@@ -232,6 +233,12 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         """Draw everything anew, after another program wrote to the terminal."""
         self._frame.forget()
         self.refresh(layout=True)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy a text by OSC 52, and in tmux also by its own command."""
+        super().copy_to_clipboard(text)
+        if os.environ.get("TMUX"):
+            self.run_worker(partial(copy_in_tmux, text), group="clipboard", thread=True)
 
     def notify(
         self,

@@ -23,6 +23,12 @@ def _no_hurry() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def _outside_tmux(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copy nothing into the tmux in which the tests may run."""
+    monkeypatch.delenv("TMUX", raising=False)
+
+
 @pytest.fixture
 def joined() -> ScriptedJoinedRoom:
     """A host's seat in an open room in which nothing has happened yet."""

@@ -587,13 +587,18 @@ async def in_room(
     clock: Callable[[], float] | None = None,
     service: ScriptedRoomService | None = None,
     keymap: Keymap | None = None,
+    *,
+    notices: bool = False,
 ) -> AsyncIterator[tuple[RoomScreen, Pilot[Any]]]:
-    """The app with this seat's room on screen and everything fed so far shown."""
+    """The app with this seat's room on screen and everything fed so far shown.
+
+    Its `notices` are only noted, unless they are to be shown.
+    """
     service = service or ScriptedRoomService(joined)
     app = GenieApp(
         service, NewRoom("Garden"), joined.name, clock=clock or HandClock(), keymap=keymap
     )
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size, notifications=notices) as pilot:
         screen = app.screen
         assert isinstance(screen, RoomScreen)
         await until(pilot, lambda: screen.joined is not None)

@@ -46,6 +46,7 @@ from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.approvals.card import ApprovalCard
 from genie_tui.widgets.status_bar import StatusBar
+from genie_tui.widgets.timeline.timeline import Timeline
 
 
 @dataclass
@@ -117,6 +118,27 @@ async def test_each_room_has_its_own_draft_and_the_picker_leads_to_the_last_one(
         await until(pilot, lambda: shown(app) == "Kitchen")
         assert isinstance(app.screen, RoomScreen)
         assert app.screen.draft == "salt"
+
+
+@pytest.mark.parametrize("through", [["enter"], [*"lob", "enter"]], ids=["room", "lobby"])
+async def test_a_room_left_while_reading_is_read_on(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom, through: list[str]
+) -> None:
+    kitchen.say_here("one")
+    asked = kitchen.say_here("two")
+    async with in_both(garden, kitchen) as (app, pilot):
+        screen = app.screen
+        timeline = screen.query_one(Timeline)
+        await pilot.press("f5")
+        await until(pilot, lambda: timeline.has_focus)
+        await pilot.press("ctrl+o", *through)
+        await until(pilot, lambda: app.screen is not screen and not app.screen.is_modal)
+        await pilot.press("ctrl+o", "enter")
+        await until(pilot, lambda: app.screen is screen)
+        await pilot.pause()
+        assert app.focused is timeline
+        assert timeline.chosen is not None
+        assert timeline.chosen.seq == asked
 
 
 async def test_a_room_is_found_by_letters_and_the_lobby_keeps_all_open(

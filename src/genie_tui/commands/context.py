@@ -132,7 +132,14 @@ class RoomContext:
         return await self.screen.app.push_screen_wait(question)
 
     def start(
-        self, work: Coroutine[None, None, None], group: str, *, exclusive: bool = False
+        self,
+        work: Coroutine[None, None, None] | Callable[[], Coroutine[None, None, None]],
+        group: str,
+        *,
+        exclusive: bool = False,
     ) -> None:
-        """Run a coroutine that ends with the screen; an exclusive one ends others of its group."""
+        """Run a coroutine that ends with the screen; an exclusive one ends others of its group.
+
+        Pass a function if the worker may be cancelled before it begins: it then makes no coroutine.
+        """
         self.screen.run_worker(work, group=group, exclusive=exclusive)

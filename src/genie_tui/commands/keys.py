@@ -29,7 +29,8 @@ class Scope(Enum):
     SETTINGS = "Settings"
     TOOLS = "Agents and tools"
     HELP = "Help"
-    VIEW = "Costs and full texts"
+    VIEW = "Full texts"
+    COSTS = "Costs"
     ACTIVITY = "Activity"
     ACTIVITY_ROWS = "Activity, row by row"
     PREFERENCES = "Preferences"
@@ -201,6 +202,14 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("home",), "first", "Go to the first message", "home"),
         Action(("end",), "latest", "Go to the latest message and stay there", "follow"),
         Action(
+            ("enter",),
+            "full view",
+            "Show the selected message in full, with its quotes",
+            "details",
+            shown=True,
+            name="details",
+        ),
+        Action(
             ("r",), "reply", "Reply to the selected message", "screen.command('reply')", shown=True
         ),
         Action(("g",), "replied to", "Go to what the selected message replies to", "go_to_reply"),
@@ -251,17 +260,17 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         ),
         Action(("y",), "copy", "Copy the selected message", "copy", shown=True),
         Action(
+            ("c",),
+            "copy code",
+            "Copy the next block of code of the selected message",
+            "copy_code",
+            shown=True,
+        ),
+        Action(
             ("exclamation_mark",),
             "wrong",
             "Mark or unmark the decision about the selected message as wrong",
             "mark_wrong",
-        ),
-        Action(
-            ("enter",),
-            "details",
-            "Show the selected message in full, with its quotes",
-            "details",
-            shown=True,
         ),
         Action(
             ("escape",),
@@ -454,7 +463,21 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(
             ("up", "down", "pageup", "pagedown"), "scroll", "Scroll", display="↑ ↓", ordered=True
         ),
+        Action(
+            ("shift+up", "shift+down", "shift+left", "shift+right"),
+            "select",
+            "Select a part of the text",
+            display="shift+arrows",
+            ordered=True,
+        ),
+        Action(("y", "ctrl+c"), "copy", "Copy the selected part, or all of it", "copy"),
         Action(("escape", "q", "v"), "back", "Back", "dismiss"),
+    ),
+    Scope.COSTS: (
+        Action(
+            ("up", "down", "pageup", "pagedown"), "scroll", "Scroll", display="↑ ↓", ordered=True
+        ),
+        Action(("escape", "q"), "back", "Back", "dismiss"),
     ),
     Scope.LOBBY: (
         Action(("enter",), "open", "Open the selected room, or create or join one"),
@@ -578,10 +601,21 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("escape",), "back", "Cancel", "back"),
     ),
     Scope.FIND: (
-        Action(("enter",), "read", "Read on from the match that is shown"),
-        Action(("up",), "earlier", "Go to the match before", "step(-1)"),
-        Action(("down",), "later", "Go to the match after", "step(1)"),
-        Action(("escape",), "close", "Close, and return to where you were", "close"),
+        Action(("enter", "down"), "next", "Go to the match after", "step(1)", name="later"),
+        Action(
+            ("up", "shift+enter", "alt+enter"),
+            "previous",
+            "Go to the match before",
+            "step(-1)",
+            name="earlier",
+        ),
+        Action(
+            ("escape",),
+            "read here",
+            "Read on from the match that is shown; close if there is none",
+            "close",
+            name="close",
+        ),
     ),
     Scope.ASK: (
         Action(("enter",), "continue", "Confirm"),
@@ -661,6 +695,12 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("r",), "reports", "Show what-if reports of other reasoners", "reports"),
         Action(("enter",), "details", "Show the selected message in full", "details"),
         Action(("y",), "copy", "Copy the selected message", "copy"),
+        Action(
+            ("c",),
+            "copy code",
+            "Copy the next block of code of the selected message",
+            "copy_code",
+        ),
         Action(
             ("f2",),
             "activity",

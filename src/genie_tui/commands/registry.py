@@ -560,6 +560,11 @@ COMMANDS: Final = (
         offered=False,
     ),
     Command(
+        "copy code",
+        "Copy the next block of code of the selected message",
+        message.copy_code,
+    ),
+    Command(
         "editor",
         "Write the message in your editor: VISUAL, EDITOR, nano or vi",
         "app.editor",

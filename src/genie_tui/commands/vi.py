@@ -28,6 +28,7 @@ VI: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "unsaved": {"scroll-up": ("up", "k"), "scroll-down": ("down", "j")},
     "tools": {"scroll": _SCROLL},
     "view": {"scroll": _SCROLL},
+    "costs": {"scroll": _SCROLL},
     "activity-rows": {
         "page-up": _PAGE_UP,
         "page-down": _PAGE_DOWN,

@@ -241,6 +241,9 @@ class ReplayScreen(Screen[None]):
     def action_copy(self) -> None:
         self._timeline.action_copy()
 
+    def action_copy_code(self) -> None:
+        self._timeline.action_copy_code()
+
     def action_details(self) -> None:
         self._timeline.action_details()
 

@@ -113,6 +113,7 @@ class RoomScreen(Screen[None]):
     """One room, from the start of its opening."""
 
     CSS_PATH = "room.tcss"
+    AUTO_FOCUS = "Composer Editor"
     BINDINGS: ClassVar[list[BindingType]] = bindings_of(all_actions(Scope.ROOM))
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {RoomCommands}
 
@@ -501,12 +502,16 @@ class RoomScreen(Screen[None]):
         self._find.step(message.step)
 
     @on(FindBar.Done)
-    def _find_done(self, message: FindBar.Done) -> None:
-        self._find.end(closed=message.closed)
+    def _find_done(self) -> None:
+        self._find.read_on()
+
+    @on(Timeline.SelectionChanged)
+    def _selection_changed(self) -> None:
+        self._find.selection_changed()
 
     @on(Timeline.Left)
     def _reading_left(self) -> None:
-        self._find.end(closed=True)
+        self._find.close()
         self._timeline.action_follow()
         room_focus.back(self.context)
         if self._joined is not None and any(

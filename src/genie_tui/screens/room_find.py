@@ -4,15 +4,15 @@ import asyncio
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from genie_core.room.protocol.events import AnswerPosted, Event, MessagePosted
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.transcript import LatestTexts
+from genie_core.text.format import counted
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import RoomContext
-from genie_tui.commands.keymap import keymap_of
-from genie_tui.commands.keys import Scope
 from genie_tui.screens import room_focus
 from genie_tui.widgets.find_bar import FindBar
 
@@ -48,11 +48,11 @@ class RoomFind:
         joined = self._context.open_room
         if pattern is not None and joined is not None:
             self._add(matches_in_state(joined.state, pattern))
-            self._context.start(self._search(joined, pattern), "find", exclusive=True)
-        self._show()
+            self._context.start(partial(self._search, joined, pattern), "find", exclusive=True)
+        self._show_place()
 
     def step(self, step: int) -> None:
-        """Go to the match before or after the shown one, around the ends."""
+        """Go to the match before or after the selected message, around the ends."""
         if not self._matches:
             return
         if self._at is None:
@@ -63,16 +63,28 @@ class RoomFind:
             place = bisect_right(self._matches, self._at) % len(self._matches)
         self._go_to(self._matches[place])
 
-    def end(self, *, closed: bool) -> None:
-        """Read on from the match, or close the search."""
-        if not closed and self._at is not None:
+    def selection_changed(self) -> None:
+        """Go on from another message."""
+        if self._at is not None and self._here is not None:
+            self._at = self._here
+        self._show_place()
+
+    def read_on(self) -> None:
+        """Read on from the match; close the search if there is none."""
+        if self._matches:
             self._context.timeline.focus()
-            return
+        else:
+            self.close()
+            room_focus.back(self._context)
+
+    def close(self) -> None:
         self._bar.close()
         self.change("")
-        if closed and self._context.timeline.has_focus:
-            return
-        room_focus.back(self._context)
+
+    @property
+    def _here(self) -> int | None:
+        """The selected message's or answer's event."""
+        return self._context.timeline.chosen_seq
 
     @property
     def _bar(self) -> FindBar:
@@ -93,10 +105,10 @@ class RoomFind:
             if not events:
                 break
             self._add(matches_among(latest.of(events), pattern))
-            self._show()
+            self._show_place()
             before = events[0].seq
         self._is_done = True
-        self._show()
+        self._show_place()
 
     def _add(self, found: Iterable[int]) -> None:
         self._matches = sorted({*self._matches, *found})
@@ -106,23 +118,21 @@ class RoomFind:
     def _go_to(self, match: int) -> None:
         self._at = match
         self._context.timeline.show_message(match)
-        self._show()
+        self._show_place()
 
-    def _show(self) -> None:
+    def _show_place(self) -> None:
         if self._context.screen.is_running:
             self._bar.show_count(self._count())
 
     def _count(self) -> str:
         if not self._bar.text:
-            keymap = keymap_of(self._context.screen)
-            earlier, later, close = (
-                keymap.text(Scope.FIND, name) for name in ("earlier", "later", "close")
-            )
-            return f"{earlier} {later} step · {close} close"
-        many = f"{len(self._matches):,}" if self._is_done else f"{len(self._matches):,}…"
-        if self._at is None:
+            return ""
+        if not self._matches:
             return "no match" if self._is_done else "searching…"
-        return f"{bisect_right(self._matches, self._at):,} of {many}"
+        here = self._here or 0
+        place = f"{bisect_right(self._matches, here):,}" if here in self._matches else "–"
+        many = counted(len(self._matches), "message")
+        return f"{place} of {many}" if self._is_done else f"{place} of {many}…"
 
 
 def matches_in_state(state: RoomState, pattern: re.Pattern[str]) -> Iterator[int]:

@@ -16,6 +16,7 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Static, TextArea
 from textual.widgets._footer import FooterKey  # the footer's keys have no public name
+from textual.widgets._toast import Toast  # nor have notices
 
 from genie_core.room.client.events import CopyRead, Notice, OnEvent, RoomRenamed
 from genie_core.room.client.model import (
@@ -49,6 +50,7 @@ from genie_tui.widgets.approvals.card import ReasonInput
 from genie_tui.widgets.approvals.panel import ApprovalPanel
 from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.hint_line import HintLine
+from genie_tui.widgets.key_footer import KeyFooter
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.status_bar import StatusBar
@@ -737,6 +739,26 @@ async def test_everything_that_matters_fits(
             assert screen.region.contains_region(region)
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 60)])
+async def test_a_notice_takes_one_line_off_what_matters(
+    joined: ScriptedJoinedRoom, size: tuple[int, int]
+) -> None:
+    clock = HandClock()
+    joined.ask()
+    async with in_room(joined, size, clock, notices=True) as (screen, pilot):
+        timeline = screen.query_one(Timeline)
+        screen.notify("Your message was copied to the clipboard.")
+        await until(pilot, lambda: screen.query(Toast))
+        await pilot.pause()
+        (notice,) = screen.query(Toast)
+        assert notice.region.height == 1
+        assert notice.region.y == timeline.region.y
+        await go_to_card(screen, pilot, clock)
+        await pilot.pause()
+        assert notice.region.height == 1
+        assert not notice.region.overlaps(card(screen).region)
+
+
 async def test_a_tiny_terminal_gets_one_clear_line(joined: ScriptedJoinedRoom) -> None:
     async with in_room(joined, (39, 20)) as (screen, pilot):
         await pilot.pause()
@@ -831,6 +853,45 @@ async def test_text_that_is_typed_at_once_while_reading_arrives_whole(
             pilot.app.post_message(events.Key(name, character))
         await until(pilot, lambda: screen.draft == "so then: ready, go")
         assert joined.changes == []
+
+
+async def test_the_footer_lists_keys_that_the_selected_message_has_a_use_for(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    joined.say_here("see https://x.example/a")
+    joined.say_here("so:\n```\nx = 1\n```")
+    joined.say_here("nothing special")
+    async with in_room(joined, (160, 40)) as (screen, pilot):
+
+        def shown() -> list[str]:
+            keys = screen.query_one(KeyFooter).query(FooterKey)
+            return [key.description for key in keys if key.description in asked]
+
+        asked = {"full view", "reply", "open", "copy code"}
+        await pilot.press("f5")
+        await until(pilot, lambda: shown() == ["full view", "reply"])
+        await pilot.press("up")
+        await until(pilot, lambda: shown() == ["full view", "reply", "copy code"])
+        await pilot.press("up")
+        await until(pilot, lambda: shown() == ["full view", "reply", "open"])
+        await pilot.press("down")
+        await until(pilot, lambda: shown() == ["full view", "reply", "copy code"])
+
+
+@pytest.mark.parametrize("width", [120, 50])
+async def test_the_hint_stands_apart_from_the_conversation(
+    joined: ScriptedJoinedRoom, width: int
+) -> None:
+    for number in range(40):
+        joined.say_here(f"message {number}")
+    async with in_room(joined, (width, 40)) as (screen, pilot):
+        hints, timeline = screen.query_one(HintLine), screen.query_one(Timeline)
+        await pilot.pause()
+        assert hints.content_region.y == timeline.region.bottom + 1
+        await pilot.resize_terminal(width, 24)
+        await pilot.pause()
+        assert hints.region.height == 1
+        assert hints.styles.background != timeline.styles.background
 
 
 async def test_the_keys_for_reading_are_not_typed(joined: ScriptedJoinedRoom) -> None:

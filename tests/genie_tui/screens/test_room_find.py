@@ -1,10 +1,12 @@
+import gc
 import re
 
 import pytest
+from rich.style import Style
 from tests.genie_tui.room_parts import editor
 from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room, until
 from textual.pilot import Pilot
-from textual.widgets import OptionList
+from textual.widgets import OptionList, Static
 
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -18,6 +20,7 @@ from genie_tui.screens import room_find
 from genie_tui.screens.dialogs.pick import PickScreen, Row, matching
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.room_find import matches_among, matches_in_state
+from genie_tui.themes import theme_names
 from genie_tui.widgets.find_bar import FindBar
 from genie_tui.widgets.timeline.timeline import Timeline
 
@@ -44,14 +47,18 @@ async def test_finding_goes_from_the_latest_match_back_and_on(joined: ScriptedJo
     async with in_room(joined) as (screen, pilot):
         first, _, third = say(joined, "a Vendor", "something else", "no vendor")
         await find(screen, pilot, "vendor")
-        await until(pilot, lambda: (chosen(screen), count(screen)) == (third, "2 of 2"))
+        await until(pilot, lambda: (chosen(screen), count(screen)) == (third, "2 of 2 messages"))
         await pilot.press("up")
-        await until(pilot, lambda: (chosen(screen), count(screen)) == (first, "1 of 2"))
+        await until(pilot, lambda: (chosen(screen), count(screen)) == (first, "1 of 2 messages"))
         await pilot.press("up")  # around the end
         await until(pilot, lambda: chosen(screen) == third)
         await pilot.press("up", "down")
         await until(pilot, lambda: chosen(screen) == third)
-        await pilot.press("enter", "N")
+        await pilot.press("enter")
+        await until(pilot, lambda: chosen(screen) == first)
+        await pilot.press("shift+enter")
+        await until(pilot, lambda: chosen(screen) == third)
+        await pilot.press("escape", "N")
         await until(pilot, lambda: screen.query_one(Timeline).has_focus and chosen(screen) == first)
         await pilot.press("n")
         await until(pilot, lambda: chosen(screen) == third)
@@ -60,7 +67,77 @@ async def test_finding_goes_from_the_latest_match_back_and_on(joined: ScriptedJo
         assert not screen.query_one(FindBar).has_class("-open")
 
 
-async def test_escape_closes_the_search_and_returns_to_writing(joined: ScriptedJoinedRoom) -> None:
+async def test_the_count_tells_when_another_message_is_selected(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    async with in_room(joined) as (screen, pilot):
+        first, other, _ = say(joined, "a vendor", "something else", "the vendor")
+        await find(screen, pilot, "vendor")
+        await until(pilot, lambda: count(screen) == "2 of 2 messages")
+        await pilot.press("escape", "up")
+        await until(pilot, lambda: (chosen(screen), count(screen)) == (other, "– of 2 messages"))
+        await pilot.press("N")  # from there
+        await until(pilot, lambda: (chosen(screen), count(screen)) == (first, "1 of 2 messages"))
+
+
+async def test_the_bar_lists_the_keys_for_where_the_person_is(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined) as (screen, pilot):
+        say(joined, "a vendor")
+        keys = screen.query_one("#find-keys", Static)
+        await find(screen, pilot, "vendor")
+        await until(pilot, lambda: str(keys.render()) == "enter next   ↑ previous   esc read here")
+        await until(pilot, lambda: count(screen) == "1 of 1 message")
+        await pilot.press("escape")
+        await until(pilot, lambda: str(keys.render()) == "n next   N previous   esc close")
+
+
+def styles_of(screen: RoomScreen, text: str) -> set[Style]:
+    """How a text is shown in the conversation."""
+    timeline = screen.query_one(Timeline)
+    shown = (segment for y in range(timeline.size.height) for segment in timeline.render_line(y))
+    return {each.style for each in shown if each.text == text and each.style is not None}
+
+
+async def test_the_shown_match_looks_unlike_the_others_in_every_theme(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    async with in_room(joined, (120, 40)) as (screen, pilot):
+        first, _ = say(joined, "a vendor", "the vendor")
+        await find(screen, pilot, "vendor")
+        await until(pilot, lambda: count(screen) == "2 of 2 messages")
+        await pilot.press("enter")
+        await until(pilot, lambda: chosen(screen) == first)
+        for theme in theme_names():
+            pilot.app.theme = theme
+            await pilot.pause()
+            looks = {(each.bgcolor, each.underline) for each in styles_of(screen, "vendor")}
+            assert len(looks) == 2, theme
+
+
+async def test_a_match_far_down_in_a_message_comes_into_view(joined: ScriptedJoinedRoom) -> None:
+    async with in_room(joined, (80, 24)) as (screen, pilot):
+        say(joined, "line\n" * 60 + "the vendor\n" + "line\n" * 60, *["more"] * 40)
+        await find(screen, pilot, "vendor")
+        await until(pilot, lambda: count(screen) == "1 of 1 message")
+        await pilot.pause()
+        assert styles_of(screen, "vendor")
+
+
+async def test_no_search_is_left_unbegun_while_a_person_types(
+    joined: ScriptedJoinedRoom, recwarn: pytest.WarningsRecorder
+) -> None:
+    async with in_room(joined) as (screen, pilot):
+        say(joined, "a vendor")
+        for text in ("v", "ve", "ven"):
+            screen.post_message(FindBar.Changed(text))
+        await pilot.pause()
+        gc.collect()
+        assert [str(each.message) for each in recwarn] == []
+
+
+async def test_escape_closes_the_search_without_a_match_and_returns_to_writing(
+    joined: ScriptedJoinedRoom,
+) -> None:
     async with in_room(joined) as (screen, pilot):
         say(joined, "a vendor")
         await find(screen, pilot, "nothing like it")
@@ -84,7 +161,7 @@ async def test_the_log_is_not_read_while_a_person_types(
     async with in_room(joined) as (screen, pilot):
         (place,) = say(joined, "a vendor")
         await find(screen, pilot, "vendor")
-        await until(pilot, lambda: (chosen(screen), count(screen)) == (place, "1 of 1…"))
+        await until(pilot, lambda: (chosen(screen), count(screen)) == (place, "1 of 1 message…"))
         assert reads == []
 
 
@@ -117,7 +194,7 @@ async def test_the_log_is_searched_for_messages_as_they_were_left(
         await until(pilot, lambda: count(screen) == "no match")
         await pilot.press("escape")
         await find(screen, pilot, "seller")
-        await until(pilot, lambda: (chosen(screen), count(screen)) == (edited, "1 of 1"))
+        await until(pilot, lambda: (chosen(screen), count(screen)) == (edited, "1 of 1 message"))
 
 
 async def test_mentions_are_listed_and_reached(joined: ScriptedJoinedRoom) -> None:

@@ -4,9 +4,9 @@ import asyncio
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import platformdirs
 
@@ -23,6 +23,9 @@ from genie_tui.commands.parse import QuoteRequest, SaveRequest
 from genie_tui.screens.dialogs.pick import CarefulPickScreen, Row
 from genie_tui.widgets.timeline.prose import links_in
 from genie_tui.widgets.timeline.timeline import nothing_chosen
+
+if TYPE_CHECKING:
+    from genie_core.room.state.thread import MessageThread
 
 OPEN_TIMEOUT: Final = 20.0
 """Seconds after which a program that opens a file is taken to show it."""
@@ -96,9 +99,7 @@ def open_selected(context: RoomContext) -> None:
     if exchange is None:
         context.screen.notify(nothing_chosen(keymap_of(context.screen)))
         return
-    is_answer = context.timeline.is_answer_chosen and exchange.answer is not None
-    links = links_in(exchange.answer.text if is_answer and exchange.answer else exchange.text)
-    files = () if is_answer else exchange.said.files
+    links, files = _to_open(context, exchange)
     rows = [Row(each, each) for each in links]
     rows += [Row(str(n), file.name, file_size(file.size)) for n, file in enumerate(files, 1)]
 
@@ -114,6 +115,15 @@ def open_selected(context: RoomContext) -> None:
         picked(rows[0].id)
     else:
         context.screen.notify(NOTHING_TO_OPEN)
+
+
+def _to_open(
+    context: RoomContext, exchange: "MessageThread"
+) -> tuple[list[str], Sequence[FileRef]]:
+    """Return the links and files of the selected message or answer."""
+    is_answer = context.timeline.is_answer_chosen and exchange.answer is not None
+    links = links_in(exchange.answer.text if is_answer and exchange.answer else exchange.text)
+    return links, () if is_answer else exchange.said.files
 
 
 def file_names(context: RoomContext) -> list[str]:

@@ -126,6 +126,10 @@ def delete(context: RoomContext) -> None:
         context.start(_delete(context, joined, exchange), "delete", exclusive=True)
 
 
+def copy_code(context: RoomContext) -> None:
+    context.timeline.action_copy_code()
+
+
 def retry(context: RoomContext) -> None:
     """Send a message again whose work failed or was stopped: the selected one, or the latest."""
     joined = context.joined

@@ -46,8 +46,9 @@ class CostTable(Widget):
 class CostScreen(Dialog[None]):
     """Shows what was taken so far, and goes on counting while it is open."""
 
+    READ_ONLY = True
     CSS_PATH = "costs.tcss"
-    BINDINGS = bindings(Scope.VIEW)
+    BINDINGS = bindings(Scope.COSTS)
 
     def __init__(self, joined: "JoinedRoom") -> None:
         super().__init__()
@@ -60,7 +61,7 @@ class CostScreen(Dialog[None]):
                 yield CostTable(self._joined)
             yield Static(id="costs-budget", markup=False)
             yield Static(MORE, id="costs-more", markup=False)
-            yield DialogKeys(key_list(keymap_of(self).actions(Scope.VIEW)), id="costs-keys")
+            yield DialogKeys(key_list(keymap_of(self).actions(Scope.COSTS)), id="costs-keys")
 
     def on_mount(self) -> None:
         """Show the budget and update it every second."""

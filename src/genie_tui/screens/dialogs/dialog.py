@@ -30,11 +30,13 @@ class Dialog(ModalScreen[ScreenResultType]):
     In a `GuardedApp`, enter and letter keys count as `KeyGuard` says. Letters typed into a text
     count at once, and so do the keys of `FREE`, which must do no harm. A key that a person chose is
     judged as the default key of its action. A `DialogKeys` shows whether keys count. A dialog with
-    its own guard sets `GUARDS_ITSELF`.
+    its own guard sets `GUARDS_ITSELF`. All keys of one that only shows something, which is
+    `READ_ONLY`, count at once.
     """
 
     FREE: ClassVar[frozenset[str]] = frozenset()
     GUARDS_ITSELF: ClassVar[bool] = False
+    READ_ONLY: ClassVar[bool] = False
 
     _key_guard: KeyGuard | None = None
 
@@ -90,7 +92,9 @@ class Dialog(ModalScreen[ScreenResultType]):
 
     @property
     def _dialog_guard(self) -> KeyGuard | None:
-        if self._key_guard is None and isinstance(self.app, GuardedApp) and not self.GUARDS_ITSELF:
+        if self.GUARDS_ITSELF or self.READ_ONLY:
+            return None
+        if self._key_guard is None and isinstance(self.app, GuardedApp):
             self._key_guard = KeyGuard(self.app.clock)
         return self._key_guard
 

@@ -14,6 +14,7 @@ from genie_core.room.text.approvals import plain_arguments, risk_of
 from genie_core.room.text.events import Code, blocks, message_text, message_title
 from genie_core.text.format import clock_time
 from genie_core.text.safe import visible, visible_line
+from genie_tui.clipboard import copy
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
@@ -27,9 +28,21 @@ AROUND: Final = 8
 """Rows around the text: border, padding, title, keys and the blank lines between."""
 
 
+class FullText(TextArea):
+    """A text with a cursor, of which a part can be selected and copied."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, read_only=True, soft_wrap=True, id="full-view-text")
+
+    def action_copy(self) -> None:
+        """Copy the selected part, or all of it, and say so."""
+        copy(self, self.selected_text or self.text)
+
+
 class FullViewScreen(Dialog[None]):
     """Shows a safe text in full. Nothing can be answered here."""
 
+    READ_ONLY = True
     CSS_PATH = "full_view.tcss"
     BINDINGS = bindings(Scope.VIEW)
 
@@ -55,9 +68,11 @@ class FullViewScreen(Dialog[None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="full-view"):
             yield Static(self._title, id="full-view-title", markup=False)
-            text = self._text.rstrip("\n")
-            yield TextArea(text, read_only=True, soft_wrap=True, id="full-view-text")
+            yield FullText(self._text.rstrip("\n"))
             yield DialogKeys(key_list(keymap_of(self).actions(Scope.VIEW)), id="full-view-keys")
+
+    def action_copy(self) -> None:
+        self.query_one(FullText).action_copy()
 
     def on_resize(self, event: events.Resize) -> None:
         """Let the text grow to nine tenths of the screen, with all that stands around it."""

@@ -108,7 +108,7 @@ class InviteScreen(Dialog[Terms]):
         """Copy the invite to the clipboard and say so."""
         if self._terms.invite:
             self.app.copy_to_clipboard(self._terms.invite)
-            self.notify("Invite copied (OSC 52).", timeout=3)
+            self.notify("Invite copied.", timeout=3)
 
     def action_close(self) -> None:
         _ = self.dismiss(self._terms)

@@ -24,6 +24,7 @@ class ToolsScreen(Dialog[None]):
     `bench` is called each time: the engine may load while the screen is open.
     """
 
+    READ_ONLY = True
     CSS_PATH = "tools.tcss"
     BINDINGS = bindings(Scope.TOOLS)
 

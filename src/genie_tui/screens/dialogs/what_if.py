@@ -36,7 +36,7 @@ class WhatIfScreen(Dialog[int | None]):
 
     CSS_PATH = "what_if.tcss"
     BINDINGS = bindings(Scope.WHATIF)
-    FREE = frozenset({"j", "k"})
+    READ_ONLY = True
 
     def __init__(self, reports: Sequence[WhatIfReport]) -> None:
         super().__init__()

@@ -44,6 +44,14 @@ def markdown(text: str, canvas: Canvas, width: int) -> list[Line]:
     return _Blocks(canvas).draw(SyntaxTreeNode(tokens).children, width) or [[]]
 
 
+def code_in(text: str) -> list[str]:
+    """Return the blocks of code in a text, fenced or indented."""
+    if not any(each in text for each in ("```", "~~~", "    ", "\t")):
+        return []
+    tokens = _PARSER.parse(text)
+    return [t.content.removesuffix("\n") for t in tokens if t.type in ("fence", "code_block")]
+
+
 def _flatten(tokens: Sequence[Token]) -> None:
     """Turn the marks of spans that are nested too deep for drawing into text.
 

@@ -33,7 +33,7 @@ from genie_tui.widgets.timeline.canvas import (
     mark,
 )
 from genie_tui.widgets.timeline.layout import beginning, ending
-from genie_tui.widgets.timeline.prose import prose
+from genie_tui.widgets.timeline.prose import MarkedLine, parts_of, prose
 from genie_tui.widgets.timeline.streaming import RunProgress
 from genie_tui.widgets.timeline.transcript import (
     AnswerEntry,
@@ -283,8 +283,17 @@ class Painter:
             if isinstance(block, Code):
                 lines += self._canvas.code(block.code, block.language, self._room)
             else:
-                lines += self._wrap(prose(block, self._palette, style))
+                for part in parts_of(block):
+                    lines += self._prose(part, style)
         return lines + self._folded(missing)
+
+    def _prose(self, part: str | MarkedLine, style: Style | None) -> list[Line]:
+        if isinstance(part, str):
+            return self._wrap(prose(part, self._palette, style))
+        before = mark(part.mark, self._palette["quote" if part.quoted else "muted"])
+        text = prose(part.text, self._palette, style)
+        lines = self._canvas.lines(text, self._room - len(part.mark))
+        return beside(before, lines, before if part.quoted else None)
 
     def _folded(self, missing: str) -> list[Line]:
         if not missing:

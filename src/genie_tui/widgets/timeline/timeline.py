@@ -25,7 +25,9 @@ from genie_core.room.client.model import PendingMessage
 from genie_core.room.protocol.events import Event
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Phase
+from genie_core.room.text.events import Code, blocks
 from genie_core.text.safe import visible_line
+from genie_tui.clipboard import copy
 from genie_tui.commands.keymap import Keymap, keymap_of
 from genie_tui.commands.keys import Scope, bindings
 from genie_tui.transfers import FileTransfers
@@ -48,6 +50,7 @@ from genie_tui.widgets.timeline.transcript import AnswerEntry, text_of
 NARROWEST: Final = 20
 """Least width that is painted; a narrower screen cuts lines off."""
 
+NO_CODE: Final = "The message has no block of code."
 NO_REPLY: Final = "The selected message replies to none."
 
 PATIENCE: Final = 4_000
@@ -99,7 +102,7 @@ OF_MESSAGES: Final = frozenset({"timeline.reply", "timeline.copy", "timeline.det
 DEPENDING: Final = (
     MATCHES
     | OF_MESSAGES
-    | {f"timeline.{name}" for name in ("react", "open", "edit", "delete", "retry")}
+    | {f"timeline.{name}" for name in ("react", "open", "copy-code", "edit", "delete", "retry")}
 )
 """Actions that need a message to be selected, or something to be found."""
 
@@ -150,6 +153,7 @@ class EntryView(ScrollView, can_focus=True):
         strip = strips[row] if row < len(strips) else Strip([])
         if index == self._selected and (row or strip.cell_length):
             base = self.get_visual_style(component("selected")).rich_style
+            strip = self._with_matches(strip, index, "current")
         strip = strip.adjust_cell_length(width, base).apply_style(base)
         strip = self._with_selection(strip, line).apply_offsets(0, line)
         return self._with_marker(strip) if self._below and y == self._rows - 1 else strip
@@ -216,12 +220,16 @@ class EntryView(ScrollView, can_focus=True):
             return []
         entry = self._content[index]
         strips = self._painter.paint(entry, self._content.exchange(entry))
-        if self._found is not None and self._found.search(text_of(entry) or ""):
-            style = self.get_visual_style(component("found")).rich_style
-            strips = [marked(strip, self._found, style) for strip in strips]
+        strips = [self._with_matches(strip, index, "found") for strip in strips]
         if self._unread is not None and self._content.seq_at(index) == self._unread:
             strips = [*self._painter.divider("new", "unread"), *strips]
         return strips
+
+    def _with_matches(self, strip: Strip, index: int, name: str) -> Strip:
+        """Return a line of an entry with its matches in the style of this name."""
+        if self._found is None or not self._found.search(text_of(self._content[index]) or ""):
+            return strip
+        return marked(strip, self._found, self.get_visual_style(component(name)).rich_style)
 
     def _estimate(self, index: int) -> int:
         return estimate(self._content[index], self._width) if self._width else 1
@@ -428,6 +436,7 @@ class Timeline(EntryView, can_focus=True):
         component("selected"),
         component("below"),
         component("found"),
+        component("current"),
     }
     DEFAULT_CSS = """
     Timeline {
@@ -462,6 +471,9 @@ class Timeline(EntryView, can_focus=True):
         & .timeline--name { color: $text-secondary; }
         & .timeline--selected { background: $primary 20%; }
         & .timeline--found { color: $background; background: $primary; }
+        & .timeline--current {
+            color: $background; background: $warning; text-style: bold underline;
+        }
         & .timeline--unread { color: $text-primary; }
         & .timeline--below { color: $text-primary; background: $primary-muted; text-style: bold; }
     }
@@ -470,6 +482,9 @@ class Timeline(EntryView, can_focus=True):
 
     class Left(Message):
         """The person is done reading."""
+
+    class SelectionChanged(Message):
+        """Another message is selected, or none."""
 
     class MatchWanted(Message):
         """The person goes to the match before, -1, or after, 1."""
@@ -505,6 +520,7 @@ class Timeline(EntryView, can_focus=True):
         self._pause = SHORTEST_PAUSE
         self._came_from: list[int] = []
         self._offered: frozenset[str] = frozenset()
+        self._copied = 0  # blocks of code of the selected message
 
     # Content
 
@@ -629,7 +645,9 @@ class Timeline(EntryView, can_focus=True):
         return action not in DEPENDING or action in self._offered
 
     def watch__selected(self) -> None:
+        self._copied = 0
         self._show_offers()
+        self.post_message(self.SelectionChanged())
 
     def _show_offers(self) -> None:
         offered = frozenset(self._offers_now())
@@ -652,10 +670,17 @@ class Timeline(EntryView, can_focus=True):
             text, files = exchange.answer.text, ()
         if files or links_in(text):
             yield "timeline.open"
+        if self._code:
+            yield "timeline.copy-code"
         if self._content.is_own(exchange) and not exchange.is_deleted:
             yield from ("timeline.edit", "timeline.delete")
             if exchange.phase in (Phase.FAILED, Phase.CANCELLED):
                 yield "timeline.retry"
+
+    @property
+    def chosen_seq(self) -> int | None:
+        """The number of the selected message's or answer's event."""
+        return None if self._selected is None else self._content.seq_at(self._selected)
 
     @property
     def chosen(self) -> MessageThread | None:
@@ -698,19 +723,56 @@ class Timeline(EntryView, can_focus=True):
             self.post_message(DecisionMarkRequested(exchange.seq, decision))
 
     def action_select(self, step: int) -> None:
-        """Move the selection to the next message in a direction, and past the last to the end."""
+        """Move the selection to the next message in a direction, and past the last to the end.
+
+        A selection that is out of view, or none yet, starts from the messages in view.
+        """
         index = self._selected
-        if index is None:
-            last = self.scroll_offset.y + self._rows - 1
-            index = self._layout.at(last)[0] + 1 if len(self._layout) else 0
-            step = -1
-        index += step
-        while 0 <= index < len(self._content) and text_of(self._content[index]) is None:
-            index += step
-        if index >= len(self._content):
-            self.action_follow()
-        elif index >= 0:
+        if index is None or not self._is_in_view(index):
+            index = self._message_in_view(last=index is None)
+            if index is not None:
+                self._select(index)
+            return
+        index = self._message_from(index + step, step)
+        if index is not None:
             self._select(index)
+        elif step > 0:
+            self.action_follow()
+
+    def _message_from(self, index: int, step: int) -> int | None:
+        """Return the first message or answer from an entry on, in a direction."""
+        while 0 <= index < len(self._content):
+            if text_of(self._content[index]) is not None:
+                return index
+            index += step
+        return None
+
+    def _message_in_view(self, *, last: bool = False) -> int | None:
+        """Return the first or last message in view, or the nearest above if there is none.
+
+        The first one begins in view or just above, unless one fills the view.
+        """
+        if not len(self._content):
+            return None
+        index, end = self._ends_in_view
+        if not last:
+            index += self._layout.at(self.scroll_offset.y)[1] > 1 and index < end
+            first = self._message_from(index, 1)
+            if first is not None and first <= end:
+                return first
+        return self._message_from(end, -1)
+
+    @property
+    def _ends_in_view(self) -> tuple[int, int]:
+        """The first and the last entry in view, not by a blank line alone. There must be one."""
+        top = self.scroll_offset.y
+        first, (last, row) = self._layout.at(top)[0], self._layout.at(top + self._rows - 1)
+        is_blank = not row and not self._layout.lines(last)[0].cell_length
+        return first, max(first, last - is_blank)
+
+    def _is_in_view(self, index: int) -> bool:
+        first, last = self._ends_in_view
+        return first <= index <= last
 
     def _select(self, index: int) -> None:
         self._selected = index
@@ -723,13 +785,23 @@ class Timeline(EntryView, can_focus=True):
         self.refresh()
 
     def action_page(self, step: int) -> None:
-        """Scroll by a page, keeping two lines in view."""
+        """Scroll by a page, keeping two lines in view; take the selection along."""
         self._go(self.scroll_offset.y + step * max(1, self._rows - 2))
+        if self._selected is not None and not self._is_in_view(self._selected):
+            self._selected = self._message_in_view()
+            self.refresh()
 
     def action_home(self) -> None:
+        """Go to the first message and select it, once it is read from the log."""
         self._target = None
         if not self._content.has_more_before or not self._read_back(PageEdge.START):
             self._go(0)
+            self._select_first()
+
+    def _select_first(self) -> None:
+        first = self._message_from(0, 1)
+        if first is not None:
+            self._select(first)
 
     def action_follow(self) -> None:
         """Go to the end and follow it; what was unread counts as read."""
@@ -749,8 +821,30 @@ class Timeline(EntryView, can_focus=True):
             return
         text = text_of(self._content[self._selected])
         if text is not None:
-            self.app.copy_to_clipboard(text)
-            self.notify("Copied (OSC 52).", markup=False, timeout=2)
+            copy(self, text)
+
+    def action_copy_code(self) -> None:
+        """Copy a block of code of the selected message; the next one each time."""
+        if self._chosen_or_hint() is None:
+            return
+        code = self._code
+        if code:
+            at = self._copied % len(code)
+            self._copied = at + 1
+            copy(self, code[at], f"block {at + 1} of {len(code)}" if len(code) > 1 else "")
+        else:
+            self.notify(NO_CODE)
+
+    @property
+    def _code(self) -> list[str]:
+        """The blocks of code of the selected message."""
+        entry = None if self._selected is None else self._content[self._selected]
+        if isinstance(entry, AnswerEntry):
+            from genie_tui.widgets.timeline.markdown import code_in  # as the painter does
+
+            return code_in(entry.text)
+        parts = blocks((text_of(entry) if entry is not None else None) or "")
+        return [each.code for each in parts if isinstance(each, Code)]
 
     def action_write(self) -> None:
         """Leave, also with a message selected."""
@@ -795,7 +889,10 @@ class Timeline(EntryView, can_focus=True):
         self._go_to(ScrollTarget(max(1, seq), distance))
 
     def show_message(self, seq: int) -> None:
-        """Scroll to an event, and select it if it is a message or an answer."""
+        """Scroll to an event, and select it if it is a message or an answer.
+
+        The first match of what is being found in it comes into view.
+        """
         self._go_to(ScrollTarget(max(1, seq), self._rows // 3, select=True))
 
     def _scrolled(self) -> None:
@@ -830,11 +927,20 @@ class Timeline(EntryView, can_focus=True):
         if index is None or self._painter is None:
             return
         self._following = False
+        distance = target.distance
         if target.select:
             shows = text_of(self._content[index]) is not None
             self._selected = index if shows else None
-        self._settle(self._layout.settle_by(index, target.distance, self._rows))
+            distance = min(distance, 2 * self._rows // 3 - self._match_row(index))
+        self._settle(self._layout.settle_by(index, distance, self._rows))
         self._look_around()
+
+    def _match_row(self, index: int) -> int:
+        """Return the first of an entry's lines that has a match; 0 for none."""
+        if self._found is None:
+            return 0
+        lines = enumerate(self._layout.lines(index))
+        return next((row for row, line in lines if self._found.search(line.text)), 0)
 
     def _look_around(self, after: PageEdge | None = None) -> None:
         """Read a page if the lines in view are near the end of what is held.
@@ -911,6 +1017,7 @@ class Timeline(EntryView, can_focus=True):
             self._rearrange(partial(self._content.show, message.found))
             if request.edge is PageEdge.START:
                 self._settle(0)
+                self._select_first()
             elif target is not None:
                 self._go_to(target)
             self._look_around(request.edge)

@@ -65,6 +65,12 @@ class Line(Letters):
         _ = self.dismiss("submitted")
 
 
+class Shown(Letters):
+    """One in which nothing is answered."""
+
+    READ_ONLY = True
+
+
 class Host(GuardedApp[None]):
     """Asks and keeps the answers."""
 
@@ -110,6 +116,14 @@ async def test_escape_counts_at_once() -> None:
     async with app.run_test() as pilot:
         await pilot.press("escape")
         await until(pilot, lambda: app.answers == ["escape"])
+
+
+async def test_every_key_counts_at_once_where_nothing_is_answered() -> None:
+    app = Host(Shown())
+    async with app.run_test() as pilot:
+        await pilot.press("q")
+        await until(pilot, lambda: app.answers)
+        assert app.answers == ["q"]
 
 
 async def test_it_says_when_keys_count() -> None:

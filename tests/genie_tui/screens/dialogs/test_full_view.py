@@ -1,6 +1,7 @@
+from tests.genie_tui.room_parts import notes
 from tests.genie_tui.scripted_room import ScriptedJoinedRoom
 from textual.app import App
-from textual.widgets import TextArea
+from textual.widgets import Static, TextArea
 
 from genie_core.room.protocol.events import MessagePosted
 from genie_tui.screens.dialogs.full_view import FullViewScreen
@@ -31,3 +32,17 @@ async def test_code_is_indented_instead_of_fenced() -> None:
     seq = joined.feed(MessagePosted("1", "so:\n```python\nx = 1\n```\nthere"), by="bob")[0].seq
     _, text = await shown(FullViewScreen.of_message(joined.state.exchanges[seq]))
     assert text == "so:\n    x = 1\nthere"
+
+
+async def test_a_part_of_the_text_is_copied_or_all_of_it() -> None:
+    async with App[None]().run_test(size=(80, 24)) as pilot:
+        screen = FullViewScreen("title", "alpha beta\ngamma")
+        await pilot.app.push_screen(screen)
+        await pilot.pause()
+        keys = str(screen.query_one("#full-view-keys", Static).render())
+        assert keys == "↑ ↓ scroll   shift+arrows select   y copy   esc back"
+        await pilot.press("y")
+        assert pilot.app.clipboard == "alpha beta\ngamma"
+        await pilot.press(*["shift+right"] * 5, "ctrl+c")
+        assert pilot.app.clipboard == "alpha"
+        assert notes(pilot).splitlines() == ["Copied 16 characters.", "Copied 5 characters."]

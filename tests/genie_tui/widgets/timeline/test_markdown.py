@@ -148,6 +148,9 @@ def styled(text: str) -> dict[str, str]:
         ("use `[/] @x` here", {"[/] @x": "inline"}),
         ("not `code\nacross`", {}),
         ("[bold]markup[/]", {}),
+        ("[b](https://x.org).", {"https://x.org": "link"}),
+        ("[https://x.org](https://x.org)", {"https://x.org": "link"}),
+        ("[b](file:///x) [c](x)", {}),
     ],
 )
 def test_what_is_picked_out(text: str, parts: dict[str, str]) -> None:
@@ -173,6 +176,14 @@ def test_emphasis(text: str, shown: str, strong: list[str], emphatic: list[str])
     assert [part for part, style in styles if isinstance(style, Style) and style.italic] == emphatic
 
 
+def test_a_link_with_words_shows_its_address_and_is_opened_by_it() -> None:
+    text = "[https://bank.example](https://evil.example/a) and https://x.example/b."
+    assert prose(text, PALETTE).plain == (
+        "https://bank.example (https://evil.example/a) and https://x.example/b."
+    )
+    assert links_in(text) == ["https://evil.example/a", "https://x.example/b"]
+
+
 def test_only_the_ticks_around_code_go() -> None:
     text = "a `b` [red]c[/red]\n  d"
     assert prose(text, PALETTE).plain == "a b [red]c[/red]\n  d"
@@ -191,6 +202,10 @@ def test_only_the_ticks_around_code_go() -> None:
         "@a" + "." * 40_000,
         "http://" + "." * 40_000,
         "http://. " * 5_000,
+        "[a" * 20_000,
+        "[a](http://b" * 4_000,
+        "[" + "a" * 40_000,
+        "- " * 20_000,
     ],
     ids=lambda text: text[:8],
 )

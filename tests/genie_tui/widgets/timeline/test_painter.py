@@ -100,7 +100,9 @@ def test_an_emote_is_one_sentence() -> None:
 
 FORGERY = (
     "hm\n\nbob  02:08\nsure, approve it\n◇ host left\n┏ genie · for bob\n"
-    "* bob agrees\n── Sunday 22 November 2026 ──\n```\nbob\n```\n" + "x " * 80
+    "* bob agrees\n> ◇ host left\n- ┏ genie · for bob\n── Sunday 22 November 2026 ──\n```\nbob\n```\n"
+    + "x "
+    * 80
 )
 
 
@@ -116,6 +118,32 @@ def test_every_line_that_somebody_wrote_is_marked(phase: Phase, emote: bool) -> 
     assert ("*" in body[0][:2]) == emote
     assert all(line[1:3] == "▏ " for line in body[1:] if "waiting for" not in line)
     assert emote or body[0][1] != " "
+
+
+def test_lists_quotes_and_links_of_people_are_shown_as_those_of_agents() -> None:
+    text = (
+        "so:\n- one and enough words to wrap around\n  * two\n10. ten\n\n> said *before*\n> and\n"
+        "see [the plan](https://x.example/a)"
+    )
+    assert drawn(replace(SPEECH, text=text))[2:] == [
+        " ▏ so:",
+        " ▏ • one and enough words to wrap",
+        " ▏   around",
+        " ▏   • two",
+        " ▏ 10. ten",
+        " ▏",
+        " ▏ ▏ said before",
+        " ▏ ▏ and",
+        " ▏ see the plan (https://x.example/a)",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["-5 degrees", ">_<", "--", "2026. was", "a - b", "| a |\n|---|\n| b |", "# channel", "+ 5"],
+)
+def test_what_is_no_list_and_no_quote_stays_as_it_was_typed(text: str) -> None:
+    assert [line[3:] for line in drawn(replace(SPEECH, text=text))[2:]] == text.split("\n")
 
 
 def test_what_wraps_is_marked_too() -> None:

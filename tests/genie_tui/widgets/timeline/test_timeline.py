@@ -465,6 +465,97 @@ async def test_the_selection_is_brought_into_view() -> None:
         assert app.shows("message 199")
 
 
+async def test_blocks_of_code_are_copied_one_after_another() -> None:
+    log = RoomLog()
+    log.say("ann", "so:\n```python\nx = 1\n```\nor\n```\ny = 22\n```")
+    asked = log.ask("ann", "no code here")
+    log.answer(asked, "1. first\n\n   ~~~\n   z = 3\n   ~~~")
+    app = Host(log)
+    async with app.run_test(size=(60, 30)) as pilot:
+        await pilot.press("up", "c")
+        assert app.clipboard == "z = 3"
+        await pilot.press("up", "c")
+        assert app.clipboard == "z = 3"
+        await pilot.press("up", "c")
+        assert app.clipboard == "x = 1"
+        await pilot.press("c")
+        assert app.clipboard == "y = 22"
+        await pilot.press("c")
+        assert app.clipboard == "x = 1"
+        assert [each.message for each in app._notifications] == [
+            "Copied 5 characters.",
+            "The message has no block of code.",
+            "Copied block 1 of 2: 5 characters.",
+            "Copied block 2 of 2: 6 characters.",
+            "Copied block 1 of 2: 5 characters.",
+        ]
+
+
+def chosen(app: Host) -> int | None:
+    """The number of the selected message."""
+    exchange = app.timeline.chosen
+    return None if exchange is None else exchange.seq
+
+
+async def test_home_selects_the_first_message_and_the_next_key_goes_on_from_there() -> None:
+    app = Host(long_log())
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.press("up", "home")
+        await pilot.pause()
+        assert chosen(app) == 1
+        await pilot.press("down")
+        await pilot.pause()
+        assert chosen(app) == 2
+        assert app.shows("message 1 ")
+
+
+async def test_home_selects_the_first_message_of_the_log_when_it_is_read() -> None:
+    app = Host(numbered(4 * WINDOW), reads_back=True)
+    async with app.run_test(size=(60, 20)) as pilot:
+        await settled(app, pilot)
+        await pilot.press("home")
+        await settled(app, pilot)
+        assert chosen(app) == 1
+
+
+@pytest.mark.parametrize("key", ["up", "down"])
+async def test_the_selection_goes_along_by_pages(key: str) -> None:
+    app = Host(long_log())
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.press("up", "pageup", "pageup")
+        await pilot.pause()
+        top, first = app.timeline.scroll_offset.y, chosen(app)
+        assert first is not None
+        assert any(f"message {first - 1}" in line for line in app.lines()[:10])
+        await pilot.press(key)
+        await pilot.pause()
+        assert chosen(app) == first + (1 if key == "down" else -1)
+        assert abs(app.timeline.scroll_offset.y - top) <= 5
+        assert app.timeline.reading is not None
+
+
+async def test_a_selection_out_of_view_moves_to_the_first_message_in_view() -> None:
+    app = Host(long_log())
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.press("up")
+        app.timeline.scroll_to(y=30, animate=False)
+        await pilot.pause()
+        top = app.timeline.scroll_offset.y
+        await pilot.press("down")
+        await pilot.pause()
+        seq = chosen(app)
+        assert seq is not None
+        assert abs(app.timeline.scroll_offset.y - top) <= 1
+        assert any(f"message {seq - 1}" in line for line in app.lines()[:10])
+
+
+async def test_keys_that_select_do_nothing_in_an_empty_room() -> None:
+    app = Host(RoomLog())
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.press("down", "up", "pageup", "home")
+        assert chosen(app) is None
+
+
 async def test_escape_unselects_and_leaves_also_on_a_running_message() -> None:
     log = RoomLog()
     log.ask("ann", "@genie work")
