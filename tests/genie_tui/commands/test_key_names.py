@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from genie_tui.commands.key_names import InvalidKey, is_character, read_key, write_key
@@ -72,6 +72,8 @@ def test_the_keys_of_the_vi_preset_are_written_as_they_are_read() -> None:
 
 
 @given(st.text(max_size=12))
+@example("»")
+@example("﷽")
 def test_no_text_breaks_the_reader(text: str) -> None:
     try:
         key = read_key(text)

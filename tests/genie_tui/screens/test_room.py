@@ -406,7 +406,7 @@ async def test_the_footer_names_what_can_be_done_with_the_selected_message(
         await pilot.press("up")
         await until(pilot, lambda: of_any | {"open"} < offered(screen))
         assert not of_own & offered(screen)
-        await pilot.press("slash", *"own", "enter")
+        await pilot.press("slash", *"own", "enter", "escape")
         await until(pilot, lambda: {"match after", "match before"} < offered(screen))
         await pilot.press("end")
         await until(pilot, lambda: not of_any & offered(screen))
