@@ -215,9 +215,11 @@ def _run(home: Path, arguments: list[str], pids: dict[str, int]) -> None:
         LINES="40",
         HOME=str(home),
         GENIE_HOME=str(home),
+        GENIE_WORKSPACE=str(home / "desk"),
         GENIE_LOCAL="true",
         TERM="xterm-256color",
     )
+    (home / "desk").mkdir(exist_ok=True)
     (home / "data").mkdir(parents=True, exist_ok=True)
     if arguments:
         (home / "data" / "first-start-done").touch()
