@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rich.console import RenderableType
-from textual import on
+from textual import on, work
 from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.app import SystemCommand
 from textual.binding import BindingType
@@ -61,6 +61,7 @@ from genie_tui.screens.dialogs.dialog import Dialog, GuardedApp
 from genie_tui.screens.dialogs.grants import GrantsScreen
 from genie_tui.screens.dialogs.leaving import LeavingScreen
 from genie_tui.screens.dialogs.pick import CarefulPickScreen, PickScreen, Row
+from genie_tui.screens.dialogs.theme import ThemeScreen
 from genie_tui.screens.help import HelpScreen, scopes_at
 from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.room import RoomScreen
@@ -160,6 +161,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         self._lobby: LobbyScreen | None = None
         self._moving: set[OpenRoom] = set()
         self._ending = False
+        self._saving_theme = asyncio.Lock()
         self.failure = ""
         self.register_theme(DARK)
         self.register_theme(LIGHT)
@@ -768,8 +770,6 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         self._alerts.settings = AlertSettings.of(settings)
         if self._store is not None:
             self._store.limit(settings.retention.limits())
-        if settings.theme:
-            self.theme = settings.theme
 
     def action_help_quit(self) -> None:
         """Explain how to quit to those who press ctrl+c."""
@@ -779,3 +779,30 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
 
     def action_toggle_theme(self) -> None:
         self.theme = LIGHT.name if self.current_theme.dark else DARK.name
+        if not isinstance(self.screen, SettingsScreen):  # whose field follows, and is saved there
+            self._keep_theme(self.theme)
+
+    async def action_choose_theme(self) -> None:
+        """Let the person choose from all themes, and save the choice."""
+
+        def keep(name: str | None) -> None:
+            if name is not None:
+                self._keep_theme(name)
+
+        await self.push_screen(ThemeScreen(self.theme), keep)
+
+    @work(group="theme")
+    async def _keep_theme(self, name: str) -> None:
+        """Save a theme in the settings, unless it is given in another way."""
+        if self._form is None:
+            return
+        async with self._saving_theme:  # the last choice is saved last
+            try:
+                origin = await asyncio.to_thread(self._form.keep_theme, name)
+            except GenieError as error:
+                self.notify(f"Theme {name}, not saved: {error}", severity="error", timeout=12)
+                return
+        if origin.overrides:
+            self.notify(f"Theme {name}, not saved: the {origin.text} sets another one.")
+        else:
+            self.notify(f"Theme {name}, saved.")

@@ -303,7 +303,7 @@ COMMANDS: Final = (
         keys=("ctrl+z",),
     ),
     Command("redraw", "Draw the screen anew", "app.redraw", scope=Scope.APP, keys=("ctrl+l",)),
-    Command("choose theme", "Choose from all themes", "app.change_theme", scope=Scope.APP),
+    Command("choose theme", "Choose from all themes", "app.choose_theme", scope=Scope.APP),
     Command(
         "palette",
         "Find a command",

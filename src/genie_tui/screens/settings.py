@@ -12,6 +12,7 @@ from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
+from textual.theme import Theme
 from textual.widgets import Input, Static
 
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig, ModelChoice
@@ -77,6 +78,8 @@ FIELDS: Final = (
     Field("theme", "Theme", AT_ONCE),
     Field("keymap", "Keys", NEXT_START),
 )
+
+FIELD_OF: Final = {field.name: field for field in FIELDS}
 
 _NOTIFY: Final = (
     ("mine", "approvals and messages for me"),
@@ -189,6 +192,17 @@ class SettingsForm:
         ]
         return self.source.change([each for each in changes if each is not None])
 
+    def keep_theme(self, name: str) -> Origin:
+        """Save a theme unless the environment or the command line sets one; returns where it is set.
+
+        Raises `SettingsError` and then changes nothing.
+        """
+        key = ("theme",)
+        origin = self.source.read().origin(key)
+        if origin.overrides:
+            return origin
+        return self.source.change([partial(put, key=key, value=name)]).origin(key)
+
     def add_rule(self, rule: Mapping[str, str]) -> LoadedSettings:
         """Add a rule to the file. Raises `SettingsError` and then changes nothing."""
         return self.source.change([partial(add_rule, rule=rule)])
@@ -255,7 +269,7 @@ class SettingsScreen(Dialog[Settings | None]):
     """A form over the settings file. Returns what was saved, None for nothing.
 
     A field that the environment or the command line overrides can't be changed here. A picked theme
-    is shown at once, and reverted unless it is saved.
+    is shown at once, and reverted unless it is saved. Its field shows the theme on the screen.
     """
 
     CSS_PATH = "settings.tcss"
@@ -289,6 +303,7 @@ class SettingsScreen(Dialog[Settings | None]):
     def on_mount(self) -> None:
         """Read the file in the background."""
         self._theme = self.app.theme
+        self.app.theme_changed_signal.subscribe(self, self._show_theme)
         for field in FIELDS:
             self.query_one(f"#{field.name}").disabled = True
         self._read()
@@ -313,7 +328,8 @@ class SettingsScreen(Dialog[Settings | None]):
                 value_of(field.name, reading.settings),
             )
             if isinstance(control, Picker):
-                control.offer(choices[field.name], value)
+                shown = self.app.theme if field.name == "theme" else value
+                control.offer(choices[field.name], shown)
             elif isinstance(control, Input):
                 with control.prevent(Input.Changed):
                     control.value = value
@@ -329,6 +345,13 @@ class SettingsScreen(Dialog[Settings | None]):
         shown = f"{place} of {len(FIELDS)}" if place else ""
         self.query_one("#settings").border_subtitle = shown
 
+    def _show_theme(self, theme: Theme) -> None:
+        """Let the field follow a theme that was chosen by other keys."""
+        field, picker = FIELD_OF["theme"], self.query_one("#theme", Picker)
+        if self._reading is not None and picker.value != theme.name:
+            picker.show(theme.name)
+            self._show_note(field)
+
     def _is_at(self, field: Field) -> bool:
         return self.focused is not None and self.focused.id == field.name
 
@@ -337,7 +360,7 @@ class SettingsScreen(Dialog[Settings | None]):
     @on(Input.Changed)
     @on(Picker.Picked)
     def _edited(self, event: Input.Changed | Picker.Picked) -> None:
-        field = next(each for each in FIELDS if each.name == event.control.id)
+        field = FIELD_OF[event.control.id or ""]
         self._warned = False
         self._show_problem("")
         if field.name == "theme":

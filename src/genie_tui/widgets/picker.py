@@ -60,6 +60,10 @@ class Picker(Widget, can_focus=True):
         self._place = 0 if extra else known.index(value)
         self.refresh()
 
+    def show(self, value: str) -> None:
+        """Pick a value without a message."""
+        self.offer(self._choices, value)
+
     def on_click(self) -> None:
         self.action_pick(1)
 
