@@ -459,7 +459,7 @@ def _summary(room: SavedSummary, now: float, width: int, here: RoomHere | None) 
         line,
         (host, "$foreground-muted"),
         (f"\n  {new}" if new else "", "$text-accent"),
-        (note, "$text-warning"),
+        (note, "$text-accent"),
     )
 
 
