@@ -515,7 +515,7 @@ async def test_hostile_text_is_shown_and_breaks_nothing(hostile: str) -> None:
         joined.emit(MemberTyping(hostile))
         joined.emit(Notice(Severity.ERROR, hostile))
         joined.emit(ConnectionStatus(ConnectionState.RETRYING, hostile, 3))
-        await pilot.press("f2", "up", "enter")
+        await pilot.press("f2", "enter")
         await go_to_card(screen, pilot, clock)
         picture = pilot.app.export_screenshot()
         if "[" in hostile and "\x1b" not in hostile:
