@@ -88,7 +88,8 @@ class Command:
 
     `run` is a function, or a Textual action of the app. Keys, the palette and a slash command
     without arguments call it; a command without `run` can only be typed. The palette lists
-    commands that are `offered`, the footer those that are `shown`.
+    commands that are `offered`, the footer those that are `shown`, both by their `label` if there
+    is one, since a name never changes.
     """
 
     name: str
@@ -100,6 +101,7 @@ class Command:
     shown: bool = False
     offered: bool = True
     priority: bool = True
+    label: str = ""
 
     @property
     def action(self) -> Action:
@@ -107,12 +109,13 @@ class Command:
         run = self.run if isinstance(self.run, str) else f"screen.command('{self.name}')"
         return Action(
             self.keys,
-            self.name,
+            self.label or self.name,
             self.help,
             run,
             shown=self.shown,
             priority=self.priority,
             scope=self.scope,
+            name=self.name.replace(" ", "-"),
             slash=f"/{self.slash.name}" if self.slash is not None else "",
         )
 
@@ -278,6 +281,7 @@ COMMANDS: Final = (
         Slash("/rooms", Group.APP),
         Scope.APP,
         ("ctrl+o",),
+        shown=True,
     ),
     Command(
         "theme",
@@ -310,8 +314,10 @@ COMMANDS: Final = (
         "app.command_palette",
         scope=Scope.APP,
         keys=("ctrl+p",),
+        shown=True,
         offered=False,
         priority=False,
+        label="commands",
     ),
     Command(
         "leave",
@@ -354,6 +360,7 @@ COMMANDS: Final = (
         "Go to the conversation, and back",
         room_focus.to_conversation,
         keys=("f5",),
+        shown=True,
     ),
     Command(
         "find",
@@ -363,6 +370,7 @@ COMMANDS: Final = (
             "/find [TEXT]", Group.GENERAL, parse.read_phrase, room_focus.to_find, at_once=False
         ),
         keys=("ctrl+f",),
+        shown=True,
     ),
     Command(
         "mentions",
@@ -559,6 +567,7 @@ COMMANDS: Final = (
         "app.editor",
         Slash.taking("/editor [TEXT]", Group.MESSAGE, str, message.write_in_editor, at_once=False),
         keys=("ctrl+r",),
+        shown=True,
     ),
     Command(
         "attach",

@@ -135,7 +135,7 @@ class LobbyScreen(Screen[None]):
             yield WayInput(placeholder="Invite from the host: genie1-…, or HOST:PORT", id="address")
             yield Static(id="join-hint", markup=False)
             yield Tick("Join as a guest: the host's agent answers me", id="guest", compact=True)
-        yield KeyFooter()
+        yield KeyFooter("app.rooms")  # a line above tells of open rooms
 
     def on_screen_resume(self) -> None:
         """Look for rooms, at first and after one could not be opened.

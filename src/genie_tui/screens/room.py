@@ -84,6 +84,8 @@ from genie_tui.widgets.too_small import TooSmall
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
 
+APPROVALS: Final = "room.approvals"
+
 SAVED: Final = "{key} brings back what the editor had saved."
 
 _TOASTS: Final[dict[Severity, tuple[SeverityLevel, float | None]]] = {
@@ -187,7 +189,7 @@ class RoomScreen(Screen[None]):
         yield HintLine(self._clock)
         yield self.context.attachments.line
         yield self._composer
-        yield KeyFooter()
+        yield KeyFooter(APPROVALS)
 
     def on_mount(self) -> None:
         """Paint first; open the room in the background."""
@@ -533,6 +535,8 @@ class RoomScreen(Screen[None]):
     def _refresh_approvals(self) -> None:
         self._approvals.refresh_queue()
         self.context.show_waiting()
+        left_out = () if self._approvals.waiting else (APPROVALS,)
+        self.query_one(KeyFooter).leave_out(left_out)
         self._count()
 
     @property

@@ -1,3 +1,4 @@
+import pytest
 from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room, until
 from textual.binding import Binding
 from textual.dom import DOMNode
@@ -94,10 +95,29 @@ async def test_the_footer_shows_what_the_table_marks() -> None:
     joined.open_room()
     async with in_room(joined) as (screen, pilot):
         footer = screen.query_one(Footer)
-        await until(pilot, lambda: list(footer.query(FooterKey)))
-        shown = {key.description for key in footer.query(FooterKey)}
-    marked = {each.name for each in COMMANDS if each.shown}
-    assert shown == marked
+
+        def shown() -> set[str]:
+            return {key.description for key in footer.query(FooterKey)}
+
+        marked = {each.action.label for each in COMMANDS if each.shown}
+        await until(pilot, lambda: shown() == marked - {"approvals"})
+        joined.ask()
+        await until(pilot, lambda: shown() == marked)
+
+
+@pytest.mark.parametrize(
+    ("width", "keys"),
+    [
+        (120, ["f2", "^p", "^f", "f5", "^q", "^r", "^o", "f1"]),
+        (80, ["f2", "^p", "^f", "f5", "^q", "^r", "f1"]),
+        (40, ["f2", "^p", "f1"]),
+    ],
+)
+async def test_the_footer_names_as_many_keys_as_fit(width: int, keys: list[str]) -> None:
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    async with in_room(joined, (width, 24)) as (screen, pilot):
+        await until(pilot, lambda: [k.key_display for k in screen.query(FooterKey)] == keys)
 
 
 async def test_the_footer_shows_how_to_get_help_where_not_all_keys_fit() -> None:
