@@ -146,7 +146,7 @@ async def test_the_palette_offers_what_the_table_marks() -> None:
             for provider in (AppCommands(screen), RoomCommands(screen))
             async for hit in provider.discover()
         ]
-    marked = [each.name.capitalize() for each in COMMANDS if each.offered and each.run]
+    marked = [each.action.label.capitalize() for each in COMMANDS if each.offered and each.run]
     assert len(offered) == len(marked)
     for label, text in zip(marked, offered, strict=True):
         assert str(text).startswith(label)
@@ -158,6 +158,25 @@ async def test_the_palette_finds_by_what_an_action_does() -> None:
     async with in_room(joined) as (screen, _):
         hits = [hit.text async for hit in RoomCommands(screen).search("stayed silent")]
     assert any(str(text).startswith("Reasons") for text in hits)
+
+
+async def found(query: str) -> list[str]:
+    """The names that the palette lists for a query, the best one first."""
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    async with in_room(joined) as (screen, _):
+        providers = AppCommands(screen), RoomCommands(screen)
+        hits = [hit for each in providers async for hit in each.search(query)]
+    ordered = sorted(hits, key=lambda hit: -getattr(hit, "score", 0.0))
+    return [str(hit.text).split("  ")[0] for hit in ordered]
+
+
+async def test_the_palette_finds_letters_in_names_and_words_in_descriptions() -> None:
+    assert await found("theme") == ["Choose theme", "Dark or light theme", "Settings"]
+    assert (await found("them"))[2:] == ["Settings", "Grants"]  # which lets you revoke them
+    assert (await found("chmod"))[0] == "Choose model"
+    assert await found("vok") == []  # within "revoke"
+    assert "Grants" in await found("revo")
 
 
 async def test_the_help_tells_every_action_and_command() -> None:
