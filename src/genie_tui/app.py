@@ -45,7 +45,7 @@ from genie_core.text.safe import visible, visible_line
 from genie_tui.alerts import LONGEST, Alerts, AlertSettings, title_of
 from genie_tui.commands.handlers import engine as engine_commands
 from genie_tui.commands.keymap import Keymap
-from genie_tui.commands.keys import Scope, bindings_of
+from genie_tui.commands.keys import Action, Scope, bindings_of
 from genie_tui.commands.registry import AppCommands, all_actions, runnable
 from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText
 from genie_tui.external_editor import EditorFailed, ExternalEditor
@@ -62,7 +62,7 @@ from genie_tui.screens.dialogs.grants import GrantsScreen
 from genie_tui.screens.dialogs.leaving import LeavingScreen
 from genie_tui.screens.dialogs.pick import CarefulPickScreen, PickScreen, Row
 from genie_tui.screens.dialogs.theme import ThemeScreen
-from genie_tui.screens.help import HelpScreen, scopes_at
+from genie_tui.screens.help import HelpScreen, nodes_at
 from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.settings import SettingsForm, SettingsScreen
@@ -723,9 +723,15 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
 
     async def action_help(self) -> None:
         if isinstance(self.screen, HelpScreen):
-            _ = self.screen.dismiss()
+            _ = self.screen.dismiss(None)
         elif not isinstance(self.screen, LeavingScreen | ReceiptScreen):
-            await self.push_screen(HelpScreen(scopes_at(self.screen)))
+            nodes = nodes_at(self.screen)
+
+            async def run(action: Action | None) -> None:
+                if action is not None:
+                    await self.run_action(action.run, default_namespace=nodes[action.scope])
+
+            await self.push_screen(HelpScreen(list(nodes), runs=True), run)
 
     async def action_sessions(self) -> None:
         if self._store is None:

@@ -435,7 +435,15 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
     ),
     Scope.HELP: (
         Action(
-            ("up", "down", "pageup", "pagedown"), "scroll", "Scroll", display="↑ ↓", ordered=True
+            ("enter",), "run", "Run the highlighted row if it can be run, or show other screens"
+        ),
+        Action(
+            ("up", "down", "pageup", "pagedown"),
+            "move",
+            "Previous or next row",
+            display="↑ ↓",
+            ordered=True,
+            name="scroll",
         ),
         Action(("escape",), "back", "Back", "dismiss"),
     ),
