@@ -40,7 +40,9 @@ from genie_core.runtime.grace import QUICK_GRACE
 from genie_core.sessions.service import SessionService
 from genie_core.settings.edit import add_rule
 from genie_core.settings.load import SettingsError
+from genie_core.settings.locations import short_path
 from genie_core.settings.model import Notify, Settings
+from genie_core.storage.atomic import reason
 from genie_core.text.safe import visible, visible_line
 from genie_tui.alerts import LONGEST, Alerts, AlertSettings, title_of
 from genie_tui.commands.handlers import engine as engine_commands
@@ -434,6 +436,34 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
             room.screen.take_edited(edited, before)
         elif text := as_typed(edited.text or edited.saved or ""):
             await self._rescue(text, title)
+
+    def action_edit_keys(self) -> None:
+        """Open the person's file of keys in their editor, and use it afterwards."""
+        if self._form is None:
+            self.notify("There is no settings file.", severity="warning")
+        elif not self._editor.is_open and not self.quitting.began:
+            self.run_worker(self._edit_keys(self._form), group="editor")
+
+    async def _edit_keys(self, form: SettingsForm) -> None:
+        from genie_tui.commands.key_file import create_key_file, read_keymap
+
+        file = form.locations.keys_file
+        try:
+            preset = (await asyncio.to_thread(form.read)).settings.keymap
+            await asyncio.to_thread(create_key_file, preset, file)
+            await self._editor.edit_file(file)
+        except GenieError as error:
+            self.notify(f"The keys are as before: {error}.", severity="error", timeout=12)
+            return
+        except OSError as error:
+            text = f"Can't write {file}: {reason(error)}."
+            self.notify(text, severity="error", timeout=12)
+            return
+        keymap = await asyncio.to_thread(read_keymap, preset, file)
+        self.use_keymap(keymap)
+        self._report_keys()
+        if not keymap.problems:
+            self.notify(f"The keys in {short_path(file)} are used from now on.")
 
     async def _rescue(self, text: str, title: str) -> None:
         """Keep a text for a room that was left: as its draft if it was entered again, or in a file."""

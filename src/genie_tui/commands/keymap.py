@@ -128,11 +128,27 @@ class KeyedApp(App[ReturnType]):
         self.keymap = keymap
         keymap.rebind(self, None)
 
+    def use_keymap(self, keymap: Keymap) -> None:
+        """Use other keys from now on, also on the open screens."""
+        self.keymap = keymap
+        keymap.rebind(_as_made(self), None)
+        for screen in {each for stack in self._screen_stacks.values() for each in stack}:
+            for node in screen.walk_children(with_self=True):
+                keymap.rebind(_as_made(node), node.parent)
+            screen.refresh_bindings()
+
     def _register_child(
         self, parent: DOMNode, child: Widget, before: int | None, after: int | None
     ) -> None:
         self.keymap.rebind(child, parent)
         super()._register_child(parent, child, before, after)
+
+
+def _as_made(node: DOMNode) -> DOMNode:
+    """Give a node the bindings of its class again, and return it."""
+    made = node._merged_bindings or BindingsMap()  # noqa: SLF001 - as the class's
+    node._bindings = made.copy()  # noqa: SLF001 - as above
+    return node
 
 
 def keymap_of(node: DOMNode) -> Keymap:

@@ -333,6 +333,7 @@ COMMANDS: Final = (
         keys=("ctrl+z",),
     ),
     Command("redraw", "Draw the screen anew", "app.redraw", scope=Scope.APP, keys=("ctrl+l",)),
+    Command("edit keys", "Change keys in your editor", "app.edit_keys", scope=Scope.APP),
     Command("choose theme", "Choose from all themes", "app.choose_theme", scope=Scope.APP),
     Command(
         "palette",
