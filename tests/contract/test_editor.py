@@ -100,7 +100,9 @@ def test_keys_are_changed_in_the_editor_and_count_at_once(ann: Terminal, tmp_pat
     ann.wait_for("Change keys in your editor", gone="Draw the screen anew")
     ann.press("enter")
     ann.wait_for("has '# none yet\\n'")
-    obey(ann, 'write [room]\\nactivity = "alt+a"\\n[app]\\nsettings = "f11"\\nhelp = "f11"', "exit 0")
+    obey(
+        ann, 'write [room]\\nactivity = "alt+a"\\n[app]\\nsettings = "f11"\\nhelp = "f11"', "exit 0"
+    )
     back(ann, "keys.toml, [app] help", "alt+a activity")
     ann.press("\x1b[23~")  # f11
     ann.wait_for("Settings in")

@@ -398,9 +398,15 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(
             ("up", "down"),
             "field",
-            "Previous or next field; enter goes on, too",
+            "Previous or next field; enter goes on, too, or lists many choices",
             display="↑ ↓",
             shown=True,
+            ordered=True,
+        ),
+        Action(
+            ("home", "end"),
+            "first or last",
+            "Go to the first or the last field, from a choice",
             ordered=True,
         ),
         Action(

@@ -28,6 +28,8 @@ from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import Keymap, keymap_of
 from genie_tui.commands.keys import Scope, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.screens.dialogs.pick import PickScreen, Row
+from genie_tui.screens.dialogs.theme import ThemeScreen
 from genie_tui.themes import DARK, theme_names
 from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.picker import Picker
@@ -38,6 +40,9 @@ NEXT_ROOM: Final = "from the next room on"
 NEXT_START: Final = "from the next start on"
 NAME: Final = "from the next start on; rooms you hosted keep your old name"
 MODEL: Final = f"{NEXT_ROOM}, in this one by /model"
+
+MANY: Final = 5
+"""Choices of a field above which enter lists them."""
 
 ASK_WRITES: Final = "usual"
 ASK_ALL: Final = "all"
@@ -388,10 +393,29 @@ class SettingsScreen(Dialog[Settings | None]):
         """Move between fields by keys that no field takes."""
         key = keymap_of(self).meaning(Scope.SETTINGS, event.key)
         step = {"up": -1, "down": 1, "enter": 1}.get(key)
-        if step is not None:
-            event.stop()
-            event.prevent_default()
+        end = {"home": 0, "end": -1}.get(key)
+        if step is None and end is None:
+            return
+        event.stop()
+        event.prevent_default()
+        if key == "enter" and isinstance(self.focused, Picker) and self.focused.count > MANY:
+            self._list_choices(self.focused)
+        elif step is not None:
             self._step(step)
+        elif end is not None and (controls := list(self._controls())):
+            controls[end].focus()
+
+    @work
+    async def _list_choices(self, picker: Picker) -> None:
+        """Let the person pick from a list."""
+        if picker.id == "theme":  # whose field follows what is on the screen
+            await self.app.push_screen(ThemeScreen(self.app.theme))
+            return
+        rows = [Row(value, label) for value, label in picker.choices]
+        title = FIELD_OF[picker.id or ""].label
+        picked = await self.app.push_screen_wait(PickScreen(title, rows, at=picker.value))
+        if picked is not None and self.is_running:
+            picker.pick(picked)
 
     @on(Input.Submitted)
     def _entered(self) -> None:
@@ -480,9 +504,12 @@ class SettingsScreen(Dialog[Settings | None]):
             text = fault.text
         elif changed:
             text = f"not saved yet · {field.effect}"
+        elif field.name == "keymap":
+            text = f"and your own in {short_path(self._form.locations.keys_file)}"
         else:
-            text = f"{origin.text} · {field.effect}"
+            text = "" if origin.layer == "default" else origin.text
         note.update(Content(visible_line(text)))
+        note.set_class(not text, "-empty")
         note.set_class(self._is_wrong(field), "-wrong")
         note.set_class(origin.overrides or (fault is not None and not fault.grave), "-warning")
         note.set_class(changed and fault is None, "-changed")
