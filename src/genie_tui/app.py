@@ -353,7 +353,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     # Changing rooms
 
     async def action_rooms(self) -> None:
-        """Let the person pick an open room, or the lobby."""
+        """Let the person pick an open room, or the lobby; go back to the only room at once."""
         if isinstance(self.screen, Dialog):
             return
         if not len(self.rooms):
@@ -366,6 +366,9 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         ]
         if self.rooms.current is not None:
             rows.append(Row(LOBBY, "Lobby", "open or join another room; this one stays open"))
+        elif len(rows) == 1:
+            await self._go_to(rows[0].id)
+            return
         picker = PickScreen("Go to", rows)
         await self.push_screen(picker, self._go_to)
 
