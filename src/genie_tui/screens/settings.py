@@ -505,7 +505,7 @@ class SettingsScreen(Dialog[Settings | None]):
         elif changed:
             text = f"not saved yet · {field.effect}"
         elif field.name == "keymap":
-            text = f"and your own in {short_path(self._form.locations.keys_file)}"
+            text = f"own: {short_path(self._form.locations.keys_file)}"
         else:
             text = "" if origin.layer == "default" else origin.text
         note.update(Content(visible_line(text)))
