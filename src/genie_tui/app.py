@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rich.console import RenderableType
-from textual import on
+from textual import on, work
 from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.app import SystemCommand
 from textual.binding import BindingType
@@ -41,13 +41,15 @@ from genie_core.runtime.grace import QUICK_GRACE
 from genie_core.sessions.service import SessionService
 from genie_core.settings.edit import add_rule
 from genie_core.settings.load import SettingsError
+from genie_core.settings.locations import short_path
 from genie_core.settings.model import Notify, Settings
+from genie_core.storage.atomic import reason
 from genie_core.text.safe import visible, visible_line
 from genie_tui.alerts import LONGEST, Alerts, AlertSettings, title_of
 from genie_tui.clipboard import copy_in_tmux
 from genie_tui.commands.handlers import engine as engine_commands
 from genie_tui.commands.keymap import Keymap
-from genie_tui.commands.keys import Scope, bindings_of
+from genie_tui.commands.keys import Action, Scope, bindings_of
 from genie_tui.commands.registry import AppCommands, all_actions, runnable
 from genie_tui.exit_report import ExitReport, UnsavedInput, UnsentText
 from genie_tui.external_editor import EditorFailed, ExternalEditor
@@ -63,7 +65,8 @@ from genie_tui.screens.dialogs.dialog import Dialog, GuardedApp
 from genie_tui.screens.dialogs.grants import GrantsScreen
 from genie_tui.screens.dialogs.leaving import LeavingScreen
 from genie_tui.screens.dialogs.pick import CarefulPickScreen, PickScreen, Row
-from genie_tui.screens.help import HelpScreen, scopes_at
+from genie_tui.screens.dialogs.theme import ThemeScreen
+from genie_tui.screens.help import HelpScreen, nodes_at
 from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.settings import SettingsForm, SettingsScreen
@@ -168,6 +171,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         self._lobby: LobbyScreen | None = None
         self._moving: set[OpenRoom] = set()
         self._ending = False
+        self._saving_theme = asyncio.Lock()
         self.failure = ""
         self.register_theme(DARK)
         self.register_theme(LIGHT)
@@ -382,7 +386,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     # Changing rooms
 
     async def action_rooms(self) -> None:
-        """Let the person pick an open room, or the lobby."""
+        """Let the person pick an open room, or the lobby; go back to the only room at once."""
         if isinstance(self.screen, Dialog):
             return
         if not len(self.rooms):
@@ -395,6 +399,9 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         ]
         if self.rooms.current is not None:
             rows.append(Row(LOBBY, "Lobby", "open another room; this one stays"))
+        elif len(rows) == 1:
+            await self._go_to(rows[0].id)
+            return
         picker = PickScreen("Go to", rows)
         await self.push_screen(picker, self._go_to)
 
@@ -465,6 +472,34 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
             room.screen.take_edited(edited, before)
         elif text := as_typed(edited.text or edited.saved or ""):
             await self._rescue(text, title)
+
+    def action_edit_keys(self) -> None:
+        """Open the person's file of keys in their editor, and use it afterwards."""
+        if self._form is None:
+            self.notify("There is no settings file.", severity="warning")
+        elif not self._editor.is_open and not self.quitting.began:
+            self.run_worker(self._edit_keys(self._form), group="editor")
+
+    async def _edit_keys(self, form: SettingsForm) -> None:
+        from genie_tui.commands.key_file import create_key_file, read_keymap
+
+        file = form.locations.keys_file
+        try:
+            preset = (await asyncio.to_thread(form.read)).settings.keymap
+            await asyncio.to_thread(create_key_file, preset, file)
+            await self._editor.edit_file(file)
+        except GenieError as error:
+            self.notify(f"The keys are as before: {error}.", severity="error", timeout=12)
+            return
+        except OSError as error:
+            text = f"Can't write {file}: {reason(error)}."
+            self.notify(text, severity="error", timeout=12)
+            return
+        keymap = await asyncio.to_thread(read_keymap, preset, file)
+        self.use_keymap(keymap)
+        self._report_keys()
+        if not keymap.problems:
+            self.notify(f"The keys in {short_path(file)} are used from now on.")
 
     async def _rescue(self, text: str, title: str) -> None:
         """Keep a text for a room that was left: as its draft if it was entered again, or in a file."""
@@ -775,9 +810,15 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
 
     async def action_help(self) -> None:
         if isinstance(self.screen, HelpScreen):
-            _ = self.screen.dismiss()
+            _ = self.screen.dismiss(None)
         elif not isinstance(self.screen, LeavingScreen | ReceiptScreen):
-            await self.push_screen(HelpScreen(scopes_at(self.screen)))
+            nodes = nodes_at(self.screen)
+
+            async def run(action: Action | None) -> None:
+                if action is not None:
+                    await self.run_action(action.run, default_namespace=nodes[action.scope])
+
+            await self.push_screen(HelpScreen(list(nodes), runs=True), run)
 
     async def action_sessions(self) -> None:
         if self._store is None:
@@ -822,8 +863,6 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         self._alerts.settings = AlertSettings.of(settings)
         if self._store is not None:
             self._store.limit(settings.retention.limits())
-        if settings.theme:
-            self.theme = settings.theme
 
     def action_help_quit(self) -> None:
         """Explain how to quit to those who press ctrl+c."""
@@ -833,3 +872,30 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
 
     def action_toggle_theme(self) -> None:
         self.theme = LIGHT.name if self.current_theme.dark else DARK.name
+        if not isinstance(self.screen, SettingsScreen):  # whose field follows, and is saved there
+            self._keep_theme(self.theme)
+
+    async def action_choose_theme(self) -> None:
+        """Let the person choose from all themes, and save the choice."""
+
+        def keep(name: str | None) -> None:
+            if name is not None:
+                self._keep_theme(name)
+
+        await self.push_screen(ThemeScreen(self.theme), keep)
+
+    @work(group="theme")
+    async def _keep_theme(self, name: str) -> None:
+        """Save a theme in the settings, unless it is given in another way."""
+        if self._form is None:
+            return
+        async with self._saving_theme:  # the last choice is saved last
+            try:
+                origin = await asyncio.to_thread(self._form.keep_theme, name)
+            except GenieError as error:
+                self.notify(f"Theme {name}, not saved: {error}", severity="error", timeout=12)
+                return
+        if origin.overrides:
+            self.notify(f"Theme {name}, not saved: the {origin.text} sets another one.")
+        else:
+            self.notify(f"Theme {name}, saved.")

@@ -7,8 +7,8 @@ import shutil
 import signal
 import tempfile
 from asyncio import Event
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -156,8 +156,7 @@ class ExternalEditor:
 
     async def edit(self, text: str) -> Edited:
         """Open an editor with a text, and wait until it ends; raises `EditorFailed`."""
-        self._over.clear()
-        try:
+        with self._open():
             command = editor_command(os.environ)
             try:
                 file = await asyncio.to_thread(DraftFile, text)
@@ -173,6 +172,21 @@ class ExternalEditor:
                 await asyncio.to_thread(file.remove)
                 raise
             return await asyncio.to_thread(file.edited, code, ended=ended)
+
+    async def edit_file(self, path: Path) -> None:
+        """Open an editor with a file, and wait until it ends; raises `EditorFailed`."""
+        with self._open():
+            command = editor_command(os.environ)
+            with self._lent() as driver:
+                code = await self._run([*command, str(path)], driver)
+        if code:
+            raise EditorFailed(f"the editor {_ending(code)}")
+
+    @contextmanager
+    def _open(self) -> Iterator[None]:
+        self._over.clear()
+        try:
+            yield
         finally:
             self._over.set()
 

@@ -14,6 +14,9 @@ from genie_tui.themes import contrast
 LEAST: Final = 4.5
 """The contrast ratio of text to its background that WCAG 2 asks for (level AA)."""
 
+DRAWN: Final = frozenset(map(chr, range(0x2500, 0x25A0))) | frozenset("•·●○")
+"""Box drawing, blocks and bullets, which are seen rather than read."""
+
 BLACK: Final = Color(0, 0, 0)
 WHITE: Final = Color(255, 255, 255)
 
@@ -21,8 +24,8 @@ WHITE: Final = Color(255, 255, 255)
 class Readable(LineFilter):
     """Moves the colour of text with too little contrast towards black or white, as far as needed.
 
-    Lines, bars and marks keep their colours. So do colours of the terminal's own palette, which are
-    not known here.
+    Lines, blocks and bullets keep their colours. So do colours of the terminal's own palette, which
+    are not known here.
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
@@ -30,12 +33,17 @@ class Readable(LineFilter):
         return [_readable(segment) for segment in segments]
 
 
+def has_text(text: str) -> bool:
+    """Whether there is a character to read; signs such as + and / are."""
+    return not text.isspace() and not DRAWN.issuperset(text.replace(" ", ""))
+
+
 def _readable(segment: Segment) -> Segment:
     text, style, control = segment
     if control or style is None:
         return segment
     clear = readable_style(style)
-    if clear is style or not any(map(str.isalnum, text)):
+    if clear is style or not has_text(text):
         return segment
     return Segment(text, clear)
 

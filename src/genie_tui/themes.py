@@ -68,7 +68,7 @@ LIGHT: Final = Theme(
         "scrollbar-background-active": "#fbfaf7",
         "scrollbar-corner-color": "#fbfaf7",
         "block-cursor-foreground": "#2b2f38",
-        "block-cursor-background": "#d8e2f6",
+        "block-cursor-background": "#c3d4f4",
         "block-cursor-text-style": "none",
         "block-cursor-blurred-foreground": "#2b2f38",
         "block-cursor-blurred-background": "#ebe9e3",

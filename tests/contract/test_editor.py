@@ -91,6 +91,23 @@ def test_the_room_goes_on_and_writes_nothing(
         assert not list(temporary.iterdir())
 
 
+def test_keys_are_changed_in_the_editor_and_count_at_once(ann: Terminal, tmp_path: Path) -> None:
+    file = tmp_path / "ann" / "config" / "keys.toml"
+    file.write_text("# none yet\n")
+    ann.press("\x10")  # ctrl+p
+    ann.wait_for("Search for commands")
+    ann.type("edit keys")
+    ann.wait_for("Change keys in your editor", gone="Draw the screen anew")
+    ann.press("enter")
+    ann.wait_for("has '# none yet\\n'")
+    obey(
+        ann, 'write [room]\\nactivity = "alt+a"\\n[app]\\nsettings = "f11"\\nhelp = "f11"', "exit 0"
+    )
+    back(ann, "keys.toml, [app] help", "alt+a activity")
+    ann.press("\x1b[23~")  # f11
+    ann.wait_for("Settings in")
+
+
 def test_keys_that_send_signals_reach_the_editor_alone(ann: Terminal) -> None:
     open_editor(ann)
     ann.type("\x03")

@@ -16,6 +16,7 @@ from tests.genie_tui.scripted_room import (
 )
 from textual.app import ComposeResult
 from textual.widgets import Static
+from textual.widgets._footer import FooterKey
 from textual.widgets._toast import Toast
 
 from genie_core.errors import GenieError
@@ -23,12 +24,17 @@ from genie_core.room.client.model import NextStep, SessionEnded
 from genie_core.room.open.requests import JoinRoom, NewRoom
 from genie_core.room.protocol.errors import OtherHost
 from genie_core.room.protocol.events import MemberLeft
+from genie_core.settings.load import SettingsSource
+from genie_core.settings.locations import Locations
 from genie_tui.app import GenieApp
+from genie_tui.external_editor import EditorFailed, ExternalEditor
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.help import HelpScreen
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.room import RoomScreen
+from genie_tui.screens.settings import SettingsForm
 from genie_tui.themes import DARK, LIGHT
+from genie_tui.widgets.activity.activity_list import ActivityList
 from genie_tui.widgets.approvals.card import ApprovalCard
 
 
@@ -286,3 +292,53 @@ async def test_a_notice_has_the_width_that_its_height_is_counted_for(
         await until(pilot, lambda: any(each.region for each in app.screen.query(Toast)))
         toast = app.screen.query_one(Toast)
         assert (toast.region.width, toast.region.height) == (60, 1)  # no scrollbar takes a part
+
+
+async def test_keys_are_edited_from_a_template_and_used_on_open_screens(
+    joined: ScriptedJoinedRoom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edited: list[str] = []
+
+    async def edit_file(_: ExternalEditor, path: Path) -> None:
+        edited.append(path.read_text())
+        path.write_text('[room]\nactivity = "alt+a"\n[timeline]\nreply = "e"\n')
+
+    monkeypatch.setattr(ExternalEditor, "edit_file", edit_file)
+    places = Locations(tmp_path / "config", tmp_path / "data", tmp_path / "log")
+    form = SettingsForm(SettingsSource(places.settings_file), places, "ann", lambda _: None)
+    app = GenieApp(
+        ScriptedRoomService(joined), NewRoom("Garden"), "ann", clock=HandClock(), form=form
+    )
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = app.screen
+        assert isinstance(screen, RoomScreen)
+        await until(pilot, lambda: screen.joined is not None)
+        await app.run_action("app.edit_keys")
+        await until(pilot, lambda: "[timeline] reply: 'e' is the key of" in notes(pilot))
+        (template,) = edited
+        assert all(line[:1] in ("#", "[", "") for line in template.splitlines())
+        assert '# activity = "f2"' in template
+        await pilot.press("f2")
+        await pilot.pause()
+        assert not screen.query_one(ActivityList).has_focus
+        await pilot.press("alt+a")
+        await until(pilot, lambda: screen.query_one(ActivityList).has_focus)
+        shown = {key.description: key.key_display for key in screen.query(FooterKey)}
+        assert shown["activity"] == "alt+a"
+
+
+async def test_an_editor_that_can_not_be_opened_leaves_the_keys_as_they_are(
+    joined: ScriptedJoinedRoom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(_: ExternalEditor, _path: Path) -> None:
+        raise EditorFailed("there is no editor")
+
+    monkeypatch.setattr(ExternalEditor, "edit_file", fail)
+    places = Locations(tmp_path / "config", tmp_path / "data", tmp_path / "log")
+    form = SettingsForm(SettingsSource(places.settings_file), places, "ann", lambda _: None)
+    app = GenieApp(ScriptedRoomService(joined), None, "ann", clock=HandClock(), form=form)
+    async with app.run_test() as pilot:
+        before = app.keymap
+        await app.run_action("app.edit_keys")
+        await until(pilot, lambda: "as before: there is no editor." in notes(pilot))
+        assert app.keymap is before

@@ -11,13 +11,16 @@ from rich.segment import Segment
 from rich.style import Style
 from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, ScriptedRoomService, until
 from textual.color import Color
+from textual.geometry import Offset
 from textual.pilot import Pilot
+from textual.screen import Screen
+from textual.widgets import OptionList
 
 from genie_core.room.client.model import PendingMessage
 from genie_core.room.open.requests import NewRoom
 from genie_core.room.protocol.events import AnswerPosted, DecisionMade, MemberJoined, MessagePosted
 from genie_tui.app import GenieApp
-from genie_tui.readable import LEAST, Readable, readable, readable_style
+from genie_tui.readable import LEAST, Readable, has_text, readable, readable_style
 from genie_tui.screens.room import RoomScreen
 from genie_tui.themes import DARK, LIGHT, author_colours, contrast, theme_names
 
@@ -45,9 +48,10 @@ def test_other_text_moves_as_far_as_needed(text: str, ground: str) -> None:
 
 def test_bars_and_lines_keep_their_colours() -> None:
     faint = Style(color=rich("#202020"), bgcolor=rich("#101010"))
-    line, text = Segment("──", faint), Segment("── new", faint)
-    assert Readable().apply([line], Color(0, 0, 0)) == [line]
-    assert Readable().apply([text], Color(0, 0, 0)) != [text]
+    for drawn in ("── │", "▁█ ", " • ", "  "):
+        assert Readable().apply([Segment(drawn, faint)], Color(0, 0, 0)) == [Segment(drawn, faint)]
+    for text in ("── new", "+", "/ ", "↑ ↓"):
+        assert Readable().apply([Segment(text, faint)], Color(0, 0, 0)) != [Segment(text, faint)]
 
 
 def shown(pilot: Pilot[Any]) -> Iterator[Segment]:
@@ -68,7 +72,7 @@ def hard_to_read(pilot: Pilot[Any]) -> set[tuple[str, str, str]]:
         if style.color.triplet is None or style.bgcolor.triplet is None:
             continue
         pair = Color(*style.color.triplet), Color(*style.bgcolor.triplet)
-        if any(map(str.isalnum, text)) and contrast(*pair) < LEAST:
+        if has_text(text) and contrast(*pair) < LEAST:
             found.add((text.strip(), pair[0].hex, pair[1].hex))
     return found
 
@@ -106,6 +110,42 @@ async def test_all_text_is_readable_on_all_screens_in_all_themes() -> None:
         await check("card")
         await pilot.press("f1")
         await check("help")
+        await pilot.press("escape", "ctrl+p", "t")
+        await check("palette")
+
+
+def ground(screen: Screen[Any], place: Offset) -> Color | None:
+    """The background of a cell on the terminal; None for a colour of the terminal's own."""
+    strips = list(screen._compositor.render_strips())
+    style = next(iter(strips[place.y].crop(place.x, place.x + 1))).style
+    known = style is not None and style.bgcolor is not None and style.bgcolor.triplet is not None
+    return Color.from_rich_color(style.bgcolor) if known and style is not None else None
+
+
+HIGHLIGHT = 1.3
+"""The least contrast between a highlighted row and the others."""
+
+
+@pytest.mark.parametrize("opening", ["ctrl+p", "app.choose_theme"])
+async def test_the_highlighted_row_of_a_list_is_seen_in_every_theme(opening: str) -> None:
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    app = GenieApp(ScriptedRoomService(joined), NewRoom("Garden"), "ann", clock=HandClock())
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, RoomScreen))
+        await (pilot.press(opening) if "+" in opening else app.run_action(opening))
+        await until(pilot, lambda: app.screen.query(OptionList))
+        listed = app.screen.query_one(OptionList)
+        await until(pilot, lambda: listed.option_count > 3 and listed.size.height > 3)
+        listed.highlighted = 0
+        for theme in theme_names():
+            app.theme = theme
+            await pilot.pause()
+            corner = listed.content_region.offset
+            below = ground(app.screen, corner + Offset(0, listed.size.height - 1))
+            row = ground(app.screen, corner)
+            if row is not None and below is not None:
+                assert contrast(row, below) >= HIGHLIGHT, theme
 
 
 # Protanopia and deuteranopia: Machado, Oliveira and Fernandes 2009, severity 1.0.

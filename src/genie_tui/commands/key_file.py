@@ -13,7 +13,7 @@ from typing import Any, Final
 from textual.widgets import Input, TextArea
 
 from genie_core.settings.model import Preset
-from genie_core.storage.atomic import read_file, reason
+from genie_core.storage.atomic import read_file, reason, replace_file
 from genie_core.text.safe import visible_line
 from genie_tui.commands.key_names import InvalidKey, is_character, read_key, write_key
 from genie_tui.commands.keymap import Keymap
@@ -87,7 +87,8 @@ def preset_keys(preset: Preset) -> dict[str, tuple[str, ...]]:
 
 def key_lines(preset: Preset, keymap: Keymap, file: Path) -> Iterator[str]:
     """Write the present keys as a file of keys; those that the file doesn't set are comments."""
-    yield f"# The keys of genie-tui. Those in {visible_line(str(file))} are used from the next start on."
+    yield f"# The keys of genie-tui. {visible_line(str(file))} is read at the start, and after"
+    yield "# “Edit keys” in the palette."
     yield "# A line without # changes the keys of an action: one key, a list of keys, or [] for none."
     yield '# Keys are written as "ctrl+k", "alt+x", "f5", "shift+tab", "esc", "pgup", "G" or "/".'
     chosen = preset_keys(preset)
@@ -100,6 +101,16 @@ def key_lines(preset: Preset, keymap: Keymap, file: Path) -> Iterator[str]:
             now = keymap.of(action).keys
             mark = "# " if now == before else ""
             yield f"{mark}{_name(action)} = {_toml(now)}  # {action.help}"
+
+
+def create_key_file(preset: Preset, file: Path) -> None:
+    """Write a file of keys in which every line is a comment, unless there is a file.
+
+    Blocks. Raises `OSError`.
+    """
+    if not file.exists():
+        lines = key_lines(preset, read_keymap(preset, file), file)
+        replace_file(file, "".join(f"{line}\n" for line in lines).encode())
 
 
 def _toml(keys: Sequence[str]) -> str:

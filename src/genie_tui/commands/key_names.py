@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final
 
-from textual.keys import _character_to_key, key_to_character
+from textual.keys import _character_to_key
 
 from genie_tui.commands.keys import spell
 
@@ -106,7 +106,7 @@ def _named(last: str, text: str) -> str:
         return "space"
     if len(last) == 1 and last.isprintable() and last not in _OTHER_NAMES:
         key = _character_to_key(last)
-        if len(key) > 1 and key not in NAMED and key_to_character(key) != last:
+        if spell(key) != last:
             raise InvalidKey(f"'{text}' can't be a key: Textual has no name to tell it by")
         return key
     name = _OTHER_NAMES.get(last.lower(), last.lower())

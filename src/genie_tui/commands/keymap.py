@@ -145,6 +145,15 @@ class KeyedApp(App[ReturnType]):
         """Send a key or a paste to the widget that has the focus."""
         await super().on_event(event)
 
+    def use_keymap(self, keymap: Keymap) -> None:
+        """Use other keys from now on, also on the open screens."""
+        self.keymap = keymap
+        keymap.rebind(_as_made(self), None)
+        for screen in {each for stack in self._screen_stacks.values() for each in stack}:
+            for node in screen.walk_children(with_self=True):
+                keymap.rebind(_as_made(node), node.parent)
+            screen.refresh_bindings()
+
     def _register_child(
         self, parent: DOMNode, child: Widget, before: int | None, after: int | None
     ) -> None:
@@ -158,6 +167,13 @@ def call_after_input(app: App[Any], callback: Callable[[], object]) -> None:
         app.call_later(app.input_queue.call, callback)
     else:
         app.call_later(callback)
+
+
+def _as_made(node: DOMNode) -> DOMNode:
+    """Give a node the bindings of its class again, and return it."""
+    made = node._merged_bindings or BindingsMap()  # noqa: SLF001 - as the class's
+    node._bindings = made.copy()  # noqa: SLF001 - as above
+    return node
 
 
 def keymap_of(node: DOMNode) -> Keymap:

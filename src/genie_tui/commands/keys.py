@@ -418,9 +418,15 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(
             ("up", "down"),
             "field",
-            "Previous or next field; enter goes on, too",
+            "Previous or next field; enter goes on, too, or lists many choices",
             display="↑ ↓",
             shown=True,
+            ordered=True,
+        ),
+        Action(
+            ("home", "end"),
+            "first or last",
+            "Go to the first or the last field, from a choice",
             ordered=True,
         ),
         Action(
@@ -455,7 +461,15 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
     ),
     Scope.HELP: (
         Action(
-            ("up", "down", "pageup", "pagedown"), "scroll", "Scroll", display="↑ ↓", ordered=True
+            ("enter",), "run", "Run the highlighted row if it can be run, or show other screens"
+        ),
+        Action(
+            ("up", "down", "pageup", "pagedown"),
+            "move",
+            "Previous or next row",
+            display="↑ ↓",
+            ordered=True,
+            name="scroll",
         ),
         Action(("escape",), "back", "Back", "dismiss"),
     ),

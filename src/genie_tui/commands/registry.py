@@ -4,6 +4,7 @@ An entry says how a command is typed, which keys run it, and what footer, palett
 help show of it. To add a command, add an entry and a function in `genie_tui.commands.handlers`.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -12,6 +13,7 @@ from functools import partial
 from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, TypeVar
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
 
 from genie_tui.commands import parse
 from genie_tui.commands.context import RoomContext
@@ -88,7 +90,8 @@ class Command:
 
     `run` is a function, or a Textual action of the app. Keys, the palette and a slash command
     without arguments call it; a command without `run` can only be typed. The palette lists
-    commands that are `offered`, the footer those that are `shown`.
+    commands that are `offered`, the footer those that are `shown`, both by their `label` if there
+    is one, since a name never changes.
     """
 
     name: str
@@ -100,6 +103,7 @@ class Command:
     shown: bool = False
     offered: bool = True
     priority: bool = True
+    label: str = ""
 
     @property
     def action(self) -> Action:
@@ -107,12 +111,13 @@ class Command:
         run = self.run if isinstance(self.run, str) else f"screen.command('{self.name}')"
         return Action(
             self.keys,
-            self.name,
+            self.label or self.name,
             self.help,
             run,
             shown=self.shown,
             priority=self.priority,
             scope=self.scope,
+            name=self.name.replace(" ", "-"),
             slash=f"/{self.slash.name}" if self.slash is not None else "",
         )
 
@@ -208,12 +213,14 @@ class CommandProvider(Provider):
             yield DiscoveryHit(_title(action), partial(self._run, action), help=action.help)
 
     async def search(self, query: str) -> Hits:
-        """List what matches, by name or by help text."""
+        """List what matches, by the letters of its name or by words of its help text."""
         matcher = self.matcher(query)
         for action in self._offered():
-            score = max(matcher.match(_title(action)), matcher.match(action.help) * 0.8)
-            if score > 0:
-                title = matcher.highlight(_title(action))
+            in_name = matcher.match(action.label) > 0
+            if in_name or _has_words(query, action.help):
+                name = matcher.highlight(action.label.capitalize()) if in_name else None
+                title = Content.assemble(name, _keys(action)) if name else _title(action)
+                score = rank(query, action.label) if in_name else 0.1
                 yield Hit(score, title, partial(self._run, action), help=action.help)
 
     def _offered(self) -> Iterator[Action]:
@@ -241,7 +248,28 @@ class RoomCommands(CommandProvider):
 
 
 def _title(action: Action) -> str:
-    return f"{action.label.capitalize()}  {action.key_text}".rstrip()
+    return f"{action.label.capitalize()}{_keys(action)}"
+
+
+def _keys(action: Action) -> str:
+    return f"  {action.key_text}" if action.key_text else ""
+
+
+def rank(query: str, name: str) -> float:
+    """Return how well a query matches a name that has its letters: where they stand together.
+
+    Of two that match equally well, the shorter one is better.
+    """
+    query, name = query.casefold().strip(), name.casefold()
+    starts, in_word = name.startswith(query), f" {query}" in name
+    return 1 + starts + max(starts, in_word) + 1 / (len(name) + 1)
+
+
+def _has_words(query: str, text: str) -> bool:
+    """Whether each word of a query begins a word of a text."""
+    words = re.findall(r"\w+", text.casefold())
+    wanted = query.casefold().split()
+    return bool(wanted) and all(any(w.startswith(each) for w in words) for each in wanted)
 
 
 COMMANDS: Final = (
@@ -278,6 +306,7 @@ COMMANDS: Final = (
         Slash("/rooms", Group.APP),
         Scope.APP,
         ("ctrl+o",),
+        shown=True,
     ),
     Command(
         "theme",
@@ -286,6 +315,7 @@ COMMANDS: Final = (
         Slash("/theme", Group.APP),
         Scope.APP,
         ("ctrl+t",),
+        label="dark or light theme",
     ),
     Command(
         "settings",
@@ -303,15 +333,18 @@ COMMANDS: Final = (
         keys=("ctrl+z",),
     ),
     Command("redraw", "Draw the screen anew", "app.redraw", scope=Scope.APP, keys=("ctrl+l",)),
-    Command("choose theme", "Choose from all themes", "app.change_theme", scope=Scope.APP),
+    Command("edit keys", "Change keys in your editor", "app.edit_keys", scope=Scope.APP),
+    Command("choose theme", "Choose from all themes", "app.choose_theme", scope=Scope.APP),
     Command(
         "palette",
         "Find a command",
         "app.command_palette",
         scope=Scope.APP,
         keys=("ctrl+p",),
+        shown=True,
         offered=False,
         priority=False,
+        label="commands",
     ),
     Command(
         "leave",
@@ -360,6 +393,7 @@ COMMANDS: Final = (
         "Go to the conversation, and back",
         room_focus.to_conversation,
         keys=("f5",),
+        shown=True,
     ),
     Command(
         "find",
@@ -369,6 +403,7 @@ COMMANDS: Final = (
             "/find [TEXT]", Group.GENERAL, parse.read_phrase, room_focus.to_find, at_once=False
         ),
         keys=("ctrl+f",),
+        shown=True,
     ),
     Command(
         "mentions",
@@ -570,6 +605,7 @@ COMMANDS: Final = (
         "app.editor",
         Slash.taking("/editor [TEXT]", Group.MESSAGE, str, message.write_in_editor, at_once=False),
         keys=("ctrl+r",),
+        shown=True,
     ),
     Command(
         "attach",

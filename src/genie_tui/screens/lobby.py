@@ -45,10 +45,10 @@ TITLE: Final = 28
 LATEST: Final = 8
 """How many saved rooms are listed; the sessions screen has the others."""
 
-HOST: Final = 20
+HOST: Final = 21
 """Columns for a host's name."""
 
-WIDE: Final = TITLE + HOST + 20
+WIDE: Final = TITLE + HOST + 19
 """Columns from which a room nearby has its state beside its name."""
 
 WIDEST: Final = 76
@@ -135,7 +135,7 @@ class LobbyScreen(Screen[None]):
             yield WayInput(placeholder="Invite from the host: genie1-…, or HOST:PORT", id="address")
             yield Static(id="join-hint", markup=False)
             yield Tick("Join as a guest: the host's agent answers me", id="guest", compact=True)
-        yield KeyFooter()
+        yield KeyFooter("app.rooms")  # a line above tells of open rooms
 
     def on_screen_resume(self) -> None:
         """Look for rooms, at first and after one could not be opened.
@@ -170,6 +170,7 @@ class LobbyScreen(Screen[None]):
         listed = self.query_one("#saved", OptionList)
         for id_ in self._here.keys() & self._saved.keys():
             listed.replace_option_prompt(id_, self._line(self._saved[id_]))
+        self._list_nearby()
 
     def on_screen_suspend(self) -> None:
         """Stop browsing the network while another screen is shown."""
@@ -308,8 +309,8 @@ class LobbyScreen(Screen[None]):
         saved, nearby = self.query_one("#saved", OptionList), self.query_one("#nearby", OptionList)
         for id_, room in self._saved.items():
             saved.replace_option_prompt(id_, self._line(room))
-        for id_, found in self._nearby.items():
-            nearby.replace_option_prompt(id_, _announced(found, self._columns))
+        for option in nearby.options:
+            self._draw_nearby(nearby, option)
 
     def _show_more(self, count: int) -> None:
         """Say where to find the saved rooms that are not listed."""
@@ -321,16 +322,35 @@ class LobbyScreen(Screen[None]):
     def _show_nearby(self, rooms: Sequence[NearbyRoom]) -> None:
         if not self.is_running:  # the list is gone already
             return
+        self._nearby = {room.id: room for room in rooms}
+        self._list_nearby()
+
+    def _list_nearby(self) -> None:
+        """List the rooms on the network that are not open here."""
         listed = self.query_one("#nearby", OptionList)
         before = listed.highlighted_option
-        self._nearby = {room.id: room for room in rooms}
+        shown = {id_: room for id_, room in self._nearby.items() if room.copy not in self._here}
         listed.clear_options()
         listed.add_options(
-            [Option(_announced(room, self._columns), id=id_) for id_, room in self._nearby.items()]
+            [Option(_announced(room, self._columns), id=id_) for id_, room in shown.items()]
         )
-        if before is not None and before.id in self._nearby:
+        if before is not None and before.id in shown:
             listed.highlighted = listed.get_option_index(before.id)
-        self.set_class(bool(rooms), "-has-nearby")
+        self.set_class(bool(shown), "-has-nearby")
+
+    @on(OptionList.OptionHighlighted, "#nearby")
+    def _show_key(self, event: OptionList.OptionHighlighted) -> None:
+        """Show the host's key in the highlighted row alone."""
+        for option in event.option_list.options:
+            self._draw_nearby(event.option_list, option)
+
+    def _draw_nearby(self, listed: OptionList, option: Option) -> None:
+        room = self._nearby.get(option.id or "")
+        if room is not None and option.id is not None:
+            selected = listed.highlighted_option is option
+            listed.replace_option_prompt(
+                option.id, _announced(room, self._columns, selected=selected)
+            )
 
     @on(OptionList.OptionSelected, "#saved")
     def _open_saved(self, event: OptionList.OptionSelected) -> None:
@@ -435,7 +455,8 @@ def _rejoining(room: NearbyRoom) -> RejoinRoom:
     return RejoinRoom(room.copy, room.addresses, room.pin)
 
 
-def _announced(room: NearbyRoom, width: int) -> Content:
+def _announced(room: NearbyRoom, width: int, *, selected: bool = False) -> Content:
+    """Return a room's title, host and standing; of a selected one also the host's key in words."""
     title = _cut(room.title, min(TITLE, width))
     host = _cut(room.host, min(HOST, max(width - TITLE - 2, 0)))
     status = ("needs an invite", "$text-accent")
@@ -444,7 +465,7 @@ def _announced(room: NearbyRoom, width: int) -> Content:
     elif room.claimed:
         status = (f"claims to be “{visible_line(room.claimed)}”", "$text-error")
     gap = "  " if width >= WIDE else "\n  "
-    words = (f"\n  {room.words}", "$foreground-muted")
+    words = (f"\n  host's key: {room.words}" if selected else "", "$foreground-muted")
     return Content.assemble(title, "  ", host.stylize("$foreground-muted"), gap, status, words)
 
 
@@ -468,12 +489,12 @@ def _summary(room: SavedSummary, now: float, width: int, here: RoomHere | None) 
     for fact, columns, colour in facts:
         if line.cell_length + 2 + columns > width:
             break
-        line = Content.assemble(line, (f"  {fact:>{columns}}", colour))
+        line = Content.assemble(line, (f"  {fact:<{columns}}", colour))
     return Content.assemble(
         line,
         (host, "$foreground-muted"),
         (f"\n  {new}" if new else "", "$text-accent"),
-        (note, "$text-warning"),
+        (note, "$text-accent"),
     )
 
 

@@ -102,7 +102,7 @@ class ReplayScreen(Screen[None]):
             placeholder="Search messages, decisions and tool calls", id="replay-find", compact=True
         )
         yield SeekBar()
-        yield KeyFooter()
+        yield KeyFooter("app.rooms")
 
     def on_mount(self) -> None:
         """Paint first; open the log in the background."""

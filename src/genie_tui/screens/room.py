@@ -100,6 +100,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+APPROVALS: Final = "room.approvals"
+
 SAVED: Final = "{key} brings back what the editor had saved."
 
 _TOASTS: Final[dict[Severity, tuple[SeverityLevel, float | None]]] = {
@@ -215,7 +217,7 @@ class RoomScreen(Screen[None]):
         yield HintLine(self._clock)
         yield self.context.attachments.line
         yield self._composer
-        yield KeyFooter()
+        yield KeyFooter(APPROVALS)
 
     def on_mount(self) -> None:
         """Paint first; open the room in the background."""
@@ -607,6 +609,8 @@ class RoomScreen(Screen[None]):
     def _refresh_approvals(self) -> None:
         self._approvals.refresh_queue()
         self.context.show_waiting()
+        left_out = () if self._approvals.waiting else (APPROVALS,)
+        self.query_one(KeyFooter).leave_out(left_out)
         self._count()
 
     @property

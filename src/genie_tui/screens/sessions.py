@@ -81,7 +81,7 @@ class SessionsScreen(Screen[None]):
                 yield SessionList(find=self.action_find)
             yield SessionPreview(self._store.last_lines)
         yield Static(id="sessions-about", markup=False)
-        yield KeyFooter()
+        yield KeyFooter("app.rooms")
 
     def on_mount(self) -> None:
         """Check periodically which sessions are open where."""

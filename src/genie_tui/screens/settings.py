@@ -12,6 +12,7 @@ from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
+from textual.theme import Theme
 from textual.widgets import Input, Static
 
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig, ModelChoice
@@ -27,6 +28,8 @@ from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import Keymap, keymap_of
 from genie_tui.commands.keys import Scope, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.screens.dialogs.pick import PickScreen, Row
+from genie_tui.screens.dialogs.theme import ThemeScreen
 from genie_tui.themes import DARK, theme_names
 from genie_tui.widgets.keys_in_order import LineInput
 from genie_tui.widgets.keys_line import key_list
@@ -38,6 +41,9 @@ NEXT_ROOM: Final = "from the next room on"
 NEXT_START: Final = "from the next start on"
 NAME: Final = "from the next start on; rooms you hosted keep your old name"
 MODEL: Final = f"{NEXT_ROOM}, in this one by /model"
+
+MANY: Final = 5
+"""Choices of a field above which enter lists them."""
 
 ASK_WRITES: Final = "usual"
 ASK_ALL: Final = "all"
@@ -78,6 +84,8 @@ FIELDS: Final = (
     Field("theme", "Theme", AT_ONCE),
     Field("keymap", "Keys", NEXT_START),
 )
+
+FIELD_OF: Final = {field.name: field for field in FIELDS}
 
 _NOTIFY: Final = (
     ("mine", "approvals and messages for me"),
@@ -190,6 +198,17 @@ class SettingsForm:
         ]
         return self.source.change([each for each in changes if each is not None])
 
+    def keep_theme(self, name: str) -> Origin:
+        """Save a theme unless the environment or the command line sets one; returns where it is set.
+
+        Raises `SettingsError` and then changes nothing.
+        """
+        key = ("theme",)
+        origin = self.source.read().origin(key)
+        if origin.overrides:
+            return origin
+        return self.source.change([partial(put, key=key, value=name)]).origin(key)
+
     def add_rule(self, rule: Mapping[str, str]) -> LoadedSettings:
         """Add a rule to the file. Raises `SettingsError` and then changes nothing."""
         return self.source.change([partial(add_rule, rule=rule)])
@@ -256,7 +275,7 @@ class SettingsScreen(Dialog[Settings | None]):
     """A form over the settings file. Returns what was saved, None for nothing.
 
     A field that the environment or the command line overrides can't be changed here. A picked theme
-    is shown at once, and reverted unless it is saved.
+    is shown at once, and reverted unless it is saved. Its field shows the theme on the screen.
     """
 
     CSS_PATH = "settings.tcss"
@@ -290,6 +309,7 @@ class SettingsScreen(Dialog[Settings | None]):
     def on_mount(self) -> None:
         """Read the file in the background."""
         self._theme = self.app.theme
+        self.app.theme_changed_signal.subscribe(self, self._show_theme)
         for field in FIELDS:
             self.query_one(f"#{field.name}").disabled = True
         self._read()
@@ -314,7 +334,8 @@ class SettingsScreen(Dialog[Settings | None]):
                 value_of(field.name, reading.settings),
             )
             if isinstance(control, Picker):
-                control.offer(choices[field.name], value)
+                shown = self.app.theme if field.name == "theme" else value
+                control.offer(choices[field.name], shown)
             elif isinstance(control, Input):
                 with control.prevent(Input.Changed):
                     control.value = value
@@ -330,6 +351,13 @@ class SettingsScreen(Dialog[Settings | None]):
         shown = f"{place} of {len(FIELDS)}" if place else ""
         self.query_one("#settings").border_subtitle = shown
 
+    def _show_theme(self, theme: Theme) -> None:
+        """Let the field follow a theme that was chosen by other keys."""
+        field, picker = FIELD_OF["theme"], self.query_one("#theme", Picker)
+        if self._reading is not None and picker.value != theme.name:
+            picker.show(theme.name)
+            self._show_note(field)
+
     def _is_at(self, field: Field) -> bool:
         return self.focused is not None and self.focused.id == field.name
 
@@ -338,7 +366,7 @@ class SettingsScreen(Dialog[Settings | None]):
     @on(Input.Changed)
     @on(Picker.Picked)
     def _edited(self, event: Input.Changed | Picker.Picked) -> None:
-        field = next(each for each in FIELDS if each.name == event.control.id)
+        field = FIELD_OF[event.control.id or ""]
         self._warned = False
         self._show_problem("")
         if field.name == "theme":
@@ -375,10 +403,29 @@ class SettingsScreen(Dialog[Settings | None]):
         """Move between fields by keys that no field takes."""
         key = keymap_of(self).meaning(Scope.SETTINGS, event.key)
         step = {"up": -1, "down": 1, "enter": 1}.get(key)
-        if step is not None:
-            event.stop()
-            event.prevent_default()
+        end = {"home": 0, "end": -1}.get(key)
+        if step is None and end is None:
+            return
+        event.stop()
+        event.prevent_default()
+        if key == "enter" and isinstance(self.focused, Picker) and self.focused.count > MANY:
+            self._list_choices(self.focused)
+        elif step is not None:
             self._step(step)
+        elif end is not None and (controls := list(self._controls())):
+            controls[end].focus()
+
+    @work
+    async def _list_choices(self, picker: Picker) -> None:
+        """Let the person pick from a list."""
+        if picker.id == "theme":  # whose field follows what is on the screen
+            await self.app.push_screen(ThemeScreen(self.app.theme))
+            return
+        rows = [Row(value, label) for value, label in picker.choices]
+        title = FIELD_OF[picker.id or ""].label
+        picked = await self.app.push_screen_wait(PickScreen(title, rows, at=picker.value))
+        if picked is not None and self.is_running:
+            picker.pick(picked)
 
     @on(Input.Submitted)
     def _entered(self) -> None:
@@ -467,9 +514,12 @@ class SettingsScreen(Dialog[Settings | None]):
             text = fault.text
         elif changed:
             text = f"not saved yet · {field.effect}"
+        elif field.name == "keymap":
+            text = f"own: {short_path(self._form.locations.keys_file)}"
         else:
-            text = f"{origin.text} · {field.effect}"
+            text = "" if origin.layer == "default" else origin.text
         note.update(Content(visible_line(text)))
+        note.set_class(not text, "-empty")
         note.set_class(self._is_wrong(field), "-wrong")
         note.set_class(origin.overrides or (fault is not None and not fault.grave), "-warning")
         note.set_class(changed and fault is None, "-changed")

@@ -1,6 +1,7 @@
 """The line of keys at the bottom."""
 
-from typing import Protocol, runtime_checkable
+from collections.abc import Collection
+from typing import Final, Protocol, runtime_checkable
 
 from textual.app import ComposeResult
 from textual.widgets import Footer
@@ -8,6 +9,15 @@ from textual.widgets._footer import FooterKey
 
 GAP = 1
 """Columns between two keys."""
+
+COMMON: Final = (
+    *("room.approvals", "room.activity", "app.palette", "room.find", "room.read-back"),
+    *("app.quit", "room.editor", "app.rooms", "app.help"),
+)
+"""The commands of whole screens, which come after the keys of what has the focus.
+
+The last one stands at the right; of the others, the first ones stay where there is little room.
+"""
 
 
 @runtime_checkable
@@ -23,16 +33,24 @@ class KeyFooter(Footer):
     """Shows the keys that do something at the focus now.
 
     It leaves out keys that there is no room for, rather than cutting one off. The first ones stay,
-    esc, and the last one, which stands at the right.
+    esc, and the last one, which stands at the right. `left_out` has the ids of actions that would do
+    nothing on this screen.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *left_out: str) -> None:
         super().__init__(show_command_palette=False, compact=True)
+        self._left_out = frozenset(left_out)
         self._fitted = 0
+
+    def leave_out(self, actions: Collection[str]) -> None:
+        """Leave out these actions, by their ids, and no others."""
+        if self._left_out != (left_out := frozenset(actions)):
+            self._left_out = left_out
+            self.refresh(recompose=True)
 
     def compose(self) -> ComposeResult:
         keys = [each for each in super().compose() if isinstance(each, FooterKey)]
-        keys = [each for each in keys if self._is_offered(each)]
+        keys = sorted(filter(self._is_offered, keys), key=self._place)
         always = [each for each in keys if each.key == "escape" or each is keys[-1]]
         self._fitted = room = self.content_size.width
         room -= sum(_columns(each) + GAP for each in always) + GAP
@@ -44,10 +62,14 @@ class KeyFooter(Footer):
             yield key
 
     def _is_offered(self, key: FooterKey) -> bool:
-        active = self.screen.active_bindings.get(key.key)
-        if active is None or not isinstance(active.node, Offering):
-            return True
-        return active.node.offers(active.binding.id or "")
+        active = self.screen.active_bindings[key.key]
+        id_ = active.binding.id or ""
+        offers = active.node.offers(id_) if isinstance(active.node, Offering) else True
+        return offers and id_ not in self._left_out
+
+    def _place(self, key: FooterKey) -> int:
+        id_ = self.screen.active_bindings[key.key].binding.id
+        return COMMON.index(id_) if id_ in COMMON else -1
 
     async def on_resize(self) -> None:
         if self.content_size.width != self._fitted:

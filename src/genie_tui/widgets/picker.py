@@ -52,6 +52,14 @@ class Picker(Widget, can_focus=True):
         """The picked value; empty before there are choices."""
         return self._choices[self._place][0] if self._choices else ""
 
+    @property
+    def choices(self) -> Sequence[tuple[str, str]]:
+        return tuple(self._choices)
+
+    @property
+    def count(self) -> int:
+        return len(self._choices)
+
     def offer(self, choices: Sequence[tuple[str, str]], value: str) -> None:
         """Set the choices and pick one, adding it if it is missing."""
         known = [each for each, _ in choices]
@@ -59,6 +67,16 @@ class Picker(Widget, can_focus=True):
         self._choices = [*extra, *choices]
         self._place = 0 if extra else known.index(value)
         self.refresh()
+
+    def show(self, value: str) -> None:
+        """Pick a value without a message."""
+        self.offer(self._choices, value)
+
+    def pick(self, value: str) -> None:
+        """Pick a value, and say so if it is another one."""
+        if value != self.value:
+            self.show(value)
+            self.post_message(self.Picked(self, value))
 
     def on_click(self) -> None:
         self.action_pick(1)

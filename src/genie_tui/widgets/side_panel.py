@@ -53,7 +53,8 @@ class SidePanel(Vertical):
     """Holds the pages and shows one of them below the roster. Never moves the focus.
 
     It is beside the timeline, over it in a narrow terminal, or hidden, by classes in the screen's
-    style: `-no-panel` closes it beside the timeline, `-panel` opens it over it.
+    style: `-no-panel` closes it beside the timeline, `-panel` opens it over it. With `-focused` the
+    label of the shown page tells that the keys go there.
     """
 
     class Switched(Message):
@@ -83,6 +84,12 @@ class SidePanel(Vertical):
 
     def on_mount(self) -> None:
         self.show_tab(self._tab)
+
+    def on_descendant_focus(self) -> None:
+        self.add_class("-focused")
+
+    def on_descendant_blur(self) -> None:
+        self.remove_class("-focused")
 
     def on_show(self) -> None:
         self.post_message(self.Switched(is_open=True))

@@ -176,7 +176,7 @@ async def test_a_command_runs_by_its_new_key_and_every_text_names_it(
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
         await pilot.pause()
         help_text = pilot.app.screen.query_one(HelpText).render().plain
-        assert re.search(r"alt\+a +Go to the oldest approval", help_text)
+        assert re.search(r"alt\+a  /approvals +Go to the oldest approval", help_text)
         assert re.search(r"/activity +Go to the activity list", help_text)
         await pilot.press("f1")
         await until(pilot, lambda: pilot.app.screen is screen)
@@ -187,7 +187,9 @@ async def test_the_footer_keeps_its_order(joined: ScriptedJoinedRoom) -> None:
         footer = screen.query_one(Footer)
         await until(pilot, lambda: list(footer.query(FooterKey)))
         shown = [key.description for key in footer.query(FooterKey)]
-        assert shown == ["approvals", "activity", "quit", "help"]
+        assert shown == [
+            *("activity", "commands", "find", "read back", "quit", "editor", "rooms", "help")
+        ]
 
 
 async def test_a_command_without_a_key_is_named_as_it_is_typed(joined: ScriptedJoinedRoom) -> None:

@@ -1,3 +1,6 @@
+import re
+
+import pytest
 from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room, until
 from textual.binding import Binding
 from textual.dom import DOMNode
@@ -96,10 +99,29 @@ async def test_the_footer_shows_what_the_table_marks() -> None:
     joined.open_room()
     async with in_room(joined) as (screen, pilot):
         footer = screen.query_one(Footer)
-        await until(pilot, lambda: list(footer.query(FooterKey)))
-        shown = {key.description for key in footer.query(FooterKey)}
-    marked = {each.name for each in COMMANDS if each.shown}
-    assert shown == marked
+
+        def shown() -> set[str]:
+            return {key.description for key in footer.query(FooterKey)}
+
+        marked = {each.action.label for each in COMMANDS if each.shown}
+        await until(pilot, lambda: shown() == marked - {"approvals"})
+        joined.ask()
+        await until(pilot, lambda: shown() == marked)
+
+
+@pytest.mark.parametrize(
+    ("width", "keys"),
+    [
+        (120, ["f2", "^p", "^f", "f5", "^q", "^r", "^o", "f1"]),
+        (80, ["f2", "^p", "^f", "f5", "^q", "^r", "f1"]),
+        (40, ["f2", "^p", "f1"]),
+    ],
+)
+async def test_the_footer_names_as_many_keys_as_fit(width: int, keys: list[str]) -> None:
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    async with in_room(joined, (width, 24)) as (screen, pilot):
+        await until(pilot, lambda: [k.key_display for k in screen.query(FooterKey)] == keys)
 
 
 async def test_the_footer_shows_how_to_get_help_where_not_all_keys_fit() -> None:
@@ -128,7 +150,7 @@ async def test_the_palette_offers_what_the_table_marks() -> None:
             for provider in (AppCommands(screen), RoomCommands(screen))
             async for hit in provider.discover()
         ]
-    marked = [each.name.capitalize() for each in COMMANDS if each.offered and each.run]
+    marked = [each.action.label.capitalize() for each in COMMANDS if each.offered and each.run]
     assert len(offered) == len(marked)
     for label, text in zip(marked, offered, strict=True):
         assert str(text).startswith(label)
@@ -142,19 +164,42 @@ async def test_the_palette_finds_by_what_an_action_does() -> None:
     assert any(str(text).startswith("Reasons") for text in hits)
 
 
+async def found(query: str) -> list[str]:
+    """The names that the palette lists for a query, the best one first."""
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    async with in_room(joined) as (screen, _):
+        providers = AppCommands(screen), RoomCommands(screen)
+        hits = [hit for each in providers async for hit in each.search(query)]
+    ordered = sorted(hits, key=lambda hit: -getattr(hit, "score", 0.0))
+    return [str(hit.text).split("  ")[0] for hit in ordered]
+
+
+async def test_the_palette_finds_letters_in_names_and_words_in_descriptions() -> None:
+    assert await found("theme") == ["Choose theme", "Dark or light theme", "Settings"]
+    assert (await found("them"))[2:] == ["Settings", "Grants"]  # which lets you revoke them
+    assert (await found("chmod"))[0] == "Choose model"
+    assert await found("vok") == []  # within "revoke"
+    assert "Grants" in await found("revo")
+
+
 async def test_the_help_tells_every_action_and_command() -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     async with in_room(joined, (200, 50)) as (screen, pilot):
         await pilot.press("f1")
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        pilot.app.screen.query_one(HelpText).unfolded = True
         await pilot.pause()
         text = pilot.app.screen.query_one(HelpText).render().plain
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is screen)
+    words = " ".join(text.split())
+    usages = {command.name: command.slash for command in COMMANDS if command.slash}
     for action in (row for scope in Scope for row in listed(all_actions(scope))):
-        assert action.help in text
+        slash = usages.get(action.label)
+        assert action.help in words or (slash is not None and slash.help in words)
     for typed in TYPED.values():
         assert all(what in text for what in typed.values())
     for usage, _ in slash_help():
-        assert usage in text
+        assert len(re.findall(rf"(?m)(?:^|  ){re.escape(usage)}(?:$|  )", text)) == 1

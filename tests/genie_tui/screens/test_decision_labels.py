@@ -44,7 +44,7 @@ async def test_a_decision_is_marked_from_the_conversation_and_unmarked(tmp_path:
         assert (label.decision, label.by) == ("ignore", "ann")
         await pilot.press("f2")
         await until(pilot, lambda: "! marked wrong" in text_of(activity_list))
-        await pilot.press("up", "!")
+        await pilot.press("!")
         await until(pilot, lambda: not Labels.read(tmp_path).wrong)
         await until(pilot, lambda: MARKED not in text_of(timeline))
         assert "! marked wrong" not in text_of(activity_list)

@@ -265,8 +265,19 @@ async def test_rooms_on_the_network_are_described_without_markup_or_escapes() ->
         listed = app.screen.query_one("#nearby", OptionList)
         await until(pilot, lambda: listed.option_count == 2)
         known, strange = (str(listed.get_option_at_index(place).prompt) for place in (0, 1))
-        for part in ("Garden [/red]", "hana", "known", WORDS):
+        for part in ("Garden [/red]", "hana", "known"):
             assert part in known
+        assert WORDS not in known
+        listed.highlighted = 0
+
+        def prompt(place: int) -> str:
+            return str(listed.get_option_at_index(place).prompt)
+
+        await until(pilot, lambda: f"host's key: {WORDS}" in prompt(0))
+        assert "host's key" not in prompt(1)
+        listed.highlighted = 1
+        await until(pilot, lambda: "host's key" in prompt(1))
+        assert "host's key" not in prompt(0)
         assert "needs an invite" in strange
         assert not {"\x1b", "\u202e"} & set(strange)
 
@@ -597,6 +608,12 @@ async def test_an_open_room_is_listed_with_what_it_holds_and_what_waits() -> Non
         assert "open" in line
         assert "1 message" in line
         assert "1 new, 1 for you" in str(lobby.query_one("#open-rooms", Static).render())
+        nearby = lobby.query_one("#nearby", OptionList)
+        await until(pilot, lambda: door.on_change)
+        door.announce(replace(KNOWN, copy="garden"), STRANGE)  # the first one is open here
+        await until(pilot, lambda: [each.id for each in nearby.options] == [STRANGE.id])
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: isinstance(app.screen, RoomScreen))
 
 
 async def test_a_network_that_is_not_searched_is_not_called_empty() -> None:

@@ -162,6 +162,27 @@ async def test_the_way_to_the_door_is_open_while_somebody_stands_there(
         await until(pilot, lambda: editor(screen).has_focus)
 
 
+async def test_the_activity_shows_that_it_has_the_keys_and_the_first_one_counts(
+    joined: ScriptedJoinedRoom,
+) -> None:
+    for text in ("one", "two", "three"):
+        joined.feed(DecisionMade(joined.say_here(text), "ignore", "small talk"))
+    async with in_room(joined, (140, 42)) as (screen, pilot):
+        activity_list = screen.query_one(ActivityList)
+        label = screen.query_one(SidePanel).label(Tab.ACTIVITY)
+        await until(pilot, lambda: activity_list.row_count == 3)
+        before = label.styles.background
+        await pilot.press("f2")
+        await until(pilot, lambda: activity_list.cursor == 2)
+        await until(pilot, lambda: label.styles.background != before)
+        await pilot.press("up")
+        await until(pilot, lambda: activity_list.cursor == 1)
+        await pilot.press("f")
+        await until(pilot, lambda: activity_list.cursor == 2)
+        await pilot.press("f2")
+        await until(pilot, lambda: label.styles.background == before)
+
+
 @pytest.mark.parametrize("size", [(80, 24), (140, 42)])
 async def test_a_row_of_the_activity_leads_to_its_message_and_back(
     joined: ScriptedJoinedRoom, size: tuple[int, int]
@@ -174,8 +195,7 @@ async def test_a_row_of_the_activity_leads_to_its_message_and_back(
         timeline, activity_list = screen.query_one(Timeline), screen.query_one(ActivityList)
         await pilot.press("f2")
         await until(pilot, lambda: activity_list.has_focus)
-        await pilot.press("m")  # of no row
-        await pilot.press("up", "m")
+        await pilot.press("m")
         await until(pilot, lambda: timeline.has_focus)
         await until(pilot, lambda: timeline.chosen is not None)
         assert timeline.chosen is not None

@@ -46,8 +46,9 @@ class FullViewScreen(Dialog[None]):
     CSS_PATH = "full_view.tcss"
     BINDINGS = bindings(Scope.VIEW)
 
-    def __init__(self, title: str, text: str) -> None:
+    def __init__(self, title: str, text: str, *, is_call: bool = False) -> None:
         super().__init__()
+        self._is_call = is_call
         self._title = title
         self._text = text
 
@@ -61,12 +62,10 @@ class FullViewScreen(Dialog[None]):
     @classmethod
     def of_call(cls, view: CardView) -> Self:
         """Show all arguments of a tool call."""
-        screen = cls(visible_line(view.request.tool), call_text(view))
-        screen.add_class("-call")
-        return screen
+        return cls(visible_line(view.request.tool), call_text(view), is_call=True)
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="full-view"):
+        with Vertical(id="full-view", classes="-call" if self._is_call else ""):
             yield Static(self._title, id="full-view-title", markup=False)
             yield FullText(self._text.rstrip("\n"))
             yield DialogKeys(key_list(keymap_of(self).actions(Scope.VIEW)), id="full-view-keys")

@@ -138,7 +138,7 @@ def grant_lines(grant: "Grant", now: float, quote: str = "") -> Content:
     return Content.assemble(
         visible_line(agent_path(grant.agent)),
         (" may repeat " if _is_one_call(grant) else " may call ", "$foreground-muted"),
-        (visible_line(grant.tool), "bold $text-warning"),
+        (visible_line(grant.tool), "bold $text-primary"),
         f" {_reach(grant)}",
         (" for ", "$foreground-muted"),
         visible_line(grant.person),

@@ -44,11 +44,15 @@ class PickScreen(Dialog[str | None]):
     BINDINGS = bindings(Scope.PICK)
     FREE: ClassVar[frozenset[str]] = frozenset({"enter"})
 
-    def __init__(self, title: str, rows: Sequence[Row], none: str = "No match.") -> None:
+    def __init__(
+        self, title: str, rows: Sequence[Row], none: str = "No match.", at: str = ""
+    ) -> None:
+        """`at` is the id of the row that is highlighted first; the first one by default."""
         super().__init__()
         self._title = title
         self._rows = rows
         self._none = none
+        self._first = next((n for n, row in enumerate(rows) if row.id == at), 0)
         self._shown: list[Row] = []
 
     def compose(self) -> ComposeResult:
@@ -94,7 +98,8 @@ class PickScreen(Dialog[str | None]):
         self._shown = matching(wanted, self._rows)
         columns = _columns(self._shown)
         self._list.set_options([Option(_line(row, columns)) for row in self._shown])
-        self._list.highlighted = 0 if self._shown else None
+        first = 0 if wanted else self._first
+        self._list.highlighted = first if self._shown else None
         self.set_class(not self._shown, "-none")
 
 

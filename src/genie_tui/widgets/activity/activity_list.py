@@ -66,8 +66,9 @@ _CONSOLE: Final = Console(file=io.StringIO())  # wraps text and prints nothing
 class ActivityList(ScrollView, can_focus=True):
     """Lists the rows that pass the filter.
 
-    It follows new rows while no row is selected, or the last one is. The selection ends when rows
-    arrive while the focus is elsewhere; until then a marker counts the rows that came below it.
+    It follows new rows while no row is selected, or the last one is. With the focus it selects the
+    last row. The selection ends when rows arrive while the focus is elsewhere; until then a marker
+    counts the rows that came below it.
     """
 
     ALLOW_SELECT = False
@@ -250,6 +251,13 @@ class ActivityList(ScrollView, can_focus=True):
         self._filter, self._text = chosen, text.casefold()
         self.cursor = None
         self._list_anew()
+        if self.has_focus:
+            self.action_go(-1)
+
+    def on_focus(self) -> None:
+        """Show where the keys go."""
+        if self.cursor is None:
+            self.action_go(-1)
 
     def _list_anew(self) -> None:
         self._shown = [number for number in self._log.numbers if self._passes(number)]

@@ -33,7 +33,6 @@ from genie_tui.widgets.approvals.call_text import (
 )
 from genie_tui.widgets.approvals.key_guard import ALONE, SOON, KeyGuard
 from genie_tui.widgets.keys_in_order import LineInput
-from genie_tui.widgets.keys_line import in_rows
 from genie_tui.widgets.reading import read_on
 
 CELL: Final = 21
@@ -43,6 +42,9 @@ SUBJECT: Final = 100
 """Characters that a confirmation shows of what a call is about."""
 
 ASKED: Final = "bold $text-warning"
+
+MORE: Final = "more"
+"""Stands before the keys that neither allow nor deny."""
 
 EACH_TIME: Final = "always asked about, so only this one call can be allowed"
 REFUSED: Final = "the tool will refuse this call, so only this one can be allowed"
@@ -181,7 +183,7 @@ class ApprovalCard(Vertical, can_focus=True):
             self.query_one("#card-effect", Static).update(effect_content(view))
         if changed or old is None or view.quoted != old.quoted:
             self.query_one("#card-why", Static).update(origins_content(view))
-        self.call_after_refresh(self._note_read)
+        self.call_after_refresh(self._laid_out)
         self._show_keys()
 
     def arm(self) -> None:
@@ -191,15 +193,28 @@ class ApprovalCard(Vertical, can_focus=True):
 
     def on_focus(self) -> None:
         self.arm()
-        self.call_after_refresh(self._note_read)
+        self.call_after_refresh(self._laid_out)
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._note_read)
+        self.call_after_refresh(self._laid_out)
         self._show_keys()
 
     def on_blur(self) -> None:
         self._unconfirmed = None
         self.arm()
+
+    def _laid_out(self) -> None:
+        self._fit()
+        self._note_read()
+
+    def _fit(self) -> None:
+        """Be as high as the content; the style's maximum leaves the rest to be scrolled to."""
+        area = self.query_one("#card-scroll", VerticalScroll)
+        others = [each for each in self.children if each.display and each is not area]
+        if all(each.size.height for each in others):
+            parts = [*others, *area.children]
+            heights = [each.outer_size.height + each.styles.margin.height for each in parts]
+            self.styles.height = sum(heights) + area.styles.margin.height + self.gutter.height
 
     def _note_read(self) -> None:
         """Note that the tool and the end of the effects are on the screen."""
@@ -407,6 +422,7 @@ class ApprovalCard(Vertical, can_focus=True):
             # What was scrolled to stays while the keys make room for a shorter line.
             line.styles.min_height = line.size.height if guarded else 0
             line.update(text)
+            self.call_after_refresh(self._fit)
 
     def _keys_line(self, *, guarded: bool) -> Content:
         if self._writing:
@@ -539,25 +555,35 @@ def _in_columns(listed: list[Action], *, width: int) -> list[Content]:
 
 
 def _packed(listed: list[Action], *, width: int) -> list[Content]:
-    """List keys in one row; without room for all, those in the footer are left out."""
-    rows = in_rows(_parts(listed), "  ", width)
-    if len(rows) > 1 and len(listed) > 1:
-        fewer = [each for each in listed if not (each.shown or each.run == "scroll")]
-        rows = in_rows(_parts(fewer), "  ", width)
+    """List keys in a row for each kind, and leave out those that only look where they don't fit."""
+    rows: list[Content] = []
+    for kind in ("allow", "deny", MORE):
+        group = [each for each in listed if _kind(each) == kind]
+        row = _row(kind, group)
+        if row.cell_length > width:
+            row = _row(
+                kind, [each for each in group if each.run not in ("scroll", "leave_pending")]
+            )
+        if group:
+            rows.append(row)
     return rows
 
 
-def _parts(listed: list[Action]) -> list[Content]:
-    """List keys with their labels; what several of them do stands once before them, at the end."""
-    parts: list[Content] = []
-    for word in ("", "allow", "deny"):
-        group = [each for each in listed if (each.label.split()[0] == word) == bool(word)]
-        group = [each for each in group if word or each.label.split()[0] not in ("allow", "deny")]
-        for each in group:
-            label = each.label.removeprefix(word).strip() or "it"
-            does = f"{word}:  " if word and each is group[0] else ""
-            parts.append(Content.assemble(does, (each.short_keys, _key_style(each)), f" {label}"))
-    return parts
+def _kind(action: Action) -> str:
+    word = action.label.split()[0]
+    return word if word in ("allow", "deny") else MORE
+
+
+def _row(kind: str, group: list[Action]) -> Content:
+    """List keys one after another; what all of them do stands once before them."""
+    keys = [
+        Content.assemble(
+            (each.short_keys, _key_style(each)),
+            f" {each.label.removeprefix(kind).strip() or 'once'}",
+        )
+        for each in group
+    ]
+    return Content.assemble(f"{kind}: ", Content("  ").join(keys))
 
 
 def _key_style(action: Action) -> str:

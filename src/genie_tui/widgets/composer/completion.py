@@ -14,7 +14,7 @@ from genie_core.text.safe import visible_line
 from genie_tui.emoji import emojis
 
 MOST: Final = 8
-"""Completions that are offered at once."""
+"""Completions that are on the screen at once, and the most of emoji, names and files."""
 
 _NAME: Final = re.compile(r"(?:^|[\s(,])@(?P<typed>\"[^\"\n]*|[^\s@\"]*)\Z")
 _WORD: Final = re.compile(r"(?:^|[\s(,])(?P<typed>[^\s@\"/:]+)\Z")
@@ -80,9 +80,10 @@ def offer(before: str, completions: Completions) -> Offer | None:
         argument := completions.argument(line["command"], line["rest"])
     ):
         typed, known = argument
-        choices = tuple(_matching(typed, "", known))[:MOST]
+        choices = tuple(_matching(typed, "", known))
         return Offer(typed, choices) if choices else None
     found: Iterator[Choice]
+    most: int | None = None
     if command := _COMMAND.fullmatch(before):
         typed = command["typed"]
         found = _matching(typed, "/", completions.commands)
@@ -90,17 +91,17 @@ def offer(before: str, completions: Completions) -> Offer | None:
         typed = command["typed"]
         found = _matching(typed, "/", completions.agent_commands)
     elif emoji := _EMOJI.search(before):
-        typed = emoji["typed"]
+        typed, most = emoji["typed"], MOST
         found = _emoji(typed)
     elif name := _NAME.search(before):
-        typed = name["typed"]
+        typed, most = name["typed"], MOST
         found = chain(
             _matching(typed, "@", [(known, "") for known in completions.names]),
             (Choice(f"@{path}") for path in completions.files(typed, MOST)),
         )
     else:
         return None
-    choices = tuple(islice(found, MOST))
+    choices = tuple(islice(found, most))
     return Offer(before[-len(typed) - 1 :], choices) if choices else None
 
 
@@ -158,14 +159,17 @@ class CompletionList(OptionList, can_focus=False):
         constrain: inside inside;
         width: 100%;
         height: auto;
-        max-height: {MOST};
+        max-height: {MOST + 1};
         padding: 0;
         border: none;
         background: $panel;
         text-wrap: nowrap;
         text-overflow: ellipsis;
-        scrollbar-size-vertical: 1;
+        scrollbar-size-vertical: 0;
+        border-subtitle-color: $text-primary;
+        border-subtitle-align: left;
         &.-open {{ display: block; }}
+        &.-more {{ border-bottom: blank $panel; }}
         & > .option-list--option {{ color: $foreground; padding: 0 1; }}
         & > .option-list--option-highlighted {{
             color: $block-cursor-foreground;
@@ -186,4 +190,16 @@ class CompletionList(OptionList, can_focus=False):
             label = visible_line(choice.text).ljust(widest)
             self.add_option(Option(Content.assemble(label, (detail, "dim"))))
         self.highlighted = 0
-        self.styles.offset = (0, -min(len(choices), MOST))
+        has_more = len(choices) > MOST
+        self.set_class(has_more, "-more")
+        self.styles.offset = (0, -min(len(choices), MOST) - has_more)
+        self._count_below()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Count the choices below those on the screen."""
+        super().watch_scroll_y(old_value, new_value)
+        self._count_below()
+
+    def _count_below(self) -> None:
+        below = self.option_count - MOST - round(self.scroll_target_y)
+        self.border_subtitle = f"↓ {below} more" if below > 0 else ""

@@ -1,6 +1,8 @@
-from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room
+import pytest
+from tests.genie_tui.scripted_room import ScriptedJoinedRoom, in_room, until
 from textual.widgets import OptionList, Static
 
+from genie_tui.onboarding import NONE_FOUND
 from genie_tui.screens.dialogs.pick import PickScreen, Row, _columns
 
 
@@ -26,3 +28,15 @@ def test_what_is_about_short_texts_begins_in_one_column() -> None:
     )
     assert _columns([short, shorter, alone]) == len("Gemini CLI")
     assert _columns([short, Row("4", "y" * 99, "why")]) == 0
+
+
+@pytest.mark.parametrize("size", [(40, 20), (80, 24)])
+async def test_a_long_title_is_wrapped(joined: ScriptedJoinedRoom, size: tuple[int, int]) -> None:
+    async with in_room(joined, size) as (_, pilot):
+        picker = PickScreen(NONE_FOUND, [Row("name", "Another model, by its name")])
+        await pilot.app.push_screen(picker)
+        title = picker.query_one("#pick-title", Static)
+        await until(pilot, lambda: title.region.height)
+        shown = [title.render_line(y).text.strip() for y in range(title.size.height)]
+        assert " ".join(shown).strip() == NONE_FOUND
+        assert picker.query_one("#pick-keys").region.bottom <= size[1]

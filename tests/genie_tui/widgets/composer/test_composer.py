@@ -1,6 +1,7 @@
 from typing import ClassVar
 
 import pytest
+from tests.genie_tui.scripted_room import until
 from textual import events, on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
@@ -177,6 +178,22 @@ async def test_names_are_offered_above_and_accepted() -> None:
         assert app.composer.draft == "hi @bob "
         assert app.offered == []
         assert app.sent == []
+
+
+async def test_commands_below_those_on_the_screen_are_counted_and_reached() -> None:
+    app = Host()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.composer.candidates = lambda: Completions(
+            commands=[(f"command{n:02}", "does it") for n in range(20)]
+        )
+        await pilot.press("/")
+        choices = app.query_one(CompletionList)
+        await until(pilot, lambda: choices.border_subtitle == "↓ 12 more")
+        assert choices.region.bottom == app.composer.region.y
+        await pilot.press(*["down"] * 9)
+        await until(pilot, lambda: choices.border_subtitle == "↓ 10 more")
+        await pilot.press("enter")
+        assert app.composer.draft.rstrip() == "/command09"
 
 
 async def test_enter_accepts_before_it_sends() -> None:
