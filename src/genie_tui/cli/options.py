@@ -28,6 +28,7 @@ examples:
   genie-tui resume                       go on with the room you hosted last
   genie-tui sessions                     list your saved rooms; search, export, tidy up
   genie-tui replay                       watch the latest room again
+  genie-tui eval ID --reasoner mine      measure a reasoner by the decisions that you marked as wrong
   genie-tui host --model openai:gpt-5    let a language model listen and answer
   genie-tui host --agent codex           let an agent that you have installed answer
   genie-tui id                           show your name and the words of your key
@@ -54,6 +55,11 @@ room has 30 seconds to let you in and to record the message.
 _TAIL_CODES: Final = """\
 exit code: 0 after a signal such as ctrl+c; 1 if the room could not be entered or the connection ended;
 2 for a wrong command line; 141 if the reader of the output is gone, as after "| head".
+"""
+
+_EVAL_CODES: Final = """\
+exit code: 0 if all was decided and no share is below its minimum; 1 if not; 2 for a wrong command line;
+130 after ctrl+c.
 """
 
 FASTEST: Final = 1_000.0
@@ -471,6 +477,7 @@ def _add_commands(add: AddPart) -> None:
     keys.set_defaults(command="keys")
 
     _add_replay(add)
+    _add_eval(add)
     _add_sessions(add)
     _add_config(add)
     _add_secrets(add)
@@ -519,6 +526,38 @@ def _add_replay(add: AddPart) -> None:
         "--to", dest="last", type=_seq, default=None, metavar="SEQ", help="the last event written"
     )
     replay.set_defaults(command="replay")
+
+
+def _add_eval(add: AddPart) -> None:
+    measure = add("eval", "measure a reasoner by the decisions that you marked as wrong")
+    _add_settings(measure)
+    measure.add_argument("ids", metavar="ID", nargs="+", help=_SESSION_HELP)
+    measure.add_argument(
+        "--reasoner",
+        metavar="TEMPLATE",
+        help="the reasoner prompt to measure (default: the one that is set)",
+    )
+    measure.add_argument(
+        "--trust-recorded",
+        action="store_true",
+        help="count recorded decisions without a mark as right; without it only marked ones count",
+    )
+    measure.add_argument(
+        "--fresh", action="store_true", help="ask again about what was decided earlier"
+    )
+    measure.add_argument("--json", action="store_true", help="as JSON")
+    for name, what in (
+        ("precision", "of the delegated messages, those that should be"),
+        ("recall", "of the messages to be delegated, those that were"),
+    ):
+        measure.add_argument(
+            f"--min-{name}",
+            type=_share,
+            metavar="SHARE",
+            help=f"fail below this share, from 0 to 1: {what}",
+        )
+    measure.epilog = _EVAL_CODES
+    measure.set_defaults(command="eval")
 
 
 def _add_sessions(add_command: AddPart) -> None:
@@ -688,6 +727,16 @@ def _speed(text: str) -> float:
     if not 0 < speed <= FASTEST:
         raise argparse.ArgumentTypeError(f"a speed is a number like 0.5 or 8, not {text!r}")
     return speed
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise argparse.ArgumentTypeError(f"a share is a number from 0 to 1, not {text!r}")
+    return share
 
 
 def _count(text: str) -> int:
