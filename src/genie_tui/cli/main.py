@@ -98,6 +98,11 @@ def _run(options: argparse.Namespace) -> int:
             from genie_tui.cli.secrets import run_secrets
 
             return run_secrets(options, settings, locations, sys.stdin, sys.stdout)
+        case "backup" | "restore":
+            from genie_tui.cli.backup import run_backup, run_restore
+
+            run = run_backup if options.command == "backup" else run_restore
+            return run(options, settings, locations, sys.stdin, sys.stdout, sys.stderr)
         case "keys":
             from genie_tui.cli.keys import print_keys
 

@@ -31,6 +31,7 @@ examples:
   genie-tui eval ID --reasoner mine      measure a reasoner by the decisions that you marked as wrong
   genie-tui host --model openai:gpt-5    let a language model listen and answer
   genie-tui host --agent codex           let an agent that you have installed answer
+  genie-tui backup genie.zip             write all sessions, keys and settings to a file
   genie-tui id                           show your name and the words of your key
   genie-tui secrets set OPENAI_API_KEY   keep a key where only you can read it
   genie-tui doctor                       check terminal, folders, key, network, agents, model and port
@@ -57,6 +58,9 @@ exit code: 0 after a signal such as ctrl+c; 1 if the room could not be entered o
 2 for a wrong command line; 141 if the reader of the output is gone, as after "| head".
 """
 
+_ASKED: Final = """\
+The passphrase is asked for, or read from standard input.
+"""
 _EVAL_CODES: Final = """\
 exit code: 0 if all was decided and no share is below its minimum; 1 if not; 2 for a wrong command line;
 130 after ctrl+c.
@@ -69,6 +73,7 @@ _SET: Final = "set "  # before the names of settings among the options
 
 _NONE: Final[frozenset[str]] = frozenset()
 _USED: Final[Mapping[str, frozenset[str]]] = {
+    "backup": frozenset({"name"}),
     "config path": _NONE,
     "config set": _NONE,
     "config unset": _NONE,
@@ -83,6 +88,7 @@ _USED: Final[Mapping[str, frozenset[str]]] = {
     "invite": _NONE,
     "keys": frozenset({"keymap"}),
     "mcp": frozenset({"name", "workspace", "local"}),
+    "restore": frozenset({"name"}),
     "secrets": _NONE,
     "sessions": frozenset({"retention"}),
     **{
@@ -479,6 +485,7 @@ def _add_commands(add: AddPart) -> None:
     _add_replay(add)
     _add_eval(add)
     _add_sessions(add)
+    _add_backup(add)
     _add_config(add)
     _add_secrets(add)
 
@@ -662,6 +669,24 @@ def _add_export(add: AddPart) -> None:
     taking.add_argument(
         "--as-copy", action="store_true", help="if the session is here already, keep both"
     )
+
+
+def _add_backup(add: AddPart) -> None:
+    backup = add("backup", "write all sessions, keys and settings to a file")
+    _add_settings(backup, "backup")
+    backup.add_argument("file", metavar="FILE", help="where to")
+    backup.add_argument("--force", action="store_true", help="replace a file that is there")
+    restore = add("restore", "put the sessions, keys and settings of a backup in place")
+    _add_settings(restore, "restore")
+    restore.add_argument("file", metavar="FILE", help="what to read")
+    restore.add_argument(
+        "--replace",
+        action="store_true",
+        help="replace what is here already, and keep it under another name",
+    )
+    for command, name in ((backup, "backup"), (restore, "restore")):
+        command.epilog = _ASKED
+        command.set_defaults(command=name)
 
 
 def _add_config(add: AddPart) -> None:
