@@ -94,9 +94,10 @@ _USED: Final[Mapping[str, frozenset[str]]] = {
     **{
         f"sessions {part}": _NONE
         for part in (
-            "show", "search", "rename", "tag", "fork", "check", "delete", "export", "import"
+            "show", "search", "rename", "tag", "fork", "check", "delete", "export"
         )
     },
+    "sessions import": frozenset({"name"}),
 }  # fmt: skip
 """Settings that a command uses, by their first part; commands that are not here use all of them."""
 
@@ -664,8 +665,14 @@ def _add_export(add: AddPart) -> None:
         help="with the files that people attached; jsonl becomes a zip archive then",
     )
     export.add_argument("--force", action="store_true", help="replace a file that is there")
-    taking = add("import", "take in a session that was exported as jsonl or zip")
-    taking.add_argument("file", metavar="FILE", help="what to read; - for the standard input")
+    taking = add("import", "take in an exported session, or conversations of other programs")
+    taking.add_argument(
+        "file",
+        metavar="FILE",
+        help="a session that was exported as jsonl or zip, - for the standard input; or an export of "
+        "ChatGPT, Claude, Slack, Discord or group-genie, or a log of WeeChat or irssi: a file, a "
+        "zip archive or a folder",
+    )
     taking.add_argument(
         "--as-copy", action="store_true", help="if the session is here already, keep both"
     )

@@ -74,6 +74,7 @@ class Sessions:
         out: TextIO,
         problems: TextIO,
     ) -> None:
+        self.settings: Final = settings
         self.locations: Final = locations
         self.catalog: Final = Catalog(locations.sessions)
         self.limits: Final = RetentionLimits(**msgspec.structs.asdict(settings.retention))
@@ -542,7 +543,9 @@ _PARTS: Final[dict[str, Part]] = {
     "delete": delete_rooms,
     "prune": prune_rooms,
     "export": lambda options, sessions: export_session(options, sessions.locations, sessions.out),
-    "import": lambda options, sessions: import_session(options, sessions.locations, sessions.out),
+    "import": lambda options, sessions: import_session(
+        options, sessions.settings, sessions.locations, sessions.out
+    ),
 }
 
 
