@@ -98,6 +98,7 @@ _USED: Final[Mapping[str, frozenset[str]]] = {
         )
     },
     "sessions import": frozenset({"name"}),
+    "sessions salvage": frozenset({"name"}),
 }  # fmt: skip
 """Settings that a command uses, by their first part; commands that are not here use all of them."""
 
@@ -620,6 +621,17 @@ def _add_changing(add: AddPart) -> None:
     check.add_argument("ids", metavar="ID", nargs="*", help="default: all sessions")
     check.add_argument(
         "--repair", action="store_true", help="mend; what is changed is kept beside it first"
+    )
+    salvage = add("salvage", "put a session together from what a bad disk left of it")
+    salvage.add_argument(
+        "sources",
+        metavar="SOURCE",
+        nargs="+",
+        help="a damaged log, a file or folder with pieces, a member's copy, or the id of a session; "
+        "the first counts most where several have an event",
+    )
+    salvage.add_argument(
+        "--into", metavar="ID", help="mend this session; its log is the first source then"
     )
     delete = add("delete", "move sessions to the system's trash")
     delete.add_argument("ids", metavar="ID", nargs="+", help=_SESSION_HELP)

@@ -73,7 +73,7 @@ def import_room(base: Path, source: BinaryIO, name: str, *, as_copy: bool = Fals
             _check_space(base, parcel.size)
             fresh = _Import(folder, parcel, name)
             fresh.receive()
-        return Imported(_put(base, fresh.room, as_copy=as_copy), fresh.notes)
+        return Imported(put_session(base, fresh.room, as_copy=as_copy), fresh.notes)
 
 
 def is_export(path: Path) -> bool:
@@ -219,8 +219,13 @@ def _check_space(base: Path, size: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def _put(base: Path, room: SavedSession, *, as_copy: bool) -> SavedSession:
-    """Move a complete session into place among the others."""
+def put_session(base: Path, room: SavedSession, *, as_copy: bool) -> SavedSession:
+    """Move a complete session into place among the others.
+
+    Raises:
+        AlreadySaved: the session is here, and `as_copy` is not set.
+        OSError: it can't be moved.
+    """
     with in_turn(base):
         record = room.metadata
         folder = _folder_of(record)
