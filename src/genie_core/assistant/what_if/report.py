@@ -130,6 +130,27 @@ class WhatIfReport(msgspec.Struct, frozen=True, kw_only=True):
     failures: tuple[CaseResult, ...] = ()
     agreed: tuple[CaseResult, ...] = ()
 
+    @property
+    def results(self) -> list[CaseResult]:
+        """All of them, in the order of the room."""
+        return sorted((*self.changed, *self.agreed, *self.failures), key=lambda each: each.message)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the decisions that agree are in it, too; earlier versions left them out."""
+        return len(self.agreed) == self.summary.agree
+
+
+def differing(one: WhatIfReport, other: WhatIfReport) -> list[tuple[CaseResult, CaseResult]]:
+    """Return the results of both reports on which the reasoners disagree, in the room's order."""
+    theirs = {each.message: each for each in other.results}
+    pairs = [(each, theirs[each.message]) for each in one.results if each.message in theirs]
+    return [(mine, their) for mine, their in pairs if _decision(mine) != _decision(their)]
+
+
+def _decision(result: CaseResult) -> str:
+    return result.after.decision if result.after else ""
+
 
 def summarise(outcomes: Iterable[CaseResult], labels: Mapping[int, str]) -> Summary:
     """Count. `labels` are the decisions marked as wrong, by the numbers of their messages."""
