@@ -8,6 +8,7 @@ from typing import TextIO
 import msgspec
 
 from genie_core.assistant.secrets import OwnSecrets
+from genie_core.assistant.what_if.dataset import DatasetCase, cases_of, encode_dataset
 from genie_core.assistant.what_if.decisions import keep_decisions, kept_decisions, reasoner_key
 from genie_core.assistant.what_if.evaluation import (
     EvaluatedCase,
@@ -24,9 +25,11 @@ from genie_core.room.protocol.events import Spending
 from genie_core.room.state.costs import total
 from genie_core.room.text.costs import short_cost
 from genie_core.runtime.progress import Usage
+from genie_core.sessions.export.writer import fresh_file
 from genie_core.settings.load import SettingsSource
-from genie_core.settings.locations import Locations
+from genie_core.settings.locations import Locations, folder_at, short_path
 from genie_core.settings.model import Settings, default_name
+from genie_core.storage.errors import disk_access
 from genie_core.text.format import counted, duration
 from genie_tui.cli.output import json_text, safe_line
 from genie_tui.cli.replay import find_id
@@ -156,8 +159,10 @@ def run_eval(
     from genie_core.assistant.config import DEFAULT_TEMPLATE
 
     settings = source.read().settings
+    if options.dataset:
+        return write_dataset(options, locations, out, problems)
     options.reasoner = options.reasoner or settings.template or DEFAULT_TEMPLATE
-    ids = list(dict.fromkeys(find_id(locations.sessions, each) for each in options.ids))
+    ids = _ids(options, locations)
     hush()
     evaluator = _Evaluator(options, settings, locations, env, problems)
     for id_ in ids:
@@ -174,6 +179,34 @@ def run_eval(
     if result.stopped == STOPPED:
         return INTERRUPTED
     return 1 if failures else 0
+
+
+def write_dataset(
+    options: argparse.Namespace, locations: Locations, out: TextIO, problems: TextIO
+) -> int:
+    """Write the decisions to measure by to a file for pydantic-evals; returns the exit code.
+
+    Raises:
+        InTheWay: the file is there already.
+        NothingLabelled: there is no such decision.
+    """
+    cases: list[DatasetCase] = []
+    for id_ in _ids(options, locations):
+        past = read_past(locations.sessions, id_, problems)
+        decisions = past.recollection.cases
+        truth = truth_of(decisions, past.wrong, trusted=options.trust_recorded)
+        cases += cases_of(past.id, past.recollection, truth, past.wrong)
+    if not cases:
+        raise NothingLabelled(trusted=options.trust_recorded)
+    path = folder_at(options.dataset)
+    with disk_access("write", path), fresh_file(path, force=False) as file:
+        file.write(encode_dataset(path.stem, cases))
+    out.write(f"{counted(len(cases), 'case')} written to {safe_line(short_path(path))}\n")
+    return 0
+
+
+def _ids(options: argparse.Namespace, locations: Locations) -> list[str]:
+    return list(dict.fromkeys(find_id(locations.sessions, each) for each in options.ids))
 
 
 def _below(result: Evaluation, options: argparse.Namespace) -> Iterator[str]:

@@ -555,6 +555,11 @@ def _add_eval(add: AddPart) -> None:
         "--fresh", action="store_true", help="ask again about what was decided earlier"
     )
     measure.add_argument("--json", action="store_true", help="as JSON")
+    measure.add_argument(
+        "--dataset",
+        metavar="FILE",
+        help="ask nothing; write the decisions to measure by as a dataset for pydantic-evals",
+    )
     for name, what in (
         ("precision", "of the delegated messages, those that should be"),
         ("recall", "of the messages to be delegated, those that were"),

@@ -3,16 +3,19 @@
 import asyncio
 import io
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic_evals import Dataset
 from tests.contract.assisted import KEY, delegates, ignores
 from tests.genie_core.sessions.recorded import Recorded
 
 from genie_core.assistant.errors import UnknownTemplate
 from genie_core.room.protocol.events import AnswerPosted, AnyBody, DecisionMade, MessagePosted
 from genie_core.sessions.errors import UnknownSession
+from genie_core.sessions.export.formats import InTheWay
 from genie_core.sessions.labels import Label, Labels
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.load import SettingsSource
@@ -163,3 +166,51 @@ def test_what_cant_be_is_said(shell: Shell) -> None:
     with pytest.raises(NothingLabelled, match="no decision was recorded"):
         shell.run(empty.id, "--trust-recorded")
     assert "has no decision to measure by" in shell.problems
+
+
+@dataclass
+class Inputs:
+    sender: str
+    owner: str
+    messages: list[dict[str, str]]
+
+
+@pytest.mark.parametrize("name", ["labels.json", "labels.yaml"])
+async def test_pydantic_evals_reads_the_dataset(shell: Shell, tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    assert shell.run(shell.garden.id, shell.house.id, "--dataset", str(path)) == 0
+    assert f"3 cases written to {path}" in shell.out
+    dataset = Dataset[Inputs, str, dict[str, Any]].from_file(path)
+    first = dataset.cases[0]
+    assert (first.name, first.expected_output) == (f"{shell.garden.id}#9", "delegate")
+    assert first.inputs.sender == first.inputs.owner == "ann"
+    assert [each["content"] for each in first.inputs.messages] == [
+        "good morning",
+        "genie, what is 6*7?",
+        "42",
+        "what is 2+2?",
+    ]
+    assert first.metadata is not None
+    assert first.metadata["reason"] == "nobody asked"
+    assert first.metadata["marked"]
+
+    async def always(inputs: Inputs) -> str:
+        return "delegate"
+
+    report = await dataset.evaluate(always, progress=False)
+    right = [all(each.value for each in case.assertions.values()) for case in report.cases]
+    assert right == [True, False, True]
+    with pytest.raises(InTheWay):
+        shell.run(shell.garden.id, "--dataset", str(path))
+
+
+def test_a_dataset_has_what_is_trusted_if_asked_for(shell: Shell, tmp_path: Path) -> None:
+    path = tmp_path / "all.json"
+    assert shell.run(shell.house.id, "--trust-recorded", "--dataset", str(path)) == 0
+    told = json.loads(path.read_text())
+    assert [each["expected_output"] for each in told["cases"]] == [
+        *("ignore", "delegate", "delegate", "delegate")
+    ]
+    plain = shell.recorded.session("Plain", *LOG[:2])
+    with pytest.raises(NothingLabelled):
+        shell.run(plain.id, "--dataset", str(tmp_path / "none.json"))

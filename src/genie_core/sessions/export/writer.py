@@ -168,7 +168,13 @@ def _write(text: Iterator[str], out: IO[bytes]) -> list[str]:
 
 @contextmanager
 def fresh_file(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
-    """Open a new file that gets its name when the block succeeds; write to a device directly."""
+    """Open a new file that gets its name when the block succeeds; write to a device directly.
+
+    Raises:
+        InTheWay: a file of that name exists, and `force` is not set.
+    """
+    if not force and path.is_file():
+        raise InTheWay(path)
     if path.exists() and not path.is_file():
         with path.open("wb") as device:
             yield device
