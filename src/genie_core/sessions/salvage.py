@@ -46,6 +46,7 @@ from genie_core.storage.errors import StorageError, disk_access
 
 _BEGIN: Final = b'{"seq":'
 _END: Final = re.compile(rb',"crc":"[0-9a-f]{8}"\}')
+_MOST_OPEN: Final = 16
 _MOST_TRIES: Final = 1_000
 """Places in one damaged line at which an event may begin."""
 
@@ -146,6 +147,7 @@ class _Pieces:
         self.problems: list[str] = []
         self._files: list[tuple[Path, Path]] = []  # each with its source
         self._first = sources[0]
+        self._open: dict[int, BinaryIO] = {}
         self._seqs, self._starts, self._ends = array("q"), array("q"), array("q")
         self._file = array("l")
         for source in sources:
@@ -195,10 +197,22 @@ class _Pieces:
     def _line(self, place: int) -> bytes:
         start, end = self._starts[place], self._ends[place]
         try:
-            with self._files[self._file[place]][0].open("rb") as file:
-                return os.pread(file.fileno(), end - start, start)
+            return os.pread(self._opened(self._file[place]).fileno(), end - start, start)
         except OSError:  # the disk gets worse
             return b""
+
+    def _opened(self, number: int) -> BinaryIO:
+        """Return a file; those that were read lately are still open."""
+        if number not in self._open:
+            if len(self._open) == _MOST_OPEN:
+                self._open.pop(next(iter(self._open))).close()
+            self._open[number] = self._files[number][0].open("rb")
+        return self._open[number]
+
+    def close(self) -> None:
+        """Close the files."""
+        while self._open:
+            self._open.popitem()[1].close()
 
 
 class _Log:
@@ -222,6 +236,7 @@ class _Log:
                 self._take(out, found)
             out.flush()
             sync_data(out.fileno())
+        self._pieces.close()
         self.result.damaged = self._pieces.damaged
         if not self.state.head:
             self._path.unlink()

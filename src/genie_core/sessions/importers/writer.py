@@ -7,7 +7,7 @@ holder's, with a founding, when it is hosted.
 import os
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -83,13 +83,24 @@ def write_rooms(
     known = {each.metadata.origin for each in catalog.all() if each.metadata is not None}
     with disk_access("import into", catalog.base), staged(catalog.base) as folder:
         make_private_folder(folder)
-        made = list(_made(histories, folder, me, now, set() if as_copy else known, report))
-        for place, metadata, room, finish in made:
-            saved = catalog.take_in(place, metadata)
-            if finish is not None:
-                finish(saved.folder / "engine" / path_name(saved.metadata.id), *room.placed)
-            report.rooms.append(ImportedRoom(saved, room.messages, room.answers, room.left))
+        for made in list(_made(histories, folder, me, now, set() if as_copy else known, report)):
+            saved = catalog.take_in(made.place, made.metadata)
+            if made.remember is not None:
+                made.remember(saved.engine_path / path_name(saved.metadata.id))
+            report.rooms.append(ImportedRoom(saved, made.messages, made.answers, made.left))
     return report
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A room in a folder that no list includes; `remember` adds its engine's memory."""
+
+    place: Path
+    metadata: SessionMetadata
+    messages: int
+    answers: int
+    left: Counter[str]
+    remember: Callable[[Path], None] | None
 
 
 def _made(
@@ -99,7 +110,7 @@ def _made(
     now: float,
     known: set[str],
     report: ImportReport,
-) -> Iterator[tuple[Path, SessionMetadata, "_Room", Finish | None]]:
+) -> Iterator[_Made]:
     """Write the conversations into folders that no list includes."""
     for number, history in enumerate(histories):
         origin = f"{history.source}:{history.id}"[:_ID_CHARS]
@@ -109,14 +120,16 @@ def _made(
             continue
         known.add(origin)
         place = folder / str(number)
-        make_private_folder(place)
+        place.mkdir(0o700)
         room = _Room(origin, title, me, now, history.left)
         with os.fdopen(create_file(place / LOG_NAME), "wb") as out:
             room.write(out, history.messages)
             out.flush()
             sync_data(out.fileno())
         if room.messages:
-            yield place, room.metadata(history.source), room, history.finish
+            metadata, finish = room.metadata(history.source), history.finish
+            remember = room.remembering(finish) if finish is not None else None
+            yield _Made(place, metadata, room.messages, room.answers, room.left, remember)
         else:
             report.empty.append(title)
 
@@ -141,10 +154,10 @@ class _Room:
         self._seqs = array("q")
         self.messages = self.answers = 0
 
-    @property
-    def placed(self) -> tuple[Sequence[int], Names]:
-        """The events' numbers of the messages, and the names of their authors."""
-        return self._seqs, self._names
+    def remembering(self, finish: Finish) -> Callable[[Path], None]:
+        """Return what adds the memory of the room's engine."""
+        seqs, names = self._seqs, self._names
+        return lambda folder: finish(folder, seqs, names)
 
     def write(self, out: BinaryIO, messages: Iterable[HistoryMessage]) -> None:
         """Write the messages with what a room has beside them."""
