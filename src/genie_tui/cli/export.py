@@ -100,7 +100,7 @@ def _import_history(
         out.write(f"{safe_line(shown)!r} is here now: {safe_line(room.saved.id)}")
         out.write(f" ({counted(room.messages, 'message')}{answers})\n")
     left = sum((room.left for room in report.rooms), export.left)
-    _tell([f"left out: {kind}, {count:,} times" for kind, count in left.most_common()])
+    _tell([f"left out: {count:,} × {kind}" for kind, count in left.most_common()])
     _tell([f"{title!r} was imported before; --as-copy imports it again" for title in report.known])
     _tell([f"{title!r} has no message and is left out" for title in report.empty])
     if not (report.rooms or report.known):

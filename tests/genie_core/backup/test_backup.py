@@ -330,6 +330,16 @@ def test_nothing_at_all_can_be_backed_up(tmp_path: Path, there: Path) -> None:
     assert restored(there, tmp_path / "b.zip") == Restored()
 
 
+def test_a_backup_of_the_first_version_is_read(
+    there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()  # at the real cost of the key
+    done = restored(there, Path(__file__).parents[2] / "data/backup-1.zip")
+    assert done.sessions == [f"sessions/{ID}"]
+    assert tree(there)[f"data/sessions/{ID}/events.jsonl"] == b"one\ntwo\n"
+    assert tree(there)["config/settings.toml"] == b'name = "ann"\n'
+
+
 @asynccontextmanager
 async def hosted(home: Path, opening: OpenRequest) -> AsyncIterator[tuple[JoinedRoom, Ear]]:
     ear = Ear()

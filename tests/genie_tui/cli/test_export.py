@@ -151,7 +151,7 @@ def test_conversations_of_other_programs_are_imported_and_what_is_left_is_told(
     assert "'#garden' is here now: " in shell.out
     assert "(6 messages)" in shell.out
     told = capsys.readouterr().err
-    assert "note: left out: notice, such as who joined, 1 times" in told
+    assert "note: left out: 1 × notice, such as who joined" in told
     assert shell.run("import", str(IMPORTS / "slack")) == 0
     assert "'#garden' was imported before" in capsys.readouterr().err
     assert shell.run("import", str(IMPORTS / "chatgpt"), "--as-copy") == 0

@@ -119,8 +119,11 @@ def _decoded(item: msgspec.Raw, kind: type[T]) -> T:
 
 
 def decoded(file: Traversable, kind: type[T]) -> T:
-    """Decode a small file; raises `ValueError` or `RecursionError`."""
-    return msgspec.json.decode(read_small(file), type=kind)
+    """Decode a small file; raises `ValueError`."""
+    try:
+        return msgspec.json.decode(read_small(file), type=kind)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{file.name}: {error}") from error
 
 
 def text_at(value: Any, *path: str) -> str:

@@ -6,7 +6,7 @@ import json
 import shutil
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +48,11 @@ def base(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _utc(monkeypatch: pytest.MonkeyPatch) -> None:
+def _utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
     time.tzset()
 
 
@@ -267,6 +270,13 @@ def test_a_damaged_archive_is_refused(base: Path, tmp_path: Path) -> None:
     with pytest.raises(NotImportable):
         taken(base, tmp_path / "bad.zip")
     assert [each for each in base.iterdir() if not each.name.startswith(".")] == []
+
+
+def test_a_file_that_is_damaged_is_named(base: Path, tmp_path: Path) -> None:
+    shutil.copytree(IMPORTS / "slack", tmp_path / "slack")
+    (tmp_path / "slack/garden/2026-11-22.json").write_text('{"no": "list"}')
+    with pytest.raises(NotImportable, match=r"2026-11-22\.json"):
+        taken(base, tmp_path / "slack")
 
 
 def test_a_channel_leads_to_no_other_folder(base: Path, tmp_path: Path) -> None:
