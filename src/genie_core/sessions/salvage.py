@@ -309,7 +309,8 @@ _NO_METADATA: Final = SessionMetadata(id="", title="", kind="hosted", created=0.
 def _files_in(source: Path) -> Iterator[Path]:
     """Yield a file, or the ordinary files in a folder at any depth; logs come first."""
     if not source.is_dir():
-        yield source
+        if source.is_file():  # nothing that could block
+            yield source
         return
     found = [each for each in source.rglob("*") if each.is_file() and not each.is_symlink()]
     yield from sorted(found, key=lambda path: (path.name != LOG_NAME, path))
@@ -386,11 +387,18 @@ def _fill_files(done: _Log, folder: Path, sources: Sequence[Path]) -> None:
     blobs = BlobStore(folder / BLOBS_NAME, limit=max(sizes, default=0))
     here = blobs.digests()
     for path in (each for source in sources for each in _files_in(source)):
-        if path.stat().st_size in sizes:
-            with suppress(OSError), path.open("rb") as content:
-                digest = hashlib.file_digest(content, "sha256").hexdigest()
-                if digest in wanted and digest not in here:
-                    blobs.add(path)
-                    here = blobs.digests()
+        digest = _digest(path, sizes)
+        if digest in wanted and digest not in here:
+            blobs.add(path)
+            here = blobs.digests()
     done.result.files = sum(digest in here for digest in wanted)
     done.result.files_missing = len(wanted) - done.result.files
+
+
+def _digest(path: Path, sizes: set[int]) -> str:
+    """Return the SHA-256 of a file of one of the sizes; empty for others, and if it can't be read."""
+    with suppress(OSError):
+        if path.stat().st_size in sizes:
+            with path.open("rb") as content:
+                return hashlib.file_digest(content, "sha256").hexdigest()
+    return ""

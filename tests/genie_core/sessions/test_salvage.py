@@ -210,6 +210,13 @@ def test_where_there_is_nothing_nothing_is_made(base: Path, tmp_path: Path, cont
     assert list(base.iterdir()) == []
 
 
+def test_a_pipe_is_not_waited_for(base: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(NotSalvaged, match="no event"):
+        salvaged(base, tmp_path / "pipe")
+    assert salvaged(base, tmp_path / "pipe", file(tmp_path, "log", WHOLE)).missing == []
+
+
 @settings(max_examples=60)
 @given(
     cuts=st.lists(st.tuples(st.integers(0, len(WHOLE)), st.integers(1, 400)), max_size=6),
