@@ -45,7 +45,7 @@ class Header(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """What a file of a session must be; `sha256` is hexadecimal."""
+    """The expected size and hexadecimal SHA-256 of a session's file."""
 
     size: int
     sha256: str

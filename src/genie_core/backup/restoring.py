@@ -59,7 +59,7 @@ _BROKEN: Final = (
 
 @dataclass(slots=True)
 class Restored:
-    """What a restore did.
+    """The result of a restore.
 
     `kept` are the names of what is here already and stays, `replaced` those of what was here, with
     what it is called now. `notes` are further lines for the person.
@@ -84,7 +84,7 @@ def restore_backup(
 ) -> Restored:
     """Restore a backup from a seekable file; `name` is its name in errors. Blocks.
 
-    What is here already stays. With `replace` the backup's takes its place, and the old one is
+    Sessions, files and secrets that are here stay. With `replace` the backup's takes its place, and the old one is
     renamed. Nothing is changed before everything was read and verified.
 
     Raises:

@@ -41,7 +41,7 @@ _EARLIEST: Final = (1980, 1, 1, 0, 0, 0)
 
 @dataclass(slots=True)
 class BackupReport:
-    """What a backup has. `notes` are lines for the person, usually none."""
+    """The contents of a backup, in numbers. `notes` are lines for the person, usually none."""
 
     sessions: int = 0
     keys: int = 0

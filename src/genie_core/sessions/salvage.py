@@ -53,7 +53,7 @@ _MOST_TRIES: Final = 1_000
 
 @dataclass(slots=True)
 class Salvaged:
-    """What was put together.
+    """A session that was put together.
 
     `taken` counts the events of each source. `missing` are the first and last numbers of the events
     that none has. `left_out` counts lines that contradict those that were taken, `damaged` those

@@ -25,7 +25,7 @@ class ChatMessage(msgspec.Struct, frozen=True):
 
 
 class CaseInputs(msgspec.Struct, frozen=True):
-    """What is to be decided about: the last of the `messages`, which `sender` wrote.
+    """The message to decide about: the last of `messages`, which `sender` wrote.
 
     `owner` is the person whose engine decides.
     """

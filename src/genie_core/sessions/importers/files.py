@@ -80,7 +80,7 @@ def head_of(file: Traversable, size: int = 64 * 1024) -> bytes:
 def mapped(file: Traversable) -> Iterator[memoryview]:
     """Map a file of any size into memory, so that only what is used of it takes any.
 
-    What is made of it must not outlive the block.
+    Values that refer to it must not outlive the block.
     """
     with file.open("rb") as opened:
         if isinstance(file, Path):

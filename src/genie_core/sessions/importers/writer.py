@@ -60,7 +60,7 @@ class ImportedRoom:
 
 @dataclass(slots=True)
 class ImportReport:
-    """What came of an import: rooms, and the titles of those that are here already or are empty."""
+    """The result of an import: rooms, and the titles of conversations that are here already or empty."""
 
     rooms: list[ImportedRoom] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
