@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import acp, proofs, screen, start
+from benchmarks import acp, holding, proofs, screen, start
 from benchmarks.engine import command as engine
 from benchmarks.room import command as room
 from benchmarks.room import flood, host_screen
@@ -18,6 +18,7 @@ ALL = {
     "host_screen": host_screen.main,
     "screen": screen.main,
     "sessions": sessions.main,
+    "holding": holding.main,
 }
 
 

@@ -100,6 +100,10 @@ class OwnSecrets(SecretsProvider):
         """Return all secrets, the same for every name."""
         found = self._from_environment()
         know({name: value for name, value in found.items() if not name.endswith(_NO_SECRETS)})
+        return found | self.kept()
+
+    def kept(self) -> dict[str, str]:
+        """Return the secrets that are stored here, without those of the environment."""
         kept: dict[str, str] = {}
         for name, held in self._stored_values().items():
             for each in held:
@@ -112,7 +116,7 @@ class OwnSecrets(SecretsProvider):
             if (value := value or first.value) is not None:
                 kept[name] = value
         know(kept)
-        return found | kept
+        return kept
 
     def entries(self) -> list[StoredSecret]:
         """List the names and the place used for each. Does not ask the keyring."""

@@ -11,6 +11,7 @@ StorageError             see `genie_core.storage.errors`
 ├── NotTrashed           the system's trash does not take the session
 ├── NotExported          a session can't be exported as asked
 ├── NotImportable        a file is no exported session, or is not as it was exported
+├── NotSalvaged          nothing can be put together from what is left of a session
 └── AlreadySaved         the session to be imported is here already
 """
 
@@ -116,6 +117,14 @@ class NotImportable(StorageError):
     def __init__(self, name: str, why: str) -> None:
         super().__init__(f"{name} can't be imported: {why}")
         self.name = name
+        self.why = why
+
+
+class NotSalvaged(StorageError):
+    """Nothing can be put together from what is left of a session. Nothing has changed."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"nothing is salvaged: {why}")
         self.why = why
 
 

@@ -48,15 +48,35 @@ def _repair_log(folder: Path) -> list[str]:
     path, repaired = folder / LOG_NAME, folder / f"{LOG_NAME}.new"
     with disk_access("write", repaired):
         kept, lost = _write_repaired(path, repaired)
-        backup, original = _unused(path, folder), path.stat()
-        _keep(path, backup)
-        os.utime(repaired, ns=(original.st_atime_ns, original.st_mtime_ns))  # not an activity
-        repaired.replace(path)
-        (folder / INDEX_NAME).unlink(missing_ok=True)
-        sync_folder(folder)
-    EventLog.open(path).log.close()  # rebuilds the index
+        backup = replace_log(folder, repaired)
     events = f"events kept: {kept:,}, lost: {lost:,}"
     return [f"{LOG_NAME} was repaired ({events}); the original is {backup.name}"]
+
+
+def replace_log(folder: Path, repaired: Path) -> Path:
+    """Put a repaired log in place and rebuild its index; return where the original is kept.
+
+    The caller holds the session. Raises `OSError`.
+    """
+    path = folder / LOG_NAME
+    backup = _unused(path, folder)
+    if path.exists():
+        original = path.stat()
+        _keep(path, backup)
+        os.utime(repaired, ns=(original.st_atime_ns, original.st_mtime_ns))  # not an activity
+    repaired.replace(path)
+    (folder / INDEX_NAME).unlink(missing_ok=True)
+    sync_folder(folder)
+    EventLog.open(path).log.close()
+    return backup
+
+
+def update_metadata(folder: Path) -> list[str]:
+    """Update the metadata from a log that was repaired; returns a report. The caller holds it."""
+    checkup = examine(folder)
+    if checkup.log is None:
+        return []
+    return _repair_metadata(folder, checkup.metadata, checkup.log)
 
 
 def _write_repaired(path: Path, repaired: Path) -> tuple[int, int]:

@@ -4,6 +4,7 @@ import argparse
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,8 +13,11 @@ from typing import IO, BinaryIO, TextIO, cast
 from genie_core.sessions.errors import NotImportable
 from genie_core.sessions.export.formats import STANDARD, ExportFormat, NoForm, default_name, form_of
 from genie_core.settings.locations import Locations, folder_at, short_path
+from genie_core.settings.model import Settings
+from genie_core.settings.model import default_name as default_name_of_person
 from genie_core.storage.atomic import make_private_folder, reason
 from genie_core.storage.errors import disk_access
+from genie_core.text.format import counted
 from genie_tui.cli.output import safe_line
 
 
@@ -49,22 +53,58 @@ def export_session(options: argparse.Namespace, locations: Locations, out: TextI
     return 0
 
 
-def import_session(options: argparse.Namespace, locations: Locations, out: TextIO) -> int:
-    """Take a session in; returns the exit code.
+def import_session(
+    options: argparse.Namespace, settings: Settings, locations: Locations, out: TextIO
+) -> int:
+    """Take a session in, or another program's conversations; returns the exit code.
 
     Raises:
-        NotImportable: it is no exported session, or was changed.
+        NotImportable: it is none of them, or was changed or damaged.
         AlreadySaved: it is here already.
         DiskFailure: something can't be read or written.
     """
-    from genie_core.sessions.export.importing import import_room
+    from genie_core.sessions.export.importing import import_room, is_export
 
     base = locations.sessions
+    path = None if options.file == STANDARD else folder_at(options.file)
+    if path is not None and not is_export(path):
+        return _import_history(path, options, settings, locations, out)
     with opened_source(options.file, base) as (source, name):
         imported = import_room(base, source, name, as_copy=options.as_copy)
     _tell(imported.notes)
     title = imported.saved.metadata.shown_title
     out.write(f"{safe_line(title)!r} is here now: {safe_line(imported.saved.id)}\n")
+    return 0
+
+
+def _import_history(
+    path: Path,
+    options: argparse.Namespace,
+    settings: Settings,
+    locations: Locations,
+    out: TextIO,
+) -> int:
+    """Make rooms of another program's conversations."""
+    from genie_core.room.protocol.names import check_name
+    from genie_core.sessions.catalog import Catalog
+    from genie_core.sessions.importers.detect import opened_history
+    from genie_core.sessions.importers.writer import write_rooms
+
+    me = check_name(settings.name or default_name_of_person())
+    with opened_history(path, options.file) as export:
+        catalog = Catalog(locations.sessions)
+        report = write_rooms(catalog, export.histories, me, time.time(), as_copy=options.as_copy)
+    for room in report.rooms:
+        shown = room.saved.metadata.shown_title
+        answers = f", {counted(room.answers, 'answer')}" if room.answers else ""
+        out.write(f"{safe_line(shown)!r} is here now: {safe_line(room.saved.id)}")
+        out.write(f" ({counted(room.messages, 'message')}{answers})\n")
+    left = sum((room.left for room in report.rooms), export.left)
+    _tell([f"left out: {count:,} × {kind}" for kind, count in left.most_common()])
+    _tell([f"{title!r} was imported before; --as-copy imports it again" for title in report.known])
+    _tell([f"{title!r} has no message and is left out" for title in report.empty])
+    if not (report.rooms or report.known):
+        raise NotImportable(options.file, "it has no conversation with a message")
     return 0
 
 

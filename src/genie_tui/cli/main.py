@@ -98,6 +98,11 @@ def _run(options: argparse.Namespace) -> int:
             from genie_tui.cli.secrets import run_secrets
 
             return run_secrets(options, settings, locations, sys.stdin, sys.stdout)
+        case "backup" | "restore":
+            from genie_tui.cli.backup import run_backup, run_restore
+
+            run = run_backup if options.command == "backup" else run_restore
+            return run(options, settings, locations, sys.stdin, sys.stdout, sys.stderr)
         case "keys":
             from genie_tui.cli.keys import print_keys
 
@@ -115,6 +120,10 @@ def _run(options: argparse.Namespace) -> int:
             from genie_tui.cli.replay import run_replay
 
             return run_replay(options, source, locations, os.environ, sys.stdout, sys.stderr)
+        case "eval":
+            from genie_tui.cli.eval import run_eval
+
+            return run_eval(options, source, locations, os.environ, sys.stdout, sys.stderr)
         case "invite":
             from genie_tui.cli.invite import print_invite
 

@@ -28,8 +28,10 @@ examples:
   genie-tui resume                       go on with the rooms that were open last
   genie-tui sessions                     list your saved rooms; search, export, tidy up
   genie-tui replay                       watch the latest room again
+  genie-tui eval ID --reasoner mine      measure a reasoner by the decisions that you marked as wrong
   genie-tui host --model openai:gpt-5    let a language model listen and answer
   genie-tui host --agent codex           let an agent that you have installed answer
+  genie-tui backup genie.zip             write all sessions, keys and settings to a file
   genie-tui id                           show your name and the words of your key
   genie-tui secrets set OPENAI_API_KEY   keep a key where only you can read it
   genie-tui doctor                       check terminal, folders, key, network, agents, model and port
@@ -56,6 +58,14 @@ exit code: 0 after a signal such as ctrl+c; 1 if the room could not be entered o
 2 for a wrong command line; 141 if the reader of the output is gone, as after "| head".
 """
 
+_ASKED: Final = """\
+The passphrase is asked for, or read from standard input.
+"""
+_EVAL_CODES: Final = """\
+exit code: 0 if all was decided and no share is below its minimum; 1 if not; 2 for a wrong command line;
+130 after ctrl+c.
+"""
+
 FASTEST: Final = 1_000.0
 """The highest speed of a replay."""
 
@@ -63,6 +73,7 @@ _SET: Final = "set "  # before the names of settings among the options
 
 _NONE: Final[frozenset[str]] = frozenset()
 _USED: Final[Mapping[str, frozenset[str]]] = {
+    "backup": frozenset({"name"}),
     "config path": _NONE,
     "config set": _NONE,
     "config unset": _NONE,
@@ -77,14 +88,17 @@ _USED: Final[Mapping[str, frozenset[str]]] = {
     "invite": _NONE,
     "keys": frozenset({"keymap"}),
     "mcp": frozenset({"name", "workspace", "local"}),
+    "restore": frozenset({"name"}),
     "secrets": _NONE,
     "sessions": frozenset({"retention"}),
     **{
         f"sessions {part}": _NONE
         for part in (
-            "show", "search", "rename", "tag", "fork", "check", "delete", "export", "import"
+            "show", "search", "rename", "tag", "fork", "check", "delete", "export"
         )
     },
+    "sessions import": frozenset({"name"}),
+    "sessions salvage": frozenset({"name"}),
 }  # fmt: skip
 """Settings that a command uses, by their first part; commands that are not here use all of them."""
 
@@ -474,7 +488,9 @@ def _add_commands(add: AddPart) -> None:
     keys.set_defaults(command="keys")
 
     _add_replay(add)
+    _add_eval(add)
     _add_sessions(add)
+    _add_backup(add)
     _add_config(add)
     _add_secrets(add)
 
@@ -522,6 +538,43 @@ def _add_replay(add: AddPart) -> None:
         "--to", dest="last", type=_seq, default=None, metavar="SEQ", help="the last event written"
     )
     replay.set_defaults(command="replay")
+
+
+def _add_eval(add: AddPart) -> None:
+    measure = add("eval", "measure a reasoner by the decisions that you marked as wrong")
+    _add_settings(measure)
+    measure.add_argument("ids", metavar="ID", nargs="+", help=_SESSION_HELP)
+    measure.add_argument(
+        "--reasoner",
+        metavar="TEMPLATE",
+        help="the reasoner prompt to measure (default: the one that is set)",
+    )
+    measure.add_argument(
+        "--trust-recorded",
+        action="store_true",
+        help="count recorded decisions without a mark as right; without it only marked ones count",
+    )
+    measure.add_argument(
+        "--fresh", action="store_true", help="ask again about what was decided earlier"
+    )
+    measure.add_argument("--json", action="store_true", help="as JSON")
+    measure.add_argument(
+        "--dataset",
+        metavar="FILE",
+        help="ask nothing; write the decisions to measure by as a dataset for pydantic-evals",
+    )
+    for name, what in (
+        ("precision", "of the delegated messages, those that should be"),
+        ("recall", "of the messages to be delegated, those that were"),
+    ):
+        measure.add_argument(
+            f"--min-{name}",
+            type=_share,
+            metavar="SHARE",
+            help=f"fail below this share, from 0 to 1: {what}",
+        )
+    measure.epilog = _EVAL_CODES
+    measure.set_defaults(command="eval")
 
 
 def _add_sessions(add_command: AddPart) -> None:
@@ -577,6 +630,17 @@ def _add_changing(add: AddPart) -> None:
     check.add_argument(
         "--repair", action="store_true", help="mend; what is changed is kept beside it first"
     )
+    salvage = add("salvage", "put a session together from what a bad disk left of it")
+    salvage.add_argument(
+        "sources",
+        metavar="SOURCE",
+        nargs="+",
+        help="a damaged log, a file or folder with pieces, a member's copy, or the id of a session; "
+        "the first counts most where several have an event",
+    )
+    salvage.add_argument(
+        "--into", metavar="ID", help="mend this session; its log is the first source then"
+    )
     delete = add("delete", "move sessions to the system's trash")
     delete.add_argument("ids", metavar="ID", nargs="+", help=_SESSION_HELP)
     prune = add("prune", "move the sessions that are past your limits to the system's trash")
@@ -621,11 +685,35 @@ def _add_export(add: AddPart) -> None:
         help="with the files that people attached; jsonl becomes a zip archive then",
     )
     export.add_argument("--force", action="store_true", help="replace a file that is there")
-    taking = add("import", "take in a session that was exported as jsonl or zip")
-    taking.add_argument("file", metavar="FILE", help="what to read; - for the standard input")
+    taking = add("import", "take in an exported session, or conversations of other programs")
+    taking.add_argument(
+        "file",
+        metavar="FILE",
+        help="a session that was exported as jsonl or zip, - for the standard input; or an export of "
+        "ChatGPT, Claude, Slack, Discord or group-genie, or a log of WeeChat or irssi: a file, a "
+        "zip archive or a folder",
+    )
     taking.add_argument(
         "--as-copy", action="store_true", help="if the session is here already, keep both"
     )
+
+
+def _add_backup(add: AddPart) -> None:
+    backup = add("backup", "write all sessions, keys and settings to a file")
+    _add_settings(backup, "backup")
+    backup.add_argument("file", metavar="FILE", help="where to")
+    backup.add_argument("--force", action="store_true", help="replace a file that is there")
+    restore = add("restore", "put the sessions, keys and settings of a backup in place")
+    _add_settings(restore, "restore")
+    restore.add_argument("file", metavar="FILE", help="what to read")
+    restore.add_argument(
+        "--replace",
+        action="store_true",
+        help="replace what is here already, and keep it under another name",
+    )
+    for command, name in ((backup, "backup"), (restore, "restore")):
+        command.epilog = _ASKED
+        command.set_defaults(command=name)
 
 
 def _add_config(add: AddPart) -> None:
@@ -691,6 +779,16 @@ def _speed(text: str) -> float:
     if not 0 < speed <= FASTEST:
         raise argparse.ArgumentTypeError(f"a speed is a number like 0.5 or 8, not {text!r}")
     return speed
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise argparse.ArgumentTypeError(f"a share is a number from 0 to 1, not {text!r}")
+    return share
 
 
 def _count(text: str) -> int:

@@ -35,7 +35,7 @@ def run_secrets(
                     "your shell's history can see it; leave it out to be asked"
                 )
             own.check_name(options.secret)
-            value = _ask(options.secret) if given.isatty() else _read(given)
+            value = ask_secret(options.secret) if given.isatty() else read_secret(given)
             replaced = [
                 name
                 for each in secrets.entries()
@@ -72,7 +72,8 @@ def _listed(names: Sequence[str]) -> str:
     return " and for ".join(map(safe_line, names))
 
 
-def _read(given: TextIO) -> str:
+def read_secret(given: TextIO) -> str:
+    """Read a value from standard input; raises `NoValue`."""
     try:
         text = given.read(_LONGEST_INPUT)
     except UnicodeDecodeError:
@@ -80,7 +81,8 @@ def _read(given: TextIO) -> str:
     return text.removesuffix("\n").removesuffix("\r")
 
 
-def _ask(name: str) -> str:
+def ask_secret(name: str) -> str:
+    """Ask for a value without showing it; raises `NoValue`."""
     import getpass
     import warnings
 

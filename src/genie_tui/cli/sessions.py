@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TextIO, TypeAlias
 
 import msgspec
 
@@ -27,13 +27,19 @@ from genie_core.sessions.search.index import IndexBusy, SearchIndex, search_sess
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.transcript import last_spoken
 from genie_core.sessions.trash import trash
-from genie_core.settings.locations import Locations, short_path
-from genie_core.settings.model import Settings
+from genie_core.settings.locations import Locations, folder_at, short_path
+from genie_core.settings.model import Settings, default_name
 from genie_core.storage.errors import StorageError
 from genie_core.text.format import ago, counted, file_size, local_time
 from genie_tui.cli.export import export_session, import_session
 from genie_tui.cli.output import json_text, safe_line
 from genie_tui.cli.table import TableColumn, laid_out
+
+if TYPE_CHECKING:
+    from genie_core.sessions.salvage import Salvaged
+
+MOST_RANGES: Final = 20
+"""How many ranges of missing events are listed."""
 
 
 class NotConfirmed(GenieError):
@@ -74,6 +80,7 @@ class Sessions:
         out: TextIO,
         problems: TextIO,
     ) -> None:
+        self.settings: Final = settings
         self.locations: Final = locations
         self.catalog: Final = Catalog(locations.sessions)
         self.limits: Final = RetentionLimits(**msgspec.structs.asdict(settings.retention))
@@ -529,6 +536,54 @@ def _repaired(found: Checkup, sessions: Sessions) -> Checkup:
     return left
 
 
+def salvage_room(options: argparse.Namespace, sessions: Sessions) -> int:
+    """Put a room together from what is left of it, and report; errors as `salvage`."""
+    from genie_core.sessions.salvage import salvage, salvage_into
+
+    catalog = sessions.catalog
+    sources = [_source(each, catalog) for each in options.sources]
+    if options.into:
+        done = salvage_into(catalog.folder(catalog.match(options.into)), sources)
+    else:
+        me = sessions.settings.name or default_name()
+        done = salvage(catalog.base, sources, me, time.time())
+    head = sum(done.taken.values())
+    sessions.tell(f"{done.saved.id} has {counted(head, 'event')} again")
+    for name, count in done.taken.items():
+        sessions.tell_more(f"{counted(count, 'event')} from {name}")
+    for line in _told_of_salvage(done):
+        sessions.tell_more(line)
+    return 0
+
+
+def _source(text: str, catalog: Catalog) -> Path:
+    """Return a file or folder, or the folder of the session that a text names."""
+    path = folder_at(text)
+    return path if path.exists() else catalog.folder(catalog.match(text))
+
+
+def _told_of_salvage(done: "Salvaged") -> Iterator[str]:
+    if done.missing:
+        ranges = [
+            f"{first:,}" if first == last else f"{first:,} to {last:,}"
+            for first, last in done.missing
+        ]
+        lost = sum(last - first + 1 for first, last in done.missing)
+        more = (
+            f" and {len(ranges) - MOST_RANGES:,} more ranges" if len(ranges) > MOST_RANGES else ""
+        )
+        yield f"missing: {counted(lost, 'event')}: {', '.join(ranges[:MOST_RANGES])}{more}"
+    if done.damaged:
+        yield f"damaged: {counted(done.damaged, 'line')} that can't be read"
+    if done.left_out:
+        yield f"left out: {counted(done.left_out, 'event')} that contradict the others"
+    yield from done.doubts
+    yield from done.problems
+    if done.files_missing:
+        files = counted(done.files + done.files_missing, "attached file")
+        yield f"{done.files:,} of {files} found"
+
+
 Part: TypeAlias = Callable[[argparse.Namespace, Sessions], int]
 
 _PARTS: Final[dict[str, Part]] = {
@@ -539,10 +594,13 @@ _PARTS: Final[dict[str, Part]] = {
     "tag": tag_room,
     "fork": fork_room,
     "check": check_rooms,
+    "salvage": salvage_room,
     "delete": delete_rooms,
     "prune": prune_rooms,
     "export": lambda options, sessions: export_session(options, sessions.locations, sessions.out),
-    "import": lambda options, sessions: import_session(options, sessions.locations, sessions.out),
+    "import": lambda options, sessions: import_session(
+        options, sessions.settings, sessions.locations, sessions.out
+    ),
 }
 
 

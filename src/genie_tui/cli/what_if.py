@@ -45,8 +45,8 @@ class NothingDecided(GenieError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Past:
-    """The recorded room to ask about."""
+class Past:
+    """The recorded room to ask about. `wrong` are the decisions that are labelled as wrong."""
 
     id: str
     title: str
@@ -75,27 +75,30 @@ def what_if(
     """
     problems = problems or sys.stderr
     settings = source.read().settings
-    past = _read(options, locations, problems)
-    config, prompt = _reasoner(options, settings, locations, past)
+    id_ = find_id(locations.sessions, options.id)
+    past = read_past(locations.sessions, id_, problems, options.first, options.last)
+    if not past.recollection.cases:
+        raise NothingDecided(past.title)
+    config, prompt = configured(options, settings, locations, past)
     person = settings.name or default_name()
     secrets = OwnSecrets(person, locations.secrets, env=env)
-    os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
+    hush()
     from genie_core.assistant.build import build_reasoner
     from genie_core.assistant.what_if.run import WhatIf
 
     factory, model = build_reasoner(config, prompt, secrets, person)
-    progress = _Progress(problems)
+    progress = Progress(problems)
     asked = WhatIfReport(
         session=past.id,
         title=past.title,
-        template=_name(options.reasoner),
+        template=name_of(options.reasoner),
         model=model,
         at=time.time(),
     )
     run = WhatIf(factory, past.recollection, past.wrong, progress.show)
     progress.begin(run, model)
     began = time.monotonic()
-    _run(run)
+    run_to_end(run)
     progress.end()
     report = run.report(asked, time.monotonic() - began)
     path = save(report, past.folder)
@@ -106,28 +109,28 @@ def what_if(
     return 1 if run.stopped or not report.summary.decided else 0
 
 
-def _read(options: argparse.Namespace, locations: Locations, problems: TextIO) -> _Past:
-    id_ = find_id(locations.sessions, options.id)
-    recording = open_recording(locations.sessions, id_)
-    recollection = RecordedDecisions(recording.place, options.first, options.last)
+def read_past(
+    sessions: Path, id_: str, problems: TextIO, first: int = 1, last: int | None = None
+) -> Past:
+    """Read the decisions of a room from the event `first` to `last`, and its labels. Blocks."""
+    recording = open_recording(sessions, id_)
+    recollection = RecordedDecisions(recording.place, first, last)
     try:
         for event in recording.log.events(0, None):
             recollection.take(event)
     finally:
         recording.close()
-    folder = locations.sessions / recording.id
+    folder = sessions / recording.id
     labels = Labels.read(folder)
     problems.writelines(
         f"genie-tui: {safe_line(problem)}\n" for problem in (*recording.problems, *labels.problems)
     )
-    if not recollection.cases:
-        raise NothingDecided(recording.title)
     wrong = {seq: label.decision for seq, label in labels.wrong.items()}
-    return _Past(recording.id, recording.title, folder, recollection, wrong)
+    return Past(recording.id, recording.title, folder, recollection, wrong)
 
 
-def _reasoner(
-    options: argparse.Namespace, settings: Settings, locations: Locations, past: _Past
+def configured(
+    options: argparse.Namespace, settings: Settings, locations: Locations, past: Past
 ) -> tuple[AssistantConfig, str]:
     """Return the live reasoner's settings with the changes and the prompt to try."""
     config = replace(assistant_config(settings, locations), template=options.reasoner)
@@ -149,12 +152,19 @@ def _is_path(template: str) -> bool:
     return "/" in template or os.sep in template or template.endswith(".md")
 
 
-def _name(template: str) -> str:
+def name_of(template: str) -> str:
+    """Return a short name for a prompt that may be a path."""
     return Path(template).stem if _is_path(template) else template
 
 
-def _run(run: "WhatIf") -> None:
-    logging.getLogger().addHandler(logging.NullHandler())  # what SDKs log is in what they raise
+def hush() -> None:
+    """Keep SDKs from writing on the terminal: what they log is in what they raise."""
+    os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
+    logging.getLogger().addHandler(logging.NullHandler())
+
+
+def run_to_end(run: "WhatIf") -> None:
+    """Ask about every message, or until ctrl+c, which `stopped` then says."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the same goes for what they warn of
@@ -163,20 +173,23 @@ def _run(run: "WhatIf") -> None:
         run.stopped = STOPPED
 
 
-class _Progress:
+class Progress:
     """One line of progress, rewritten in place on a terminal."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._moves = out.isatty()
 
-    def begin(self, run: "WhatIf", model: str) -> None:
+    def begin(self, run: "WhatIf", model: str, where: str = "") -> None:
+        """Say what is asked, and of which session if there may be several."""
+        where = f" of {safe_line(where)}" if where else ""
         messages = "1 message" if run.total == 1 else f"{run.total:,} messages"
         hint = "; ctrl+c ends it with what there is" if self._moves else ""
-        self._out.write(f"asking {safe_line(model)} about {messages}{hint}\n")
+        self._out.write(f"asking {safe_line(model)} about {messages}{where}{hint}\n")
         self._out.flush()
 
     def show(self, run: "WhatIf") -> None:
+        """Show how far it is."""
         if self._moves:
             differ = sum(each.differs for each in run.outcomes)
             line = f"{len(run.outcomes):,} of {run.total:,} decided, {differ:,} differ"

@@ -745,6 +745,7 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("enter",), "go there", "Show the message in the replay"),
         Action(("left",), "older", "Show the report before", "turn(1)"),
         Action(("right",), "newer", "Show the report after", "turn(-1)"),
+        Action(("c",), "compare", "Compare it with the report before, or no longer", "compare"),
         Action(("escape", "q", "r"), "back", "Back to the replay", "close"),
     ),
 }

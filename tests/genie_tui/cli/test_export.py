@@ -10,9 +10,10 @@ import pytest
 from tests.genie_core.sessions.sample import ID, log_bytes, saved_room
 
 from genie_core.errors import GenieError
-from genie_core.sessions.errors import AlreadySaved, UnknownSession
+from genie_core.sessions.errors import AlreadySaved, NotImportable, UnknownSession
 from genie_core.sessions.export.formats import InTheWay, NoForm
 from genie_core.settings.locations import Locations
+from genie_core.settings.model import Settings
 from genie_tui.cli.export import export_session, import_session
 from genie_tui.cli.options import parser
 
@@ -27,9 +28,11 @@ class Shell:
 
     def run(self, *arguments: str) -> int:
         options = parser().parse_args(["sessions", *arguments])
-        work = {"export": export_session, "import": import_session}[options.part]
         out = io.StringIO()
-        code = work(options, self.locations, out)
+        if options.part == "export":
+            code = export_session(options, self.locations, out)
+        else:
+            code = import_session(options, Settings(name="ann"), self.locations, out)
         self.out = out.getvalue()
         return code
 
@@ -136,3 +139,32 @@ def test_exporting_and_importing_load_no_engine(shell: Shell) -> None:
     loaded = set(done.stdout.split())
     assert "genie_tui.asciicast" in loaded
     assert not loaded & {"pydantic_ai", "openai", "agents", "genie_core.session", "genie_tui.app"}
+
+
+IMPORTS = Path(__file__).parents[2] / "data/imports"
+
+
+def test_conversations_of_other_programs_are_imported_and_what_is_left_is_told(
+    shell: Shell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert shell.run("import", str(IMPORTS / "slack")) == 0
+    assert "'#garden' is here now: " in shell.out
+    assert "(6 messages)" in shell.out
+    told = capsys.readouterr().err
+    assert "note: left out: 1 × notice, such as who joined" in told
+    assert shell.run("import", str(IMPORTS / "slack")) == 0
+    assert "'#garden' was imported before" in capsys.readouterr().err
+    assert shell.run("import", str(IMPORTS / "chatgpt"), "--as-copy") == 0
+    assert "(2 messages, 2 answers)" in shell.out
+
+
+def test_what_is_no_conversation_is_a_clear_error(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "diary.txt").write_text("Dear diary")
+    with pytest.raises(NotImportable, match="neither an exported session nor an export of"):
+        shell.run("import", str(tmp_path / "diary.txt"))
+    (tmp_path / "empty.json").write_text("[]")
+    with pytest.raises(NotImportable, match="no conversation with a message"):
+        shell.run("import", str(tmp_path / "empty.json"))
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(NotImportable, match="neither"):
+        shell.run("import", str(tmp_path / "folder"))

@@ -395,3 +395,30 @@ def test_looking_at_sessions_loads_no_engine(
         env={**os.environ, "GENIE_HOME": str(tmp_path)},
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_log_is_put_together_from_copies_and_pieces(
+    saved: SavedSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = saved.log_path.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    copy = tmp_path / "of bob"
+    copy.write_bytes(b"".join(lines[3:5]))
+    saved.log_path.write_bytes(b"".join([*lines[:3], b"{}\n", *lines[6:]]))
+    assert main(["sessions", "salvage", str(copy), "--into", saved.id]) == 0
+    out = capsys.readouterr().out
+    assert f"{saved.id} has 10 events again\n" in out
+    assert f"  2 events from {copy}\n" in out
+    assert "  missing: 1 event: 6\n" in out
+    assert "events.jsonl.damaged-1" in {each.name for each in saved.folder.iterdir()}
+
+
+def test_a_session_is_a_source_for_a_new_one(
+    saved: SavedSession, base: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved.folder.joinpath("room.json").unlink()
+    assert main(["--name", "ann", "sessions", "salvage", saved.id]) == 0
+    assert "r1 has 11 events again" in capsys.readouterr().out
+    assert Catalog(base).find("r1").log_path.read_bytes() == saved.log_path.read_bytes()
+    assert main(["sessions", "salvage", "nowhere"]) == 1
+    assert "there is no saved room 'nowhere'" in capsys.readouterr().err

@@ -1,6 +1,6 @@
 """What came of asking another reasoner, in numbers and one by one."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -38,7 +38,7 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
 class CaseResult(msgspec.Struct, frozen=True, omit_defaults=True):
     """What became of one message: `after`, or the `error` for which there is no decision.
 
-    `wrong` says that the person marked the recorded decision as wrong.
+    `wrong` says that the person marked the recorded decision as wrong. `spent` is what `after` took.
     """
 
     message: int
@@ -50,6 +50,7 @@ class CaseResult(msgspec.Struct, frozen=True, omit_defaults=True):
     after: Comparison | None = None
     error: str = ""
     wrong: bool = False
+    spent: tuple[Spending, ...] = ()
 
     @classmethod
     def of(
@@ -59,6 +60,7 @@ class CaseResult(msgspec.Struct, frozen=True, omit_defaults=True):
         error: str = "",
         *,
         wrong: bool = False,
+        spent: Iterable[Usage] = (),
     ) -> "CaseResult":
         """What a case came to."""
         files = [file.name for file in case.said.files]
@@ -73,6 +75,7 @@ class CaseResult(msgspec.Struct, frozen=True, omit_defaults=True):
             after,
             error,
             wrong,
+            total_of(spent),
         )
 
     @property
@@ -107,8 +110,8 @@ class WhatIfReport(msgspec.Struct, frozen=True, kw_only=True):
 
     `total` are the messages to be decided about; with a `stopped`, which says why, not all of them
     were. `at` is when it began, `seconds` how long it took. `spent_before` is what the recorded
-    decisions took, `spent` what the new ones did. `changed` are the decisions that differ,
-    `failures` those that there are none of.
+    decisions took, `spent` what the new ones did. `changed` are the decisions that differ, `agreed`
+    those that don't, `failures` those that there are none of.
     """
 
     version: int = VERSION
@@ -125,6 +128,28 @@ class WhatIfReport(msgspec.Struct, frozen=True, kw_only=True):
     spent: tuple[Spending, ...] = ()
     changed: tuple[CaseResult, ...] = ()
     failures: tuple[CaseResult, ...] = ()
+    agreed: tuple[CaseResult, ...] = ()
+
+    @property
+    def results(self) -> list[CaseResult]:
+        """All of them, in the order of the room."""
+        return sorted((*self.changed, *self.agreed, *self.failures), key=lambda each: each.message)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the decisions that agree are in it, too; earlier versions left them out."""
+        return len(self.agreed) == self.summary.agree
+
+
+def differing(one: WhatIfReport, other: WhatIfReport) -> list[tuple[CaseResult, CaseResult]]:
+    """Return the results of both reports on which the reasoners disagree, in the room's order."""
+    theirs = {each.message: each for each in other.results}
+    pairs = [(each, theirs[each.message]) for each in one.results if each.message in theirs]
+    return [(mine, their) for mine, their in pairs if _decision(mine) != _decision(their)]
+
+
+def _decision(result: CaseResult) -> str:
+    return result.after.decision if result.after else ""
 
 
 def summarise(outcomes: Iterable[CaseResult], labels: Mapping[int, str]) -> Summary:
@@ -155,14 +180,3 @@ def total_of(usages: Iterable[Usage]) -> tuple[Spending, ...]:
         key = usage.model, usage.cost is None
         sums[key] = sums[key] + usage if key in sums else usage
     return tuple(Spending.of(REASONER, usage) for usage in sums.values())
-
-
-def told_apart(
-    outcomes: Collection[CaseResult],
-) -> tuple[Sequence[CaseResult], Sequence[CaseResult]]:
-    """The decisions that differ, and the messages that there is none about, each in room order."""
-    ordered = sorted(outcomes, key=lambda each: each.message)
-    return (
-        [each for each in ordered if each.differs],
-        [each for each in ordered if each.after is None],
-    )

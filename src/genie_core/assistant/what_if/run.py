@@ -17,14 +17,12 @@ from genie_core.assistant.what_if.report import (
     Comparison,
     WhatIfReport,
     summarise,
-    told_apart,
     total_of,
 )
 from genie_core.errors import summary
 from genie_core.privacy.redaction import mask_known
 from genie_core.reasoner import GroupReasonerFactory
 from genie_core.reasoner.runner import ReasonerRunner
-from genie_core.runtime.progress import Usage
 
 AT_ONCE: Final = 4
 """Reasoners that are asked at the same time."""
@@ -58,7 +56,6 @@ class WhatIf:
         self._labels = labels or {}
         self._told = told
         self._outcomes: list[CaseResult] = []
-        self._usages: list[Usage] = []
         self._failures = 0
         self._turn = asyncio.Semaphore(AT_ONCE)
         self._runners: list[ReasonerRunner] = []
@@ -89,8 +86,8 @@ class WhatIf:
 
     def report(self, report: WhatIfReport, seconds: float = 0.0) -> WhatIfReport:
         """Fill a report, in which it is said already what was asked, with what came of it."""
-        changed, failures = told_apart(self._outcomes)
-        done = {each.message for each in self._outcomes}
+        done = {each.message: each for each in self._outcomes}
+        ordered = [done[message] for message in sorted(done)]
         before = [
             spending.usage
             for case in self._past.cases
@@ -104,9 +101,10 @@ class WhatIf:
             stopped=self.stopped,
             summary=summarise(self._outcomes, self._labels),
             spent_before=total_of(before),
-            spent=total_of(self._usages),
-            changed=tuple(changed),
-            failures=tuple(failures),
+            spent=total_of(each.usage for case in ordered for each in case.spent),
+            changed=tuple(each for each in ordered if each.differs),
+            failures=tuple(each for each in ordered if each.after is None),
+            agreed=tuple(each for each in ordered if each.after and not each.differs),
         )
 
     async def _ask_all(self, cases: Sequence[RecordedDecision]) -> None:
@@ -130,12 +128,11 @@ class WhatIf:
             return CaseResult.of(case, None, why or "it failed", wrong=wrong)
         if ruling.spent:
             self._failures = 0
-        self._usages += ruling.spent
         said = ruling.response
         after = Comparison(
             said.decision.value, said.reason or "", said.query or "", said.receiver or ""
         )
-        return CaseResult.of(case, after, wrong=wrong)
+        return CaseResult.of(case, after, wrong=wrong, spent=ruling.spent)
 
     def _take(self, outcome: CaseResult) -> None:
         self._outcomes.append(outcome)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from genie_core.assistant.what_if.report import CaseResult, Comparison, WhatIfReport
+from genie_core.assistant.what_if.report import CaseResult, Comparison, WhatIfReport, differing
 from genie_core.room.protocol.events import Spending
 from genie_core.room.text.costs import short_cost
 from genie_core.sessions.export.markdown import escape
@@ -51,12 +51,33 @@ def summary_lines(report: WhatIfReport) -> Iterator[str]:
     )
 
 
+def comparison_lines(one: WhatIfReport, other: WhatIfReport) -> Iterator[str]:
+    """How two reports compare, in numbers."""
+    if not (one.is_complete and other.is_complete):
+        yield "One of them is of an earlier version, which kept only what differs; ask again"
+        return
+    common = {each.message for each in one.results} & {each.message for each in other.results}
+    yield f"{len(differing(one, other)):,} of {counted(len(common), 'decision')} differ"
+    for report in (one, other):
+        yield visible_line(f"{named(report)}: {duration(report.seconds)}, {_cost(report.spent)}")
+
+
+def named(report: WhatIfReport) -> str:
+    """Which reasoner it was, briefly."""
+    return f"{report.template} with {report.model}"
+
+
+def decided(result: CaseResult) -> str:
+    """What a reasoner decided, or why it did not."""
+    return told(result.after) if result.after else _failure(result)
+
+
 def outcome_lines(outcome: CaseResult) -> Iterator[str]:
     """One message, and both decisions or what went wrong."""
     mark = f"  ! {MARKED}" if outcome.wrong else ""
     yield f"{heading(outcome)}: {excerpt(outcome.text)}{mark}"
     yield f"    was  {told(outcome.before)}"
-    yield f"    now  {told(outcome.after) if outcome.after else _failure(outcome)}"
+    yield f"    now  {decided(outcome)}"
 
 
 def heading(outcome: CaseResult) -> str:
@@ -114,7 +135,7 @@ def _in_markdown(outcome: CaseResult) -> Iterator[str]:
     if outcome.wrong:
         yield f"- **{MARKED}**"
     yield f"- was: {escape(told(outcome.before))}"
-    yield f"- now: {escape(told(outcome.after) if outcome.after else _failure(outcome))}"
+    yield f"- now: {escape(decided(outcome))}"
 
 
 def _parts(report: WhatIfReport) -> Iterator[tuple[str, Sequence[CaseResult]]]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from genie_core.datastore import path_name
 from genie_core.errors import GenieError
 from genie_core.room.client.events import Notice, OnEvent
 from genie_core.room.client.model import PendingMessage, Severity
@@ -46,6 +47,7 @@ from genie_core.sessions.lock import holder
 from genie_core.sessions.log.writer import OpenedLog
 from genie_core.sessions.session import METADATA_NAME, SavedSession
 from genie_core.sessions.view_state import read_view, together
+from genie_core.storage.atomic import sync_folder
 from genie_core.storage.blobs import BlobStore
 from genie_core.storage.errors import StorageError
 
@@ -401,7 +403,19 @@ def _make_own(
     name = record.id.removesuffix(f"-{hash_in(record.id)}")
     founding = found_room(identity, name, record.title, state.room)
     saved.update(id=room_id(founding), founding=founding)
+    _take_memory_along(saved, record.id)
     return copied, founding
+
+
+def _take_memory_along(saved: SavedSession, before: str) -> None:
+    """Rename what the engine remembers of a room that has a new id."""
+    kept, place = (saved.engine_path / path_name(id_) for id_ in (before, saved.metadata.id))
+    try:
+        if kept.is_dir() and not place.exists():
+            kept.rename(place)
+            sync_folder(saved.engine_path)
+    except OSError:
+        logger.warning("agents begin without memory: %s can't be renamed", kept, exc_info=True)
 
 
 def _check_turn(state: RoomState, person: Profile, identity: Identity, met: float) -> None:

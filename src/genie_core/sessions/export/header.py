@@ -20,6 +20,9 @@ from genie_core.storage.errors import StorageError
 VERSION: Final = 1
 """Version of the export format; the session's own format is in its metadata."""
 
+MARK: Final = b'{"genie-session":'
+"""How an export begins."""
+
 HEADER_BYTES: Final = 1024 * 1024
 """The longest first line that is read."""
 

@@ -6,6 +6,7 @@ import os
 import re
 import secrets
 import shutil
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO, Final
@@ -17,9 +18,16 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.catalog import staged
 from genie_core.sessions.check import doubts_told
 from genie_core.sessions.errors import AlreadySaved, NotImportable
-from genie_core.sessions.export.header import HEADER_BYTES, ExportPart, decode_header, record_of
+from genie_core.sessions.export.bundle import SESSION_NAME
+from genie_core.sessions.export.header import (
+    HEADER_BYTES,
+    MARK,
+    ExportPart,
+    decode_header,
+    record_of,
+)
 from genie_core.sessions.export.jsonl import PIECE
-from genie_core.sessions.export.parcel import Parcel, open_parcel
+from genie_core.sessions.export.parcel import BROKEN, Parcel, open_parcel
 from genie_core.sessions.labels import LABELS_NAME, Labels
 from genie_core.sessions.lock import in_turn
 from genie_core.sessions.log.format import LINE_BYTES, LogScan
@@ -65,7 +73,29 @@ def import_room(base: Path, source: BinaryIO, name: str, *, as_copy: bool = Fals
             _check_space(base, parcel.size)
             fresh = _Import(folder, parcel, name)
             fresh.receive()
-        return Imported(_put(base, fresh.room, as_copy=as_copy), fresh.notes)
+        return Imported(put_session(base, fresh.room, as_copy=as_copy), fresh.notes)
+
+
+def is_export(path: Path) -> bool:
+    """Whether to take a path for an exported session: also a damaged one, or one without access."""
+    try:
+        if path.is_dir():
+            return False
+        if not path.is_file():
+            return True  # missing, or a pipe, which can be read once
+        with path.open("rb") as file:
+            start = file.read(len(MARK))
+            return start == MARK or (start.startswith(b"PK") and _is_bundle(file))
+    except OSError:
+        return True
+
+
+def _is_bundle(file: BinaryIO) -> bool:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return SESSION_NAME in archive.namelist()
+    except BROKEN:
+        return True
 
 
 class _Import:
@@ -189,8 +219,13 @@ def _check_space(base: Path, size: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def _put(base: Path, room: SavedSession, *, as_copy: bool) -> SavedSession:
-    """Move a complete session into place among the others."""
+def put_session(base: Path, room: SavedSession, *, as_copy: bool) -> SavedSession:
+    """Move a complete session into place among the others.
+
+    Raises:
+        AlreadySaved: the session is here, and `as_copy` is not set.
+        OSError: it can't be moved.
+    """
     with in_turn(base):
         record = room.metadata
         folder = _folder_of(record)

@@ -36,7 +36,7 @@ def write_lines(saved: SavedSession, out: IO[bytes]) -> list[str]:
     out.write(encode_header(saved.metadata, log, labels))
     for path, part in ((saved.log_path, log), (labels_path, labels)):
         found = hashlib.sha256()
-        for data in _pieces(path, part.size):
+        for data in file_pieces(path, part.size):
             found.update(data)
             out.write(data)
         if found.hexdigest() != part.sha256:
@@ -50,10 +50,15 @@ def _measure(path: Path, notes: list[str]) -> ExportPart:
     if end < size:
         notes.append(f"the last line of {path.name} is unfinished and left out")
     lines, digest = 0, hashlib.sha256()
-    for data in _pieces(path, end):
+    for data in file_pieces(path, end):
         lines += data.count(b"\n")
         digest.update(data)
     return ExportPart(lines, end, digest.hexdigest())
+
+
+def whole_lines(path: Path) -> int:
+    """Return a file's size up to its last newline; 0 if it is missing. Errors as `write_lines`."""
+    return _lengths(path)[1]
 
 
 def _lengths(path: Path) -> tuple[int, int]:
@@ -74,7 +79,7 @@ def _lengths(path: Path) -> tuple[int, int]:
             return size, 0
 
 
-def _pieces(path: Path, size: int) -> Iterator[bytes]:
+def file_pieces(path: Path, size: int) -> Iterator[bytes]:
     """Yield the first `size` bytes of a file, or fewer."""
     if not size:
         return

@@ -23,7 +23,7 @@ _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _BLOB: Final = re.compile(rf"{BLOBS_NAME}/([0-9a-f]{{64}})")
 _ENCRYPTED: Final = 0x1
 _PLAIN: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_BROKEN: Final = (
+BROKEN: Final = (
     *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
     *(ValueError, OverflowError, struct.error),  # for places and names that can't be
 )
@@ -75,7 +75,7 @@ def open_parcel(source: BinaryIO, name: str) -> Iterator[Parcel]:
                 if parcel.size > MOST_TIMES * size + SLACK:
                     raise NotImportable(name, "it unpacks to far more than any export")
                 yield parcel
-    except _BROKEN as error:
+    except BROKEN as error:
         why = error if zipfile.is_zipfile(source) else "its end is missing"
         raise NotImportable(name, f"the archive is damaged: {why}") from error
 

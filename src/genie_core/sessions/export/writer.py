@@ -91,7 +91,7 @@ def write_file(
             raise InTheWay(path)
         if attachments and form is ExportFormat.MARKDOWN:
             place = _Beside(saved, path, notes, force=force)
-        with _fresh(path, force=force) as out:
+        with fresh_file(path, force=force) as out:
             notes += write_to(saved, form, out, record=record, attachments=attachments, place=place)
     return notes
 
@@ -167,8 +167,14 @@ def _write(text: Iterator[str], out: IO[bytes]) -> list[str]:
 
 
 @contextmanager
-def _fresh(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
-    """Open a new file that gets its name when the block succeeds; write to a device directly."""
+def fresh_file(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
+    """Open a new file that gets its name when the block succeeds; write to a device directly.
+
+    Raises:
+        InTheWay: a file of that name exists, and `force` is not set.
+    """
+    if not force and path.is_file():
+        raise InTheWay(path)
     if path.exists() and not path.is_file():
         with path.open("wb") as device:
             yield device
@@ -240,7 +246,7 @@ class _Beside:
             return ""
         self._folder.mkdir(mode=0o700, exist_ok=True)
         name = f"{file.digest[:8]}-{safe_name(file.name)}"
-        with _fresh(self._folder / name, force=True) as out:
+        with fresh_file(self._folder / name, force=True) as out:
             for data in pieces(self._blobs, file.digest):
                 out.write(data)
         return quote(f"{self._folder.name}/{name}")

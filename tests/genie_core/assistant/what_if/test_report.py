@@ -10,7 +10,6 @@ from genie_core.assistant.what_if.report import (
     Summary,
     WhatIfReport,
     summarise,
-    told_apart,
     total_of,
 )
 from genie_core.room.protocol.events import DecisionMade, FileRef, MessagePosted
@@ -45,17 +44,6 @@ def test_labels_count_where_there_is_a_decision() -> None:
     ]
     counts = summarise(outcomes, dict.fromkeys((1, 2, 3, 4, 9), "ignore"))
     assert (counts.marked, counts.right_before, counts.right_after) == (3, 1, 2)
-
-
-def test_what_differs_and_what_failed_is_in_the_order_of_the_room() -> None:
-    outcomes = [
-        outcome(7, IGNORE, DELEGATE),
-        outcome(5, IGNORE, None),
-        outcome(2, DELEGATE, IGNORE),
-    ]
-    changed, failed = told_apart(outcomes)
-    assert [each.message for each in changed] == [2, 7]
-    assert [each.message for each in failed] == [5]
 
 
 def test_usage_is_added_up_by_model_and_by_whether_its_price_is_known() -> None:

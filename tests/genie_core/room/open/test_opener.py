@@ -16,6 +16,7 @@ import msgspec
 import pytest
 from tests.genie_core.room.live_room import Ear
 
+from genie_core.datastore import path_name
 from genie_core.room.client.events import CopyRead, RoomEvent
 from genie_core.room.client.model import ConnectionState, PendingMessage
 from genie_core.room.open.host import HostedRoom, NotYours, serve_room
@@ -234,6 +235,18 @@ async def test_a_fork_of_an_import_can_be_hosted(tmp_path: Path, name: str) -> N
         assert is_founding_of(founding, host.state.room)
         assert (founding.before, host.state.host) == (room.metadata.id, name)
         assert SavedSession.load(made.folder).metadata.id == host.state.room
+
+
+async def test_what_engines_remember_goes_along_when_a_room_gets_another_id(tmp_path: Path) -> None:
+    room = taken_in(await session_of_ann(tmp_path), tmp_path / "z")
+    before = room.engine_path / path_name(room.metadata.id)
+    before.mkdir(parents=True)
+    (before / "kept.json").write_text('"memory"')
+    async with joined("zoe", ResumeRoom(room.id), tmp_path / "z") as (host, _):
+        assert host.state.room != room.metadata.id
+        kept = room.engine_path / path_name(host.state.room) / "kept.json"
+        assert kept.read_text() == '"memory"'
+        assert not before.exists()
 
 
 async def test_a_log_that_is_deleted_while_the_room_is_open_comes_back(tmp_path: Path) -> None:

@@ -90,3 +90,72 @@ async def test_older_reports_are_behind_it() -> None:
         await pilot.press("escape")
         await pilot.pause()
         assert app.ended == [None]
+
+
+def judged(template: str, *decisions: str, seconds: float = 2.0) -> WhatIfReport:
+    """A report on messages 1, 2 and so on, all of which were ignored."""
+    before = Comparison("ignore", "quiet")
+    results = [
+        CaseResult(
+            n,
+            AT,
+            "ann",
+            "ann",
+            f"text {n}",
+            before,
+            Comparison(each, f"{template}'s [b]reason"),
+            "no",
+        )
+        if each
+        else CaseResult(n, AT, "ann", "ann", f"text {n}", before, None, "the model is away")
+        for n, each in enumerate(decisions, 1)
+    ]
+    changed = tuple(each for each in results if each.differs)
+    agreed = tuple(each for each in results if each.after and not each.differs)
+    return WhatIfReport(
+        session="garden-1",
+        title="Garden",
+        template=template,
+        model="m",
+        at=AT,
+        seconds=seconds,
+        total=len(results),
+        summary=Summary(agree=len(agreed), newly_delegated=len(changed)),
+        changed=changed,
+        agreed=agreed,
+        failures=tuple(each for each in results if each.after is None),
+    )
+
+
+async def test_two_reports_are_compared_with_both_reasons() -> None:
+    newer = judged("mine", "delegate", "ignore", "ignore", "delegate", "")
+    older = judged("yours", "delegate", "delegate", "ignore", "ignore", "ignore")
+    app = Host(newer, older)
+    async with app.run_test(size=(120, 50)) as pilot:
+        await pilot.press("c")
+        await pilot.pause()
+        text = shown(app)
+        assert "compared with yours with m" in text
+        assert "3 of 5 decisions differ" in text
+        assert [each for each in range(1, 6) if f"text {each}" in text] == [2, 4, 5]
+        assert "mine with m  IGNORE    mine's [b]reason" in text
+        assert "yours with m  DELEGATE  yours's [b]reason" in text
+        assert "mine with m  FAILED    the model is away" in text
+        await pilot.press("j", "enter")
+        await pilot.pause()
+        assert app.ended == [4]
+
+
+async def test_comparing_ends_and_needs_two_whole_reports() -> None:
+    app = Host(judged("mine", "delegate"), report("earlier", outcome(1, "one")))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("c")
+        await pilot.pause()
+        assert "One of them is of an earlier version" in shown(app)
+        assert "All decisions were the same" not in shown(app)
+        await pilot.press("c")
+        await pilot.pause()
+        assert "compared with" not in shown(app)
+        await pilot.press("left", "c")
+        await pilot.pause()
+        assert "compared with" not in shown(app)

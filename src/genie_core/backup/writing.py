@@ -1,0 +1,150 @@
+"""Write a backup. Sessions are streamed; running programs need not be closed."""
+
+import hashlib
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from genie_core.assistant.errors import SecretsError
+from genie_core.assistant.secrets import OwnSecrets
+from genie_core.backup.errors import WeakPassphrase
+from genie_core.backup.format import (
+    HEADER_NAME,
+    LEAST_CHARS,
+    PRIVATE_NAME,
+    Entry,
+    Header,
+    PrivatePart,
+    encrypt_part,
+)
+from genie_core.backup.places import (
+    SESSIONS,
+    homes,
+    is_private,
+    private_files,
+    session_files,
+    session_folders,
+)
+from genie_core.sessions.export.jsonl import file_pieces, whole_lines
+from genie_core.sessions.export.writer import fresh_file
+from genie_core.sessions.session import LOG_NAME
+from genie_core.settings.locations import Locations
+from genie_core.storage.atomic import read_file
+from genie_core.storage.blobs import BLOBS_NAME
+from genie_core.storage.errors import disk_access
+
+_EARLIEST: Final = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(slots=True)
+class BackupReport:
+    """The contents of a backup, in numbers. `notes` are lines for the person, usually none."""
+
+    sessions: int = 0
+    keys: int = 0
+    secrets: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def write_backup(
+    locations: Locations,
+    secrets: OwnSecrets,
+    passphrase: str,
+    path: Path,
+    now: float,
+    *,
+    force: bool = False,
+) -> BackupReport:
+    """Write all sessions, keys, settings and secrets to a private file. Blocks.
+
+    Keys, settings, secrets and invites are encrypted, the sessions are not. The file gets its name
+    when it is complete.
+
+    Raises:
+        WeakPassphrase: the passphrase is too short.
+        InTheWay: the file is there, and `force` is not set.
+        DiskFailure: something can't be read or written.
+    """
+    if len(passphrase) < LEAST_CHARS:
+        raise WeakPassphrase(LEAST_CHARS)
+    header = Header.fresh(now)
+    with (
+        disk_access("write", path),
+        fresh_file(path, force=force) as out,
+        zipfile.ZipFile(out, "w") as archive,
+    ):
+        return _Writer(archive, header).write(locations, secrets, passphrase)
+
+
+class _Writer:
+    """A backup that is being written."""
+
+    def __init__(self, archive: zipfile.ZipFile, header: Header) -> None:
+        self._archive = archive
+        self._header = header
+        self._entries: dict[str, Entry] = {}
+        self._files: dict[str, bytes] = {}
+        self._report = BackupReport()
+
+    def write(self, locations: Locations, secrets: OwnSecrets, passphrase: str) -> BackupReport:
+        self._archive.writestr(_info(HEADER_NAME), msgspec.json.encode(self._header))
+        for prefix, home in homes(locations):
+            for name, path in private_files(home):
+                self._take_private(f"{prefix}{name}", path)
+            for folder in session_folders(home):
+                self._take_session(f"{prefix}{SESSIONS}/{folder.name}", folder)
+        kept = self._secrets(secrets)
+        part = PrivatePart(self._entries, self._files, kept)
+        data = encrypt_part(part, passphrase, self._header)
+        self._archive.writestr(_info(PRIVATE_NAME), data)
+        self._report.keys = sum(name.endswith(".key") for name in self._files)
+        self._report.secrets = len(kept)
+        return self._report
+
+    def _secrets(self, secrets: OwnSecrets) -> dict[str, str]:
+        try:
+            return secrets.kept()
+        except SecretsError as error:
+            self._report.notes.append(f"your secrets are left out: {error}")
+            return {}
+
+    def _take_private(self, name: str, path: Path) -> None:
+        with disk_access("read", path):
+            if path.exists():
+                self._files[name] = read_file(path)
+
+    def _take_session(self, prefix: str, folder: Path) -> None:
+        self._report.sessions += 1
+        for path in session_files(folder):
+            name = f"{prefix}/{path.relative_to(folder).as_posix()}"
+            if is_private(path):
+                self._take_private(name, path)
+            else:
+                self._take(name, path)
+
+    def _take(self, name: str, path: Path) -> None:
+        """Copy a file, but of a log that grows meanwhile only whole lines."""
+        with disk_access("read", path):
+            try:
+                status = path.stat()
+            except FileNotFoundError:  # a running program removed it meanwhile
+                return
+        size = whole_lines(path) if path.name == LOG_NAME else status.st_size
+        packed = path.parent.name != BLOBS_NAME  # most attached files are packed already
+        digest, written = hashlib.sha256(), 0
+        info = _info(name, status.st_mode, packed=packed)
+        with self._archive.open(info, "w", force_zip64=True) as entry:
+            for data in file_pieces(path, size):
+                digest.update(data)
+                written += entry.write(data)
+        self._entries[name] = Entry(written, digest.hexdigest())
+
+
+def _info(name: str, mode: int = 0o600, *, packed: bool = False) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name, _EARLIEST)
+    info.compress_type = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
+    info.external_attr = (0o100000 | mode & 0o600) << 16
+    return info

@@ -1,0 +1,171 @@
+"""A store of group-genie: a folder for each session, with what its reasoners and agents remember.
+
+`genie_core.storage.group_genie` describes the files. Memory comes along: it is copied as it is, with
+the messages numbered as in the room, and converted when the room is first hosted.
+"""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from genie_core.message import SYSTEM
+from genie_core.sessions.importers.files import NOT_UNDERSTOOD, SMALL_BYTES
+from genie_core.sessions.importers.history import Author, History, HistoryMessage
+from genie_core.sessions.importers.names import Names
+from genie_core.storage.atomic import create_file, make_private_folder, sync_data, write_whole
+from genie_core.storage.legacy import JOURNAL, VALUE, Memory, earlier_name, read_memory
+
+SOURCE: Final = "group-genie"
+
+_FILES: Final = (f"session{JOURNAL}", f"session{VALUE}")
+
+
+def is_store(folder: Path, file: str = "") -> bool:
+    """Whether a folder is a session of group-genie or has some; with `file`, whether that is one."""
+    if file:
+        return file in _FILES
+    return any(_sessions(folder))
+
+
+def read_group_genie(folder: Path) -> Iterator[History]:
+    """Yield the sessions in a folder, or the one that it is; unreadable ones are empty."""
+    for session in _sessions(folder):
+        left: Counter[str] = Counter()
+        entries = list(_entries(session, left))
+        yield History(
+            SOURCE,
+            session.name,
+            session.name,
+            _messages(entries, left),
+            left,
+            partial(_remember, session, entries),
+        )
+
+
+def _sessions(folder: Path) -> Iterator[Path]:
+    if _file(folder):
+        yield folder
+    elif folder.is_dir():
+        yield from (each for each in sorted(folder.iterdir()) if _file(each))
+
+
+def _file(folder: Path) -> Path | None:
+    """Return the file with a session's messages; a journal is newer than a value."""
+    paths = (folder / name for name in _FILES)
+    return next((path for path in paths if path.is_file() and not path.is_symlink()), None)
+
+
+def _entries(session: Path, left: Counter[str]) -> Iterator[dict[str, Any]]:
+    """Yield the messages that can be understood."""
+    path = _file(session)
+    if path is None or path.stat().st_size > SMALL_BYTES:
+        left["file that is too large"] += path is not None
+        return
+    memory = read_memory(path, lambda _problem: left.update([NOT_UNDERSTOOD]))
+    for value in _listed(memory):
+        match value:
+            case {"content": str(), "sender": str(sender)} if sender.strip():
+                yield value
+            case _:
+                left[NOT_UNDERSTOOD] += 1
+
+
+def _listed(memory: Memory | None) -> list[Any]:
+    """Return the messages of a journal, or of the one value of an early version."""
+    match memory:
+        case Memory(suffix=".jsonl", values=values):
+            return values
+        case Memory(values=[{"messages": list(listed)}] | [list(listed)]):
+            return listed
+    return []
+
+
+def _messages(entries: list[dict[str, Any]], left: Counter[str]) -> Iterator[HistoryMessage]:
+    answered = {_id(each) for each in entries if each["sender"] == SYSTEM}
+    for each in entries:
+        is_answer = each["sender"] == SYSTEM
+        if each.get("threads"):
+            left["quoted conversation"] += 1
+        yield HistoryMessage(
+            _author(each),
+            each["content"],
+            files=tuple(_names(each)),
+            id="" if is_answer else _id(each),
+            reply_to=_id(each) if is_answer else "",
+            is_answer=is_answer,
+            is_answered=bool(_id(each)) and _id(each) in answered,
+        )
+
+
+def _author(entry: dict[str, Any]) -> Author:
+    if entry["sender"] == SYSTEM:
+        return Author(SYSTEM, "assistant", is_agent=True)
+    return Author(f"+{entry['sender']}", entry["sender"])
+
+
+def _id(entry: dict[str, Any]) -> str:
+    found = entry.get("request_id")
+    return found if isinstance(found, str) else ""
+
+
+def _names(entry: dict[str, Any]) -> Iterator[str]:
+    for each in entry.get("attachments") or ():
+        if isinstance(each, dict) and isinstance(each.get("name"), str):
+            yield each["name"]
+
+
+def _remember(
+    session: Path, entries: list[dict[str, Any]], folder: Path, seqs: Sequence[int], names: Names
+) -> None:
+    """Copy what reasoners and agents remember into the folder of the room's engine."""
+    make_private_folder(folder)
+    numbers = {
+        _id(each): seq
+        for each, seq in zip(entries, seqs, strict=True)
+        if each["sender"] != SYSTEM and _id(each)
+    }
+    lines = [
+        json.dumps(_numbered(each, numbers.get(_id(each), seq), names))
+        for each, seq in zip(entries, seqs, strict=True)
+    ]
+    _write(folder / _FILES[0], "".join(f"{line}\n" for line in lines).encode())
+    senders = {each["sender"] for each in entries} - {SYSTEM}
+    folders = Counter(map(earlier_name, senders))
+    for sender in sorted(senders):
+        source = session / earlier_name(sender)
+        is_shared = folders[source.name] > 1  # between people: it goes to none of them
+        if source.is_dir() and not (source.is_symlink() or is_shared):
+            _copy(source, folder / earlier_name(names.of(Author(f"+{sender}", sender))))
+
+
+def _numbered(entry: dict[str, Any], seq: int, names: Names) -> dict[str, Any]:
+    """Return a message with its number and author as in the room."""
+    sender, receiver = entry["sender"], entry.get("receiver")
+    known = {"sender": sender if sender == SYSTEM else names.of(_author(entry))}
+    if isinstance(receiver, str) and receiver != SYSTEM:
+        known["receiver"] = names.of(Author(f"+{receiver}", receiver))
+    return {**entry, **known, "request_id": str(seq)}
+
+
+def _copy(source: Path, target: Path) -> None:
+    make_private_folder(target)
+    for path in sorted(source.iterdir()):
+        if path.is_symlink():
+            continue
+        if path.is_dir():
+            _copy(path, target / path.name)
+        elif path.suffix in (JOURNAL, VALUE) and path.stat().st_size <= SMALL_BYTES:
+            _write(target / path.name, path.read_bytes())
+
+
+def _write(path: Path, content: bytes) -> None:
+    descriptor = create_file(path)
+    try:
+        write_whole(descriptor, content)
+        sync_data(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,105 @@
+"""`genie-tui backup` and `restore`: all that is a person's in one file, and back."""
+
+import argparse
+import time
+from collections.abc import Iterator
+from typing import Final, TextIO
+
+from genie_core.backup.errors import BackupError, NotRestorable
+from genie_core.backup.restoring import Restored, restore_backup
+from genie_core.backup.writing import write_backup
+from genie_core.settings.locations import Locations, folder_at, short_path
+from genie_core.settings.model import Settings, default_name
+from genie_core.storage.atomic import reason
+from genie_core.text.format import counted, file_size
+from genie_tui.cli.output import safe_line
+from genie_tui.cli.secrets import ask_secret, read_secret
+
+READABLE: Final = "the sessions in it can be read without the passphrase; keys, settings, secrets and invites can't"
+
+
+class PassphrasesDiffer(BackupError):
+    """The passphrase was typed in two different ways."""
+
+    def __init__(self) -> None:
+        super().__init__("the two passphrases differ; nothing was written")
+
+
+def run_backup(
+    options: argparse.Namespace,
+    settings: Settings,
+    locations: Locations,
+    given: TextIO,
+    out: TextIO,
+    problems: TextIO,
+) -> int:
+    """Write a backup; returns the exit code. Errors as `write_backup`, and `NoValue`."""
+    from genie_core.assistant.secrets import OwnSecrets
+
+    path = folder_at(options.file)
+    passphrase = _passphrase(given, twice=True)
+    secrets = OwnSecrets(settings.name or default_name(), locations.secrets)
+    report = write_backup(locations, secrets, passphrase, path, time.time(), force=options.force)
+    problems.writelines(f"genie-tui: {safe_line(note)}\n" for note in report.notes)
+    parts = (
+        counted(report.sessions, "session"),
+        counted(report.keys, "key"),
+        counted(report.secrets, "secret"),
+        "your settings",
+    )
+    size = file_size(path.stat().st_size)
+    out.write(f"{safe_line(short_path(path))} ({size}) has {', '.join(parts)}\n")
+    out.write(f"{READABLE}\n")
+    return 0
+
+
+def run_restore(
+    options: argparse.Namespace,
+    settings: Settings,
+    locations: Locations,
+    given: TextIO,
+    out: TextIO,
+    problems: TextIO,
+) -> int:
+    """Restore a backup; returns the exit code. Errors as `restore_backup`, and `NoValue`."""
+    from genie_core.assistant.secrets import OwnSecrets
+
+    path = folder_at(options.file)
+    secrets = OwnSecrets(settings.name or default_name(), locations.secrets)
+    try:
+        source = path.open("rb")
+    except OSError as error:
+        raise NotRestorable(options.file, reason(error)) from error
+    with source:
+        passphrase = _passphrase(given, twice=False)
+        done = restore_backup(
+            locations, secrets, passphrase, source, options.file, replace=options.replace
+        )
+    problems.writelines(f"genie-tui: {safe_line(note)}\n" for note in done.notes)
+    out.writelines(f"{safe_line(line)}\n" for line in _told(done))
+    return 0
+
+
+def _told(done: Restored) -> Iterator[str]:
+    for each in done.sessions:
+        yield f"restored: {each}"
+    for each in (*done.files, *(f"the secret {name}" for name in done.secrets)):
+        yield f"restored: {each}"
+    for name, aside in done.replaced.items():
+        yield f"replaced: {name}; the one that was here is {aside} now"
+    for name in done.kept:
+        yield f"kept: {name} is here already and stays as it is"
+    if done.kept:
+        yield "to have the backup's in their place, and keep these under other names: --replace"
+    if not (done.sessions or done.files or done.secrets or done.kept):
+        yield "everything in it is here already"
+
+
+def _passphrase(given: TextIO, *, twice: bool) -> str:
+    """Ask for a passphrase without echo, or read it from standard input."""
+    if not given.isatty():
+        return read_secret(given)
+    passphrase = ask_secret("passphrase")
+    if twice and ask_secret("the same again") != passphrase:
+        raise PassphrasesDiffer
+    return passphrase
