@@ -19,7 +19,7 @@ from genie_core.room.open.requests import OpenRequest, RejoinRoom, ReplayRoom, R
 from genie_core.room.protocol.events import AnswerPosted, FileRef, MessagePosted
 from genie_core.sessions.listing import SessionRow, Sort
 from genie_core.sessions.search.documents import SearchHit
-from genie_core.sessions.search.query import Snippet
+from genie_core.sessions.search.snippet import Snippet
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.model import Settings
 from genie_core.storage.blobs import BlobStore
