@@ -8,6 +8,7 @@ import asyncio
 import time
 from contextlib import AsyncExitStack
 from pathlib import Path
+from threading import Thread
 from typing import Final
 
 from genie_core.datastore import path_name
@@ -35,6 +36,15 @@ from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
 
 UNTITLED: Final = "Room"
+
+INDEXING: Final = "indexing a closed room"
+"""The name of the thread."""
+
+
+def _index(index: Path, folder: Path) -> None:
+    from genie_core.sessions.search.index import index_closed  # of no use before
+
+    index_closed(index, folder)
 
 
 class NothingToResume(GenieError):
@@ -83,20 +93,34 @@ class RoomOpener:
     async def enter(self, opening: OpenRequest, on_event: OnEvent) -> JoinedRoom:
         """Join or host a room; see `RoomService.open`."""
         resources = AsyncExitStack()
-        joiner = RoomJoiner(self._person)
+        entered: list[JoinedRoom] = []
+        resources.callback(lambda: self._index(entered))  # once all else is closed
         try:
-            match opening:
-                case NewRoom(title=title):
-                    return await self._create(title.strip() or UNTITLED, on_event, resources)
-                case ResumeRoom():
-                    return await self._resume(opening, on_event, resources)
-                case JoinRoom():
-                    return await joiner.join(opening, on_event, resources)
-                case RejoinRoom():
-                    return await joiner.rejoin(opening, on_event, resources)
+            entered.append(await self._enter(opening, on_event, resources))
         except BaseException:
             await resources.aclose()
             raise
+        return entered[0]
+
+    async def _enter(
+        self, opening: OpenRequest, on_event: OnEvent, resources: AsyncExitStack
+    ) -> JoinedRoom:
+        joiner = RoomJoiner(self._person)
+        match opening:
+            case NewRoom(title=title):
+                return await self._create(title.strip() or UNTITLED, on_event, resources)
+            case ResumeRoom():
+                return await self._resume(opening, on_event, resources)
+            case JoinRoom():
+                return await joiner.join(opening, on_event, resources)
+            case RejoinRoom():
+                return await joiner.rejoin(opening, on_event, resources)
+
+    def _index(self, closed: list[JoinedRoom]) -> None:
+        """Index rooms that were closed, in a thread that the program's end does not wait for."""
+        for saved in {room.saved for room in closed if room.saved}:
+            paths = self._person.locations.search, self._person.locations.sessions / saved
+            Thread(target=_index, args=paths, name=INDEXING, daemon=True).start()
 
     async def _create(self, title: str, on_event: OnEvent, resources: AsyncExitStack) -> JoinedRoom:
         # The port first: a room without one should leave no folder behind.

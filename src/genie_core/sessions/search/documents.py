@@ -1,10 +1,12 @@
 """The documents that a search looks through: the text of each event that has some, and the hits."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -15,6 +17,7 @@ from genie_core.room.protocol.events import (
     MessageDeleted,
     MessageEdited,
     MessagePosted,
+    RecoveredEvent,
     RunCancelled,
     RunFailed,
 )
@@ -33,8 +36,7 @@ Target: TypeAlias = tuple[int | str, str]
 """A message's number or a tool call's id, and the author's name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(msgspec.Struct, frozen=True):
     """A text on one line and its place: event `seq`, about the message with number `message`."""
 
     seq: int
@@ -58,6 +60,8 @@ class Changes:
 
     def note(self, event: Event) -> bool:
         """Take in an event that follows all others; returns whether it is a change."""
+        if not isinstance(event.body, _CHANGING):
+            return False
         target = self._target(event)
         if target is not None and not _deletes(self._last.get(target)):
             self._last[target] = event
@@ -74,6 +78,8 @@ class Changes:
 
     def take(self, event: Event) -> Event | None:
         """Return the change of an event, if there is one, and forget it."""
+        if not isinstance(event.body, _CHANGEABLE):
+            return None
         return self._last.pop(_identity(event), None)
 
     def rest(self) -> Mapping[Target, Event]:
@@ -92,6 +98,10 @@ class Changes:
             case _:
                 return None
 
+
+_CHANGING: Final = (ApprovalResolved, MessageEdited, MessageDeleted, RecoveredEvent)
+_CHANGEABLE: Final = (MessagePosted, ApprovalRequested, RecoveredEvent)
+"""Bodies of changes, and of what they change."""
 
 _NOTHING: Final[Mapping[int, int]] = MappingProxyType({})
 
@@ -113,46 +123,51 @@ def documents(events: Iterable[Event], changes: Changes | None = None) -> Iterat
 def document(event: Event, change: Event | None = None) -> Document | None:
     """Return the text of an event after a change by its author; None if there is none."""
     told = event.told
+    at = event.seq, told
     edit = None if change is None else change.told.body
     match told.body:
         case MessagePosted() as said if not isinstance(edit, MessageDeleted):
             text = edit.text if isinstance(edit, MessageEdited) else said.text
-            found = _spoken(event, "message", event.seq, _said(said, text))
-            return replace(found, has_file=True) if found is not None and said.files else found
-        case AnswerPosted(message=message, text=text):
-            return _spoken(event, "answer", message, text)
-        case RunFailed(message=message, error=error, text=text):
-            return _spoken(event, "failed", message, f"{error}\n{text}")
-        case RunCancelled(message=message, reason=reason, text=text):
-            return _spoken(event, "stopped", message, f"{reason}\n{text}")
+            words = _said(said, text)
+            return _spoken(*at, told.by, "message", event.seq, words, has_file=bool(said.files))
         case DecisionMade(message=message, decision=decision, reason=reason, sealed=sealed):
             kind: DocumentKind = "silent" if decision == "ignore" else "decision"
-            return _step(
-                event, kind, message, reason or "", sealed
-            )  # its query repeats what was said
+            return _step(*at, kind, message, reason or "", sealed)  # its query repeats messages
+        case AnswerPosted(message=message, text=text):
+            return _spoken(*at, AGENT, "answer", message, text)
         case ApprovalRequested() as asked:
             outcome = edit if isinstance(edit, ApprovalResolved) else None
             text = f"{_asked(asked)}\n{(outcome and outcome.reason) or ''}"
             kind = "approval" if outcome is None else outcome.outcome
-            return _step(event, kind, asked.message, text, asked.sealed)
+            return _step(*at, kind, asked.message, text, asked.sealed)
+        case RunFailed(message=message, error=error, text=text):
+            return _spoken(*at, told.by, "failed", message, f"{error}\n{text}")
+        case RunCancelled(message=message, reason=reason, text=text):
+            return _spoken(*at, AGENT, "stopped", message, f"{reason}\n{text}")
         case _:
             return None
 
 
-def _spoken(event: Event, kind: DocumentKind, message: int, text: str) -> Document | None:
+def _spoken(
+    seq: int,
+    told: Event,
+    by: str,
+    kind: DocumentKind,
+    message: int,
+    text: str,
+    *,
+    has_file: bool = False,
+) -> Document | None:
     line = one_line(text[:MOST_CHARS])
-    by = event.told.by if kind in ("message", "failed") else AGENT
-    return Document(event.seq, message, event.told.at, by, kind, line) if line else None
+    return Document(seq, message, told.at, by, kind, line, has_file) if line else None
 
 
 def _step(
-    event: Event, kind: DocumentKind, message: int, text: str, sealed: tuple[bytes, ...]
+    seq: int, told: Event, kind: DocumentKind, message: int, text: str, sealed: tuple[bytes, ...]
 ) -> Document | None:
     """Return a step of an agent, which is found by its kind even without a text, unless sealed."""
     line = one_line(text[:MOST_CHARS])
-    if sealed and not line:
-        return None
-    return Document(event.seq, message, event.told.at, event.told.by, kind, line)
+    return Document(seq, message, told.at, told.by, kind, line) if line or not sealed else None
 
 
 def is_same_call(event: Event, target: Target) -> bool:
@@ -172,6 +187,8 @@ def _deletes(event: Event | None) -> bool:
 
 
 def _said(said: MessagePosted, text: str) -> str:
+    if not said.files and not said.quotes:
+        return text
     names = (file.name for file in said.files)
     quoted = (line.text for quote in said.quotes for line in quote.lines)
     return "\n".join((text, *names, *quoted))

@@ -5,6 +5,7 @@ is closed, and rebuilt if it is missing or damaged. Where it can't be written, a
 built.
 """
 
+import logging
 import os
 import sqlite3
 import time
@@ -43,12 +44,12 @@ from genie_core.sessions.search.store import (
     is_damage,
     remove,
 )
-from genie_core.sessions.session import LOG_NAME
+from genie_core.sessions.session import LOG_NAME, SavedSession
 from genie_core.storage.errors import StorageError
 
 MOST_HITS: Final = 50
 
-MOST_RANKED: Final = 10_000
+MOST_RANKED: Final = 5_000
 """Matches among which the best are chosen: the latest."""
 
 FRESH: Final = 30 * 86_400.0
@@ -61,6 +62,8 @@ _TAIL: Final = 64
 """Bytes that identify a log."""
 
 _WEIGHTS: Final = {"title": 3.0, "message": 1.5, "answer": 1.2}
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Match: TypeAlias = tuple[float, IndexedLog, IndexEntry]
@@ -103,6 +106,22 @@ def search_sessions(index: Path, base: Path, text: str, limit: int = MOST_HITS) 
         DiskFailure: the sessions can't be listed.
     """
     return SearchIndex(index).look_up(searched(base, Catalog(base).all()), text, limit)
+
+
+def index_closed(index: Path, folder: Path) -> None:
+    """Index a session that was closed. Blocks; a problem waits for the next search.
+
+    Being ended at any time leaves the index as it was before.
+    """
+    try:
+        saved = SavedSession.load(folder)
+        record = saved.metadata
+        session = SearchedSession(
+            saved.id, record.shown_title, saved.log_path, record.last_activity
+        )
+        SearchIndex(index).add(session)
+    except (StorageError, OSError):
+        logger.info("a closed session is not indexed yet", exc_info=True)
 
 
 def searched(base: Path, listings: Iterable[Listing]) -> list[SearchedSession]:
@@ -160,6 +179,10 @@ class SearchIndex:
             IndexBusy: another process is updating it.
         """
         return self._use(lambda store: _refresh(store, sessions, is_wanted))
+
+    def add(self, session: SearchedSession) -> list[str]:
+        """Index new events of one session; returns problems. Errors as `refresh`."""
+        return self._use(lambda store: list(_take_in(store, session, store.room(session.id))))
 
     def forget(self, ids: Iterable[str]) -> None:
         """Remove the texts of these sessions, also from the files' bytes.

@@ -193,7 +193,10 @@ class Query:
 
     def finds(self, text: str) -> bool:
         """Whether a folded text has all words and matches; raises `SlowExpression`."""
-        return all(word in text for word in self.words) and all(
+        for word in self.words:  # one of the few places where a generator's time counts
+            if word not in text:
+                return False
+        return not self.expressions or all(
             expression.span(text) is not None for expression in self.expressions
         )
 
@@ -203,7 +206,9 @@ class Query:
 
     def holds(self, entry: Entry, text: str, room: str) -> bool:
         """Whether the conditions hold that `is_about` and `admits` leave open; errors as `finds`."""
-        return self.finds(text) and not any(
+        if not self.finds(text):
+            return False
+        return not self.excluded or not any(
             each.matches(entry, text, room) for each in self.excluded
         )
 

@@ -86,7 +86,7 @@ class IndexedLog:
     tail: bytes = b""
 
 
-class IndexEntry(msgspec.Struct, frozen=True, array_like=True):
+class IndexEntry(msgspec.Struct, array_like=True):
     """A document without its text, which ends at `end` in its part.
 
     `place` is where the event's line begins in the log, and `change` where that of its last change
@@ -104,8 +104,7 @@ class IndexEntry(msgspec.Struct, frozen=True, array_like=True):
     end: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedDocument:
+class IndexedDocument(msgspec.Struct, frozen=True):
     """A document's entry, and its folded text."""
 
     entry: IndexEntry
@@ -343,10 +342,10 @@ class SearchStore:
         if not documents:
             self._connection.execute("DELETE FROM part WHERE number = ?", (part,))
             return
-        entries, end = [], -1
+        entries, end = [each.entry for each in documents], -1
         for each in documents:
             end += len(each.text) + 1
-            entries.append(msgspec.structs.replace(each.entry, end=end))
+            each.entry.end = end
         times = [each.at for each in entries]
         authors = "\n".join(folded(name) for name in {each.by for each in entries})
         self._connection.execute(

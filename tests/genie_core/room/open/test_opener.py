@@ -20,7 +20,7 @@ from genie_core.room.client.model import ConnectionState, PendingMessage
 from genie_core.room.open.host import HostedRoom, NotYours, serve_room
 from genie_core.room.open.identities import identity_of_person
 from genie_core.room.open.join import NowhereHosted
-from genie_core.room.open.opener import NothingToResume, RoomOpener, StillHosted
+from genie_core.room.open.opener import INDEXING, NothingToResume, RoomOpener, StillHosted
 from genie_core.room.open.requests import JoinRoom, NewRoom, OpenRequest, RejoinRoom, ResumeRoom
 from genie_core.room.participant.presence import HostPresence
 from genie_core.room.participant.room import JoinedRoom
@@ -37,6 +37,7 @@ from genie_core.sessions.export.importing import import_room
 from genie_core.sessions.export.jsonl import write_lines
 from genie_core.sessions.fork import fork
 from genie_core.sessions.lock import SessionInUse
+from genie_core.sessions.search.store import SearchStore
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.view_state import View, write_view
 from genie_core.settings.locations import Locations
@@ -109,6 +110,20 @@ async def test_a_guest_keeps_a_copy_of_the_hosts_log(tmp_path: Path) -> None:
             await said(ann, ben, ear, "hello")
             shared = ben.state.head
         assert log_of(tmp_path, "ben") == log_of(tmp_path)[:shared]
+
+
+async def test_a_room_is_indexed_once_it_is_closed(tmp_path: Path) -> None:
+    async with joined("ann", NewRoom("Standup"), tmp_path) as (ann, ear):
+        await said(ann, ann, ear, "where is the budget?")
+    for thread in threading.enumerate():
+        if thread.name == INDEXING:
+            await asyncio.to_thread(thread.join)
+    store = SearchStore.open(places(tmp_path).search)
+    try:
+        (part,) = store.parts()
+        assert store.texts(part.number).startswith("where is the budget?\n")
+    finally:
+        store.close()
 
 
 async def test_members_talk_while_the_hosts_own_event_loop_is_blocked(tmp_path: Path) -> None:
