@@ -13,7 +13,7 @@ from typing import Final
 
 from genie_core.datastore import path_name
 from genie_core.errors import GenieError
-from genie_core.room.client.events import OnEvent
+from genie_core.room.client.events import EventsRecorded, OnEvent, RoomEvent
 from genie_core.room.open.host import bind_room, join_as_host, serve_room
 from genie_core.room.open.identities import has_key
 from genie_core.room.open.join import RoomJoiner, known_state
@@ -29,7 +29,7 @@ from genie_core.room.open.requests import (
 )
 from genie_core.room.open.route import HostFound, host_of
 from genie_core.room.participant.room import JoinedRoom
-from genie_core.room.protocol.events import Kind
+from genie_core.room.protocol.events import Event, Kind, MessageDeleted, MessageEdited
 from genie_core.room.protocol.names import check_name, fold_name
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.locations import Locations
@@ -37,14 +37,18 @@ from genie_core.settings.model import Settings
 
 UNTITLED: Final = "Room"
 
-INDEXING: Final = "indexing a closed room"
+INDEXING: Final = "indexing a room"
 """The name of the thread."""
 
 
 def _index(index: Path, folder: Path) -> None:
-    from genie_core.sessions.search.index import index_closed  # of no use before
+    from genie_core.sessions.search.index import index_session  # of no use before
 
-    index_closed(index, folder)
+    index_session(index, folder)
+
+
+def _takes_text_back(event: Event) -> bool:
+    return isinstance(event.told.body, MessageDeleted | MessageEdited)
 
 
 class NothingToResume(GenieError):
@@ -91,12 +95,22 @@ class RoomOpener:
         self._renamed = renamed
 
     async def enter(self, opening: OpenRequest, on_event: OnEvent) -> JoinedRoom:
-        """Join or host a room; see `RoomService.open`."""
+        """Join or host a room; see `RoomService.open`.
+
+        The room is indexed when it is closed, and when a message is deleted or edited, so that the
+        index loses its words.
+        """
         resources = AsyncExitStack()
         entered: list[JoinedRoom] = []
+
+        def hear(event: RoomEvent) -> None:
+            on_event(event)
+            if isinstance(event, EventsRecorded) and any(map(_takes_text_back, event.events)):
+                self._index(entered)
+
         resources.callback(lambda: self._index(entered))  # once all else is closed
         try:
-            entered.append(await self._enter(opening, on_event, resources))
+            entered.append(await self._enter(opening, hear, resources))
         except BaseException:
             await resources.aclose()
             raise
@@ -116,9 +130,9 @@ class RoomOpener:
             case RejoinRoom():
                 return await joiner.rejoin(opening, on_event, resources)
 
-    def _index(self, closed: list[JoinedRoom]) -> None:
-        """Index rooms that were closed, in a thread that the program's end does not wait for."""
-        for saved in {room.saved for room in closed if room.saved}:
+    def _index(self, entered: list[JoinedRoom]) -> None:
+        """Index the rooms, in a thread that the program's end does not wait for."""
+        for saved in {room.saved for room in entered if room.saved}:
             paths = self._person.locations.search, self._person.locations.sessions / saved
             Thread(target=_index, args=paths, name=INDEXING, daemon=True).start()
 

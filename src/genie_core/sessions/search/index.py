@@ -108,8 +108,8 @@ def search_sessions(index: Path, base: Path, text: str, limit: int = MOST_HITS) 
     return SearchIndex(index).look_up(searched(base, Catalog(base).all()), text, limit)
 
 
-def index_closed(index: Path, folder: Path) -> None:
-    """Index a session that was closed. Blocks; a problem waits for the next search.
+def index_session(index: Path, folder: Path) -> None:
+    """Index what is new in a session. Blocks; a problem waits for the next search.
 
     Being ended at any time leaves the index as it was before.
     """
@@ -121,7 +121,7 @@ def index_closed(index: Path, folder: Path) -> None:
         )
         SearchIndex(index).add(session)
     except (StorageError, OSError):
-        logger.info("a closed session is not indexed yet", exc_info=True)
+        logger.info("a session is not indexed yet", exc_info=True)
 
 
 def searched(base: Path, listings: Iterable[Listing]) -> list[SearchedSession]:
