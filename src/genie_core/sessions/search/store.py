@@ -8,7 +8,6 @@ That finds words inside words, and takes less space than an index of words or of
 import os
 import sqlite3
 import zlib
-from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -86,8 +85,8 @@ class IndexedLog:
     tail: bytes = b""
 
 
-class IndexEntry(msgspec.Struct, array_like=True):
-    """A document without its text, which ends at `end` in its part.
+class IndexEntry(msgspec.Struct, frozen=True, array_like=True):
+    """A document without its text.
 
     `place` is where the event's line begins in the log, and `change` where that of its last change
     does, or 0.
@@ -101,7 +100,23 @@ class IndexEntry(msgspec.Struct, array_like=True):
     has_file: bool
     place: int
     change: int
-    end: int = 0
+
+
+class Entries:
+    """The entries of a part in the order of its texts; one is decoded when it is needed."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._each = _decode_each(data)
+
+    def __len__(self) -> int:
+        return len(self._each)
+
+    def __getitem__(self, index: int) -> IndexEntry:
+        return _decode_one(self._each[index])
+
+    def __iter__(self) -> Iterator[IndexEntry]:
+        return iter(_decode(self._data))
 
 
 class IndexedDocument(msgspec.Struct, frozen=True):
@@ -283,8 +298,9 @@ class SearchStore:
     def entry(self, room: IndexedLog, seq: int) -> IndexEntry | None:
         """Return the entry of an event, if it has a text."""
         part = self._part_with(room, seq)
-        entries = () if part is None else self.entries(part)
-        return next((each for each in entries if each.seq == seq), None)
+        if part is None:
+            return None
+        return next((each for each in self.entries(part) if each.seq == seq), None)
 
     def open_calls(self, room: IndexedLog, message: int) -> Iterator[IndexEntry]:
         """Yield the tool calls for a message without a final outcome."""
@@ -309,12 +325,12 @@ class SearchStore:
         found = self._connection.execute(query, (part,)).fetchone()
         return "" if found is None else str(found[0])
 
-    def entries(self, part: int) -> list[IndexEntry]:
+    def entries(self, part: int) -> Entries:
         """Return the entries of a part in the order of its texts."""
         query = "SELECT entries FROM part WHERE number = ?"
         found = self._connection.execute(query, (part,)).fetchone()
         try:
-            return [] if found is None else _decode(zlib.decompress(found[0]))
+            return Entries(_NO_ENTRIES if found is None else zlib.decompress(found[0]))
         except (zlib.error, msgspec.MsgspecError) as error:
             raise IndexDamaged from error
 
@@ -342,10 +358,7 @@ class SearchStore:
         if not documents:
             self._connection.execute("DELETE FROM part WHERE number = ?", (part,))
             return
-        entries, end = [each.entry for each in documents], -1
-        for each in documents:
-            end += len(each.text) + 1
-            each.entry.end = end
+        entries = [each.entry for each in documents]
         times = [each.at for each in entries]
         authors = "\n".join(folded(name) for name in {each.by for each in entries})
         self._connection.execute(
@@ -359,37 +372,48 @@ class SearchStore:
         )
 
 
-def candidates(
-    texts: str, entries: list[IndexEntry], query: Query
-) -> Iterator[tuple[IndexEntry, str]]:
-    """Yield the documents of a part that a query admits and that have its rarest word."""
-    if entries and entries[-1].end != len(texts):
+def candidates(texts: str, entries: Entries, query: Query) -> Iterator[tuple[IndexEntry, str]]:
+    """Yield the documents of a part that a query admits and that have all its words."""
+    if entries and texts.count("\n") != len(entries) - 1:
         raise IndexDamaged
-    if query.words:
-        yield from _with_word(texts, entries, query)
-        return
+    found = _with_words(texts, entries, query.words) if query.words else _all(texts, entries)
+    return ((entry, text) for entry, text in found if query.admits(entry))
+
+
+def _all(texts: str, entries: Entries) -> Iterator[tuple[IndexEntry, str]]:
     start = 0
-    for each in entries:
-        if query.admits(each):
-            yield each, texts[start : each.end]
-        start = each.end + 1
+    for entry in entries:
+        end = _end(texts, start)
+        yield entry, texts[start:end]
+        start = end + 1
 
 
-def _with_word(
-    texts: str, entries: list[IndexEntry], query: Query
+def _with_words(
+    texts: str, entries: Entries, words: tuple[str, ...]
 ) -> Iterator[tuple[IndexEntry, str]]:
-    word, ends = min(query.words, key=texts.count), [each.end for each in entries]
-    at = texts.find(word)
-    while at >= 0:
-        index = bisect_right(ends, at)
-        if query.admits(entries[index]):
-            yield entries[index], texts[ends[index - 1] + 1 if index else 0 : ends[index]]
-        at = texts.find(word, ends[index] + 1)
+    rarest, *others = sorted(words, key=texts.count)
+    index = start = 0
+    while (at := texts.find(rarest, start)) >= 0:
+        index += texts.count("\n", start, at)
+        end = _end(texts, at)
+        text = texts[texts.rfind("\n", 0, at) + 1 : end]
+        if all(word in text for word in others):
+            yield entries[index], text
+        index, start = index + 1, end + 1
+
+
+def _end(texts: str, at: int) -> int:
+    """Return where the line at a place ends."""
+    end = texts.find("\n", at)
+    return len(texts) if end < 0 else end
 
 
 _BITS: Final = {kind: 1 << place for place, kind in enumerate(get_args(DocumentKind))}
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder(list[IndexEntry]).decode
+_decode_each: Final = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
+_decode_one: Final = msgspec.msgpack.Decoder(IndexEntry).decode
+_NO_ENTRIES: Final = _encode([])
 
 
 def _bits(kinds: Collection[DocumentKind]) -> int:
