@@ -298,9 +298,7 @@ def _matches(
 
 
 def _candidates(store: SearchStore, part: Part, query: Query) -> Iterator[tuple[IndexEntry, str]]:
-    texts = store.texts(part.number)
-    if all(word in texts for word in query.words):
-        yield from candidates(texts, store.entries(part.number), query)
+    return candidates(store.texts(part.number), lambda: store.entries(part.number), query)
 
 
 def _title(room: IndexedLog, at: float) -> IndexEntry:

@@ -8,7 +8,7 @@ That finds words inside words, and takes less space than an index of words or of
 import os
 import sqlite3
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,7 +106,6 @@ class Entries:
     """The entries of a part in the order of its texts; one is decoded when it is needed."""
 
     def __init__(self, data: bytes) -> None:
-        self._data = data
         self._each = _decode_each(data)
 
     def __len__(self) -> int:
@@ -116,7 +115,7 @@ class Entries:
         return _decode_one(self._each[index])
 
     def __iter__(self) -> Iterator[IndexEntry]:
-        return iter(_decode(self._data))
+        return map(_decode_one, self._each)
 
 
 class IndexedDocument(msgspec.Struct, frozen=True):
@@ -336,8 +335,8 @@ class SearchStore:
 
     def documents(self, part: int) -> list[IndexedDocument]:
         """Return the documents of a part."""
-        texts = self.texts(part)
-        return [IndexedDocument(*each) for each in candidates(texts, self.entries(part), Query())]
+        found = candidates(self.texts(part), lambda: self.entries(part), Query())
+        return [IndexedDocument(*each) for each in found]
 
     def _last_part(self, room: IndexedLog) -> tuple[int, list[IndexedDocument], int]:
         """Return the part to append to, with its documents and their size."""
@@ -372,33 +371,43 @@ class SearchStore:
         )
 
 
-def candidates(texts: str, entries: Entries, query: Query) -> Iterator[tuple[IndexEntry, str]]:
-    """Yield the documents of a part that a query admits and that have all its words."""
-    if entries and texts.count("\n") != len(entries) - 1:
-        raise IndexDamaged
-    found = _with_words(texts, entries, query.words) if query.words else _all(texts, entries)
-    return ((entry, text) for entry, text in found if query.admits(entry))
-
-
-def _all(texts: str, entries: Entries) -> Iterator[tuple[IndexEntry, str]]:
-    start = 0
-    for entry in entries:
-        end = _end(texts, start)
-        yield entry, texts[start:end]
-        start = end + 1
-
-
-def _with_words(
-    texts: str, entries: Entries, words: tuple[str, ...]
+def candidates(
+    texts: str, entries: Callable[[], Entries], query: Query
 ) -> Iterator[tuple[IndexEntry, str]]:
-    rarest, *others = sorted(words, key=texts.count)
+    """Yield the documents of a part that a query admits and that have all its words.
+
+    `entries` is called only if there is a text with all the words.
+    """
+    known: Entries | None = None
+    for index, text in _with_words(texts, query.words) if query.words else _lines(texts):
+        if known is None:
+            known = entries()
+            if not known:  # the part was removed meanwhile
+                return
+            if texts.count("\n") != len(known) - 1:
+                raise IndexDamaged
+        entry = known[index]
+        if query.admits(entry):
+            yield entry, text
+
+
+def _lines(texts: str) -> Iterator[tuple[int, str]]:
+    return enumerate(texts.split("\n"))
+
+
+def _with_words(texts: str, words: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """Yield the lines with all the words, and their numbers."""
+    first = {word: texts.find(word) for word in words}
+    if -1 in first.values():
+        return
+    *others, rare = sorted(first, key=lambda word: first[word])  # it comes last for the first time
     index = start = 0
-    while (at := texts.find(rarest, start)) >= 0:
+    while (at := texts.find(rare, start)) >= 0:
         index += texts.count("\n", start, at)
         end = _end(texts, at)
         text = texts[texts.rfind("\n", 0, at) + 1 : end]
         if all(word in text for word in others):
-            yield entries[index], text
+            yield index, text
         index, start = index + 1, end + 1
 
 
@@ -410,7 +419,6 @@ def _end(texts: str, at: int) -> int:
 
 _BITS: Final = {kind: 1 << place for place, kind in enumerate(get_args(DocumentKind))}
 _encode: Final = msgspec.msgpack.Encoder().encode
-_decode: Final = msgspec.msgpack.Decoder(list[IndexEntry]).decode
 _decode_each: Final = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
 _decode_one: Final = msgspec.msgpack.Decoder(IndexEntry).decode
 _NO_ENTRIES: Final = _encode([])
