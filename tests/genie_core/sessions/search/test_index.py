@@ -34,6 +34,7 @@ from genie_core.sessions.search.index import (
     IndexBusy,
     SearchIndex,
     SearchResult,
+    index_session,
     search_sessions,
     searched,
 )
@@ -441,6 +442,32 @@ def test_it_ends_when_nobody_wants_it_and_goes_on_later(house: House) -> None:
     found = house.index.look_up(house.all(), "apples", is_wanted=lambda: False)
     assert found.hits == ()
     assert len(house.found("apples")) == 5
+
+
+def test_an_index_is_usable_after_a_kill_while_it_is_written(house: House) -> None:
+    house.room("One", MessagePosted("1", "apples"))
+    assert len(house.found("apples")) == 1
+    two = house.room("Two", MessagePosted("1", "apples"))
+    code = (
+        "import os, sys; from pathlib import Path; from genie_core.sessions.search import index\n"
+        "index.SearchStore.note = lambda *_: os._exit(9)  # as late as can be\n"
+        "index.index_session(Path(sys.argv[1]), Path(sys.argv[2]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(house.path), str(two.folder)])
+    assert done.returncode == 9
+    store = search_store.SearchStore.open(house.path)
+    with closing(store):
+        assert two.id not in store.rooms()
+    assert len(house.found("apples")) == 2
+
+
+def test_one_session_is_indexed_alone(house: House) -> None:
+    one, two = (house.room(title, MessagePosted("1", "apples")) for title in ("One", "Two"))
+    index_session(house.path, one.folder)
+    index_session(house.path, two.folder.with_name("gone"))
+    store = search_store.SearchStore.open(house.path)
+    with closing(store):
+        assert set(store.rooms()) == {one.id}
 
 
 SECRET = "xylophonist"
