@@ -8,7 +8,6 @@ import asyncio
 import time
 from contextlib import AsyncExitStack
 from pathlib import Path
-from threading import Thread
 from typing import Final
 
 from genie_core.datastore import path_name
@@ -31,20 +30,12 @@ from genie_core.room.open.route import HostFound, host_of
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import Event, Kind, MessageDeleted, MessageEdited
 from genie_core.room.protocol.names import check_name, fold_name
+from genie_core.sessions.search.background import BackgroundIndexing
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
 
 UNTITLED: Final = "Room"
-
-INDEXING: Final = "indexing a room"
-"""The name of the thread."""
-
-
-def _index(index: Path, folder: Path) -> None:
-    from genie_core.sessions.search.index import index_session  # of no use before
-
-    index_session(index, folder)
 
 
 def _takes_text_back(event: Event) -> bool:
@@ -93,6 +84,7 @@ class RoomOpener:
     ) -> None:
         self._person = Profile.of(name, settings, locations, kind)
         self._renamed = renamed
+        self._indexing = BackgroundIndexing(locations.search)
 
     async def enter(self, opening: OpenRequest, on_event: OnEvent) -> JoinedRoom:
         """Join or host a room; see `RoomService.open`.
@@ -131,10 +123,8 @@ class RoomOpener:
                 return await joiner.rejoin(opening, on_event, resources)
 
     def _index(self, entered: list[JoinedRoom]) -> None:
-        """Index the rooms, in a thread that the program's end does not wait for."""
         for saved in {room.saved for room in entered if room.saved}:
-            paths = self._person.locations.search, self._person.locations.sessions / saved
-            Thread(target=_index, args=paths, name=INDEXING, daemon=True).start()
+            self._indexing.request(self._person.locations.sessions / saved)
 
     async def _create(self, title: str, on_event: OnEvent, resources: AsyncExitStack) -> JoinedRoom:
         # The port first: a room without one should leave no folder behind.

@@ -20,7 +20,7 @@ from genie_core.room.client.model import ConnectionState, PendingMessage
 from genie_core.room.open.host import HostedRoom, NotYours, serve_room
 from genie_core.room.open.identities import identity_of_person
 from genie_core.room.open.join import NowhereHosted
-from genie_core.room.open.opener import INDEXING, NothingToResume, RoomOpener, StillHosted
+from genie_core.room.open.opener import NothingToResume, RoomOpener, StillHosted
 from genie_core.room.open.requests import JoinRoom, NewRoom, OpenRequest, RejoinRoom, ResumeRoom
 from genie_core.room.participant.presence import HostPresence
 from genie_core.room.participant.room import JoinedRoom
@@ -43,6 +43,7 @@ from genie_core.sessions.export.importing import import_room
 from genie_core.sessions.export.jsonl import write_lines
 from genie_core.sessions.fork import fork
 from genie_core.sessions.lock import SessionInUse
+from genie_core.sessions.search.background import INDEXING
 from genie_core.sessions.search.store import SearchStore
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.view_state import View, write_view
