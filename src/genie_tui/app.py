@@ -276,6 +276,16 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     async def on_sessions_screen_chosen(self, message: "SessionsScreen.Chosen") -> None:
         await self.open(message.opening)
 
+    async def on_sessions_screen_hit_chosen(self, message: "SessionsScreen.HitChosen") -> None:
+        hit = message.hit
+        room = self.rooms.saved_as(hit.session)
+        if room is None:
+            await self.open(ReplayRoom(hit.session, at=hit.seq or None))
+            return
+        await self._visit(room)
+        if hit.seq:
+            room.screen.show_event(hit.seq)
+
     async def open(self, opening: OpenRequest | ReplayRoom) -> None:
         """Show the screen that an opening leads to, which may be that of an open room."""
         saved = opening.id if isinstance(opening, ResumeRoom | RejoinRoom) else ""

@@ -30,11 +30,14 @@ from genie_core.room.open.requests import (
     OtherWay,
     Question,
     RejoinRoom,
+    ReplayRoom,
     ResumeRoom,
 )
 from genie_core.room.open.service import SavedSummary
 from genie_core.room.participant.receipt import Item, Receipt
 from genie_core.room.protocol.events import AnswerPosted, MemberLeft, MessagePosted
+from genie_core.sessions.search.documents import SearchHit
+from genie_core.sessions.search.snippet import Snippet
 from genie_tui.alerts import LONGEST
 from genie_tui.app import GenieApp
 from genie_tui.onboarding import Onboarding
@@ -44,6 +47,7 @@ from genie_tui.screens.help import HelpScreen
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.room import RoomScreen
+from genie_tui.screens.sessions import SessionsScreen
 from genie_tui.widgets.approvals.card import ApprovalCard
 from genie_tui.widgets.status_bar import StatusBar
 from genie_tui.widgets.timeline.timeline import Timeline
@@ -152,6 +156,36 @@ async def test_a_room_is_found_by_letters_and_the_lobby_keeps_all_open(
         await pilot.press("ctrl+o", *"gdn", "enter")
         await until(pilot, lambda: shown(app) == "Garden")
         assert (garden.leaves, kitchen.leaves) == ([], [])
+
+
+def hit(session: str, seq: int) -> SearchHit:
+    return SearchHit(session, "Garden", seq, seq, 1.0, "bob", "message", Snippet("apples"))
+
+
+async def test_a_hit_in_an_open_room_leads_to_its_place_there(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    (said,) = garden.feed(MessagePosted("1", "apples"), by="bob")
+    garden.feed(MessagePosted("2", "pears"), by="bob")
+    async with in_both(garden, kitchen) as (app, pilot):
+        await app.on_sessions_screen_hit_chosen(SessionsScreen.HitChosen(hit("garden-1", said.seq)))
+        await until(pilot, lambda: shown(app) == "Garden")
+        timeline = app.screen.query_one(Timeline)
+        await until(pilot, lambda: getattr(timeline.chosen, "seq", 0) == said.seq)
+
+
+async def test_a_hit_in_another_room_is_replayed_at_its_place(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[object] = []
+
+    async def keep(opening: object) -> None:
+        opened.append(opening)
+
+    async with in_both(garden, kitchen) as (app, _):
+        monkeypatch.setattr(app, "open", keep)
+        await app.on_sessions_screen_hit_chosen(SessionsScreen.HitChosen(hit("attic-1", 7)))
+    assert opened == [ReplayRoom("attic-1", at=7)]
 
 
 async def test_what_comes_elsewhere_is_counted_and_told_where_the_person_is(

@@ -66,6 +66,23 @@ exit code: 0 if all was decided and no share is below its minimum; 1 if not; 2 f
 130 after ctrl+c.
 """
 
+_LANGUAGE: Final = """\
+Texts with all the words are found, also inside of other words. TEXT may have:
+  "a phrase"               the words as they stand
+  -word -"a phrase"        leave out texts with them; also -from:bob, -kind:silent …
+  from:ann from:genie      by a person, or by agents
+  in:standup               in rooms with this in their title or id
+  before:2026-11-01        before that day; or a month 2026-11, or a year 2026
+  after:2026-10-01         from that day on
+  kind:denied              of a kind: message, answer, decision, silent, approval, approved, denied,
+                           expired, parked, failed, stopped, title
+  has:file                 messages with files
+  /inv(oice)?s?/           a regular expression
+
+Quotes and a leading - need quotes around the whole TEXT:
+  genie-tui sessions search '"last offer" -vendor from:ann'
+"""
+
 FASTEST: Final = 1_000.0
 """The highest speed of a replay."""
 
@@ -605,7 +622,8 @@ def _add_looking(add: AddPart) -> None:
     )
     show.add_argument("--json", action="store_true", help="as JSON")
     search = add("search", "find words in all sessions")
-    search.add_argument("words", metavar="TEXT", nargs="+", help='words, or "a phrase"')
+    search.epilog, search.formatter_class = _LANGUAGE, argparse.RawDescriptionHelpFormatter
+    search.add_argument("words", metavar="TEXT", nargs="+", help="what to find, see below")
     search.add_argument(
         "--limit", type=_count, default=20, metavar="N", help="at most so many hits (default: 20)"
     )

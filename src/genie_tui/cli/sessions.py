@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ from genie_core.sessions.repair import repair
 from genie_core.sessions.retention import Due, RetentionLimits, due
 from genie_core.sessions.search.documents import SearchHit
 from genie_core.sessions.search.index import IndexBusy, SearchIndex, search_sessions
+from genie_core.sessions.search.query import FIELDS
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.transcript import last_spoken
 from genie_core.sessions.trash import trash
@@ -42,6 +44,10 @@ MOST_RANGES: Final = 20
 """How many ranges of missing events are listed."""
 
 
+_FIELD: Final = re.compile(r"(?:^|\s)-?([a-z]+):(?!//)", re.IGNORECASE)
+"""What looks like a field of a query."""
+
+
 class NotConfirmed(GenieError):
     """A confirmation was refused or can't be given."""
 
@@ -50,15 +56,18 @@ class NothingFound(GenieError):
     """A search found nothing."""
 
     def __init__(self, text: str) -> None:
-        words = len(text.split())
-        if not any(letter.isalnum() for letter in text):
-            why = "name a word that was said"
-        elif words > 1:
-            why = "fewer words find more"
-        else:
-            why = "the beginning of a word finds more"
-        super().__init__(f"nothing is found for {text!r}; {why}")
+        super().__init__(f"nothing is found for {text!r}; {_more_found(text)}")
         self.text = text
+
+
+def _more_found(text: str) -> str:
+    """Return how another search may find more."""
+    if not any(letter.isalnum() for letter in text):
+        return "name a word that was said"
+    unknown = _FIELD.search(text)
+    if unknown is not None and unknown[1].lower() not in FIELDS:
+        return f"{unknown[1]}: is no field; there are {', '.join(f'{each}:' for each in FIELDS)}"
+    return "fewer words find more" if len(text.split()) > 1 else "a part of a word finds more"
 
 
 class NoTitle(GenieError):
@@ -345,6 +354,8 @@ def search(options: argparse.Namespace, sessions: Sessions) -> int:
 
     Raises:
         NothingFound: there is nothing.
+        WrongQuery: the text is no query.
+        SlowExpression: a regular expression takes too long.
         DiskFailure: the sessions can't be listed.
     """
     text = " ".join(options.words)
@@ -376,7 +387,8 @@ def _hit_line(hit: SearchHit) -> str:
     for start, end in hit.snippet.marks:
         text += f"{hit.snippet.text[at:start]}»{hit.snippet.text[start:end]}«"
         at = end
-    return f"{hit.by}: {text}{hit.snippet.text[at:]}"
+    by = hit.by if hit.kind in ("message", "answer") else f"{hit.by} ({hit.kind})"
+    return f"{by}: {text}{hit.snippet.text[at:]}"
 
 
 def _hit_object(hit: SearchHit) -> dict[str, Any]:

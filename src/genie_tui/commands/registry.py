@@ -406,6 +406,12 @@ COMMANDS: Final = (
         shown=True,
     ),
     Command(
+        "search",
+        "Search the room: by author, time, kind and words",
+        room.search,
+        Slash.taking("/search [TEXT]", Group.GENERAL, parse.read_text, room.search, at_once=False),
+    ),
+    Command(
         "mentions",
         "List the messages with your name, and go to one",
         room.mentions,

@@ -260,6 +260,10 @@ class RoomScreen(Screen[None]):
             if card.has_focus:
                 card.arm()
 
+    def show_event(self, seq: int) -> None:
+        """Show an event in the conversation."""
+        room_focus.to_message(self.context, seq)
+
     @property
     def joined(self) -> "JoinedRoom | None":
         """The joined room; None until it is open."""

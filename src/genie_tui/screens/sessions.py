@@ -56,6 +56,13 @@ class SessionsScreen(Screen[None]):
             super().__init__()
             self.opening = opening
 
+    class HitChosen(Message):
+        """The person wants to see a hit where it is: in the room if it is open, else replayed."""
+
+        def __init__(self, hit: SearchHit) -> None:
+            super().__init__()
+            self.hit = hit
+
     def __init__(self, store: SessionService, clock: Callable[[], float]) -> None:
         super().__init__()
         self._store = store
@@ -258,7 +265,7 @@ class SessionsScreen(Screen[None]):
     def _open(self, message: SessionList.Chosen) -> None:
         item = message.item
         if isinstance(item, SearchHit):
-            self._choose(_replay(item))
+            self.post_message(self.HitChosen(item))
         elif item.way is OpenMode.HOST:
             self._choose(ResumeRoom(item.id))
         elif item.way is OpenMode.JOIN:
@@ -270,7 +277,7 @@ class SessionsScreen(Screen[None]):
         """Replay the selected session, or at a hit."""
         item = self._list.selected
         if isinstance(item, SearchHit):
-            self._choose(_replay(item))
+            self._choose(ReplayRoom(item.session, at=item.seq or None))
         elif item is not None:
             self._choose(ReplayRoom(item.id))
 
@@ -322,7 +329,3 @@ class SessionsScreen(Screen[None]):
     @property
     def _filter_line(self) -> Input:
         return self.query_one("#sessions-filter", Input)
-
-
-def _replay(hit: SearchHit) -> ReplayRoom:
-    return ReplayRoom(hit.session, at=hit.seq or None)

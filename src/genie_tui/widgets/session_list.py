@@ -4,7 +4,7 @@ Drawn line by line, so that a thousand sessions cost no more than those in view.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final, TypeAlias
@@ -22,7 +22,8 @@ from textual.widget import Widget
 
 from genie_core.sessions.listing import SessionRow, Sort
 from genie_core.sessions.search.documents import SearchHit
-from genie_core.sessions.search.query import Snippet
+from genie_core.sessions.search.query import DocumentKind
+from genie_core.sessions.search.snippet import Snippet
 from genie_core.text.format import ago, file_size, short_count
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import keymap_of
@@ -38,13 +39,19 @@ StyleOf: TypeAlias = Callable[[str], Style]
 
 HIT_LINES: Final = 2
 
-_HIT_WORDS: Final = {
+_HIT_WORDS: Final[Mapping[DocumentKind, str]] = {
     "title": "its title",
     "message": "by {by}",
     "answer": "answer of {by}",
     "decision": "decision for {by}",
+    "silent": "silence for {by}",
     "approval": "tool call for {by}",
-    "failure": "failure for {by}",
+    "approved": "approved tool call for {by}",
+    "denied": "denied tool call for {by}",
+    "expired": "expired tool call for {by}",
+    "parked": "parked tool call for {by}",
+    "failed": "failure for {by}",
+    "stopped": "stopped answer of {by}",
 }
 
 STYLES: Final = (

@@ -132,7 +132,13 @@ def _hit(hit: SearchHit) -> Content:
         (text, "bold $text-accent" if is_match else "")
         for text, is_match in snippet_parts(hit.snippet)
     )
-    return Content.assemble(("\nenter opens the replay there\n\n", "$foreground-muted"), *parts)
+    return Content.assemble(
+        (
+            "\nenter goes there: in the room if it is open, else in its replay\n\n",
+            "$foreground-muted",
+        ),
+        *parts,
+    )
 
 
 def _lines(lines: Sequence[TranscriptLine]) -> Content:

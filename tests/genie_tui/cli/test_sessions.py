@@ -169,7 +169,13 @@ def test_a_room_of_ones_own_keeps_a_title(
 
 @pytest.mark.parametrize(
     ("text", "advice"),
-    [("", "name a word"), ('"', "name a word"), ("qqq", "beginning"), ("qqq zzz", "fewer words")],
+    [
+        ("", "name a word"),
+        ('"', "name a word"),
+        ("qqq", "a part of a word"),
+        ("form:ann", "form: is no field; there are from:, in:"),
+        ("qqq zzz", "fewer words"),
+    ],
 )
 def test_a_search_in_vain_says_what_finds_more(
     saved: SavedSession, capsys: pytest.CaptureFixture[str], text: str, advice: str

@@ -19,7 +19,7 @@ from genie_core.room.open.requests import OpenRequest, RejoinRoom, ReplayRoom, R
 from genie_core.room.protocol.events import AnswerPosted, FileRef, MessagePosted
 from genie_core.sessions.listing import SessionRow, Sort
 from genie_core.sessions.search.documents import SearchHit
-from genie_core.sessions.search.query import Snippet
+from genie_core.sessions.search.snippet import Snippet
 from genie_core.settings.load import SettingsSource
 from genie_core.settings.model import Settings
 from genie_core.storage.blobs import BlobStore
@@ -47,10 +47,15 @@ class Chosen(SessionsScreen):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.chosen: list[OpenRequest | ReplayRoom] = []
+        self.hits: list[int] = []
 
     def on_sessions_screen_chosen(self, message: SessionsScreen.Chosen) -> None:
         message.stop()
         self.chosen.append(message.opening)
+
+    def on_sessions_screen_hit_chosen(self, message: SessionsScreen.HitChosen) -> None:
+        message.stop()
+        self.hits.append(message.hit.seq)
 
 
 @asynccontextmanager
@@ -258,7 +263,7 @@ async def test_letters_typed_right_after_the_key_are_no_commands(recorded: Recor
         assert recorded.titles() == {"Garden"}
 
 
-async def test_a_hit_opens_the_replay_at_that_place(recorded: Recorded) -> None:
+async def test_a_hit_leads_to_its_place_or_to_the_replay_there(recorded: Recorded) -> None:
     saved = recorded.session(
         "Garden", MessagePosted("1", "apples?"), AnswerPosted(4, "plant apples in May")
     )
@@ -269,7 +274,18 @@ async def test_a_hit_opens_the_replay_at_that_place(recorded: Recorded) -> None:
         await until(pilot, lambda: isinstance(rows.selected, SearchHit))
         await until(pilot, lambda: "plant apples in May" in text(screen, "#preview-lines"))
         await pilot.press("enter", "r")
-        await until(pilot, lambda: screen.chosen == [ReplayRoom(saved.id, at=5)] * 2)
+        await until(pilot, lambda: screen.chosen == [ReplayRoom(saved.id, at=5)])
+        assert screen.hits == [5]
+
+
+async def test_a_wrong_search_is_refused_with_what_works(recorded: Recorded) -> None:
+    recorded.said("Garden", "plant apples")
+    async with listed(recorded) as (screen, pilot):
+        screen.query_one("#sessions-filter", Input).value = "before:yesterday"
+        note = "before:yesterday is no date; write a day"
+        await until(pilot, lambda: note in text(screen, "#sessions-note"))
+        screen.query_one("#sessions-filter", Input).value = "apples from:ann"
+        await until(pilot, lambda: len(screen.query_one(SessionList).hits) == 1)
 
 
 async def test_arrows_move_in_the_list_while_one_types(recorded: Recorded) -> None:

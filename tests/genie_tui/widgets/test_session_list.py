@@ -11,8 +11,9 @@ from textual.pilot import Pilot
 
 from genie_core.sessions.listing import SessionRow, Sort
 from genie_core.sessions.lock import LockHolder
-from genie_core.sessions.search.documents import DocumentKind, SearchHit
-from genie_core.sessions.search.query import Snippet
+from genie_core.sessions.search.documents import SearchHit
+from genie_core.sessions.search.query import DocumentKind
+from genie_core.sessions.search.snippet import Snippet
 from genie_tui.widgets.session_list import (
     HIT_LINES,
     Item,
@@ -252,7 +253,8 @@ def test_it_has_exactly_its_lines_however_narrow(width: int) -> None:
         ("answer", "answer of ann"),
         ("decision", "decision for ann"),
         ("approval", "tool call for ann"),
-        ("failure", "failure for ann"),
+        ("denied", "denied tool call for ann"),
+        ("failed", "failure for ann"),
     ],
 )
 def test_what_was_found_is_named(kind: DocumentKind, words: str) -> None:

@@ -12,7 +12,7 @@ from typing import Final
 
 from genie_core.datastore import path_name
 from genie_core.errors import GenieError
-from genie_core.room.client.events import CopyRead, OnEvent
+from genie_core.room.client.events import CopyRead, EventsRecorded, OnEvent, RoomEvent
 from genie_core.room.open.host import bind_room, join_as_host, serve_room
 from genie_core.room.open.identities import has_key, private_reader
 from genie_core.room.open.join import RoomJoiner
@@ -28,9 +28,10 @@ from genie_core.room.open.requests import (
 )
 from genie_core.room.open.route import HostFound, host_of
 from genie_core.room.participant.room import JoinedRoom
-from genie_core.room.protocol.events import Kind
+from genie_core.room.protocol.events import Event, Kind, MessageDeleted, MessageEdited
 from genie_core.room.protocol.names import check_name, fold_name
 from genie_core.room.state.room_state import RoomState
+from genie_core.sessions.search.background import BackgroundIndexing
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
@@ -40,6 +41,10 @@ UNTITLED: Final = "Room"
 
 SHOWN_AT_FIRST: Final = 500
 """Events of a copy that are reported before its room is open."""
+
+
+def _takes_text_back(event: Event) -> bool:
+    return isinstance(event.told.body, MessageDeleted | MessageEdited)
 
 
 class NothingToResume(GenieError):
@@ -87,24 +92,47 @@ class RoomOpener:
         self._person = Profile.of(name, settings, locations, kind)
         self._unshared = unshared
         self._renamed = renamed
+        self._indexing = BackgroundIndexing(locations.search)
 
     async def enter(self, opening: OpenRequest, on_event: OnEvent) -> JoinedRoom:
-        """Join or host a room; see `RoomService.open`."""
+        """Join or host a room; see `RoomService.open`.
+
+        The room is indexed when it is closed, and when a message is deleted or edited, so that the
+        index loses its words.
+        """
         resources = AsyncExitStack()
-        joiner = RoomJoiner(self._person)
+        entered: list[JoinedRoom] = []
+
+        def hear(event: RoomEvent) -> None:
+            on_event(event)
+            if isinstance(event, EventsRecorded) and any(map(_takes_text_back, event.events)):
+                self._index(entered)
+
+        resources.callback(lambda: self._index(entered))  # once all else is closed
         try:
-            match opening:
-                case NewRoom(title=title):
-                    return await self._create(title.strip() or UNTITLED, on_event, resources)
-                case ResumeRoom():
-                    return await self._resume(opening, on_event, resources)
-                case JoinRoom():
-                    return await joiner.join(opening, on_event, resources)
-                case RejoinRoom():
-                    return await joiner.rejoin(opening, on_event, resources)
+            entered.append(await self._enter(opening, hear, resources))
         except BaseException:
             await resources.aclose()
             raise
+        return entered[0]
+
+    async def _enter(
+        self, opening: OpenRequest, on_event: OnEvent, resources: AsyncExitStack
+    ) -> JoinedRoom:
+        joiner = RoomJoiner(self._person)
+        match opening:
+            case NewRoom(title=title):
+                return await self._create(title.strip() or UNTITLED, on_event, resources)
+            case ResumeRoom():
+                return await self._resume(opening, on_event, resources)
+            case JoinRoom():
+                return await joiner.join(opening, on_event, resources)
+            case RejoinRoom():
+                return await joiner.rejoin(opening, on_event, resources)
+
+    def _index(self, entered: list[JoinedRoom]) -> None:
+        for saved in {room.saved for room in entered if room.saved}:
+            self._indexing.request(self._person.locations.sessions / saved)
 
     async def _create(self, title: str, on_event: OnEvent, resources: AsyncExitStack) -> JoinedRoom:
         # The port first: a room without one should leave no folder behind.

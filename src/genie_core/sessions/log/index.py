@@ -351,13 +351,13 @@ def scan_all(descriptor: int, damages: Damages) -> Iterator[LoggedEvent]:
         OSError: the log can't be read.
     """
     try:
-        for _ in _scanned(descriptor, LogScan(), 0, None):
+        for _ in scanned(descriptor, LogScan(), 0, None):
             pass  # so that an event whose line comes too late is not handed out as lost first
     except OutOfOrder:
         order = _sorted(descriptor, LineScan(damages))
         yield from order.found(partial(_read, descriptor))
     else:
-        yield from _scanned(descriptor, LogScan(damages=damages), 0, None)
+        yield from scanned(descriptor, LogScan(damages=damages), 0, None)
 
 
 def _take_in_turn(descriptor: int, index: LogIndex) -> list[Event]:
@@ -426,7 +426,7 @@ def _part(descriptor: int, index: LogIndex, after: int) -> Iterator[Event]:
     head, start, upto, end = index.span(after)
     scan = LogScan(head, lines=min(start, 1), intact=start, after=after, ordered=True)
     head, at = max(head, after), 0.0
-    for found in _scanned(descriptor, scan, start, end):
+    for found in scanned(descriptor, scan, start, end):
         if after < found.event.seq <= upto:
             head, at = found.event.seq, found.event.at
             yield index.stand_in(found.event)
@@ -434,7 +434,7 @@ def _part(descriptor: int, index: LogIndex, after: int) -> Iterator[Event]:
         yield index.stand_in(Event(seq, at, ROOM, UnreadableEvent(LOST)))
 
 
-def _scanned(descriptor: int, scan: LogScan, start: int, end: int | None) -> Iterator[LoggedEvent]:
+def scanned(descriptor: int, scan: LogScan, start: int, end: int | None) -> Iterator[LoggedEvent]:
     """Yield the events of a part of the log, read in pieces."""
     for data in read_pieces(descriptor, start, end):
         if isinstance(data, Hole):

@@ -1,1 +1,1 @@
-"""Full-text search over all sessions."""
+"""Search over all sessions, and in an open room."""

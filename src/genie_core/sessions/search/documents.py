@@ -1,9 +1,12 @@
-"""The documents of the search index: the text of each event that has some, and the hits."""
+"""The documents that a search looks through: the text of each event that has some, and the hits."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -14,24 +17,27 @@ from genie_core.room.protocol.events import (
     MessageDeleted,
     MessageEdited,
     MessagePosted,
+    RecoveredEvent,
     RunCancelled,
     RunFailed,
 )
-from genie_core.sessions.search.query import Snippet
+from genie_core.sessions.search.folding import one_line
+from genie_core.sessions.search.query import DocumentKind
+from genie_core.sessions.search.snippet import Snippet
 from genie_core.sessions.transcript import AGENT
 
-DocumentKind: TypeAlias = Literal["title", "message", "answer", "decision", "approval", "failure"]
-
 MOST_CHARS: Final = 100_000
-"""Only the start of a longer text is indexed."""
+"""Only the start of a longer text is searched."""
 
 MOST_ARGUMENT_CHARS: Final = 4_000
-"""Only this much of a tool's arguments is indexed."""
+"""Only this much of a tool's arguments is searched."""
+
+Target: TypeAlias = tuple[int | str, str]
+"""A message's number or a tool call's id, and the author's name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A text and its place: event `seq`, about the message with number `message`."""
+class Document(msgspec.Struct, frozen=True):
+    """A text on one line and its place: event `seq`, about the message with number `message`."""
 
     seq: int
     message: int
@@ -39,65 +45,150 @@ class Document:
     by: str
     kind: DocumentKind
     text: str
+    has_file: bool = False
 
 
-def documents(
-    events: Iterable[Event], changes: dict[tuple[int, str], Event] | None = None
-) -> Iterator[Document]:
-    """Yield the texts of events, without withheld values.
+class Changes:
+    """The last change of each message, and the outcome of each tool call.
 
-    Edits and deletions are no texts: `changes` gets the last one of each message and author, by the
-    number of the message as the event has it.
+    `recovered` returns the numbers of recovered messages by their former ones; see `RoomState`.
     """
+
+    def __init__(self, recovered: Callable[[], Mapping[int, int]] = lambda: _NOTHING) -> None:
+        self._recovered = recovered
+        self._last: dict[Target, Event] = {}
+
+    def note(self, event: Event) -> bool:
+        """Take in an event that follows all others; returns whether it is a change."""
+        if not isinstance(event.body, _CHANGING):
+            return False
+        target = self._target(event)
+        if target is not None and not _deletes(self._last.get(target)):
+            self._last[target] = event
+        return target is not None
+
+    def note_earlier(self, events: Iterable[Event]) -> None:
+        """Take in events that precede all others."""
+        earlier = Changes(self._recovered)
+        for event in events:
+            earlier.note(event)
+        for target, event in earlier._last.items():
+            if target not in self._last or _deletes(event):
+                self._last[target] = event
+
+    def take(self, event: Event) -> Event | None:
+        """Return the change of an event, if there is one, and forget it."""
+        if not isinstance(event.body, _CHANGEABLE):
+            return None
+        return self._last.pop(_identity(event), None)
+
+    def rest(self) -> Mapping[Target, Event]:
+        """Return the changes that were not taken."""
+        return self._last
+
+    def _target(self, event: Event) -> Target | None:
+        told = event.told
+        match told.body:
+            case MessageEdited(message=number) | MessageDeleted(message=number):
+                if told is not event:
+                    number = self._recovered().get(number, number)
+                return number, told.by
+            case ApprovalResolved(approval=approval):
+                return approval, told.by
+            case _:
+                return None
+
+
+_CHANGING: Final = (ApprovalResolved, MessageEdited, MessageDeleted, RecoveredEvent)
+_CHANGEABLE: Final = (MessagePosted, ApprovalRequested, RecoveredEvent)
+"""Bodies of changes, and of what they change."""
+
+_NOTHING: Final[Mapping[int, int]] = MappingProxyType({})
+
+
+def documents(events: Iterable[Event], changes: Changes | None = None) -> Iterator[Document]:
+    """Yield the texts of events as their authors left them, without withheld values.
+
+    Without `changes`, those among the events count.
+    """
+    if changes is None:
+        events, changes = list(events), Changes()
+        changes.note_earlier(events)
     for event in events:
-        body = event.told.body
-        if changes is not None and isinstance(body, MessageEdited | MessageDeleted):
-            _note_change(changes, body.message, event)
-        found = _document(event.seq, event.told)
-        if found is not None and found.text.strip():
+        found = document(event, changes.take(event))
+        if found is not None:
             yield found
 
 
-def _document(seq: int, told: Event) -> Document | None:
+def document(event: Event, change: Event | None = None) -> Document | None:
+    """Return the text of an event after a change by its author; None if there is none."""
+    told = event.told
+    at = event.seq, told
+    edit = None if change is None else change.told.body
     match told.body:
-        case MessagePosted() as said:
-            return Document(seq, seq, told.at, told.by, "message", _cut(_said(said, said.text)))
+        case MessagePosted() as said if not isinstance(edit, MessageDeleted):
+            text = edit.text if isinstance(edit, MessageEdited) else said.text
+            words = _said(said, text)
+            return _spoken(*at, told.by, "message", event.seq, words, has_file=bool(said.files))
+        case DecisionMade(message=message, decision=decision, reason=reason, sealed=sealed):
+            kind: DocumentKind = "silent" if decision == "ignore" else "decision"
+            return _step(*at, kind, message, reason or "", sealed)  # its query repeats messages
         case AnswerPosted(message=message, text=text):
-            return Document(seq, message, told.at, AGENT, "answer", _cut(text))
-        case DecisionMade(message=message, reason=reason):  # its query repeats what was said
-            return Document(seq, message, told.at, told.by, "decision", _cut(reason))
+            return _spoken(*at, AGENT, "answer", message, text)
         case ApprovalRequested() as asked:
-            return Document(seq, asked.message, told.at, told.by, "approval", _asked(asked))
-        case ApprovalResolved(message=message, reason=reason):
-            return Document(seq, message, told.at, told.by, "approval", _cut(reason))
+            outcome = edit if isinstance(edit, ApprovalResolved) else None
+            text = f"{_asked(asked)}\n{(outcome and outcome.reason) or ''}"
+            kind = "approval" if outcome is None else outcome.outcome
+            return _step(*at, kind, asked.message, text, asked.sealed)
         case RunFailed(message=message, error=error, text=text):
-            words = f"{error}\n{text}" if text else error
-            return Document(seq, message, told.at, told.by, "failure", _cut(words))
-        case RunCancelled(message=message, text=text):
-            return Document(seq, message, told.at, AGENT, "answer", _cut(text))
+            return _spoken(*at, told.by, "failed", message, f"{error}\n{text}")
+        case RunCancelled(message=message, reason=reason, text=text):
+            return _spoken(*at, AGENT, "stopped", message, f"{reason}\n{text}")
         case _:
             return None
 
 
-def changed_document(change: Event, message: Event) -> Document | None:
-    """Return the text of a message after a change; None if the change is not its author's.
+def _spoken(
+    seq: int,
+    told: Event,
+    by: str,
+    kind: DocumentKind,
+    message: int,
+    text: str,
+    *,
+    has_file: bool = False,
+) -> Document | None:
+    line = one_line(text[:MOST_CHARS])
+    return Document(seq, message, told.at, by, kind, line, has_file) if line else None
 
-    Of a deleted message it is empty.
-    """
-    said, body = message.told.body, change.told.body
-    if message.told.by != change.told.by or not isinstance(said, MessagePosted):
-        return None
-    text = _cut(_said(said, body.text)) if isinstance(body, MessageEdited) else ""
-    return Document(message.seq, message.seq, message.told.at, message.told.by, "message", text)
+
+def _step(
+    seq: int, told: Event, kind: DocumentKind, message: int, text: str, sealed: tuple[bytes, ...]
+) -> Document | None:
+    """Return a step of an agent, which is found by its kind even without a text, unless sealed."""
+    line = one_line(text[:MOST_CHARS])
+    return Document(seq, message, told.at, told.by, kind, line) if line or not sealed else None
 
 
-def _note_change(changes: dict[tuple[int, str], Event], message: int, event: Event) -> None:
-    known = changes.get((message, event.told.by))
-    if known is None or not isinstance(known.told.body, MessageDeleted):
-        changes[message, event.told.by] = event
+def is_same_call(event: Event, target: Target) -> bool:
+    """Whether an event asks for the tool call of a target."""
+    return _identity(event) == target and isinstance(event.told.body, ApprovalRequested)
+
+
+def _identity(event: Event) -> Target:
+    told = event.told
+    if isinstance(told.body, ApprovalRequested):
+        return told.body.approval, told.by
+    return event.seq, told.by
+
+
+def _deletes(event: Event | None) -> bool:
+    return event is not None and isinstance(event.told.body, MessageDeleted)
 
 
 def _said(said: MessagePosted, text: str) -> str:
+    if not said.files and not said.quotes:
+        return text
     names = (file.name for file in said.files)
     quoted = (line.text for quote in said.quotes for line in quote.lines)
     return "\n".join((text, *names, *quoted))
@@ -107,7 +198,7 @@ def _asked(asked: ApprovalRequested) -> str:
     if asked.withheld:
         return asked.tool
     words = "\n".join(_strings(asked.arguments))[:MOST_ARGUMENT_CHARS]
-    return f"{asked.tool}\n{words}" if words else asked.tool
+    return f"{asked.tool}\n{words}"
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -123,10 +214,6 @@ def _strings(value: Any) -> Iterator[str]:
                 waiting += reversed(items)
             case _:
                 pass
-
-
-def _cut(text: str | None) -> str:
-    return (text or "")[:MOST_CHARS]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,116 +1,328 @@
-"""Parse a typed query, and normalise the texts that it is compared with.
+"""The query language: words, phrases, fields, regular expressions, and what to leave out.
 
-Words match regardless of case and accents. All must occur, in any order; words in quotes must be
-consecutive; the last word may be a prefix. No other syntax.
+One parser for all searches; `docs/search.md` describes the language.
 """
 
 import re
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Final
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from math import inf
+from time import monotonic
+from typing import Final, Literal, Protocol, Self, TypeAlias
+
+from genie_core.errors import GenieError
+from genie_core.sessions.search.folding import folded, one_line
+
+DocumentKind: TypeAlias = Literal[
+    "title",
+    "message",
+    "answer",
+    "decision",
+    "silent",
+    "approval",
+    "approved",
+    "denied",
+    "expired",
+    "parked",
+    "failed",
+    "stopped",
+]
+
+KINDS: Final[Mapping[str, frozenset[DocumentKind]]] = {
+    "message": frozenset({"message"}),
+    "answer": frozenset({"answer"}),
+    "decision": frozenset({"decision", "silent"}),
+    "silent": frozenset({"silent"}),
+    "approval": frozenset({"approval", "approved", "denied", "expired", "parked"}),
+    "approved": frozenset({"approved"}),
+    "denied": frozenset({"denied"}),
+    "expired": frozenset({"expired"}),
+    "parked": frozenset({"parked"}),
+    "failed": frozenset({"failed"}),
+    "stopped": frozenset({"stopped"}),
+    "title": frozenset({"title"}),
+}
+"""The values of `kind:`."""
+
+FIELDS: Final[Mapping[str, str]] = {
+    "from": "from:ann",
+    "in": "in:standup",
+    "before": "before:2026-11-01",
+    "after": "after:2026-10-01",
+    "kind": "kind:denied",
+    "has": "has:file",
+}
+"""The fields, each with an example."""
 
 MOST_CHARS: Final = 1_000
-MOST_TERMS: Final = 32
-"""Characters of a query, and words as terms, that are used; the rest is ignored."""
+MOST_CONDITIONS: Final = 32
+"""Characters and conditions of a query."""
 
-SPLIT: Final = "\x1f"
-OPEN: Final = "\ufdd1"
-CLOSE: Final = "\ufdd2"
-"""Private code points: between letters, and around matches."""
+SECONDS: Final = 20.0
+TEXT_SECONDS: Final = 0.25
+"""How long a search by a regular expression may take, and a single text."""
 
-_TYPED: Final = re.compile(r'"([^"]*)("?)|(\S+?)(?=["\s]|\Z)')
-_WORD: Final = re.compile(r"[^\W_]+")
-_OURS: Final = re.compile(f"[{SPLIT}{OPEN}{CLOSE}\0]")
-_UNSPACED: Final = (
-    "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
-    "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
+_DATE: Final = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
+_PART: Final = re.compile(
+    rf"""(?P<minus>-(?=[\w"/]))?
+    (?: (?P<field>{"|".join(FIELDS)}): (?: "(?P<value>[^"]*)"? | (?P<bare>[^\s"]*) )
+    | "(?P<phrase>[^"]*)"?
+    | /(?P<expression>(?:[^/\\]|\\.)+)/(?=\s|\Z)
+    | (?P<word>[^\s"]+) )""",
+    re.VERBOSE | re.IGNORECASE,
 )
-"""Letters of scripts without spaces between words."""
 
-_APART: Final = re.compile(f"(?<=[{_UNSPACED}])(?=\\w)|(?<=\\w)(?=[{_UNSPACED}])")
+
+class WrongQuery(GenieError):
+    """A query can't be understood; the text says which form works."""
+
+
+class SlowExpression(GenieError):
+    """A regular expression takes too long to compare."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(f"/{source}/ takes too long to compare; write a simpler expression")
+        self.source = source
+
+
+class Expression:
+    """A regular expression for one search, which may take `SECONDS`, and a text `TEXT_SECONDS`.
+
+    Matching lets other threads run.
+    """
+
+    def __init__(self, source: str) -> None:
+        import regex  # takes longer to load than most searches
+
+        self._source = source
+        self._end = 0.0
+        try:
+            self._pattern: regex.Pattern[str] = regex.compile(_folded(source), regex.IGNORECASE)
+        except (regex.error, OverflowError, RecursionError) as error:
+            why = f"/{source}/ is no regular expression: {error}"
+            raise WrongQuery(f'{why}; in quotes it is found as it is: "/{source}/"') from error
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield where it matches; raises `SlowExpression`."""
+        at = 0
+        while at <= len(text) and (span := self.span(text, at)) is not None:
+            yield span
+            at = max(span[1], at + 1)
+
+    def span(self, text: str, at: int = 0) -> tuple[int, int] | None:
+        """Return where it matches first, if it does; raises `SlowExpression`."""
+        now = monotonic()
+        self._end = self._end or now + SECONDS
+        try:
+            found = self._pattern.search(text, at, timeout=TEXT_SECONDS)
+        except TimeoutError as error:
+            raise SlowExpression(self._source) from error
+        if now > self._end:
+            raise SlowExpression(self._source)
+        return None if found is None else found.span()
+
+
+class Entry(Protocol):
+    """What a query asks about a text, beside its words."""
+
+    @property
+    def kind(self) -> DocumentKind: ...
+    @property
+    def by(self) -> str: ...
+    @property
+    def at(self) -> float: ...
+    @property
+    def has_file(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Snippet:
-    """A piece of a text on one line, and the ranges that matched."""
+class Query:
+    """Conditions that must all hold, and `excluded` ones of which none may hold.
 
-    text: str
-    marks: tuple[tuple[int, int], ...] = ()
+    `words` are folded texts. Several authors, titles or kinds are alternatives; none means any. Use
+    a query for one search.
+    """
+
+    words: tuple[str, ...] = ()
+    expressions: tuple[Expression, ...] = ()
+    authors: tuple[str, ...] = ()
+    titles: tuple[str, ...] = ()
+    kinds: frozenset[DocumentKind] = frozenset()
+    after: float = -inf
+    before: float = inf
+    has_file: bool = False
+    excluded: "tuple[Query, ...]" = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Parse what a person typed; without any condition the query is false.
+
+        Raises:
+            WrongQuery: it can't be understood.
+        """
+        if len(text) > MOST_CHARS:
+            raise WrongQuery(f"a search has at most {MOST_CHARS:,} characters")
+        query, count = cls(), 0
+        for part in _PART.finditer(one_line(text)):
+            condition = _condition(part)
+            count += condition is not None
+            if condition is not None and part["minus"]:
+                query = replace(query, excluded=(*query.excluded, condition))
+            elif condition is not None:
+                query = query.and_(condition)
+        if count > MOST_CONDITIONS:
+            raise WrongQuery(f"a search has at most {MOST_CONDITIONS} words and fields")
+        return query
+
+    def __bool__(self) -> bool:
+        return self != Query()
+
+    def is_about(self, room: str) -> bool:
+        """Whether it can be met in a room, given by `room_key`."""
+        return not self.titles or any(title in room for title in self.titles)
+
+    def admits(self, entry: Entry) -> bool:
+        """Whether the conditions hold that are not about a text or a room."""
+        return (
+            (not self.kinds or entry.kind in self.kinds)
+            and self.after <= entry.at < self.before
+            and (not self.authors or folded(entry.by) in self.authors)
+            and (not self.has_file or entry.has_file)
+        )
+
+    def finds(self, text: str) -> bool:
+        """Whether a folded text has all words and matches; raises `SlowExpression`."""
+        for word in self.words:  # one of the few places where a generator's time counts
+            if word not in text:
+                return False
+        return not self.expressions or all(
+            expression.span(text) is not None for expression in self.expressions
+        )
+
+    def matches(self, entry: Entry, text: str, room: str) -> bool:
+        """Whether all conditions hold; errors as `finds`."""
+        return self.is_about(room) and self.admits(entry) and self.holds(entry, text, room)
+
+    def holds(self, entry: Entry, text: str, room: str) -> bool:
+        """Whether the conditions hold that `is_about` and `admits` leave open; errors as `finds`."""
+        if not self.finds(text):
+            return False
+        return not self.excluded or not any(
+            each.matches(entry, text, room) for each in self.excluded
+        )
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Return where a folded text has words and matches, in order and apart."""
+        found = [span for word in self.words for span in _occurrences(text, word)]
+        for expression in self.expressions:
+            found += expression.spans(text)
+        return _joined(sorted(span for span in found if span[0] < span[1]))
+
+    def closeness(self, text: str) -> float:
+        """Rate from 0 to 1 how well a folded text has the words: whole ones count most."""
+        rates = [_closeness(text, word) for word in self.words]
+        return sum(rates) / len(rates) if rates else 1.0
+
+    def and_(self, other: "Query") -> Self:
+        """Return a query for which the conditions of both must hold."""
+        return replace(
+            self,
+            words=(*self.words, *other.words),
+            expressions=(*self.expressions, *other.expressions),
+            authors=(*self.authors, *other.authors),
+            titles=(*self.titles, *other.titles),
+            kinds=self.kinds | other.kinds,
+            after=max(self.after, other.after),
+            before=min(self.before, other.before),
+            has_file=self.has_file or other.has_file,
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
-    """Consecutive words; with `prefix` the last one is a prefix."""
-
-    words: tuple[str, ...]
-    prefix: bool = False
+def room_key(title: str, id_: str) -> str:
+    """Return what the field `in:` is compared with."""
+    return folded(one_line(f"{title} {id_}"))
 
 
-def terms(text: str) -> tuple[Term, ...]:
-    """Parse a typed text into terms; none if it has no word."""
-    found: list[Term] = []
-    text = whole(text[:MOST_CHARS])
-    for match in _TYPED.finditer(text):
-        quoted, closed, bare = match.groups()
-        words = tuple(split_words(bare if quoted is None else quoted)[:MOST_TERMS])
-        if words:
-            open_end = match.end() == len(text) and not closed
-            found.append(Term(words, prefix=open_end))
-    return tuple(found[:MOST_TERMS])
+def _folded(source: str) -> str:
+    """Return an expression without accents, but with the case that its escapes need."""
+    return "".join(each if each.isascii() else folded(each) for each in source)
 
 
-def match_query(looked_for: tuple[Term, ...]) -> str:
-    """Return an FTS5 query; each word is a quoted string, so that none is an operator."""
-    return " AND ".join(
-        f'"{" ".join(term.words)}"' + (" *" if term.prefix else "") for term in looked_for
-    )
+def _condition(part: re.Match[str]) -> Query | None:
+    if part["field"]:
+        return _field(part["field"].lower(), part["value"] or part["bare"] or "")
+    if part["expression"]:
+        return Query(expressions=(Expression(part["expression"].replace(r"\/", "/")),))
+    text = folded(part["word"] or part["phrase"].strip())
+    return Query(words=(text,)) if text else None
 
 
-def whole(text: str) -> str:
-    """Return a text without the code points that have a meaning here."""
-    text = _OURS.sub(" ", text)
+def _field(name: str, value: str) -> Query:
+    if not value.strip():
+        raise WrongQuery(f"{name}: needs a value, such as {FIELDS[name]}")
+    match name:
+        case "from":
+            return Query(authors=(folded(value),))
+        case "in":
+            return Query(titles=(folded(value),))
+        case "before":
+            return Query(before=_moment(name, value))
+        case "after":
+            return Query(after=_moment(name, value))
+        case "kind":
+            return Query(kinds=_kinds(value))
+        case _:
+            return _content(value)
+
+
+def _kinds(value: str) -> frozenset[DocumentKind]:
+    found = KINDS.get(value.lower())
+    if found is None:
+        raise WrongQuery(f"{value!r} is no kind; kind: takes {', '.join(KINDS)}")
+    return found
+
+
+def _content(value: str) -> Query:
+    if value.lower() not in ("file", "files"):
+        raise WrongQuery(f"has:{value} is not known; has:file finds messages with files")
+    return Query(has_file=True)
+
+
+def _moment(name: str, value: str) -> float:
+    """Return the start of a day, month or year here, in seconds since the epoch."""
+    found = _DATE.fullmatch(value)
     try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode()
-    return text
+        if found is not None:
+            year, month, day = (int(each or 1) for each in found.groups())
+            return datetime(year, month, day).astimezone().timestamp()
+    except (ValueError, OverflowError, OSError):
+        pass
+    forms = f"write a day, month or year: {name}:2026-11-01, {name}:2026-11 or {name}:2026"
+    raise WrongQuery(f"{name}:{value} is no date; {forms}")
 
 
-def spaced(text: str) -> str:
-    """Return a text in which letters of unspaced scripts are separate words."""
-    return text if text.isascii() else _APART.sub(SPLIT, text)
+def _occurrences(text: str, word: str) -> Iterator[tuple[int, int]]:
+    at = text.find(word)
+    while at >= 0:
+        yield at, at + len(word)
+        at = text.find(word, at + len(word))
 
 
-def split_words(text: str) -> list[str]:
-    """Return the words of a text."""
-    return _WORD.findall(spaced(text))
-
-
-def marked(snippet: str) -> Snippet:
-    """Parse a snippet in which matches stand between `OPEN` and `CLOSE`."""
-    snippet = " ".join(snippet.replace(SPLIT, "").split())
-    parts: list[str] = []
-    marks: list[tuple[int, int]] = []
-    length = start = 0
-    for part in re.split(f"([{OPEN}{CLOSE}])", snippet):
-        if part == OPEN:
-            start = length
-        elif part == CLOSE:
-            marks.append((start, length))
-        else:
-            parts.append(part)
-            length += len(part)
-    return Snippet("".join(parts), tuple(_joined(marks)))
-
-
-def _joined(marks: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Merge ranges that touch."""
-    if not marks:
-        return []
-    joined = [marks[0]]
-    for (_, end), (start, stop) in pairwise(marks):
-        if start <= end:
-            joined[-1] = (joined[-1][0], stop)
+    joined: list[tuple[int, int]] = []
+    for start, end in spans:
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(joined[-1][1], end)
         else:
-            joined.append((start, stop))
+            joined.append((start, end))
     return joined
+
+
+def _closeness(text: str, word: str) -> float:
+    """Rate the first occurrence: as a word, as the beginning of one, or inside of one."""
+    at = text.find(word)
+    starts = at == 0 or not text[at - 1].isalnum()
+    ends = not text[at + len(word) : at + len(word) + 1].isalnum()
+    return 1.0 if starts and ends else 0.7 if starts else 0.4

@@ -1,59 +1,51 @@
-"""The file of the search index: an FTS5 table that can be rebuilt from the logs at any time.
+"""The file of the search index: folded texts in SQLite, rebuilt from the logs at any time.
 
-Rows are numbered by session and sequence number, so that those of a session are adjacent.
+The texts of a session are joined into parts of about `PART_CHARS`, which a search reads through.
+That finds words inside words, and takes less space than an index of words or of their letters; see
+`ARCHITECTURE.md`. Texts as they are shown stay in the logs.
 """
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Final
+from typing import Final, get_args
 
-from genie_core.sessions.search.documents import Document, DocumentKind
-from genie_core.sessions.search.query import CLOSE, OPEN, Term, match_query, spaced, whole
+import msgspec
+
+from genie_core.sessions.search.documents import Document
+from genie_core.sessions.search.folding import folded
+from genie_core.sessions.search.query import DocumentKind, Query
 from genie_core.storage.atomic import make_private_folder
-from genie_core.storage.errors import StorageError
 
-VERSION: Final = 4
+VERSION: Final = 5
 """Version of the tables and their content; a file of another version is rebuilt."""
 
 PATIENCE: Final = 5.0
 """Seconds to wait for another process that writes."""
 
+PART_CHARS: Final = 64 * 1024
+"""Characters after which another part begins."""
+
 _PAUSE: Final = 0.01
 """Seconds between two attempts where SQLite does not wait by itself."""
 
-FRESH: Final = 30 * 86_400.0
-"""Seconds after which the advantage of a new text halves."""
-
 _SHIFT: Final = 32
 _MOST_SEQ: Final = (1 << _SHIFT) - 1
-_TOKENS: Final = 24
-"""Words in a snippet."""
+_MOST_INT: Final = (1 << 63) - 1
 
 _SCHEMA: Final = """
 CREATE TABLE room (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
-    head INTEGER NOT NULL, size INTEGER NOT NULL, inode INTEGER NOT NULL,
-    changed INTEGER NOT NULL, tail BLOB NOT NULL);
-CREATE VIRTUAL TABLE entry USING fts5(
-    message UNINDEXED, at UNINDEXED, by UNINDEXED, kind UNINDEXED, text,
-    tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3');
-"""
-_FIND: Final = """
-WITH ranked AS MATERIALIZED (
-    SELECT rowid, bm25(entry)
-        * CASE kind WHEN 'title' THEN 3.0 WHEN 'message' THEN 1.5 WHEN 'answer' THEN 1.2 ELSE 1.0 END
-        * (1.0 + 1.0 / (1.0 + max(:now - at, 0.0) / :fresh)) AS score
-    FROM entry WHERE entry MATCH :query ORDER BY score LIMIT :limit)
-SELECT room.id, room.title, entry.rowid, message, at, by, kind,
-    snippet(entry, 4, :open, :close, '…', :tokens)
-FROM ranked CROSS JOIN entry ON entry.rowid = ranked.rowid
-    JOIN room ON room.number = entry.rowid >> 32
-WHERE entry MATCH :query ORDER BY score
+    head INTEGER NOT NULL, covered INTEGER NOT NULL, size INTEGER NOT NULL,
+    inode INTEGER NOT NULL, changed INTEGER NOT NULL, tail BLOB NOT NULL);
+CREATE TABLE part (
+    number INTEGER PRIMARY KEY, earliest REAL NOT NULL, latest REAL NOT NULL,
+    kinds INTEGER NOT NULL, authors TEXT NOT NULL, entries BLOB NOT NULL, texts TEXT NOT NULL);
 """
 _PASSING: Final = frozenset(
     {
@@ -65,46 +57,112 @@ _PASSING: Final = frozenset(
 """Errors of SQLite that are not caused by the file."""
 
 
-class NoFullTextSearch(StorageError):
-    """Python's SQLite lacks FTS5."""
+class IndexDamaged(sqlite3.DatabaseError):
+    """A part of the index is not as it was written."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            f"searching sessions needs full-text search (FTS5), which the SQLite {sqlite3.sqlite_version} "
-            "of this Python lacks; use a Python whose SQLite has it"
-        )
+    sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+
+
+_ROOMS: Final = "SELECT number, id, title, head, covered, size, inode, changed, tail FROM room"
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedLog:
     """How far a session's log has been read, and its file then.
 
-    `tail` is the last bytes read. A log was only appended to if it is the same file, not shorter,
-    and still has them there.
+    `covered` is where to read on, in bytes; 0 means from the start. `tail` is the last bytes. A log
+    was only appended to if it is the same file, not shorter, and still has them there.
     """
 
     number: int
     id: str
     title: str
     head: int = 0
+    covered: int = 0
     size: int = 0
     inode: int = 0
     changed: int = 0
     tail: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRow:
-    """A match; `snippet` has `OPEN` and `CLOSE` around matching words."""
+class IndexEntry(msgspec.Struct, frozen=True, array_like=True):
+    """A document without its text.
 
-    room: str
-    title: str
+    `place` is where the event's line begins in the log, and `change` where that of its last change
+    does, or 0.
+    """
+
     seq: int
     message: int
     at: float
     by: str
     kind: DocumentKind
-    snippet: str
+    has_file: bool
+    place: int
+    change: int
+
+
+class Entries:
+    """The entries of a part in the order of its texts; one is decoded when it is needed."""
+
+    def __init__(self, data: bytes) -> None:
+        self._each = _decode_each(data)
+
+    def __len__(self) -> int:
+        return len(self._each)
+
+    def __getitem__(self, index: int) -> IndexEntry:
+        return _decode_one(self._each[index])
+
+    def __iter__(self) -> Iterator[IndexEntry]:
+        return map(_decode_one, self._each)
+
+
+class IndexedDocument(msgspec.Struct, frozen=True):
+    """A document's entry, and its folded text."""
+
+    entry: IndexEntry
+    text: str
+
+    @classmethod
+    def of(cls, found: Document, place: int, change: int) -> "IndexedDocument":
+        return cls(
+            IndexEntry(
+                found.seq,
+                min(max(found.message, 0), _MOST_INT),  # whatever a log claims
+                found.at,
+                found.by,
+                found.kind,
+                found.has_file,
+                place,
+                change,
+            ),
+            folded(found.text),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Consecutive documents of a session, as far as is known without reading them."""
+
+    number: int
+    earliest: float
+    latest: float
+    kinds: int
+    authors: str
+
+    @property
+    def room(self) -> int:
+        return self.number >> _SHIFT
+
+    def may_have(self, query: Query) -> bool:
+        """Whether a document may be of the query's kinds, authors and time."""
+        return (
+            self.earliest < query.before
+            and self.latest >= query.after
+            and (not query.kinds or bool(self.kinds & _bits(query.kinds)))
+            and (not query.authors or any(f"\n{each}\n" in self.authors for each in query.authors))
+        )
 
 
 class SearchStore:
@@ -122,11 +180,9 @@ class SearchStore:
         """Open the file; rebuild it if it is missing, damaged or of another version.
 
         Raises:
-            NoFullTextSearch: SQLite lacks FTS5.
             OSError: the file can't be written or removed.
             sqlite3.Error: nor can a new one.
         """
-        check_full_text()
         make_private_folder(path.parent)
         try:
             return cls(_connect(path))
@@ -139,7 +195,6 @@ class SearchStore:
     @classmethod
     def temporary(cls) -> "SearchStore":
         """Create an index that is deleted when closed; errors as `open`."""
-        check_full_text()
         connection = sqlite3.connect("", isolation_level=None)
         _prepare(connection)
         return cls(connection)
@@ -151,15 +206,13 @@ class SearchStore:
     def writing(self) -> Iterator[None]:
         """Lock out other writers; the block's changes apply as a whole or not at all.
 
-        Deleted text is overwritten in all files: FTS5 keeps the words of deleted rows until it
-        merges, and the write-ahead log keeps old pages until it is emptied.
+        Deleted text is overwritten in all files: the write-ahead log keeps old pages until it is
+        emptied.
         """
         self._connection.execute("BEGIN IMMEDIATE")
         self._deleted = False
         try:
             yield
-            if self._deleted:
-                self._connection.execute("INSERT INTO entry (entry) VALUES ('optimize')")
         except BaseException:
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
@@ -168,17 +221,22 @@ class SearchStore:
         if self._deleted:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
+    # Sessions
+
     def rooms(self) -> dict[str, IndexedLog]:
         """Return the state of every indexed session, by id."""
-        fields = "number, id, title, head, size, inode, changed, tail"
-        rows = self._connection.execute(f"SELECT {fields} FROM room")  # noqa: S608 - constant
-        return {row[1]: IndexedLog(*row) for row in rows}
+        return {row[1]: IndexedLog(*row) for row in self._connection.execute(_ROOMS)}
+
+    def room(self, id_: str) -> IndexedLog | None:
+        """Return the state of a session, if it is indexed."""
+        row = self._connection.execute(f"{_ROOMS} WHERE id = ?", (id_,)).fetchone()
+        return None if row is None else IndexedLog(*row)
 
     def add_room(self, id_: str) -> IndexedLog:
         """Add a session that has not been read."""
         place = self._connection.execute(
-            "INSERT INTO room (id, title, head, size, inode, changed, tail)"
-            " VALUES (?, '', 0, 0, 0, 0, x'')",
+            "INSERT INTO room (id, title, head, covered, size, inode, changed, tail)"
+            " VALUES (?, '', 0, 0, 0, 0, 0, x'')",
             (id_,),
         )
         return IndexedLog(place.lastrowid or 0, id_, "")
@@ -186,72 +244,192 @@ class SearchStore:
     def note(self, room: IndexedLog) -> None:
         """Save how far a session has been read."""
         self._connection.execute(
-            "UPDATE room SET title = ?, head = ?, size = ?, inode = ?, changed = ?, tail = ?"
-            " WHERE number = ?",
+            "UPDATE room SET title = ?, head = ?, covered = ?, size = ?, inode = ?, changed = ?,"
+            " tail = ? WHERE number = ?",
             (
-                room.title,
-                room.head,
-                room.size,
-                room.inode,
-                room.changed,
-                room.tail,
-                room.number,
+                *(room.title, room.head, room.covered, room.size),
+                *(room.inode, room.changed, room.tail, room.number),
             ),
         )
-
-    def add(self, room: IndexedLog, texts: Iterable[Document]) -> None:
-        """Add texts of a session to the index."""
-        self._connection.executemany(
-            "INSERT INTO entry (rowid, text, message, at, by, kind) VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                (
-                    _row_number(room, each.seq),
-                    spaced(whole(each.text)),
-                    min(max(each.message, 0), _MOST_SEQ),  # whatever a log claims
-                    each.at,
-                    whole(each.by),
-                    each.kind,
-                )
-                for each in texts
-                if each.seq <= _MOST_SEQ
-            ),
-        )
-
-    def clear(self, room: IndexedLog, first: int = 0, last: int = _MOST_SEQ) -> None:
-        """Remove texts of a session from the index."""
-        span = (_row_number(room, first), _row_number(room, last))
-        gone = self._connection.execute("DELETE FROM entry WHERE rowid BETWEEN ? AND ?", span)
-        self._deleted |= gone.rowcount > 0
 
     def forget(self, room: IndexedLog) -> None:
         self.clear(room)
         self._connection.execute("DELETE FROM room WHERE number = ?", (room.number,))
         self._deleted = True
 
-    def find(self, looked_for: tuple[Term, ...], limit: int, now: float) -> list[SearchRow]:
-        """Return the best matches: by how rare the words are, their place, and age."""
+    def clear(self, room: IndexedLog) -> None:
+        """Remove all texts of a session."""
+        span = _row_number(room, 0), _row_number(room, _MOST_SEQ)
+        gone = self._connection.execute("DELETE FROM part WHERE number BETWEEN ? AND ?", span)
+        self._deleted |= gone.rowcount > 0
+
+    # Texts
+
+    def append(self, room: IndexedLog, documents: Iterable[IndexedDocument]) -> None:
+        """Add documents that follow all others of a session."""
+        part, waiting, size = self._last_part(room)
+        for each in documents:
+            if each.entry.seq > _MOST_SEQ:
+                continue
+            if waiting and size + len(each.text) > PART_CHARS:
+                self._write(part, waiting)
+                waiting, size = [], 0
+            if not waiting:
+                part = _row_number(room, each.entry.seq)
+            waiting.append(each)
+            size += len(each.text) + 1
+        if waiting:
+            self._write(part, waiting)
+
+    def replace(self, room: IndexedLog, seq: int, document: IndexedDocument | None) -> None:
+        """Replace the document of an event, or remove it."""
+        part = self._part_with(room, seq)
+        if part is None:
+            return
+        kept = [
+            document if each.entry.seq == seq else each
+            for each in self.documents(part)
+            if each.entry.seq != seq or document is not None
+        ]
+        self._write(part, [each for each in kept if each is not None])
+        self._deleted = True
+
+    def entry(self, room: IndexedLog, seq: int) -> IndexEntry | None:
+        """Return the entry of an event, if it has a text."""
+        part = self._part_with(room, seq)
+        if part is None:
+            return None
+        return next((each for each in self.entries(part) if each.seq == seq), None)
+
+    def open_calls(self, room: IndexedLog, message: int) -> Iterator[IndexEntry]:
+        """Yield the tool calls for a message without a final outcome."""
+        kinds: tuple[DocumentKind, ...] = ("approval", "parked")
         rows = self._connection.execute(
-            _FIND,
-            {
-                "query": match_query(looked_for),
-                "limit": limit,
-                "now": now,
-                "fresh": FRESH,
-                "open": OPEN,
-                "close": CLOSE,
-                "tokens": _TOKENS,
-            },
-        )
-        return [SearchRow(row[0], row[1], row[2] & _MOST_SEQ, *row[3:]) for row in rows]
+            "SELECT number FROM part WHERE number BETWEEN ? AND ? AND kinds & ?",
+            (_row_number(room, 0), _row_number(room, _MOST_SEQ), _bits(kinds)),
+        ).fetchall()
+        for (number,) in rows:
+            for each in self.entries(number):
+                if each.message == message and each.kind in kinds:
+                    yield each
 
+    def parts(self) -> list[Part]:
+        """Return all parts, the latest first."""
+        rows = self._connection.execute("SELECT number, earliest, latest, kinds, authors FROM part")
+        return sorted((Part(*row) for row in rows), key=lambda part: -part.latest)
 
-def check_full_text() -> None:
-    """Raise `NoFullTextSearch` if SQLite lacks FTS5."""
-    with closing(sqlite3.connect(":memory:")) as memory:
+    def texts(self, part: int) -> str:
+        """Return the folded texts of a part, one a line; empty if it is gone."""
+        query = "SELECT texts FROM part WHERE number = ?"
+        found = self._connection.execute(query, (part,)).fetchone()
+        return "" if found is None else str(found[0])
+
+    def entries(self, part: int) -> Entries:
+        """Return the entries of a part in the order of its texts."""
+        query = "SELECT entries FROM part WHERE number = ?"
+        found = self._connection.execute(query, (part,)).fetchone()
         try:
-            memory.execute("CREATE VIRTUAL TABLE probe USING fts5(text)")
-        except sqlite3.OperationalError as error:
-            raise NoFullTextSearch from error
+            return Entries(_NO_ENTRIES if found is None else zlib.decompress(found[0]))
+        except (zlib.error, msgspec.MsgspecError) as error:
+            raise IndexDamaged from error
+
+    def documents(self, part: int) -> list[IndexedDocument]:
+        """Return the documents of a part."""
+        found = candidates(self.texts(part), lambda: self.entries(part), Query())
+        return [IndexedDocument(*each) for each in found]
+
+    def _last_part(self, room: IndexedLog) -> tuple[int, list[IndexedDocument], int]:
+        """Return the part to append to, with its documents and their size."""
+        part = self._part_with(room, _MOST_SEQ)
+        if part is None:
+            return 0, [], 0
+        size = len(self.texts(part))
+        return (part, self.documents(part), size) if size < PART_CHARS else (0, [], 0)
+
+    def _part_with(self, room: IndexedLog, seq: int) -> int | None:
+        """Return the part that has an event's document, if there is one."""
+        query = "SELECT max(number) FROM part WHERE number BETWEEN ? AND ?"
+        span = _row_number(room, 0), _row_number(room, min(seq, _MOST_SEQ))
+        found: int | None = self._connection.execute(query, span).fetchone()[0]
+        return found
+
+    def _write(self, part: int, documents: list[IndexedDocument]) -> None:
+        if not documents:
+            self._connection.execute("DELETE FROM part WHERE number = ?", (part,))
+            return
+        entries = [each.entry for each in documents]
+        times = [each.at for each in entries]
+        authors = "\n".join(folded(name) for name in {each.by for each in entries})
+        self._connection.execute(
+            "INSERT OR REPLACE INTO part (number, earliest, latest, kinds, authors, entries, texts)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(part, min(times), max(times)),
+                *(_bits({each.kind for each in entries}), f"\n{authors}\n"),
+                *(zlib.compress(_encode(entries), 1), "\n".join(each.text for each in documents)),
+            ),
+        )
+
+
+def candidates(
+    texts: str, entries: Callable[[], Entries], query: Query
+) -> Iterator[tuple[IndexEntry, str]]:
+    """Yield the documents of a part that a query admits and that have all its words.
+
+    `entries` is called only if there is a text with all the words.
+    """
+    known: Entries | None = None
+    for index, text in _with_words(texts, query.words) if query.words else _lines(texts):
+        if known is None:
+            known = entries()
+            if not known:  # the part was removed meanwhile
+                return
+            if texts.count("\n") != len(known) - 1:
+                raise IndexDamaged
+        entry = known[index]
+        if query.admits(entry):
+            yield entry, text
+
+
+def _lines(texts: str) -> Iterator[tuple[int, str]]:
+    return enumerate(texts.split("\n"))
+
+
+def _with_words(texts: str, words: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """Yield the lines with all the words, and their numbers."""
+    first = {word: texts.find(word) for word in words}
+    if -1 in first.values():
+        return
+    *others, rare = sorted(first, key=lambda word: first[word])  # it comes last for the first time
+    index = start = 0
+    while (at := texts.find(rare, start)) >= 0:
+        index += texts.count("\n", start, at)
+        end = _end(texts, at)
+        text = texts[texts.rfind("\n", 0, at) + 1 : end]
+        if all(word in text for word in others):
+            yield index, text
+        index, start = index + 1, end + 1
+
+
+def _end(texts: str, at: int) -> int:
+    """Return where the line at a place ends."""
+    end = texts.find("\n", at)
+    return len(texts) if end < 0 else end
+
+
+_BITS: Final = {kind: 1 << place for place, kind in enumerate(get_args(DocumentKind))}
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode_each: Final = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
+_decode_one: Final = msgspec.msgpack.Decoder(IndexEntry).decode
+_NO_ENTRIES: Final = _encode([])
+
+
+def _bits(kinds: Collection[DocumentKind]) -> int:
+    return sum(_BITS[kind] for kind in kinds)
+
+
+def _row_number(room: IndexedLog, seq: int) -> int:
+    return room.number << _SHIFT | seq
 
 
 def is_damage(error: sqlite3.Error) -> bool:
@@ -279,6 +457,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     path.chmod(0o600)
     connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+    connection.text_factory = _text
     try:
         _share(connection)
         connection.execute("PRAGMA synchronous = OFF")  # nothing is lost that can't be made again
@@ -288,6 +467,10 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _text(data: bytes) -> str:
+    return data.decode(errors="replace")  # what is damaged is noticed by its length
 
 
 def _share(connection: sqlite3.Connection) -> None:
@@ -321,7 +504,3 @@ def _prepare(connection: sqlite3.Connection) -> None:
 
 def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _row_number(room: IndexedLog, seq: int) -> int:
-    return room.number << _SHIFT | seq

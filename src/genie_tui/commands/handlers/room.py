@@ -13,6 +13,7 @@ from genie_tui.screens import room_focus
 from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.dialogs.pick import PickScreen, Row
 from genie_tui.screens.dialogs.preferences import PreferencesScreen
+from genie_tui.screens.dialogs.search import SearchScreen
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
@@ -46,6 +47,16 @@ def mentions(context: RoomContext) -> None:
             room_focus.to_message(context, int(picked))
 
     _ = context.screen.app.push_screen(PickScreen("Messages with your name", rows, none), go)
+
+
+def search(context: RoomContext, text: str = "") -> None:
+    """Search the room, and go to the hit that the person chooses."""
+
+    def go(chosen: int | None) -> None:
+        if chosen is not None:
+            room_focus.to_message(context, chosen)
+
+    _ = context.screen.app.push_screen(SearchScreen(context.joined, text), go)
 
 
 def prefs(context: RoomContext, name: str) -> None:

@@ -28,7 +28,13 @@ from genie_core.room.participant.presence import HostPresence
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.errors import AddressInUse, NotYourTurn, RoomRefused, Unreachable
-from genie_core.room.protocol.events import HEIRS_AFTER, FileRef, HostStarted, MessagePosted
+from genie_core.room.protocol.events import (
+    HEIRS_AFTER,
+    FileRef,
+    HostStarted,
+    MessageDeleted,
+    MessagePosted,
+)
 from genie_core.room.security.founding import is_founding_of
 from genie_core.room.state.hosting import can_host, turn_of
 from genie_core.room.state.room_state import RoomState
@@ -39,6 +45,8 @@ from genie_core.sessions.export.importing import import_room
 from genie_core.sessions.export.jsonl import write_lines
 from genie_core.sessions.fork import fork
 from genie_core.sessions.lock import SessionInUse
+from genie_core.sessions.search.background import INDEXING
+from genie_core.sessions.search.store import SearchStore
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.view_state import View, write_view
 from genie_core.settings.locations import Locations
@@ -111,6 +119,38 @@ async def test_a_guest_keeps_a_copy_of_the_hosts_log(tmp_path: Path) -> None:
             await said(ann, ben, ear, "hello")
             shared = ben.state.head
         assert log_of(tmp_path, "ben") == log_of(tmp_path)[:shared]
+
+
+async def indexed(home: Path) -> str:
+    """The texts in the search index, once no room is being indexed."""
+    for thread in threading.enumerate():
+        if thread.name == INDEXING:
+            await asyncio.to_thread(thread.join)
+    store = SearchStore.open(places(home).search)
+    try:
+        return "\n".join(store.texts(part.number) for part in store.parts())
+    finally:
+        store.close()
+
+
+async def test_a_room_is_indexed_once_it_is_closed(tmp_path: Path) -> None:
+    async with joined("ann", NewRoom("Standup"), tmp_path) as (ann, ear):
+        await said(ann, ann, ear, "where is the budget?")
+        assert await indexed(tmp_path) == ""
+    assert (await indexed(tmp_path)).startswith("where is the budget?\n")
+
+
+async def test_the_words_of_a_deleted_message_leave_the_index_at_once(tmp_path: Path) -> None:
+    async with joined("ann", NewRoom("Standup"), tmp_path) as (ann, ear):
+        await said(ann, ann, ear, "xylophonist")
+    assert "xylophonist" in await indexed(tmp_path)
+    async with joined("ann", ResumeRoom(saved(tmp_path).name), tmp_path) as (ann, ear):
+        (seq,) = (e.seq for e in ann.state.exchanges.values() if e.said.text == "xylophonist")
+        ann.messages.change(MessageDeleted(seq))
+        await ear.until(lambda: ann.state.exchanges[seq].is_deleted)
+        assert "xylophonist" not in await indexed(tmp_path)
+        files = places(tmp_path).search.parent.iterdir()
+        assert b"xylophonist" not in b"".join(each.read_bytes() for each in files)
 
 
 async def test_members_talk_while_the_hosts_own_event_loop_is_blocked(tmp_path: Path) -> None:

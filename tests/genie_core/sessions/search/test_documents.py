@@ -7,6 +7,8 @@ from genie_core.room.protocol.events import (
     DecisionMade,
     Event,
     FileRef,
+    MessageDeleted,
+    MessageEdited,
     MessagePosted,
     Quote,
     QuotedLine,
@@ -16,7 +18,7 @@ from genie_core.room.protocol.events import (
     RunFailed,
     UnreadableEvent,
 )
-from genie_core.sessions.search.documents import MOST_CHARS, Document, documents
+from genie_core.sessions.search.documents import MOST_CHARS, Changes, Document, documents
 
 
 def texts(*bodies: AnyBody) -> list[tuple[int, str, str]]:
@@ -28,7 +30,7 @@ def test_what_was_said_can_be_found_with_the_names_of_files_and_what_was_quoted(
     file = FileRef("0" * 64, "plan.pdf", 3)
     quote = Quote("r", "Other", (QuotedLine("bob", "before"),))
     said = MessagePosted("1", "look", files=(file,), quotes=(quote,))
-    assert texts(said) == [(1, "message", "look\nplan.pdf\nbefore")]
+    assert texts(said) == [(1, "message", "look plan.pdf before")]
     assert texts(MessagePosted("1", "  ")) == []
 
 
@@ -42,20 +44,51 @@ def test_what_became_of_a_message_can_be_found() -> None:
         ApprovalResolved(1, "a", "denied", reason="not that one"),
         AnswerPosted(1, "Here it is."),
         RunFailed(1, "agent", "the model is gone"),
+        DecisionMade(1, "ignore"),
     )
     assert found[1:] == [
         (2, "decision", "It asks."),
-        (3, "approval", "read_file\nnotes.txt\ninside"),
-        (4, "approval", "not that one"),
+        (3, "denied", "read_file notes.txt inside not that one"),
         (5, "answer", "Here it is."),
-        (6, "failure", "the model is gone"),
+        (6, "failed", "the model is gone"),
+        (7, "silent", ""),
     ]
+    assert texts(RoomCreated("r", "t"), RunCancelled(1), UnreadableEvent("why")) == []
+
+
+def test_a_call_that_waits_is_an_approval_and_parked_ones_end_later() -> None:
+    asked = ApprovalRequested(1, "a", "genie", "read_file", {})
+    parked, approved = (
+        ApprovalResolved(1, "a", "parked"),
+        ApprovalResolved(1, "a", "approved"),
+    )
+    assert texts(asked) == [(1, "approval", "read_file")]
+    assert texts(asked, parked) == [(1, "parked", "read_file")]
+    assert texts(asked, parked, approved) == [(1, "approved", "read_file")]
+
+
+def test_changes_of_earlier_events_give_way_to_later_ones() -> None:
+    changes = Changes()
+    changes.note_earlier([Event(3, 3.0, "ann", MessageEdited(1, "last"))])
+    changes.note_earlier([Event(2, 2.0, "ann", MessageEdited(1, "first"))])
+    said = [Event(1, 1.0, "ann", MessagePosted("1", "typo"))]
+    assert [each.text for each in documents(said, changes)] == ["last"]
+    changes.note_earlier([Event(3, 3.0, "bob", MessageDeleted(1))])
+    assert [each.text for each in documents(said, changes)] == ["typo"]
+    changes.note_earlier([Event(3, 3.0, "ann", MessageEdited(1, "again"))])
+    changes.note_earlier([Event(2, 2.0, "ann", MessageDeleted(1))])
+    assert list(documents(said, changes)) == []
+
+
+def test_what_is_sealed_is_not_even_found_by_its_kind() -> None:
+    sealed = (b"x",)
     assert (
         texts(
-            RoomCreated("r", "t"),
-            RunCancelled(1),
-            UnreadableEvent("why"),
-            DecisionMade(1, "ignore"),
+            MessagePosted("1", "", to="bob", sealed=sealed),
+            DecisionMade(1, "ignore", sealed=sealed),
+            ApprovalRequested(1, "a", "", "", {}, sealed=sealed),
+            ApprovalResolved(1, "a", "denied", sealed=sealed),
+            RunFailed(1, "agent", "", sealed=sealed),
         )
         == []
     )
@@ -65,7 +98,7 @@ def test_a_part_of_an_answer_can_be_found() -> None:
     found = texts(
         RunFailed(1, "agent", "cut off", text="Once"), RunCancelled(1, "stopped", text="Twice")
     )
-    assert [text for *_, text in found] == ["cut off\nOnce", "Twice"]
+    assert [text for *_, text in found] == ["cut off Once", "stopped Twice"]
 
 
 def test_what_was_withheld_can_not() -> None:

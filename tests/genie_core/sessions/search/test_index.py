@@ -14,6 +14,8 @@ from genie_core.room.protocol.events import (
     ROOM,
     AnswerPosted,
     AnyBody,
+    ApprovalRequested,
+    ApprovalResolved,
     DecisionMade,
     Event,
     FileRef,
@@ -22,20 +24,22 @@ from genie_core.room.protocol.events import (
     MessagePosted,
     RecoveredEvent,
     RoomCreated,
+    RunFailed,
 )
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.search import store as search_store
-from genie_core.sessions.search.documents import SearchedSession
+from genie_core.sessions.search.documents import Document, SearchedSession, SearchHit
 from genie_core.sessions.search.index import (
     IndexBusy,
     SearchIndex,
     SearchResult,
+    index_session,
     search_sessions,
     searched,
 )
-from genie_core.sessions.search.store import NoFullTextSearch
 from genie_core.sessions.session import SavedSession
+from genie_core.text.format import local_time
 
 NOW = 1_790_000_000.0
 
@@ -61,9 +65,11 @@ class House:
     def all(self) -> list[SearchedSession]:
         return searched(self.sessions, Catalog(self.sessions).all())
 
+    def hits(self, text: str) -> tuple[SearchHit, ...]:
+        return self.index.look_up(self.all(), text).hits
+
     def found(self, text: str) -> list[tuple[str, int, str]]:
-        self.index.refresh(self.all())
-        return [(hit.session, hit.seq, hit.kind) for hit in self.index.search(text, now=NOW + 100)]
+        return [(hit.session, hit.seq, hit.kind) for hit in self.hits(text)]
 
 
 @pytest.fixture
@@ -104,23 +110,91 @@ def test_a_hit_tells_where_it_stands(house: House) -> None:
     saved = house.room(
         "Garden", MessagePosted("1", "When do we\nplant the Äpfel?"), AnswerPosted(2, "In May.")
     )
-    house.index.refresh(house.all())
-    (hit,) = house.index.search("apfel")
+    (hit,) = house.hits("apfel")
     assert (hit.session, hit.title, hit.seq, hit.message) == (saved.id, "Garden", 2, 2)
     assert (hit.at, hit.by, hit.kind) == (NOW + 2, "ann", "message")
     assert hit.snippet.text == "When do we plant the Äpfel?"
     assert [hit.snippet.text[low:high] for low, high in hit.snippet.marks] == ["Äpfel"]
-    (answer,) = house.index.search("may")
+    (answer,) = house.hits("may")
     assert (answer.seq, answer.message, answer.by) == (3, 2, "genie")
 
 
-def test_all_words_must_occur_and_the_last_may_go_on(house: House) -> None:
+def test_all_words_must_occur_wherever_they_are(house: House) -> None:
     house.room("One", MessagePosted("1", "plant apples in May"), MessagePosted("2", "eat apples"))
     assert [seq for _, seq, _ in house.found("apples pla")] == [2]
-    assert len(house.found("apple")) == 2
-    assert house.found("apple ") == []
+    assert len(house.found("pple")) == 2
     assert house.found('"apples plant"') == []
+    assert [seq for _, seq, _ in house.found('"plant apples"')] == [2]
+    assert [seq for _, seq, _ in house.found("apples -plant")] == [3]
+    assert [seq for _, seq, _ in house.found(r"/\bea./")] == [3]
     assert house.found('"') == house.found("") == []
+
+
+def test_a_whole_word_counts_more_than_a_part_of_one(house: House) -> None:
+    house.room("One", MessagePosted("1", "art"), MessagePosted("2", "start"))
+    assert [seq for _, seq, _ in house.found("art")] == [2, 3]
+
+
+def test_the_kinds_that_people_know_are_found(house: House) -> None:
+    saved = house.room(
+        "One",
+        MessagePosted("1", "list them"),
+        DecisionMade(2, "delegate", reason="It asks."),
+        ApprovalRequested(2, "a", "genie", "list_files", {"path": "notes"}),
+        ApprovalResolved(2, "a", "parked"),
+        MessagePosted("2", "thanks"),
+        DecisionMade(6, "ignore"),
+        AnswerPosted(2, "plan.txt"),
+        RunFailed(2, "agent", "the model is gone"),
+    )
+
+    def of(kind: str) -> list[int]:
+        return sorted(seq for _, seq, _ in house.found(f"kind:{kind}"))
+
+    assert [of(kind) for kind in ("message", "answer", "failed")] == [[2, 6], [8], [9]]
+    assert [of(kind) for kind in ("decision", "silent", "title")] == [[3, 7], [7], [0]]
+    assert [of(kind) for kind in ("approval", "parked", "denied")] == [[4], [4], []]
+    house.log(saved, ApprovalResolved(2, "a", "denied", reason="not now"), mode="ab", first=10)
+    assert [of(kind) for kind in ("approval", "parked", "denied")] == [[4], [], [4]]
+    assert house.hits('kind:denied "not now"')[0].snippet.text == "list_files notes not now"
+
+
+def test_fields_narrow_what_is_found(house: House) -> None:
+    file = FileRef("0" * 64, "plan.pdf", 3)
+    garden = house.room("Garden", MessagePosted("1", "apples", files=(file,)))
+    house.room("Kitchen", MessagePosted("1", "apples"))
+    assert len(house.found("apples from:ANN")) == 2
+    assert house.found("apples from:bob") == []
+    for narrow in ("in:gard", f"in:{garden.id}", "has:file", "-in:kitchen"):
+        assert house.found(f"apples {narrow}") == [(garden.id, 2, "message")]
+    year = local_time(NOW).year
+    assert len(house.found(f"apples after:{year} before:{year + 1}")) == 2
+    assert house.found(f"apples before:{year}") == house.found(f"apples after:{year + 1}") == []
+
+
+def test_many_parts_are_searched_and_changed(house: House) -> None:
+    saved = house.room("One", *(MessagePosted(str(n), f"apple {n:03} " * 50) for n in range(500)))
+    assert len(house.found('"apple 417"')) == 1
+    house.log(saved, MessageEdited(419, "a pear"), MessageDeleted(10), mode="ab", first=502)
+    assert house.found('"apple 417"') == house.found('"apple 008"') == []
+    assert house.found("pear") == [(saved.id, 419, "message")]
+    house.log(saved, MessagePosted("x", "plum"), mode="ab", first=504)
+    assert [house.found(each) for each in ("plum", '"apple 499"')] == [
+        [(saved.id, 504, "message")],
+        [(saved.id, 501, "message")],
+    ]
+
+
+def test_a_text_that_the_log_no_longer_has_is_no_hit(house: House) -> None:
+    saved = house.room("One", MessagePosted("1", "apples"))
+    house.index.refresh(house.all())
+    sessions = house.all()
+
+    def change() -> bool:
+        saved.log_path.write_bytes(b"x" * saved.log_path.stat().st_size)
+        return True
+
+    assert house.index.look_up(sessions, "apples", is_wanted=change).hits == ()
 
 
 def test_what_was_said_counts_more_than_what_was_decided_and_new_more_than_old(
@@ -131,7 +205,7 @@ def test_what_was_said_counts_more_than_what_was_decided_and_new_more_than_old(
     )
     house.room("Budget", MessagePosted("1", "nothing"))
     kinds = [kind for _, _, kind in house.found("budget")]
-    assert kinds == ["title", "message", "decision"]
+    assert kinds == ["title", "message", "silent"]
     texts = [MessagePosted(str(n), "a word") for n in range(3)]
     house.room("Two", *texts)
     assert [seq for _, seq, _ in house.found("word")] == [4, 3, 2]
@@ -152,15 +226,13 @@ def test_what_is_appended_is_taken_in_alone(house: House, monkeypatch: pytest.Mo
     saved = house.room("One", MessagePosted("1", "first"))
     assert len(house.found("first")) == 1
     added: list[int] = []
-    add = search_store.SearchStore.add
+    of = search_store.IndexedDocument.of
 
-    def count(self: search_store.SearchStore, *args: object) -> None:
-        room, texts = args
-        listed = list(texts)  # type: ignore[call-overload]
-        added.extend(entry.seq for entry in listed)
-        add(self, room, listed)  # type: ignore[arg-type]
+    def count(found: Document, *places: int) -> search_store.IndexedDocument:
+        added.append(found.seq)
+        return of(found, *places)
 
-    monkeypatch.setattr(search_store.SearchStore, "add", count)
+    monkeypatch.setattr(search_store.IndexedDocument, "of", count)
     house.found("first")
     assert added == []
     house.log(saved, MessagePosted("2", "second"), mode="ab", first=3)
@@ -207,7 +279,7 @@ def test_sessions_that_are_gone_renamed_or_new_are_noticed(house: House) -> None
     assert house.found("apples") == [(garden.id, 2, "message")]
     assert house.found("garden") == []
     assert house.found("orchard") == [(garden.id, 0, "title")]
-    assert house.index.search("apples")[0].title == "Orchard"
+    assert house.hits("apples")[0].title == "Orchard"
     shutil.copytree(garden.folder, garden.folder.with_name("copy"))
     assert {id_ for id_, _, _ in house.found("apples")} == {garden.id, "copy"}
 
@@ -228,7 +300,7 @@ def test_a_damaged_session_does_not_spoil_the_others(house: House) -> None:
 def test_text_that_no_database_takes_is_found_all_the_same(house: House) -> None:
     house.room("Odd \0 title", MessagePosted("1", "before\0after \x1f\ufdd1 odd"))
     (hit,) = search_sessions(house.path, house.sessions, "after").hits
-    assert hit.snippet.text == "before after odd"
+    assert hit.snippet.text == "before after \ufdd1 odd"
 
 
 def test_a_folder_whose_name_is_no_text_does_not_spoil_the_others(house: House) -> None:
@@ -290,7 +362,7 @@ def test_an_index_that_is_missing_or_damaged_is_made_anew(
         house.path.with_name(house.path.name + ending).unlink(missing_ok=True)
     break_it(house.path)
     assert len(search_sessions(house.path, house.sessions, "apples").hits) == 50
-    assert house.index.search("pears")[0].session == saved.id
+    assert house.hits("pears")[0].session == saved.id
 
 
 def test_only_its_owner_can_read_the_index(house: House) -> None:
@@ -307,19 +379,6 @@ def test_only_its_owner_can_read_the_index(house: House) -> None:
 def told_why(found: SearchResult) -> bool:
     (note,) = found.notes
     return "no search index" in note
-
-
-def test_without_fts5_the_error_says_what_is_missing(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def lacking() -> None:
-        raise NoFullTextSearch
-
-    monkeypatch.setattr(search_store, "check_full_text", lacking)
-    house.room("Garden", MessagePosted("1", "apples"))
-    with pytest.raises(NoFullTextSearch, match=r"FTS5.* use a Python"):
-        search_sessions(house.path, house.sessions, "apples")
-    assert not house.path.exists()
 
 
 def test_where_no_index_can_be_kept_the_logs_are_read(house: House) -> None:
@@ -380,8 +439,35 @@ def test_it_ends_when_nobody_wants_it_and_goes_on_later(house: House) -> None:
         house.room(f"Room {number}", MessagePosted("1", "apples"))
     wanted = iter([True, True, False])
     house.index.refresh(house.all(), lambda: next(wanted))
-    assert len(house.index.search("apples")) == 2
+    found = house.index.look_up(house.all(), "apples", is_wanted=lambda: False)
+    assert found.hits == ()
     assert len(house.found("apples")) == 5
+
+
+def test_an_index_is_usable_after_a_kill_while_it_is_written(house: House) -> None:
+    house.room("One", MessagePosted("1", "apples"))
+    assert len(house.found("apples")) == 1
+    two = house.room("Two", MessagePosted("1", "apples"))
+    code = (
+        "import os, sys; from pathlib import Path; from genie_core.sessions.search import index\n"
+        "index.SearchStore.note = lambda *_: os._exit(9)  # as late as can be\n"
+        "index.index_session(Path(sys.argv[1]), Path(sys.argv[2]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(house.path), str(two.folder)])
+    assert done.returncode == 9
+    store = search_store.SearchStore.open(house.path)
+    with closing(store):
+        assert two.id not in store.rooms()
+    assert len(house.found("apples")) == 2
+
+
+def test_one_session_is_indexed_alone(house: House) -> None:
+    one, two = (house.room(title, MessagePosted("1", "apples")) for title in ("One", "Two"))
+    index_session(house.path, one.folder)
+    index_session(house.path, two.folder.with_name("gone"))
+    store = search_store.SearchStore.open(house.path)
+    with closing(store):
+        assert set(store.rooms()) == {one.id}
 
 
 SECRET = "xylophonist"
@@ -408,7 +494,24 @@ def rename_and_write_anew(house: House, saved: SavedSession) -> None:
     house.index.refresh(house.all())
 
 
-@pytest.mark.parametrize("remove", [delete_and_forget, delete_and_refresh, rename_and_write_anew])
+def delete_and_edit_messages(house: House, saved: SavedSession) -> None:
+    saved.rename("Garden")
+    changes = [
+        MessageDeleted(seq) if seq % 2 else MessageEdited(seq, "nothing") for seq in range(2, 502)
+    ]
+    house.log(saved, *changes, mode="ab", first=502)
+    house.index.refresh(house.all())
+
+
+@pytest.mark.parametrize(
+    "remove",
+    [
+        delete_and_forget,
+        delete_and_refresh,
+        rename_and_write_anew,
+        delete_and_edit_messages,
+    ],
+)
 @pytest.mark.parametrize("open_elsewhere", [False, True])
 def test_no_word_of_what_is_deleted_stays_in_the_files(
     house: House, remove: Callable[[House, SavedSession], None], *, open_elsewhere: bool
@@ -423,8 +526,8 @@ def test_no_word_of_what_is_deleted_stays_in_the_files(
         if open_elsewhere:
             assert reader.execute("SELECT count(*) FROM room").fetchone() == (2,)
         remove(house, saved)
-        assert SECRET[2:].encode() not in bytes_of(house)  # FTS5 shares the beginnings of words
-    assert len(house.index.search("words")) == 50
+        assert SECRET.encode() not in bytes_of(house)
+    assert len(house.hits("words")) == 50
 
 
 def test_nothing_is_made_to_forget_what_never_was(house: House) -> None:
@@ -438,9 +541,9 @@ def test_an_index_that_cannot_be_changed_is_removed(
     saved = house.room("One", MessagePosted("1", SECRET))
     house.index.refresh(house.all())
 
-    def missing() -> None:
-        raise NoFullTextSearch
+    def full(*_: object) -> None:
+        raise sqlite3.OperationalError("the disk is full")
 
-    monkeypatch.setattr(search_store, "check_full_text", missing)
+    monkeypatch.setattr(search_store.SearchStore, "forget", full)
     house.index.forget([saved.id])
     assert not list(house.path.parent.iterdir())

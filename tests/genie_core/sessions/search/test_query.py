@@ -1,105 +1,178 @@
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from genie_core.sessions.search.folding import folded, one_line
 from genie_core.sessions.search.query import (
-    CLOSE,
+    KINDS,
     MOST_CHARS,
-    MOST_TERMS,
-    OPEN,
-    SPLIT,
-    Snippet,
-    Term,
-    marked,
-    match_query,
-    spaced,
-    terms,
-    whole,
+    DocumentKind,
+    Query,
+    SlowExpression,
+    WrongQuery,
+    room_key,
 )
+from genie_core.sessions.search.snippet import WIDTH, Snippet, snippet
 
 
-@pytest.mark.parametrize(
-    ("typed", "expected"),
-    [
-        ("", ()),
-        ("  ?! -- ", ()),
-        ("budget", (Term(("budget",), prefix=True),)),
-        ("budget ", (Term(("budget",)),)),
-        ("the budg", (Term(("the",)), Term(("budg",), prefix=True))),
-        ('"the budget"', (Term(("the", "budget")),)),
-        ('"the budg', (Term(("the", "budg"), prefix=True),)),
-        ('"a b"c', (Term(("a", "b")), Term(("c",), prefix=True))),
-        ("read_file.py", (Term(("read", "file", "py"), prefix=True),)),
-        ("AND OR NOT ", (Term(("AND",)), Term(("OR",)), Term(("NOT",)))),
-        ("日本", (Term(("日", "本"), prefix=True),)),
-    ],
-)
-def test_what_is_typed_is_read_as_words(typed: str, expected: tuple[Term, ...]) -> None:
-    assert terms(typed) == expected
+@dataclass
+class Text:
+    text: str = ""
+    kind: DocumentKind = "message"
+    by: str = "ann"
+    at: float = 0.0
+    has_file: bool = False
 
 
-def test_no_more_words_are_looked_for_than_make_sense() -> None:
-    assert len(terms("word " * 1_000)) == MOST_TERMS
-    for typed in ('"' + "word " * 1_000 + '"', "word_" * 1_000):
-        assert [len(term.words) for term in terms(typed)] == [MOST_TERMS]
-    assert terms("w" * 5_000) == (Term(("w" * MOST_CHARS,), prefix=True),)
-
-
-@pytest.fixture(scope="module")
-def table() -> Iterator[sqlite3.Connection]:
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.execute("CREATE VIRTUAL TABLE entry USING fts5(text)")
-        yield connection
-
-
-def matches(table: sqlite3.Connection, typed: str, text: str) -> bool:
-    table.execute("DELETE FROM entry")
-    table.execute("INSERT INTO entry VALUES (?)", (spaced(whole(text)),))
-    query = "SELECT count(*) FROM entry WHERE entry MATCH ?"
-    return bool(table.execute(query, (match_query(terms(typed)),)).fetchone()[0])
-
-
-@settings(max_examples=300)
-@given(st.text(alphabet=st.one_of(st.characters(), st.sampled_from('"*^():-+{}AND '))))
-def test_nothing_that_is_typed_breaks_the_query(table: sqlite3.Connection, typed: str) -> None:
-    if terms(typed):
-        matches(table, typed, "some text")
+def finds(typed: str, found: Text | str, room: str = "Standup") -> bool:
+    entry = Text(found) if isinstance(found, str) else found
+    text = folded(one_line(entry.text))
+    return Query.parse(typed).matches(entry, text, room_key(room, "2026-10-01-standup"))
 
 
 @pytest.mark.parametrize(
     ("typed", "text", "found"),
     [
         ("budget", "The Budgets", True),
-        ("budget ", "The Budgets", False),
+        ("udge", "The Budgets", True),
         ("cafe", "Café", True),
-        ("CAFÉ ", "cafe", True),
-        ('"b c"', "a b c", True),
-        ('"b c"', "b a c", False),
-        ("c b ", "b a c", True),
-        ("c d ", "b a c", False),
+        ("CAFÉ", "cafe", True),
         ("c a b", "b a c", True),
+        ("c d", "b a c", False),
+        ('"b c"', "a b\n  c", True),
+        ('"b c"', "b a c", False),
+        ('"open en', "open ending", True),
+        ("-vendor", "the vendor", False),
+        ("-vendor", "the others", True),
+        ("bill -vendor", "a bill", True),
+        ("bill -vendor", "a bill of the vendor", False),
+        ('-"two words"', "two  words", False),
+        ("--force", "git push --force", True),
+        ("a -> b", "a -> b", True),
+        ("read_file.py", "see read_file.py", True),
+        ("12:30", "at 12:30", True),
+        ("https://example.org/x", "see https://example.org/x", True),
+        ('"from:ann"', "type from:ann", True),
+        ("/usr/bin", "in /usr/bin", True),
+        ("/b.dg/", "the budget", True),
+        ("/B.DG/", "the budget", True),
+        ("/^the/", "in the", False),
+        (r"/a\/b/", "a/b", True),
+        ("/two words/", "two words", True),
+        ("-/b.dg/", "the budget", False),
+        ("/caf./", "Café", True),
+        ("/café/", "Cafe", True),
         ("本語", "日本語を話す", True),
         ("語本", "日本語を話す", False),
-        ("two", "one\ntwo", True),
+        ("か", "が", False),
+        ("ἀρχη", "Ἀρχή", True),
     ],
 )
-def test_words_are_found_whatever_their_case_and_accents(
-    table: sqlite3.Connection, typed: str, text: str, found: bool
-) -> None:
-    assert matches(table, typed, text) is found
+def test_words_phrases_and_expressions_are_found(typed: str, text: str, found: bool) -> None:
+    assert finds(typed, text) is found
 
 
-def test_a_snippet_is_one_line_and_tells_what_was_found() -> None:
-    text = f"a\n  {OPEN}b{CLOSE} {OPEN}c{CLOSE}{SPLIT}{OPEN}d{CLOSE}\te"
-    snippet = marked(text)
-    assert snippet == Snippet("a b cd e", ((2, 3), (4, 6)))
+def moment(text: str) -> float:
+    return time.mktime(time.strptime(text, "%Y-%m-%d %H:%M"))
 
 
-def test_a_text_for_the_index_has_no_marks_and_can_be_encoded() -> None:
-    text = whole(f"one {OPEN}two{CLOSE}{SPLIT} three\0 \ud800")
-    assert text.encode()
-    assert not {OPEN, CLOSE, SPLIT, "\0"} & set(text)
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("from:ann", True),
+        ("FROM:Ann", True),
+        ("from:an", False),
+        ("from:bob from:ann", True),
+        ("-from:ann", False),
+        ("in:stand", True),
+        ("in:2026-10-01", True),
+        ('in:"stand up"', False),
+        ("in:other", False),
+        ("-in:standup", False),
+        ("before:2026-10-02", True),
+        ("before:2026-10-01", False),
+        ("after:2026-10-01", True),
+        ("after:2026-10-02", False),
+        ("after:2026-10 before:2026-11", True),
+        ("after:2027", False),
+        ("-before:2026-11", False),
+        ("kind:denied", True),
+        ("kind:approval", True),
+        ("kind:message kind:denied", True),
+        ("kind:message", False),
+        ("-kind:denied", False),
+        ("has:file", True),
+        ("-has:file", False),
+        ("kind:denied rm", True),
+        ("kind:denied -rm", False),
+    ],
+)
+def test_fields_narrow_it(typed: str, found: bool) -> None:
+    denied = Text("rm -r", "denied", "Ann", moment("2026-10-01 12:00"), has_file=True)
+    assert finds(typed, denied) is found
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("before:yesterday", "write a day, month or year: before:2026-11-01"),
+        ("after:2026-13", "after:2026-13 is no date"),
+        ("before:99999", "is no date"),
+        ("kind:foo", "kind: takes message, answer, decision, silent, approval"),
+        ("has:wings", "has:file finds messages with files"),
+        ("from:", "from: needs a value, such as from:ann"),
+        ('in:""', "in: needs a value, such as in:standup"),
+        ("/(/", "is no regular expression: missing )"),
+        ("x " * 40, "at most 32"),
+        ("x" * (MOST_CHARS + 1), "at most 1,000 characters"),
+    ],
+)
+def test_a_wrong_query_says_what_works(typed: str, words: str) -> None:
+    with pytest.raises(WrongQuery) as raised:
+        Query.parse(typed)
+    assert words in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("typed", ["", "  ", '"', '""', '" "'])
+def test_without_a_condition_there_is_nothing_to_search(typed: str) -> None:
+    assert not Query.parse(typed)
+
+
+def test_an_expression_that_would_take_for_ever_is_given_up() -> None:
+    with pytest.raises(SlowExpression, match="write a simpler"):
+        finds("/(a|aa)+$/", "a" * 60 + "!")
+
+
+def test_every_kind_can_be_asked_for() -> None:
+    assert set().union(*KINDS.values()) == set(get_args(DocumentKind))
+
+
+@given(st.text(alphabet=st.one_of(st.characters(), st.sampled_from('"*^():-+/from:in:|'))))
+def test_nothing_that_is_typed_breaks_the_parser(typed: str) -> None:
+    with suppress(WrongQuery, SlowExpression):
+        finds(typed, "some text")
+
+
+@given(st.text())
+def test_a_text_is_compared_letter_by_letter(text: str) -> None:
+    line = one_line(text)
+    assert line.encode().decode() == line
+    assert len(folded(line)) == len(line)
+    assert not {"\0", "\n"} & set(line)
+
+
+def test_a_snippet_shows_what_was_found() -> None:
+    assert snippet(Query.parse("B /d/"), "a b c d") == Snippet("a b c d", ((2, 3), (6, 7)))
+    assert snippet(Query.parse("kind:message"), "a b") == Snippet("a b")
+    long = "word " * 100 + "Äpfel " + "word " * 100
+    found = snippet(Query.parse("apf"), one_line(long))
+    assert [found.text[low:high] for low, high in found.marks] == ["Äpf"]
+    assert found.text.startswith("…word")
+    assert found.text.endswith("word…")
+    assert len(found.text) <= WIDTH + 2

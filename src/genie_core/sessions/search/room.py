@@ -1,0 +1,60 @@
+"""Search an open room, in its log and in what this person can read of it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Final, Protocol
+
+from genie_core.room.protocol.events import Event
+from genie_core.sessions.search.documents import Changes, Document, SearchHit, documents
+from genie_core.sessions.search.folding import folded
+from genie_core.sessions.search.query import Query, room_key
+from genie_core.sessions.search.snippet import snippet
+
+if TYPE_CHECKING:
+    from genie_core.room.state.room_state import RoomState
+
+PAGE: Final = 4_000
+"""Events that are searched at once."""
+
+
+class SearchedRoom(Protocol):
+    """An open room; `past` reads events of its log before one, as this person can read them."""
+
+    @property
+    def state(self) -> "RoomState": ...
+    @property
+    def saved(self) -> str: ...
+    async def past(self, before: int, most: int) -> list[Event]: ...
+
+
+async def search_room(room: SearchedRoom, query: Query) -> AsyncIterator[list[SearchHit]]:
+    """Yield the hits of each part of the log, the latest first.
+
+    Cancelling it is safe.
+
+    Raises:
+        OSError: the log can't be read.
+        SlowExpression: a regular expression takes too long.
+    """
+    state, before = room.state, room.state.head + 1
+    changes = Changes(lambda: state.recovered)
+    while before > 1:
+        events = await room.past(before, PAGE)
+        if not events:
+            return
+        changes.note_earlier(event for event in events if state.is_proven(event.seq))
+        found = list(documents(events, changes))
+        yield await asyncio.to_thread(_hits, query, found, room.saved, state.title)
+        before = events[0].seq
+
+
+def _hits(query: Query, found: Sequence[Document], id_: str, title: str) -> list[SearchHit]:
+    key = room_key(title, id_)
+    return [
+        SearchHit(
+            *(id_, title, each.seq, each.message, each.at, each.by, each.kind),
+            snippet(query, each.text),
+        )
+        for each in reversed(found)
+        if query.matches(each, folded(each.text), key)
+    ]
