@@ -470,9 +470,9 @@ class Timeline(EntryView, can_focus=True):
         & .timeline--comment { color: $foreground 50%; text-style: italic; }
         & .timeline--name { color: $text-secondary; }
         & .timeline--selected { background: $primary 20%; }
-        & .timeline--found { color: $background; background: $primary; }
+        & .timeline--found { color: $text-primary; background: $primary-muted; }
         & .timeline--current {
-            color: $background; background: $warning; text-style: bold underline;
+            color: $background; background: $primary; text-style: bold underline;
         }
         & .timeline--unread { color: $text-primary; }
         & .timeline--below { color: $text-primary; background: $primary-muted; text-style: bold; }
