@@ -27,6 +27,7 @@ examples:
   genie-tui invite                       print the invite to the room you host
   genie-tui resume                       go on with the room you hosted last
   genie-tui sessions                     list your saved rooms; search, export, tidy up
+  genie-tui verify room.zip              prove who signed what in an exported room
   genie-tui replay                       watch the latest room again
   genie-tui host --model openai:gpt-5    let a language model listen and answer
   genie-tui host --agent codex           let an agent that you have installed answer
@@ -56,6 +57,11 @@ exit code: 0 after a signal such as ctrl+c; 1 if the room could not be entered o
 2 for a wrong command line; 141 if the reader of the output is gone, as after "| head".
 """
 
+_VERIFY_CODES: Final = """\
+exit code: 0 if everything that is signed is proven; 1 if an entry is not, if something is damaged, or
+if there is nothing that can be verified; 2 for a wrong command line.
+"""
+
 FASTEST: Final = 1_000.0
 """The highest speed of a replay."""
 
@@ -79,6 +85,7 @@ _USED: Final[Mapping[str, frozenset[str]]] = {
     "mcp": frozenset({"name", "workspace", "local"}),
     "secrets": _NONE,
     "sessions": frozenset({"retention"}),
+    "verify": _NONE,
     **{
         f"sessions {part}": _NONE
         for part in (
@@ -470,10 +477,22 @@ def _add_commands(add: AddPart) -> None:
     _add_settings(keys, "keys")
     keys.set_defaults(command="keys")
 
+    _add_verify(add)
     _add_replay(add)
     _add_sessions(add)
     _add_config(add)
     _add_secrets(add)
+
+
+def _add_verify(add: AddPart) -> None:
+    verify = add("verify", "prove who signed what in a session or an exported file")
+    _add_settings(verify, "verify")
+    verify.add_argument(
+        "what", metavar="FILE|ID", help="a file that was exported as jsonl or zip, or a session"
+    )
+    verify.add_argument("--json", action="store_true", help="as JSON")
+    verify.epilog = _VERIFY_CODES
+    verify.set_defaults(command="verify")
 
 
 def _add_replay(add: AddPart) -> None:
