@@ -616,14 +616,15 @@ def _add_list_options(
 
 
 def _add_export(add: AddPart) -> None:
-    export = add("export", "write a session to a file, to be read or taken along")
-    export.add_argument("id", metavar="ID", help="the session's name, or the start of it")
+    export = add("export", "write sessions to files, to be read or taken along")
+    export.add_argument("ids", metavar="ID", nargs="+", help="a session's name, or the start of it")
     export.add_argument(
         "-o",
         "--output",
         metavar="FILE",
         default="",
-        help="where to; - prints it (default: the session's name, in the current folder)",
+        help="where to: a file, or a folder, also for several sessions; - prints it (default: the "
+        "session's name, in the current folder)",
     )
     export.add_argument(
         "--format",
@@ -637,6 +638,35 @@ def _add_export(add: AddPart) -> None:
         help="with the files that people attached; jsonl becomes a zip archive then",
     )
     export.add_argument("--force", action="store_true", help="replace a file that is there")
+    part = export.add_argument_group("what of it, in markdown and html")
+    part.add_argument(
+        "--from",
+        dest="first",
+        metavar="SEQ|DATE",
+        default="",
+        help="the first entry, or the day or time, such as 2026-11-21 or 2026-11-21T14:30",
+    )
+    part.add_argument(
+        "--to", dest="last", metavar="SEQ|DATE", default="", help="the last entry, day or time"
+    )
+    part.add_argument(
+        "--messages-only", action="store_true", help="only messages and answers, no other entries"
+    )
+    part.add_argument(
+        "--no-arguments", action="store_true", help="leave out what tools were called with"
+    )
+    part.add_argument(
+        "--pseudonyms",
+        action="store_true",
+        help="replace the names of people, also in texts, and leave out keys and signatures",
+    )
+    part.add_argument(
+        "--redact",
+        metavar="FILE",
+        default="",
+        help="replace what is in this file by ▇▇▇: words, or regular expressions between slashes, "
+        "one a line",
+    )
     taking = add("import", "take in a session that was exported as jsonl or zip")
     taking.add_argument("file", metavar="FILE", help="what to read; - for the standard input")
     taking.add_argument(
