@@ -1,25 +1,21 @@
 """A room as a terminal recording (asciicast, version 2), which players and web pages can show.
 
+The recording is what a replay shows, drawn by the program's own screens without a terminal. That
+happens in a process of its own, since Textual takes over the output of the process that it runs in.
 The format is described at https://docs.asciinema.org/manual/asciicast/v2/.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
 from typing import Final
 
-from rich.color import ColorSystem
-from rich.console import Console
-from rich.style import Style
-from rich.text import Text
-
-from genie_core.room.protocol.events import Event, MessagePosted
-from genie_core.room.text.events import file_lines, quote_lines
-from genie_core.sessions.export.story import Passage, story
-from genie_core.sessions.replay.pace import gap
+from genie_core.sessions.errors import NotExported
+from genie_core.sessions.export.choices import EVERYTHING, Choices
 from genie_core.sessions.session import SavedSession
-from genie_core.sessions.transcript import AGENT
-from genie_core.text.format import local_time
-from genie_core.text.safe import visible, visible_line
+from genie_core.text.safe import visible_line
 
 WIDTH: Final = 100
 HEIGHT: Final = 30
@@ -27,33 +23,34 @@ HEIGHT: Final = 30
 LAST: Final = 2.0
 """Seconds for which the end is shown."""
 
-_GAP: Final = "  "
-_TIME: Final = Style.parse("bright_black")
-_QUIET: Final = Style.parse("bright_black")
-_BAD: Final = Style.parse("red")
-_ASKS: Final = Style.parse("yellow")
-_GOOD: Final = Style.parse("green")
-_PERSON: Final = Style.parse("bold cyan")
-_AGENT: Final = Style.parse("bold magenta")
-_STYLES: Final = {"✗": _BAD, "⚠": _BAD, "▲": _ASKS, "‖": _ASKS, "✓": _GOOD}
+_START: Final = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
+    "from genie_tui.drawn_replay import main; main(*sys.argv[2:])"
+)
 
 
-def cast(saved: SavedSession) -> Iterator[str]:
-    """Yield the recording line by line, at the pace of a replay. Blocks.
+def cast(saved: SavedSession, choices: Choices = EVERYTHING) -> Iterator[str]:
+    """Yield the recording line by line, at the pace of a replay, with pauses cut short. Blocks.
+
+    Of the choices, the first and the last entry apply. Private messages are not shown.
 
     Raises:
         DamagedSession: the log is no file.
         DiskFailure: it can't be read.
+        NotExported: the screens could not be drawn.
     """
     with saved.reader() as log:
-        first = log.read(0, 1)
-        began = first[0].at if first else saved.metadata.created
-        yield _line(_header(visible_line(saved.metadata.shown_title), began))
-        now, before = 0.0, began
-        for event, text in _screens(log.events()):
-            now, before = now + gap(before, event.at), event.at
-            yield _line([round(now, 3), "o", text])
-        yield _line([round(now + LAST, 3), "o", ""])
+        first = last = 0
+        began = saved.metadata.created
+        for event in log.events():
+            if choices.covers(event):
+                began = began if first else event.at
+                first, last = first or event.seq, event.seq
+    yield asciicast_line(_header(visible_line(saved.metadata.shown_title), began))
+    if first:
+        yield from _drawn(saved, first, last)
+    else:
+        yield asciicast_line([LAST, "o", ""])
 
 
 def _header(title: str, began: float) -> dict[str, object]:
@@ -67,62 +64,26 @@ def _header(title: str, began: float) -> dict[str, object]:
     }
 
 
-def _line(value: object) -> str:
+def asciicast_line(value: object) -> str:
+    """Return a line of a recording."""
     return json.dumps(value) + "\n"
 
 
-def _screens(events: Iterable[Event]) -> Iterator[tuple[Event, str]]:
-    """Yield the terminal output of each passage."""
-    console = Console(width=WIDTH, legacy_windows=False, emoji=False)  # it only measures
-    for passage in story(events):
-        when = f"{local_time(passage.event.at):%H:%M:%S}"
-        lines = _text(passage).wrap(console, WIDTH - len(when) - len(_GAP), overflow="fold")
-        begins = [_coloured(when, _TIME), *[" " * len(when)] * (len(lines) - 1)]
-        yield (
-            passage.event,
-            "".join(
-                f"{begin}{_GAP}{_line_of(line, console)}\r\n"
-                for begin, line in zip(begins, lines, strict=True)
-            ),
-        )
-
-
-def _line_of(text: Text, console: Console) -> str:
-    text.rstrip()
-    return "".join(
-        _coloured(segment.text, segment.style) for segment in text.render(console, end="")
-    )
-
-
-def _coloured(text: str, style: Style | None) -> str:
-    return style.render(text, color_system=ColorSystem.STANDARD) if style else text
-
-
-def _text(passage: Passage) -> Text:
-    text = _told(passage)
-    return text.append(f" ({passage.caveat})", _QUIET) if passage.caveat else text
-
-
-def _told(passage: Passage) -> Text:
-    told = passage.told
-    match told.body:
-        case MessagePosted() as said:
-            return _said(passage.author, said)
-    mark, text = passage.line or ("", "")
-    # As a part, not as a whole: rich renders no style of a text that has no parts.
-    line = Text.assemble((f"{mark} {text}", _STYLES.get(mark, _QUIET)))
-    if passage.by_agent is None:
-        return line
-    to = f" → {passage.receiver}" if passage.receiver else ""
-    answer = Text.assemble((AGENT, _AGENT), f"{to}: ", visible(passage.by_agent))
-    return answer.append("\n").append_text(line) if passage.line else answer
-
-
-def _said(author: str, said: MessagePosted) -> Text:
-    between = " " if said.emote else ": "
-    text = Text.assemble((author, _PERSON), between, visible(said.text))
-    for file in file_lines(said.files):
-        text.append(f"\n📎 {file.name}, {file.about}", _QUIET)
-    for quote in quote_lines(said.quotes):
-        text.append(f"\n❝ from {quote.text}", _QUIET)
-    return text
+def _drawn(saved: SavedSession, first: int, last: int) -> Iterator[str]:
+    """Yield what a process draws; the process ends with the generator."""
+    path = json.dumps([entry for entry in sys.path if entry])
+    run = [sys.executable, "-c", _START, path, str(saved.folder), str(first), str(last)]
+    with tempfile.TemporaryFile("w+", errors="replace") as problems:
+        with subprocess.Popen(
+            run, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=problems, text=True
+        ) as process:
+            try:
+                yield from process.stdout or ()
+            except BaseException:
+                process.kill()
+                raise
+        problems.seek(0)
+        told = problems.read().splitlines()
+    if process.returncode:
+        why = told[-1] if told else f"their process ended with {process.returncode}"
+        raise NotExported(saved.id, f"its screens can't be drawn: {visible_line(why)}")

@@ -638,7 +638,9 @@ def _add_export(add: AddPart) -> None:
         help="with the files that people attached; jsonl becomes a zip archive then",
     )
     export.add_argument("--force", action="store_true", help="replace a file that is there")
-    part = export.add_argument_group("what of it, in markdown and html")
+    part = export.add_argument_group(
+        "what of it, in markdown and html; --from and --to in cast, too"
+    )
     part.add_argument(
         "--from",
         dest="first",

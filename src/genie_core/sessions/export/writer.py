@@ -25,8 +25,8 @@ from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import disk_access
 from genie_core.storage.filenames import safe_name
 
-Recorder: TypeAlias = Callable[[SavedSession], Iterator[str]]
-"""Yields a session as a terminal recording, which needs a terminal's renderer."""
+Recorder: TypeAlias = Callable[[SavedSession, Choices], Iterator[str]]
+"""Yields a session, from one place to another, as a terminal recording, which needs a renderer."""
 
 _OTHER: Final = "application/octet-stream"
 
@@ -186,7 +186,7 @@ def write_to(
                 raise NotExported(saved.id, "a recording holds no attached files")
             if record is None:
                 raise NotExported(saved.id, "this program has no renderer for recordings")
-            return _write(record(saved), out)
+            return _write(record(saved, choices), out)
 
 
 def print_out(
@@ -223,9 +223,10 @@ def _check_choices(
     saved: SavedSession, form: ExportFormat, choices: Choices, *, attachments: bool
 ) -> None:
     """Refuse choices that a format can't keep; raises `NotExported`."""
-    if choices != EVERYTHING and form in (ExportFormat.LINES, ExportFormat.CAST):
-        why = f"{form.value} has everything; choose a part of it, or hide something, in markdown or html"
-        raise NotExported(saved.id, why)
+    if form is ExportFormat.LINES and choices != EVERYTHING:
+        raise NotExported(saved.id, "jsonl is complete; choose a part of it in markdown or html")
+    if form is ExportFormat.CAST and choices != Choices(choices.first, choices.last):
+        raise NotExported(saved.id, "a recording can't hide anything; use markdown or html")
     if choices.hides and attachments:
         raise NotExported(saved.id, "nothing can be hidden in attached files; leave them out")
 
