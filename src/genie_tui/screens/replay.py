@@ -277,7 +277,7 @@ class ReplayScreen(Screen[None]):
 
     @on(Timeline.DetailsRequested)
     async def _message_details(self, message: Timeline.DetailsRequested) -> None:
-        await self.app.push_screen(FullViewScreen.of_message(message.exchange))
+        await self.app.push_screen(FullViewScreen.of_message(message.exchange, self._state))
 
     def action_reports(self) -> None:
         """Show the what-if reports."""
