@@ -1,20 +1,24 @@
-"""A room as a terminal recording (asciicast, version 2), which players and web pages can show.
+"""A room as a terminal recording (asciicast, version 2) or as an animated SVG.
 
-The recording is what a replay shows, drawn by the program's own screens without a terminal. That
-happens in a process of its own, since Textual takes over the output of the process that it runs in.
-The format is described at https://docs.asciinema.org/manual/asciicast/v2/.
+Either is what a replay shows, drawn by the program's own screens without a terminal. That happens in
+a process of its own, since Textual takes over the output of the process that it runs in. asciicast
+is described at https://docs.asciinema.org/manual/asciicast/v2/.
 """
 
 import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
+from genie_core.room.protocol.events import Event
 from genie_core.sessions.errors import NotExported
 from genie_core.sessions.export.choices import EVERYTHING, Choices
+from genie_core.sessions.export.formats import ExportFormat
+from genie_core.sessions.replay.pace import gap
 from genie_core.sessions.session import SavedSession
+from genie_core.text.format import counted
 from genie_core.text.safe import visible_line
 
 WIDTH: Final = 100
@@ -23,34 +27,63 @@ HEIGHT: Final = 30
 LAST: Final = 2.0
 """Seconds for which the end is shown."""
 
+FRAME: Final = 0.04
+"""Seconds between two screens at least; what happens meanwhile is shown together."""
+
+MOST_SCREENS: Final = 400
+"""Screens of a picture; browsers draw all of them."""
+
 _START: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
     "from genie_tui.drawn_replay import main; main(*sys.argv[2:])"
 )
 
 
-def cast(saved: SavedSession, choices: Choices = EVERYTHING) -> Iterator[str]:
-    """Yield the recording line by line, at the pace of a replay, with pauses cut short. Blocks.
+def cast(
+    saved: SavedSession,
+    choices: Choices = EVERYTHING,
+    form: ExportFormat = ExportFormat.CAST,
+) -> Iterator[str]:
+    """Yield the recording in pieces, at the pace of a replay, with pauses cut short. Blocks.
 
     Of the choices, the first and the last entry apply. Private messages are not shown.
 
     Raises:
         DamagedSession: the log is no file.
         DiskFailure: it can't be read.
-        NotExported: the screens could not be drawn.
+        NotExported: the screens could not be drawn, or are too many for a picture.
     """
     with saved.reader() as log:
         first = last = 0
-        began = saved.metadata.created
         for event in log.events():
             if choices.covers(event):
-                began = began if first else event.at
                 first, last = first or event.seq, event.seq
-    yield asciicast_line(_header(visible_line(saved.metadata.shown_title), began))
+        began = log.read(first - 1, 1)[0].at if first else saved.metadata.created
+        count = sum(1 for _ in moments(log.events(first - 1, last))) if first else 0
+    if form is ExportFormat.SVG and not 0 < count <= MOST_SCREENS:
+        why = (
+            f"can't be one picture, which has 1 to {MOST_SCREENS}: choose a part by --from and --to"
+        )
+        raise NotExported(saved.id, f"{counted(count, 'screen')} {why}")
+    if form is ExportFormat.CAST:
+        yield asciicast_line(_header(visible_line(saved.metadata.shown_title), began))
     if first:
-        yield from _drawn(saved, first, last)
+        yield from _drawn(saved, first, last, form)
     else:
         yield asciicast_line([LAST, "o", ""])
+
+
+def moments(events: Iterable[Event]) -> Iterator[tuple[float, int]]:
+    """Yield the times to draw, from 0 on, and the last event by then."""
+    now, before = 0.0, None
+    drawn, seq = 0.0, 0
+    for event in events:
+        now += 0.0 if before is None else gap(before, event.at)
+        if seq and now - drawn >= FRAME:
+            yield drawn, seq
+            drawn = now
+        before, seq = event.at, event.seq
+    yield drawn, seq
 
 
 def _header(title: str, began: float) -> dict[str, object]:
@@ -69,10 +102,11 @@ def asciicast_line(value: object) -> str:
     return json.dumps(value) + "\n"
 
 
-def _drawn(saved: SavedSession, first: int, last: int) -> Iterator[str]:
+def _drawn(saved: SavedSession, first: int, last: int, form: ExportFormat) -> Iterator[str]:
     """Yield what a process draws; the process ends with the generator."""
     path = json.dumps([entry for entry in sys.path if entry])
-    run = [sys.executable, "-c", _START, path, str(saved.folder), str(first), str(last)]
+    part = [str(saved.folder), str(first), str(last), form.value]
+    run = [sys.executable, "-c", _START, path, *part]
     with tempfile.TemporaryFile("w+", errors="replace") as problems:
         with subprocess.Popen(
             run, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=problems, text=True

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -12,22 +12,21 @@ from rich.console import RenderableType
 from textual._compositor import LayoutUpdate
 from textual.geometry import Region
 from textual.screen import Screen
+from textual.strip import Strip
 
 from genie_core.room.open.requests import ReplayRoom
 from genie_core.room.open.service import RoomService
-from genie_core.room.protocol.events import Event
 from genie_core.sessions.errors import NotExported
-from genie_core.sessions.replay.pace import gap
+from genie_core.sessions.export.formats import ExportFormat
 from genie_core.sessions.replay.player import Recording
 from genie_core.sessions.service import SessionService
 from genie_core.sessions.session import SavedSession
+from genie_core.text.safe import visible_line
+from genie_tui.animated_svg import AnimatedSvg
 from genie_tui.app import GenieApp
-from genie_tui.asciicast import HEIGHT, LAST, WIDTH, asciicast_line
+from genie_tui.asciicast import HEIGHT, LAST, WIDTH, asciicast_line, moments
 from genie_tui.frame import Frame
 from genie_tui.screens.replay import ReplayScreen
-
-FRAME: Final = 0.04
-"""Seconds between two screens at least; what happens meanwhile is shown together."""
 
 BEGIN: Final = "\x1b[?25l\x1b[?7l"
 """No cursor, and no wrapped lines: as in the program."""
@@ -36,38 +35,54 @@ _LINK: Final = re.compile(r"\x1b\]8;id=[^;\x1b]*;(?:file:[^\x1b]*)?")
 """What of a hyperlink is left out: its id, another one in each process, and paths of this machine."""
 
 
-def main(folder: str, first: str, last: str) -> None:
-    """Draw the screens of a replay, and print them as lines of a recording."""
-    asyncio.run(_play(Path(folder), int(first), int(last), sys.stdout))
+def main(folder: str, first: str, last: str, form: str) -> None:
+    """Draw the screens of a replay, and print them in a format."""
+    saved = SavedSession.load(Path(folder))
+    draw = _print_svg if ExportFormat(form) is ExportFormat.SVG else _print_lines
+    asyncio.run(draw(saved, int(first), int(last), sys.stdout))
 
 
-async def _play(folder: Path, first: int, last: int, out: TextIO) -> None:
-    saved = SavedSession.load(folder)
-    app = _DrawnApp(_WithoutKeys(folder.parent), ReplayRoom(saved.id, first), "", clock=_stands)
+async def _print_lines(saved: SavedSession, first: int, last: int, out: TextIO) -> None:
+    at, begin, frame = 0.0, BEGIN, Frame()
+    async for at, app in _screens(saved, first, last):
+        update = LayoutUpdate([[strip] for strip in _strips(app)], Region(0, 0, WIDTH, HEIGHT))
+        if changes := _LINK.sub("\x1b]8;;", frame.changes(update, app.console)):
+            out.write(asciicast_line([round(at, 3), "o", begin + changes]))
+            begin = ""
+    out.write(asciicast_line([round(at + LAST, 3), "o", ""]))
+    out.flush()
+
+
+async def _print_svg(saved: SavedSession, first: int, last: int, out: TextIO) -> None:
+    at, picture = 0.0, AnimatedSvg(WIDTH, HEIGHT)
+    out.write(picture.begin(visible_line(saved.metadata.shown_title)))
+    async for at, app in _screens(saved, first, last):
+        out.write(picture.screen(at, _strips(app)))
+    out.write(picture.end(at + LAST))
+    out.flush()
+
+
+async def _screens(
+    saved: SavedSession, first: int, last: int
+) -> AsyncIterator[tuple[float, GenieApp]]:
+    """Yield the time of each moment, and the app that shows it."""
+    service = _WithoutKeys(saved.folder.parent)
+    app = _DrawnApp(service, ReplayRoom(saved.id, first), "", clock=_stands)
     async with app.run_test(size=(WIDTH, HEIGHT)) as pilot:
-        screen, frame = app.screen, Frame()
+        screen = app.screen
         if not isinstance(screen, ReplayScreen):
             raise NotExported(saved.id, app.failure)
         await screen.show(first)
         await app.workers.wait_for_complete()  # the seek bar shows how far the log is read
-        at, begin = 0.0, BEGIN
         with saved.reader() as log:
-            for at, seq in _moments(log.events(first - 1, last)):
+            for at, seq in moments(log.events(first - 1, last)):
                 await screen.show(seq)
                 await pilot.pause()
-                changes = _LINK.sub("\x1b]8;;", frame.changes(_whole(screen), app.console))
-                if changes:
-                    out.write(asciicast_line([round(at, 3), "o", begin + changes]))
-                    begin = ""
-        out.write(asciicast_line([round(at + LAST, 3), "o", ""]))
-        out.flush()
+                yield at, app
 
 
-def _whole(screen: Screen[Any]) -> LayoutUpdate:
-    """Return what Textual would write to draw the whole screen."""
-    size = screen.size
-    strips = screen._compositor.render_strips()  # noqa: SLF001 - as Textual does
-    return LayoutUpdate([[strip] for strip in strips], Region(0, 0, size.width, size.height))
+def _strips(app: GenieApp) -> list[Strip]:
+    return app.screen._compositor.render_strips()  # noqa: SLF001 - as Textual does
 
 
 class _DrawnApp(GenieApp):
@@ -75,19 +90,6 @@ class _DrawnApp(GenieApp):
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         """Write nothing."""
-
-
-def _moments(events: Iterable[Event]) -> Iterator[tuple[float, int]]:
-    """Yield the times to draw, and the last event by then."""
-    now, before = 0.0, None
-    drawn, seq = 0.0, 0
-    for event in events:
-        now += 0.0 if before is None else gap(before, event.at)
-        if seq and now - drawn >= FRAME:
-            yield drawn, seq
-            drawn = now
-        before, seq = event.at, event.seq
-    yield drawn, seq
 
 
 class _WithoutKeys(RoomService):

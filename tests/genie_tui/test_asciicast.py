@@ -20,6 +20,7 @@ from genie_core.room.protocol.events import Event, MessagePosted, RoomCreated
 from genie_core.room.security.sealing import seal
 from genie_core.sessions.errors import NotExported
 from genie_core.sessions.export.choices import EVERYTHING, Choices, read_place
+from genie_core.sessions.export.formats import ExportFormat
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.locations import Locations
@@ -141,6 +142,22 @@ def test_private_messages_are_not_shown(tmp_path: Path) -> None:
     _header, events = recorded(saved)
     assert "for all" in "\n".join(shown(events))
     assert "swordfish" not in "".join(text for _at, text in events)
+
+
+def test_a_picture_has_as_many_screens_and_is_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = said(tmp_path, (1.0, "first"), (2.0, "<b>second</b>"))
+    picture = "".join(cast(saved, form=ExportFormat.SVG))
+    assert picture.count("translateX") == 3 + 1
+    assert "&lt;b&gt;second&lt;/b&gt;" in picture
+    monkeypatch.setattr(asciicast, "MOST_SCREENS", 2)
+    with pytest.raises(NotExported, match=r"3 screens can't be one picture.*--from"):
+        list(cast(saved, form=ExportFormat.SVG))
+    part = Choices(first=read_place("3"))
+    assert "".join(cast(saved, part, ExportFormat.SVG)).count("translateX") == 1 + 1
+    with pytest.raises(NotExported, match="0 screens"):
+        list(cast(saved, Choices(first=read_place("9")), ExportFormat.SVG))
 
 
 def test_screens_that_can_t_be_drawn_are_a_clear_error(

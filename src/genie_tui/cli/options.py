@@ -629,8 +629,8 @@ def _add_export(add: AddPart) -> None:
     export.add_argument(
         "--format",
         choices=[form.value for form in ExportFormat],
-        help="jsonl is complete and can be imported, cast is a terminal recording (default: what "
-        "the file's name ends in, or else markdown)",
+        help="jsonl is complete and can be imported, cast is a terminal recording, svg an animated "
+        "picture of a short part (default: what the file's name ends in, or else markdown)",
     )
     export.add_argument(
         "--attachments",
@@ -639,7 +639,7 @@ def _add_export(add: AddPart) -> None:
     )
     export.add_argument("--force", action="store_true", help="replace a file that is there")
     part = export.add_argument_group(
-        "what of it, in markdown and html; --from and --to in cast, too"
+        "what of it, in markdown and html; --from and --to in cast and svg, too"
     )
     part.add_argument(
         "--from",

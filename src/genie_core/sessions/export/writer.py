@@ -16,7 +16,14 @@ from genie_core.room.protocol.media import HEAD_BYTES, media_type
 from genie_core.sessions.errors import NotExported
 from genie_core.sessions.export.bundle import pieces, write_bundle
 from genie_core.sessions.export.choices import EVERYTHING, Choices
-from genie_core.sessions.export.formats import IMAGES, ExportFormat, InTheWay, NoForm, form_of
+from genie_core.sessions.export.formats import (
+    IMAGES,
+    RECORDINGS,
+    ExportFormat,
+    InTheWay,
+    NoForm,
+    form_of,
+)
 from genie_core.sessions.export.jsonl import write_lines
 from genie_core.sessions.export.transcript import FileAddress, nowhere
 from genie_core.sessions.session import SavedSession
@@ -25,8 +32,8 @@ from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import disk_access
 from genie_core.storage.filenames import safe_name
 
-Recorder: TypeAlias = Callable[[SavedSession, Choices], Iterator[str]]
-"""Yields a session, from one place to another, as a terminal recording, which needs a renderer."""
+Recorder: TypeAlias = Callable[[SavedSession, Choices, ExportFormat], Iterator[str]]
+"""Yields a session, from one place to another, as a recording of its screens."""
 
 _OTHER: Final = "application/octet-stream"
 
@@ -181,12 +188,12 @@ def write_to(
             notes: list[str] = []
             inside = _inside(saved, notes) if attachments else nowhere
             return [*_write(html(saved, inside, choices), out), *notes]
-        case ExportFormat.CAST:
+        case ExportFormat.CAST | ExportFormat.SVG:
             if attachments:
                 raise NotExported(saved.id, "a recording holds no attached files")
             if record is None:
                 raise NotExported(saved.id, "this program has no renderer for recordings")
-            return _write(record(saved, choices), out)
+            return _write(record(saved, choices, form), out)
 
 
 def print_out(
@@ -225,7 +232,7 @@ def _check_choices(
     """Refuse choices that a format can't keep; raises `NotExported`."""
     if form is ExportFormat.LINES and choices != EVERYTHING:
         raise NotExported(saved.id, "jsonl is complete; choose a part of it in markdown or html")
-    if form is ExportFormat.CAST and choices != Choices(choices.first, choices.last):
+    if form in RECORDINGS and choices != Choices(choices.first, choices.last):
         raise NotExported(saved.id, "a recording can't hide anything; use markdown or html")
     if choices.hides and attachments:
         raise NotExported(saved.id, "nothing can be hidden in attached files; leave them out")

@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widgets import Checkbox, Input, Static
 
 from genie_core.sessions.export.choices import EVERYTHING, Choices
-from genie_core.sessions.export.formats import ExportFormat, form_of
+from genie_core.sessions.export.formats import RECORDINGS, ExportFormat, form_of
 from genie_core.text.format import counted, file_size
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import keymap_of
@@ -48,6 +48,7 @@ _WORDS: Final = {
         "The complete session with its files, for importing.",
     ),
     ExportFormat.CAST: ("A terminal recording, without files.",) * 2,
+    ExportFormat.SVG: ("An animated picture of a short session, without files.",) * 2,
 }
 
 
@@ -161,7 +162,7 @@ class ExportScreen(Dialog[Wish | None]):
         for part in self._parts:
             part.display = form in _TO_READ
         if form is None:
-            self._tell("Unknown format: use .md, .html, .cast, .jsonl or .zip.", wrong=True)
+            self._tell("Unknown format: use .md, .html, .cast, .svg, .jsonl or .zip.", wrong=True)
             return
         folder = f"{Path(name).stem}-files"
         self._tell(_WORDS[form][self._files.value].format(folder=folder), wrong=False)
@@ -173,7 +174,7 @@ class ExportScreen(Dialog[Wish | None]):
 
     @property
     def _has_no_room(self) -> bool:
-        return form_of(self._wanted) is ExportFormat.CAST
+        return form_of(self._wanted) in RECORDINGS
 
     @property
     def _parts(self) -> list[_Choice]:
