@@ -111,13 +111,16 @@ def _heading(
         hide(people),
         extent,
         zone_words(first, last),
-        () if choices.hides else tuple(_keys(state)),
+        tuple(_keys(state)) if choices.keeps_signatures else (),
         tuple(choices.told()),
         tuple(map(visible_line, log.problems)),
     )
 
 
 def _keys(state: RoomState) -> Iterator[tuple[str, str]]:
+    """Yield people and the words of their keys; none before the room was founded."""
+    if state.founding is None:
+        return
     for name, key in state.keys.items():
         if is_key(key):
             yield visible_line(name), words(key)

@@ -12,13 +12,17 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from msgspec.structs import replace
+from tests.genie_core.room.bench import identity
 from tests.genie_core.room.founded import FoundedLog, founded
 from tests.genie_core.sessions.export.test_html import Page
+from tests.genie_core.sessions.sample import BORN, saved_room
 from tests.genie_core.sessions.test_verify import saved
 
 from genie_core.room.protocol.events import (
     AnswerPosted,
     DecisionMade,
+    Event,
+    MemberJoined,
     MessageDeleted,
     MessageEdited,
     MessagePosted,
@@ -26,6 +30,7 @@ from genie_core.room.protocol.events import (
 from genie_core.room.security.identity import words
 from genie_core.sessions.export.choices import Choices
 from genie_core.sessions.export.html import html
+from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
 
 HOSTILE = "</script><script>alert(1)</script><!-- \u2028 ]]> & \\u003c"
@@ -104,6 +109,17 @@ def test_a_page_that_hides_something_has_no_signatures_and_says_so(
     assert "This page has no signatures to check" in page
     with room.reader() as log:
         assert not any(key in page or words(key) in page for key in log.state().keys.values())
+
+
+def test_a_room_that_was_not_founded_has_no_button(tmp_path: Path) -> None:
+    unfounded = saved_room(tmp_path)
+    joined = Event(1, BORN, "ann", MemberJoined("host", key=identity("ann").key))
+    said = Event(2, BORN, "ann", MessagePosted("m", "hello", signature=b"s" * 64))
+    unfounded.log_path.write_bytes(encode_line(joined) + encode_line(said))
+    page = "".join(html(unfounded))
+    assert "hello" in page
+    assert "verify" not in page
+    assert "<script" not in page
 
 
 def test_a_part_keeps_the_signatures_of_its_entries(room: SavedSession) -> None:
