@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import acp, holding, proofs, screen, start
+from benchmarks import acp, exports, holding, proofs, screen, start
 from benchmarks.engine import command as engine
 from benchmarks.room import command as room
 from benchmarks.room import flood, host_screen
@@ -15,6 +15,7 @@ ALL = {
     "room": room.main,
     "flood": flood.main,
     "proofs": proofs.main,
+    "exports": exports.main,
     "host_screen": host_screen.main,
     "screen": screen.main,
     "sessions": sessions.main,

@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     )
     parser.add_argument("--entries", type=int, default=100_000, metavar="N")
     count: int = parser.parse_args(list(arguments)).entries
-    plain, founded = _log(count, founded=False), _log(count, founded=True)
+    plain, founded = signed_log(count, founded=False), signed_log(count, founded=True)
     print(f"{count:,} messages of {len(TEXT)} characters\n")
     print(f"{'bytes per entry, not founded':40}{_size(plain):>10,.0f}")
     print(f"{'bytes per entry, founded':40}{_size(founded):>10,.0f}")
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     return 0
 
 
-def _log(count: int, *, founded: bool) -> list[Event]:
+def signed_log(count: int, *, founded: bool) -> list[Event]:
     """Return a log as a host records it."""
     people = {name: Identity.generate() for name in PEOPLE}
     host = people[PEOPLE[0]]

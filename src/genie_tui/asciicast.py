@@ -1,25 +1,25 @@
-"""A room as a terminal recording (asciicast, version 2), which players and web pages can show.
+"""A room as a terminal recording (asciicast, version 2) or as an animated SVG.
 
-The format is described at https://docs.asciinema.org/manual/asciicast/v2/.
+Either is what a replay shows, drawn by the program's own screens without a terminal. That happens in
+a process of its own, since Textual takes over the output of the process that it runs in. asciicast
+is described at https://docs.asciinema.org/manual/asciicast/v2/.
 """
 
 import json
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from rich.color import ColorSystem
-from rich.console import Console
-from rich.style import Style
-from rich.text import Text
-
-from genie_core.room.protocol.events import Event, MessagePosted
-from genie_core.room.text.events import file_lines, quote_lines
-from genie_core.sessions.export.story import Passage, story
+from genie_core.room.protocol.events import Event
+from genie_core.sessions.errors import NotExported
+from genie_core.sessions.export.choices import EVERYTHING, Choices
+from genie_core.sessions.export.formats import ExportFormat
 from genie_core.sessions.replay.pace import gap
 from genie_core.sessions.session import SavedSession
-from genie_core.sessions.transcript import AGENT
-from genie_core.text.format import local_time
-from genie_core.text.safe import visible, visible_line
+from genie_core.text.format import counted
+from genie_core.text.safe import visible_line
 
 WIDTH: Final = 100
 HEIGHT: Final = 30
@@ -27,33 +27,63 @@ HEIGHT: Final = 30
 LAST: Final = 2.0
 """Seconds for which the end is shown."""
 
-_GAP: Final = "  "
-_TIME: Final = Style.parse("bright_black")
-_QUIET: Final = Style.parse("bright_black")
-_BAD: Final = Style.parse("red")
-_ASKS: Final = Style.parse("yellow")
-_GOOD: Final = Style.parse("green")
-_PERSON: Final = Style.parse("bold cyan")
-_AGENT: Final = Style.parse("bold magenta")
-_STYLES: Final = {"✗": _BAD, "⚠": _BAD, "▲": _ASKS, "‖": _ASKS, "✓": _GOOD}
+FRAME: Final = 0.04
+"""Seconds between two screens at least; what happens meanwhile is shown together."""
+
+MOST_SCREENS: Final = 400
+"""Screens of a picture; browsers draw all of them."""
+
+_START: Final = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
+    "from genie_tui.drawn_replay import main; main(*sys.argv[2:])"
+)
 
 
-def cast(saved: SavedSession) -> Iterator[str]:
-    """Yield the recording line by line, at the pace of a replay. Blocks.
+def cast(
+    saved: SavedSession,
+    choices: Choices = EVERYTHING,
+    form: ExportFormat = ExportFormat.CAST,
+) -> Iterator[str]:
+    """Yield the recording in pieces, at the pace of a replay, with pauses cut short. Blocks.
+
+    Of the choices, the first and the last entry apply. Private messages are not shown.
 
     Raises:
         DamagedSession: the log is no file.
         DiskFailure: it can't be read.
+        NotExported: the screens could not be drawn, or are too many for a picture.
     """
     with saved.reader() as log:
-        first = log.read(0, 1)
-        began = first[0].at if first else saved.metadata.created
-        yield _line(_header(visible_line(saved.metadata.shown_title), began))
-        now, before = 0.0, began
-        for event, text in _screens(log.events()):
-            now, before = now + gap(before, event.at), event.at
-            yield _line([round(now, 3), "o", text])
-        yield _line([round(now + LAST, 3), "o", ""])
+        first = last = 0
+        for event in log.events():
+            if choices.covers(event):
+                first, last = first or event.seq, event.seq
+        began = log.read(first - 1, 1)[0].at if first else saved.metadata.created
+        count = sum(1 for _ in moments(log.events(first - 1, last))) if first else 0
+    if form is ExportFormat.SVG and not 0 < count <= MOST_SCREENS:
+        why = (
+            f"can't be one picture, which has 1 to {MOST_SCREENS}: choose a part by --from and --to"
+        )
+        raise NotExported(saved.id, f"{counted(count, 'screen')} {why}")
+    if form is ExportFormat.CAST:
+        yield asciicast_line(_header(visible_line(saved.metadata.shown_title), began))
+    if first:
+        yield from _drawn(saved, first, last, form)
+    else:
+        yield asciicast_line([LAST, "o", ""])
+
+
+def moments(events: Iterable[Event]) -> Iterator[tuple[float, int]]:
+    """Yield the times to draw, from 0 on, and the last event by then."""
+    now, before = 0.0, None
+    drawn, seq = 0.0, 0
+    for event in events:
+        now += 0.0 if before is None else gap(before, event.at)
+        if seq and now - drawn >= FRAME:
+            yield drawn, seq
+            drawn = now
+        before, seq = event.at, event.seq
+    yield drawn, seq
 
 
 def _header(title: str, began: float) -> dict[str, object]:
@@ -67,62 +97,27 @@ def _header(title: str, began: float) -> dict[str, object]:
     }
 
 
-def _line(value: object) -> str:
+def asciicast_line(value: object) -> str:
+    """Return a line of a recording."""
     return json.dumps(value) + "\n"
 
 
-def _screens(events: Iterable[Event]) -> Iterator[tuple[Event, str]]:
-    """Yield the terminal output of each passage."""
-    console = Console(width=WIDTH, legacy_windows=False, emoji=False)  # it only measures
-    for passage in story(events):
-        when = f"{local_time(passage.event.at):%H:%M:%S}"
-        lines = _text(passage).wrap(console, WIDTH - len(when) - len(_GAP), overflow="fold")
-        begins = [_coloured(when, _TIME), *[" " * len(when)] * (len(lines) - 1)]
-        yield (
-            passage.event,
-            "".join(
-                f"{begin}{_GAP}{_line_of(line, console)}\r\n"
-                for begin, line in zip(begins, lines, strict=True)
-            ),
-        )
-
-
-def _line_of(text: Text, console: Console) -> str:
-    text.rstrip()
-    return "".join(
-        _coloured(segment.text, segment.style) for segment in text.render(console, end="")
-    )
-
-
-def _coloured(text: str, style: Style | None) -> str:
-    return style.render(text, color_system=ColorSystem.STANDARD) if style else text
-
-
-def _text(passage: Passage) -> Text:
-    text = _told(passage)
-    return text.append(f" ({passage.caveat})", _QUIET) if passage.caveat else text
-
-
-def _told(passage: Passage) -> Text:
-    told = passage.told
-    match told.body:
-        case MessagePosted() as said:
-            return _said(passage.author, said)
-    mark, text = passage.line or ("", "")
-    # As a part, not as a whole: rich renders no style of a text that has no parts.
-    line = Text.assemble((f"{mark} {text}", _STYLES.get(mark, _QUIET)))
-    if passage.by_agent is None:
-        return line
-    to = f" → {passage.receiver}" if passage.receiver else ""
-    answer = Text.assemble((AGENT, _AGENT), f"{to}: ", visible(passage.by_agent))
-    return answer.append("\n").append_text(line) if passage.line else answer
-
-
-def _said(author: str, said: MessagePosted) -> Text:
-    between = " " if said.emote else ": "
-    text = Text.assemble((author, _PERSON), between, visible(said.text))
-    for file in file_lines(said.files):
-        text.append(f"\n📎 {file.name}, {file.about}", _QUIET)
-    for quote in quote_lines(said.quotes):
-        text.append(f"\n❝ from {quote.text}", _QUIET)
-    return text
+def _drawn(saved: SavedSession, first: int, last: int, form: ExportFormat) -> Iterator[str]:
+    """Yield what a process draws; the process ends with the generator."""
+    path = json.dumps([entry for entry in sys.path if entry])
+    part = [str(saved.folder), str(first), str(last), form.value]
+    run = [sys.executable, "-c", _START, path, *part]
+    with tempfile.TemporaryFile("w+", errors="replace") as problems:
+        with subprocess.Popen(
+            run, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=problems, text=True
+        ) as process:
+            try:
+                yield from process.stdout or ()
+            except BaseException:
+                process.kill()
+                raise
+        problems.seek(0)
+        told = problems.read().splitlines()
+    if process.returncode:
+        why = told[-1] if told else f"their process ended with {process.returncode}"
+        raise NotExported(saved.id, f"its screens can't be drawn: {visible_line(why)}")

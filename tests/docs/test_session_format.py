@@ -4,12 +4,14 @@ import argparse
 import json
 import re
 import typing
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from cryptography.exceptions import InvalidSignature
 from tests.docs.sample_log import sample_lines
 
 from genie_core.room.participant.presence import PASSES_NAME
@@ -17,6 +19,7 @@ from genie_core.room.protocol.events import AnyBody, Body, Event
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.check import check
+from genie_core.sessions.export.writer import write_export
 from genie_core.sessions.labels import LABELS_NAME, Label
 from genie_core.sessions.lock import LOCK_NAME
 from genie_core.sessions.log.format import encode_line, read_lines
@@ -95,6 +98,33 @@ def test_the_way_to_check_a_line_is_right() -> None:
         assert read_event(line)["seq"] == number
         with pytest.raises(ValueError, match="damaged"):
             read_event(line.replace(b"1795", b"1796", 1))
+
+
+def test_the_way_to_verify_an_export_is_right(tmp_path: Path) -> None:
+    """Only code of the pages runs, on a file that the program has written."""
+    names: dict[str, Any] = {}
+    lan = (Path(__file__).parents[2] / "docs/lan.md").read_text()
+    for code in (
+        fence("python"),
+        fence("python", 1),
+        lan.partition("```python\n")[2].partition("```")[0],
+    ):
+        exec(code, names)  # noqa: S102 - the pages' own code is what is tested
+    verify: Callable[[bytes], None] = names["verify"]
+    saved = Catalog(tmp_path).create("Standup", 1.0)
+    saved.log_path.write_bytes(b"".join(LINES))
+    write_export(saved, tmp_path / "room.jsonl")
+    export = (tmp_path / "room.jsonl").read_bytes()
+    verify(export)
+    with pytest.raises(InvalidSignature):
+        verify(with_checksums(export.replace(b"thanks", b"thanx!")))
+
+
+def with_checksums(export: bytes) -> bytes:
+    """A file whose lines were changed by one who knows how checksums are made, but has no key."""
+    header, *lines = export.splitlines(keepends=True)
+    texts = [line.rpartition(b',"crc":"')[0] for line in lines]
+    return header + b"".join(b'%b,"crc":"%08x"}\n' % (text, zlib.crc32(text)) for text in texts)
 
 
 def test_the_fields_of_a_line_are_told() -> None:

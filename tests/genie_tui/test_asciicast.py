@@ -1,28 +1,57 @@
-"""A room as a terminal recording."""
+"""A room as a terminal recording: the screens of its replay."""
 
 import json
 import re
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import pytest
+from tests.genie_core.room.bench import identity
+from tests.genie_core.room.founded import founded
 from tests.genie_core.sessions.sample import BORN, saved_room
+from tests.genie_tui.emulator import Emulator, clusters
+from tests.genie_tui.scripted_room import HandClock
 
-from genie_core.room.protocol.events import Event, MessagePosted, RoomCreated, RunFailed
+from genie_core.room.open.requests import ReplayRoom
+from genie_core.room.open.service import RoomService
+from genie_core.room.protocol.events import Event, MessagePosted, RoomCreated
+from genie_core.room.security.sealing import seal
+from genie_core.sessions.errors import NotExported
+from genie_core.sessions.export.choices import EVERYTHING, Choices, read_place
+from genie_core.sessions.export.formats import ExportFormat
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
-from genie_tui.asciicast import WIDTH, cast
+from genie_core.settings.locations import Locations
+from genie_core.settings.model import Settings
+from genie_tui import asciicast
+from genie_tui.app import GenieApp
+from genie_tui.asciicast import HEIGHT, LAST, WIDTH, cast
+from genie_tui.screens.replay import ReplayScreen
 
-COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+ALLOWED = re.compile(r"\x1b(\[[0-9;]*[mHGr]|\[\?(25|7)l|[DM]|\]8;[^\x1b\x07]*\x1b\\)")
+"""What moves the cursor, scrolls, and colours; and links."""
 
 
-def recorded(saved: SavedSession) -> tuple[dict[str, object], list[tuple[float, str]]]:
-    header, *events = [json.loads(line) for line in "".join(cast(saved)).splitlines()]
+def recorded(
+    saved: SavedSession, choices: Choices = EVERYTHING
+) -> tuple[dict[str, Any], list[tuple[float, str]]]:
+    header, *events = [json.loads(line) for line in "".join(cast(saved, choices)).splitlines()]
     assert all(kind == "o" for _at, kind, _text in events)
     return header, [(at, text) for at, _kind, text in events]
 
 
+def shown(events: Iterable[tuple[float, str]]) -> list[str]:
+    """What a terminal shows in the end."""
+    terminal = Emulator(WIDTH, HEIGHT, clusters)
+    for _at, text in events:
+        terminal.feed(text)
+    return list(terminal.display)
+
+
 def said(base: Path, *texts: tuple[float, str]) -> SavedSession:
-    saved = saved_room(base)
+    saved = saved_room(base / "sessions")
     events = [Event(1, BORN, "", RoomCreated("r1", "Standup"))]
     events += [
         Event(n, BORN + at, "ann", MessagePosted(f"m{n}", text))
@@ -32,42 +61,57 @@ def said(base: Path, *texts: tuple[float, str]) -> SavedSession:
     return saved
 
 
-def test_it_begins_with_what_players_ask_for(tmp_path: Path) -> None:
-    header, events = recorded(saved_room(tmp_path))
-    assert (header["version"], header["width"], header["title"]) == (2, WIDTH, "Standup")
-    assert header["timestamp"] == BORN + 1
-    shown = COLOURS.sub("", "".join(text for _at, text in events))
-    assert "ann: what is 17*23? see the file\r\n" in shown
-    assert "genie → ann: 391\r\n" in shown
-    assert "stays silent: nothing is asked" in shown
+async def lines_of_replay(base: Path, saved: SavedSession, at: int) -> list[str]:
+    """What the screen of a replay shows at an event."""
+    places = Locations(base / "config", base, base / "log")
+    opening = ReplayRoom(saved.id, at)
+    app = GenieApp(RoomService("ann", Settings(), places), opening, "ann", clock=HandClock())
+    async with app.run_test(size=(WIDTH, HEIGHT)) as pilot:
+        screen = app.screen
+        assert isinstance(screen, ReplayScreen)
+        await screen.show(at)
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        return [strip.text for strip in screen._compositor.render_strips()]
+
+
+async def test_it_shows_the_screens_of_a_replay(tmp_path: Path) -> None:
+    saved = saved_room(tmp_path / "sessions")
+    header, events = recorded(saved)
+    assert (header["version"], header["width"], header["height"]) == (2, WIDTH, HEIGHT)
+    assert (header["title"], header["timestamp"]) == ("Standup", BORN + 1)
+    last = shown(events)
+    real = await lines_of_replay(tmp_path, saved, 11)
+    assert [line.rstrip() for line in last] == [line.rstrip() for line in real]
+    screen = "\n".join(last)
+    assert "playing" in screen
+    assert "what is 17*23? see the file" in screen
+    assert "391" in screen
+    assert recorded(saved) == (header, events)
+    assert "file:" not in "".join(text for _at, text in events)
+
+
+def test_it_grows_event_by_event(tmp_path: Path) -> None:
+    _header, events = recorded(said(tmp_path, (1.0, "first"), (2.0, "second")))
+    assert "first" not in "\n".join(shown(events[:1]))
+    assert "second" not in "\n".join(shown(events[:2]))
+    assert "second" in "\n".join(shown(events))
 
 
 def test_time_goes_as_it_went_without_the_pauses(tmp_path: Path) -> None:
     saved = said(tmp_path, (0.5, "a"), (1.0, "b"), (9_000.0, "a night later"), (100.0, "earlier?"))
     _header, events = recorded(saved)
-    assert [at for at, _text in events] == [0, 0.5, 1.0, 3.0, 3.0, 5.0]
+    assert [at for at, _text in events] == [0, 0.5, 1.0, 3.0, 5.0]
+    assert all(one <= other for (one, _), (other, _) in pairwise(events))
 
 
-def test_nothing_in_it_commands_a_terminal_but_colours(tmp_path: Path) -> None:
-    evil = (
-        "\x1b]0;title\x07 \x1b[2J \r over \u202e [bold]markup[/] :smile: "
-        + "long " * 60
-        + "\u6f22" * 80
-    )
+def test_nothing_in_it_commands_a_terminal_but_its_own_drawing(tmp_path: Path) -> None:
+    evil = "\x1b]0;title\x07 \x1b[2J \r over \u202e [bold]markup[/] " + "long " * 60 + "\u6f22" * 80
     _header, events = recorded(said(tmp_path, (1.0, evil)))
-    text = COLOURS.sub("", "".join(text for _at, text in events))
-    assert "\x1b" not in text
-    assert "\x07" not in text
+    text = ALLOWED.sub("", "".join(text for _at, text in events))
+    assert text.isprintable()
     assert "\u202e" not in text
-    assert "[bold]markup[/] :smile:" in text
-    lines = text.split("\r\n")
-    assert not any("\r" in line or "\n" in line for line in lines)
-    assert max(map(cells, lines)) <= WIDTH
-    assert sum(line.count("\u6f22") for line in lines) == 80
-
-
-def cells(line: str) -> int:
-    return sum(2 if char == "\u6f22" else 1 for char in line)
+    assert "[bold]markup[/]" in "\n".join(shown(events))
 
 
 def test_an_empty_room_makes_a_recording_too(tmp_path: Path) -> None:
@@ -75,27 +119,54 @@ def test_an_empty_room_makes_a_recording_too(tmp_path: Path) -> None:
     saved.log_path.unlink()
     header, events = recorded(saved)
     assert header["timestamp"] == BORN
-    assert events == [(2.0, "")]
+    assert events == [(LAST, "")]
 
 
-def test_times_never_go_back(tmp_path: Path) -> None:
-    _header, events = recorded(saved_room(tmp_path))
-    assert all(one <= other for (one, _), (other, _) in pairwise(events))
+def test_a_part_begins_and_ends_where_it_was_chosen(tmp_path: Path) -> None:
+    saved = said(tmp_path, (1.0, "first"), (2.0, "second"), (3.0, "third"), (4.0, "fourth"))
+    header, events = recorded(saved, Choices(read_place("3"), read_place("4")))
+    assert header["timestamp"] == BORN + 2
+    assert [at for at, _text in events] == [0, 1, 1 + LAST]
+    assert "third" not in "\n".join(shown(events[:1]))
+    assert "second" in "\n".join(shown(events[:1]))
+    assert "fourth" not in "\n".join(shown(events))
 
 
-def test_what_is_no_talk_has_the_colour_of_its_mark(tmp_path: Path) -> None:
-    saved = saved_room(tmp_path)
-    events = [
-        Event(1, BORN, "", RoomCreated("r1", "Standup")),
-        Event(2, BORN, "ann", MessagePosted("m2", "hm", handler="ann")),
-        Event(3, BORN, "ann", RunFailed(2, "agent", "long " * 40)),
-    ]
-    saved.log_path.write_bytes(b"".join(map(encode_line, events)))
-    _header, shown = recorded(saved)
-    assert "\x1b[90m◇ the room" in shown[0][1]
-    all_kinds = "".join(text for _at, text in recorded(saved_room(tmp_path / "all"))[1])
-    assert "\x1b[32m✓ allowed" in all_kinds
-    assert "\x1b[33m▲ genie asks" in all_kinds
-    failure = shown[2][1].split("\r\n")
-    assert "\x1b[31m✗ " in failure[0]
-    assert "\x1b[31mlong" in failure[1]
+def test_private_messages_are_not_shown(tmp_path: Path) -> None:
+    log = founded("bob")
+    bob, ann = identity("bob").key, identity("ann").key
+    log.says("bob", "for all")
+    log.add("bob", seal(MessagePosted("p", "swordfish", to="ann"), bob, [bob, ann]))
+    saved = saved_room(tmp_path / "sessions")
+    saved.log_path.write_bytes(b"".join(map(encode_line, log.events)))
+    _header, events = recorded(saved)
+    assert "for all" in "\n".join(shown(events))
+    assert "swordfish" not in "".join(text for _at, text in events)
+
+
+def test_a_picture_has_as_many_screens_and_is_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = said(tmp_path, (1.0, "first"), (2.0, "<b>second</b>"))
+    picture = "".join(cast(saved, form=ExportFormat.SVG))
+    assert picture.count("translateX") == 3 + 1
+    assert "&lt;b&gt;second&lt;/b&gt;" in picture
+    monkeypatch.setattr(asciicast, "MOST_SCREENS", 2)
+    with pytest.raises(NotExported, match=r"3 screens can't be one picture.*--from"):
+        list(cast(saved, form=ExportFormat.SVG))
+    part = Choices(first=read_place("3"))
+    assert "".join(cast(saved, part, ExportFormat.SVG)).count("translateX") == 1 + 1
+    with pytest.raises(NotExported, match="0 screens"):
+        list(cast(saved, Choices(first=read_place("9")), ExportFormat.SVG))
+
+
+def test_screens_that_can_t_be_drawn_are_a_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = asciicast._START.replace("drawn_replay", "no_such_module")
+    monkeypatch.setattr(asciicast, "_START", broken)
+    with pytest.raises(
+        NotExported, match=r"its screens can't be drawn: ModuleNotFoundError"
+    ) as error:
+        recorded(said(tmp_path, (1.0, "first")))
+    assert "\n" not in str(error.value)

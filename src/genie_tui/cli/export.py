@@ -8,8 +8,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, BinaryIO, TextIO, cast
+from typing import IO, TYPE_CHECKING, BinaryIO, TextIO, cast
 
+from genie_core.errors import GenieError
 from genie_core.sessions.errors import NotImportable
 from genie_core.sessions.export.formats import STANDARD, ExportFormat, NoForm, default_name, form_of
 from genie_core.settings.locations import Locations, folder_at, short_path
@@ -20,37 +21,96 @@ from genie_core.storage.errors import disk_access
 from genie_core.text.format import counted
 from genie_tui.cli.output import safe_line
 
+if TYPE_CHECKING:
+    from genie_core.sessions.export.choices import Choices
+    from genie_core.sessions.session import SavedSession
 
-def export_session(options: argparse.Namespace, locations: Locations, out: TextIO) -> int:
-    """Write a session to a file, or print it; returns the exit code.
+
+class NotAFolder(GenieError):
+    """Several sessions are to be written to one file."""
+
+    def __init__(self, output: str) -> None:
+        super().__init__(
+            f"several sessions need a folder, and {output!r} is no folder that is there; make it "
+            "first, or choose another one"
+        )
+        self.output = output
+
+
+def export_sessions(options: argparse.Namespace, locations: Locations, out: TextIO) -> int:
+    """Write sessions to files, or print one; returns the exit code.
 
     Raises:
-        UnknownSession: there is no such session.
+        UnknownSession: there is no such session; then none is written.
         InTheWay: the file is there already.
         NoForm: neither its name nor an option says what to write.
         NoFolder: there is no folder for it.
+        NotAFolder: there are several sessions, and no folder for them.
         NoSuchPlace: this can't be a file.
+        NoPlace: this names no place in a log.
+        BadRedactions: this file says nothing to redact.
         NotExported: this can't be written in this form.
         DiskFailure: something can't be read or written.
     """
     from genie_core.sessions.catalog import Catalog
-    from genie_core.sessions.export.writer import print_out, write_file
+    from genie_core.sessions.export.writer import print_out
     from genie_tui.asciicast import cast as record
 
-    saved = Catalog(locations.sessions).find(options.id)
-    form, attachments = _form(options), _with_attachments(options)
+    catalog = Catalog(locations.sessions)
+    every = [catalog.find(wanted) for wanted in options.ids]
+    choices = _choices(options)
+    if len(every) > 1 and not _is_folder(options.output):
+        raise NotAFolder(options.output)
     if options.output == STANDARD:
-        _tell(print_out(saved, form, out, record=record, attachments=attachments))
+        form, attachments = _form(options), _with_attachments(options)
+        (saved,) = every
+        _tell(print_out(saved, form, out, record=record, attachments=attachments, choices=choices))
         return 0
-    path = folder_at(options.output)
-    with disk_access("write", path):
-        if path.is_dir():
-            path /= default_name(saved.id, form, attachments=attachments)
-    _tell(
-        write_file(saved, form, path, record=record, attachments=attachments, force=options.force)
-    )
-    out.write(f"{safe_line(saved.id)} is written to {safe_line(short_path(path))}\n")
+    for saved in every:
+        _export(saved, options, choices, out)
     return 0
+
+
+def _export(
+    saved: "SavedSession", options: argparse.Namespace, choices: "Choices", out: TextIO
+) -> None:
+    from genie_core.sessions.export.writer import write_file
+    from genie_tui.asciicast import cast as record
+
+    form, attachments = _form(options), _with_attachments(options)
+    path = folder_at(options.output)
+    if _is_folder(options.output):
+        path /= default_name(saved.id, form, attachments=attachments)
+    notes = write_file(
+        saved,
+        form,
+        path,
+        record=record,
+        attachments=attachments,
+        choices=choices,
+        force=options.force,
+    )
+    _tell(notes)
+    out.write(f"{safe_line(saved.id)} is written to {safe_line(short_path(path))}\n")
+
+
+def _is_folder(output: str) -> bool:
+    path = folder_at(output)
+    with disk_access("write", path):
+        return path.is_dir()
+
+
+def _choices(options: argparse.Namespace) -> "Choices":
+    from genie_core.sessions.export.choices import Choices, read_place, read_redactions
+
+    return Choices(
+        first=read_place(options.first) if options.first else None,
+        last=read_place(options.last) if options.last else None,
+        messages_only=options.messages_only,
+        arguments=not options.no_arguments,
+        pseudonyms=options.pseudonyms,
+        redactions=read_redactions(folder_at(options.redact)) if options.redact else (),
+    )
 
 
 def import_session(

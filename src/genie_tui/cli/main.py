@@ -116,6 +116,10 @@ def _run(options: argparse.Namespace) -> int:
             from genie_tui.cli.sessions import run_sessions
 
             return run_sessions(options, settings, locations, sys.stdin, sys.stdout, sys.stderr)
+        case "verify":
+            from genie_tui.cli.verify import run_verify
+
+            return run_verify(options, locations, sys.stdout)
         case "replay":
             from genie_tui.cli.replay import run_replay
 

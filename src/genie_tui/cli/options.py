@@ -27,6 +27,7 @@ examples:
   genie-tui invite                       print the invite to the room you host
   genie-tui resume                       go on with the rooms that were open last
   genie-tui sessions                     list your saved rooms; search, export, tidy up
+  genie-tui verify room.zip              prove who signed what in an exported room
   genie-tui replay                       watch the latest room again
   genie-tui eval ID --reasoner mine      measure a reasoner by the decisions that you marked as wrong
   genie-tui host --model openai:gpt-5    let a language model listen and answer
@@ -83,6 +84,11 @@ Quotes and a leading - need quotes around the whole TEXT:
   genie-tui sessions search '"last offer" -vendor from:ann'
 """
 
+_VERIFY_CODES: Final = """\
+exit code: 0 if everything that is signed is proven; 1 if an entry is not, if something is damaged, or
+if there is nothing that can be verified; 2 for a wrong command line.
+"""
+
 FASTEST: Final = 1_000.0
 """The highest speed of a replay."""
 
@@ -108,6 +114,7 @@ _USED: Final[Mapping[str, frozenset[str]]] = {
     "restore": frozenset({"name"}),
     "secrets": _NONE,
     "sessions": frozenset({"retention"}),
+    "verify": _NONE,
     **{
         f"sessions {part}": _NONE
         for part in (
@@ -504,12 +511,24 @@ def _add_commands(add: AddPart) -> None:
     _add_settings(keys, "keys")
     keys.set_defaults(command="keys")
 
+    _add_verify(add)
     _add_replay(add)
     _add_eval(add)
     _add_sessions(add)
     _add_backup(add)
     _add_config(add)
     _add_secrets(add)
+
+
+def _add_verify(add: AddPart) -> None:
+    verify = add("verify", "prove who signed what in a session or an exported file")
+    _add_settings(verify, "verify")
+    verify.add_argument(
+        "what", metavar="FILE|ID", help="a file that was exported as jsonl or zip, or a session"
+    )
+    verify.add_argument("--json", action="store_true", help="as JSON")
+    verify.epilog = _VERIFY_CODES
+    verify.set_defaults(command="verify")
 
 
 def _add_replay(add: AddPart) -> None:
@@ -682,20 +701,21 @@ def _add_list_options(
 
 
 def _add_export(add: AddPart) -> None:
-    export = add("export", "write a session to a file, to be read or taken along")
-    export.add_argument("id", metavar="ID", help="the session's name, or the start of it")
+    export = add("export", "write sessions to files, to be read or taken along")
+    export.add_argument("ids", metavar="ID", nargs="+", help="a session's name, or the start of it")
     export.add_argument(
         "-o",
         "--output",
         metavar="FILE",
         default="",
-        help="where to; - prints it (default: the session's name, in the current folder)",
+        help="where to: a file, or a folder, also for several sessions; - prints it (default: the "
+        "session's name, in the current folder)",
     )
     export.add_argument(
         "--format",
         choices=[form.value for form in ExportFormat],
-        help="jsonl is complete and can be imported, cast is a terminal recording (default: what "
-        "the file's name ends in, or else markdown)",
+        help="jsonl is complete and can be imported, cast is a terminal recording, svg an animated "
+        "picture of a short part (default: what the file's name ends in, or else markdown)",
     )
     export.add_argument(
         "--attachments",
@@ -703,6 +723,37 @@ def _add_export(add: AddPart) -> None:
         help="with the files that people attached; jsonl becomes a zip archive then",
     )
     export.add_argument("--force", action="store_true", help="replace a file that is there")
+    part = export.add_argument_group(
+        "what of it, in markdown and html; --from and --to in cast and svg, too"
+    )
+    part.add_argument(
+        "--from",
+        dest="first",
+        metavar="SEQ|DATE",
+        default="",
+        help="the first entry, or the day or time, such as 2026-11-21 or 2026-11-21T14:30",
+    )
+    part.add_argument(
+        "--to", dest="last", metavar="SEQ|DATE", default="", help="the last entry, day or time"
+    )
+    part.add_argument(
+        "--messages-only", action="store_true", help="only messages and answers, no other entries"
+    )
+    part.add_argument(
+        "--no-arguments", action="store_true", help="leave out what tools were called with"
+    )
+    part.add_argument(
+        "--pseudonyms",
+        action="store_true",
+        help="replace the names of people, also in texts, and leave out keys and signatures",
+    )
+    part.add_argument(
+        "--redact",
+        metavar="FILE",
+        default="",
+        help="replace what is in this file by ▇▇▇: words, or regular expressions between slashes, "
+        "one a line",
+    )
     taking = add("import", "take in an exported session, or conversations of other programs")
     taking.add_argument(
         "file",

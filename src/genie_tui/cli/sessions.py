@@ -33,7 +33,7 @@ from genie_core.settings.locations import Locations, folder_at, short_path
 from genie_core.settings.model import Settings, default_name
 from genie_core.storage.errors import StorageError
 from genie_core.text.format import ago, counted, file_size, local_time
-from genie_tui.cli.export import export_session, import_session
+from genie_tui.cli.export import export_sessions, import_session
 from genie_tui.cli.output import json_text, safe_line
 from genie_tui.cli.table import TableColumn, laid_out
 
@@ -609,7 +609,7 @@ _PARTS: Final[dict[str, Part]] = {
     "salvage": salvage_room,
     "delete": delete_rooms,
     "prune": prune_rooms,
-    "export": lambda options, sessions: export_session(options, sessions.locations, sessions.out),
+    "export": lambda options, sessions: export_sessions(options, sessions.locations, sessions.out),
     "import": lambda options, sessions: import_session(
         options, sessions.settings, sessions.locations, sessions.out
     ),

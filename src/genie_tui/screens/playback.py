@@ -41,7 +41,7 @@ class Playback:
         self._clock = clock
         self._seen = clock()
         self._projector: Projector | None = None
-        self._follows = False
+        self._follows = self._driven = False
         self._busy = ""
         self._wanted = ""
 
@@ -92,7 +92,7 @@ class Playback:
             projector.head,
             projector.last.at if projector.last is not None else None,
             projector.speed,
-            projector.playing,
+            projector.playing or self._driven,
             self._follows and projector.position == projector.head,
             self._doing(projector),
             projector.outline,
@@ -120,6 +120,15 @@ class Playback:
         if self._projector is not None:
             self.pause()
             self._work(partial(self._projector.go, max(seq, 1)))
+
+    async def show(self, seq: int) -> None:
+        """Show the room after an event, and wait until it is shown; errors are raised.
+
+        From then on the caller decides what is shown, so the replay counts as playing.
+        """
+        self._driven = True
+        if self._projector is not None:
+            await self._projector.go(seq)
 
     def go_by(self, events: int) -> None:
         """Go forward or back by events."""

@@ -81,6 +81,7 @@ class ReplayScreen(Screen[None]):
         self._me = self._recorded = ""
         self._state = RoomState()
         self._reasons = False
+        self._opened = asyncio.Event()
         self._timeline = Timeline()
         self._timeline.can_focus = False
         self._timeline.progress = RunProgress(_stands)
@@ -114,6 +115,12 @@ class ReplayScreen(Screen[None]):
     def on_unmount(self) -> None:
         self._playback.close()
 
+    async def show(self, seq: int) -> None:
+        """Show the room after an event, once the recording is open; wait until the widgets know it."""
+        await self._opened.wait()
+        await self._playback.show(seq)
+        self._show_standing()
+
     # From the recording to the screen
 
     async def _open(self) -> None:
@@ -140,6 +147,7 @@ class ReplayScreen(Screen[None]):
             self.notify(problem, severity="warning", timeout=12)
         self.set_interval(FRAME, self._frame)
         await self._playback.begin(recording, self._opening)
+        self._opened.set()
 
     def show_moment(self, moment: ReplayMoment) -> None:
         """Show the room at another moment."""
@@ -272,7 +280,7 @@ class ReplayScreen(Screen[None]):
 
     @on(Timeline.DetailsRequested)
     async def _message_details(self, message: Timeline.DetailsRequested) -> None:
-        await self.app.push_screen(FullViewScreen.of_message(message.exchange))
+        await self.app.push_screen(FullViewScreen.of_message(message.exchange, self._state))
 
     def action_reports(self) -> None:
         """Show the what-if reports."""

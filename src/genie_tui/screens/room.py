@@ -563,7 +563,9 @@ class RoomScreen(Screen[None]):
 
     @on(Timeline.DetailsRequested)
     async def _message_details(self, message: Timeline.DetailsRequested) -> None:
-        await self.app.push_screen(FullViewScreen.of_message(message.exchange))
+        if self._joined is not None:
+            view = FullViewScreen.of_message(message.exchange, self._joined.state)
+            await self.app.push_screen(view)
 
     @on(ActivityList.MessageWanted)
     def _message_wanted(self, message: ActivityList.MessageWanted) -> None:

@@ -14,7 +14,7 @@ from genie_core.sessions.errors import AlreadySaved, NotImportable, UnknownSessi
 from genie_core.sessions.export.formats import InTheWay, NoForm
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
-from genie_tui.cli.export import export_session, import_session
+from genie_tui.cli.export import NotAFolder, export_sessions, import_session
 from genie_tui.cli.options import parser
 
 
@@ -30,7 +30,7 @@ class Shell:
         options = parser().parse_args(["sessions", *arguments])
         out = io.StringIO()
         if options.part == "export":
-            code = export_session(options, self.locations, out)
+            code = export_sessions(options, self.locations, out)
         else:
             code = import_session(options, Settings(name="ann"), self.locations, out)
         self.out = out.getvalue()
@@ -116,6 +116,44 @@ def test_a_name_that_can_be_no_file_is_a_clear_error(shell: Shell, name: str) ->
         with pytest.raises(GenieError) as refusal:
             shell.run(*arguments)
         assert "\n" not in str(refusal.value)
+
+
+def test_several_sessions_go_into_a_folder(shell: Shell) -> None:
+    saved_room(shell.locations.sessions, kind="joined", name="bob")
+    Path("out").mkdir()
+    shell.run("export", ID, f"{ID}@bob", "-o", "out", "--format", "html")
+    names = {path.name for path in Path("out").iterdir()}
+    assert names == {f"{ID}.html", f"{ID}@bob.html"}
+    for output in ("room.html", "-", "none"):
+        with pytest.raises(NotAFolder, match="no folder that is there"):
+            shell.run("export", ID, f"{ID}@bob", "-o", output)
+    with pytest.raises(UnknownSession):
+        shell.run("export", ID, "unknown", "-o", "out", "--force")
+
+
+def test_a_part_is_chosen_and_names_and_words_are_hidden(shell: Shell) -> None:
+    Path("hide.txt").write_text("thanks\n")
+    options = ("--from", "9", "--messages-only", "--pseudonyms", "--redact", "hide.txt")
+    shell.run("export", ID, "-o", "room.md", *options)
+    text = Path("room.md").read_text()
+    assert text.endswith("> ▇▇▇!\n")
+    assert "**Person 1**" in text
+    assert "see the file" not in text
+    assert "ann" not in text
+    shell.run("export", ID, "-o", "calls.md", "--to", "7", "--no-arguments")
+    assert "asks for calculate" in Path("calls.md").read_text()
+
+
+def test_a_choice_that_says_nothing_is_a_clear_error(shell: Shell) -> None:
+    for arguments in (
+        ("--from", "soon"),
+        ("--redact", "none.txt"),
+        ("--format", "jsonl", "--to", "3"),
+    ):
+        with pytest.raises(GenieError) as refusal:
+            shell.run("export", ID, *arguments)
+        assert "\n" not in str(refusal.value)
+    assert list(Path().iterdir()) == []
 
 
 def test_exporting_and_importing_load_no_engine(shell: Shell) -> None:

@@ -31,12 +31,12 @@ def found_room(identity: "Identity", name: str, title: str, before: str = "") ->
     """
     readable = re.sub(r"[^a-z0-9]+", "-", name.lower())[:NAME_CHARS].strip("-") or "room"
     unsigned = Founding(identity.key, readable, title, secrets.token_urlsafe(16), before)
-    return msgspec.structs.replace(unsigned, signature=identity.sign(_statement(unsigned)))
+    return msgspec.structs.replace(unsigned, signature=identity.sign(founding_bytes(unsigned)))
 
 
 def room_id(founding: Founding) -> str:
     """Return the id of the room that was founded."""
-    digest = hashlib.sha256(_statement(founding)).digest()[: HASH_CHARS * 5 // 8]
+    digest = hashlib.sha256(founding_bytes(founding)).digest()[: HASH_CHARS * 5 // 8]
     return f"{founding.name}-{b32encode(digest).decode().lower()}"
 
 
@@ -49,7 +49,7 @@ def is_founding_of(founding: Founding, room: str) -> bool:
         and len(founding.title) <= TITLE_CHARS
         and len(founding.before) <= BEFORE_CHARS
         and room_id(founding) == room
-        and verify(founding.key, founding.signature, _statement(founding))
+        and verify(founding.key, founding.signature, founding_bytes(founding))
     )
 
 
@@ -59,8 +59,8 @@ def hash_in(room: str) -> str:
     return found[1] if found else ""
 
 
-def _statement(founding: Founding) -> bytes:
-    """The bytes to sign: length-prefixed parts, so that none runs into the next."""
+def founding_bytes(founding: Founding) -> bytes:
+    """Return the bytes to sign: length-prefixed parts, so that none runs into the next."""
     texts = founding.key, founding.name, founding.title, founding.nonce, founding.before
     parts = [CONTEXT, *(text.encode("utf-8", "replace") for text in texts)]
     return b"".join(len(part).to_bytes(4, "big") + part for part in parts)

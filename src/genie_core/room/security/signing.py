@@ -85,13 +85,13 @@ _NOT_SIGNED: Final = {
 def sign(identity: "Identity", room: str, body: T, about: About, previous: bytes = b"") -> T:
     """Return a body with its author's signature; `previous` is the one before, or its start."""
     body = msgspec.structs.replace(body, **_before(body, previous[:PREVIOUS_BYTES]))
-    signature = identity.sign(_entry(room, body, about))
+    signature = identity.sign(signed_bytes(room, body, about))
     return msgspec.structs.replace(body, signature=signature)
 
 
 def is_signed(key: str, room: str, body: SignedBody, about: About) -> bool:
     """Whether the key's owner signed this body for this room."""
-    return bool(body.signature) and verify(key, body.signature, _entry(room, body, about))
+    return bool(body.signature) and verify(key, body.signature, signed_bytes(room, body, about))
 
 
 def wrote(key: str, room: str, said: MessagePosted) -> bool:
@@ -133,8 +133,8 @@ def _before(body: SignedBody, previous: bytes) -> dict[str, bytes]:
     return {} if isinstance(body, HOST_SIGNED) else {"previous": previous}
 
 
-def _entry(room: str, body: SignedBody, about: About) -> bytes:
-    """The bytes to sign: context, and JSON of room, tag, what it is about, and content.
+def signed_bytes(room: str, body: SignedBody, about: About) -> bytes:
+    """Return the bytes to sign: context, and JSON of room, tag, what it is about, and content.
 
     Of a sealed body, the content is what it has sealed, whether it is opened or not.
     """

@@ -22,6 +22,7 @@ class ExportFormat(Enum):
     HTML = "html"
     LINES = "jsonl"
     CAST = "cast"
+    SVG = "svg"
 
 
 ENDINGS: Final = {
@@ -33,6 +34,7 @@ ENDINGS: Final = {
     ".jsonl": ExportFormat.LINES,
     ".zip": ExportFormat.LINES,
     ".cast": ExportFormat.CAST,
+    ".svg": ExportFormat.SVG,
 }
 
 _ENDING: Final = {
@@ -40,7 +42,12 @@ _ENDING: Final = {
     ExportFormat.HTML: ".html",
     ExportFormat.LINES: ".jsonl",
     ExportFormat.CAST: ".cast",
+    ExportFormat.SVG: ".svg",
 }
+
+
+RECORDINGS: Final = (ExportFormat.CAST, ExportFormat.SVG)
+"""Formats that show screens; they need a renderer and hold no files."""
 
 
 class NoForm(GenieError):

@@ -1,187 +1,355 @@
-"""Export a session as one HTML page without external parts or scripts.
+"""Export a session as HTML pages without external parts, for light and dark screens.
 
-Text of people, agents and tools never becomes markup: all of it passes `escape`. Fenced code is the
-only formatting. As a second barrier, the page's policy forbids scripts and loading anything.
+Text of people, agents and tools never becomes markup: all of it passes `escape` or `rich_text`. As a
+second barrier, the policy of each page forbids loading anything, and all scripts and styles but the
+page's own, by their hashes.
 """
 
-from collections.abc import Iterator
+import hashlib
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
 from datetime import date
+from functools import cache
 from html import escape
 from importlib.resources import files
+from itertools import groupby
 from typing import Final
+from urllib.parse import quote
+
+import msgspec
 
 from genie_core.room.protocol.events import FileRef, MessagePosted, Quote
-from genie_core.room.text.events import Code, blocks, file_lines, quote_name
-from genie_core.sessions.export.story import (
-    Annotations,
-    FileAddress,
+from genie_core.room.text.events import file_lines, quote_name
+from genie_core.sessions.export.annotations import (
     Footnote,
-    Heading,
-    Passage,
-    annotations,
-    heading_of,
-    is_change,
-    is_footnote,
-    nowhere,
-    story,
+    PageOutline,
+    Proof,
+    as_left,
+    change_word,
+    proof_of,
 )
-from genie_core.sessions.labels import Labels
-from genie_core.sessions.log.reader import LogReader
+from genie_core.sessions.export.choices import EVERYTHING, Choices
+from genie_core.sessions.export.rich_text import rich_text
+from genie_core.sessions.export.story import Passage
+from genie_core.sessions.export.transcript import (
+    FileAddress,
+    Transcript,
+    nowhere,
+    open_transcript,
+)
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.transcript import AGENT
 from genie_core.text.format import duration, local_time
 from genie_core.text.safe import visible, visible_line
 
-POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+PAGE: Final = 2_000
+"""Messages of one page: a browser shows it in about a second."""
 
 _IMAGE: Final = "data:image/"
 
 _KINDS: Final = {"✗": "bad", "⚠": "bad", "▲": "asks", "‖": "asks", "✓": "good", "●": "taken"}
 """The marks of highlighted lines."""
 
+_UNSIGNED: Final = (
+    "This page has no signatures to check, as it leaves out or replaces a part of what was signed."
+)
+_ABOUT_KEYS: Final = (
+    "The button finds out in this browser, without a network, which entries the owners of these keys "
+    "signed, and shows the signed words below each. Compare the words of a key with its owner. A page "
+    "can be changed together with its button, and tells nothing of order or gaps: for that, ask for "
+    "the session as jsonl or zip, which “genie-tui verify” checks."
+)
 
-def html(saved: SavedSession, place: FileAddress = nowhere) -> Iterator[str]:
-    """Yield the page in pieces; `place` may return addresses with a file's content. Blocks.
 
-    Raises:
-        DamagedSession: the log or the labels are no file.
-        DiskFailure: they can't be read.
+def html(
+    saved: SavedSession, place: FileAddress = nowhere, choices: Choices = EVERYTHING
+) -> Iterator[str]:
+    """Yield a session as one page, in pieces. Blocks; errors as `open_transcript`.
+
+    `place` may return addresses with a file's content.
     """
-    wrong = Labels.read(saved.folder).wrong
-    with saved.reader() as log:
-        found = annotations(log.events(), wrong)
-        yield _head(heading_of(saved, log))
-        yield from _body(log, found, place)
-    yield "</main>\n</body>\n</html>\n"
+    with open_transcript(saved, choices, signed=True) as transcript:
+        yield from HtmlPages(transcript, place).single()
 
 
-def _head(heading: Heading) -> str:
-    style = files("genie_core.sessions.export").joinpath("page.css").read_text(encoding="utf-8")
-    title = escape(heading.title)
-    problems = "".join(f'<p class="bad">⚠ {escape(text)}</p>\n' for text in heading.problems)
-    return f"""\
+class HtmlPages:
+    """The pages of a transcript; `home` is the name of the index page, which has them in `folder`.
+
+    Write them in order, since each goes on with the log where the one before ended.
+    """
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        place: FileAddress = nowhere,
+        home: str = "",
+        folder: str = "",
+    ) -> None:
+        self._transcript = transcript
+        self._hide = transcript.hide
+        self._place = place
+        self._home, self._folder = quote(home), quote(folder)
+        self._pages = transcript.outline.pages
+        self._number = 0
+
+    def single(self) -> Iterator[str]:
+        """Yield all passages as one page."""
+        yield from self._page(self._transcript.passages())
+
+    def several(self) -> Iterator[Iterator[str]]:
+        """Yield the pages; exhaust each before the next."""
+        for number, passages in groupby(self._transcript.passages(), self._page_of):
+            self._number = number
+            yield self._page(passages)
+
+    def index(self) -> Iterator[str]:
+        """Yield the page that links to the others."""
+        self._number = 0
+        yield self._head("", signed=False)
+        yield '<table>\n<tr><th>page</th><th>from</th><th>to</th><th class="right">messages</th></tr>\n'
+        yield from map(_row, self._pages, (f"{self._folder}/{name}" for name in self._names()))
+        yield "</table>\n" + _TAIL
+
+    def _names(self) -> list[str]:
+        return [page_name(number) for number in range(1, len(self._pages) + 1)]
+
+    def _page_of(self, passage: Passage) -> int:
+        return self._transcript.outline.page_of(passage.event.seq)
+
+    def _page(self, passages: Iterable[Passage]) -> Iterator[str]:
+        signed = self._transcript.signed and bool(self._transcript.heading.keys)
+        links = self._links()
+        yield self._head(links, signed=signed)
+        day: date | None = None
+        for passage in passages:
+            now = local_time(passage.event.at)
+            if now.date() != day:
+                day = now.date()
+                yield f"<h2>{day:%A}, {day.day} {day:%B %Y}</h2>\n"
+            yield from self._passage(passage)
+        yield links
+        yield f"<script>{_script()}</script>\n" if signed else ""
+        yield _TAIL
+
+    def _head(self, links: str, *, signed: bool) -> str:
+        heading = self._transcript.heading
+        number = f", page {self._number} of {len(self._pages)}" if self._number else ""
+        title = escape(heading.title + number)
+        lines = [heading.people, heading.extent, heading.zone, *heading.remarks]
+        if not self._transcript.choices.keeps_signatures:
+            lines.append(_UNSIGNED)
+        told = "".join(f"<p>{escape(line)}</p>\n" for line in lines)
+        problems = "".join(f'<p class="bad">⚠ {escape(text)}</p>\n' for text in heading.problems)
+        return f"""\
 <!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta http-equiv="Content-Security-Policy" content="{policy(scripted=signed)}">
 <meta name="referrer" content="no-referrer">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{title}</title>
-<style>
-{style}</style>
+<style>{_style()}</style>
 </head>
 <body>
 <main>
 <header>
 <h1>{title}</h1>
-<p>{escape(heading.people)}</p>
-<p>{escape(heading.extent)}</p>
-{problems}</header>
+{told}{problems}{self._keys() if signed else ""}</header>
+{links}"""
+
+    def _keys(self) -> str:
+        keys = "".join(
+            f"<dt>{escape(name)}</dt><dd>{escape(key)}</dd>\n"
+            for name, key in self._transcript.heading.keys
+        )
+        return f"""\
+<p><button id="verify" hidden>Verify signatures</button> <span id="verified" role="status"></span></p>
+<details><summary>Keys</summary>
+<p>{escape(_ABOUT_KEYS)}</p>
+<dl>
+{keys}</dl>
+</details>
 """
 
+    def _links(self) -> str:
+        """Return links to the pages around this one, and to the index; empty for a single page."""
+        if not self._number:
+            return ""
+        before, after = self._number - 1, self._number + 1
+        links = [f'<a href="../{self._home}">All pages</a>']
+        if before:
+            links.insert(0, f'<a href="{page_name(before)}" rel="prev">← page {before}</a>')
+        if after <= len(self._pages):
+            links.append(f'<a href="{page_name(after)}" rel="next">page {after} →</a>')
+        return f"<nav>{' '.join(links)}</nav>\n"
 
-def _body(log: LogReader, found: Annotations, place: FileAddress) -> Iterator[str]:
-    day: date | None = None
-    for passage in story(log.events()):
-        if is_footnote(passage) or is_change(passage):
-            continue
-        now = local_time(passage.event.at)
-        if now.date() != day:
-            day = now.date()
-            yield f"<h2>{day:%A}, {day.day} {day:%B %Y}</h2>\n"
-        yield from _passage(passage, found, f"{now:%H:%M:%S}", place)
+    def _passage(self, passage: Passage) -> Iterator[str]:
+        seq, caveat = passage.event.seq, self._span("vouched", passage.caveat)
+        when = f'<a href="#m{seq}">{_time(passage.event.at)}</a>'
+        proof = _proof(proof_of(passage.signature))
+        match passage.told.body:
+            case MessagePosted() as said:
+                yield from self._message(passage, said, f"{caveat}{{}}{when}")
+            case _ if passage.by_agent is not None:
+                took = passage.took
+                duly = f"after {duration(took)}" if took is not None else "incomplete"
+                who = _span("who", AGENT)
+                yield f'<article class="answer" id="m{seq}">\n'
+                yield f"<h3>{who}{self._receiver(passage)} {_span('took', duly)}{caveat}{when}</h3>\n"
+                yield self._text(passage.by_agent)
+                if passage.line:
+                    line = f"{_mark(passage.line.mark)} {self._escape(passage.line.text)}"
+                    yield f'<p class="note"><span>{line}</span></p>\n'
+                yield f"{proof}</article>\n"
+            case _:
+                mark, text = passage.line or ("", "")
+                line = f"{_mark(mark)} {self._escape(text)}{caveat}"
+                yield f'<p class="note" id="m{seq}"><span>{line}</span> {when}{proof}</p>\n'
+
+    def _message(self, passage: Passage, said: MessagePosted, rest: str) -> Iterator[str]:
+        seq, found = passage.event.seq, self._transcript.found
+        change = found.change_of(seq)
+        mark = self._span("vouched", change_word(change))
+        who = f"{self._span('who', passage.author)}{self._replied_to(passage, said)}"
+        yield f'<article class="said" id="m{seq}">\n<h3>{who}{rest.format(mark)}</h3>\n'
+        yield from self._said(as_left(said, change))
+        yield "".join(map(self._details, found.notes_of(seq)))
+        yield _proof(proof_of(passage.signature) if change is None else change.proof)
+        yield "</article>\n"
+
+    def _replied_to(self, passage: Passage, said: MessagePosted) -> str:
+        if not passage.replied_to:
+            return ""
+        return f" in reply to {self._link(passage.replied_to, said.reply_to)}"
+
+    def _receiver(self, passage: Passage) -> str:
+        """Return the receiver of an answer, linked to their message."""
+        if not passage.receiver:
+            return ""
+        exchange = passage.exchange
+        return f" → {self._link(passage.receiver, exchange.seq if exchange else 0)}"
+
+    def _link(self, name: str, seq: int) -> str:
+        """Return a name, linked to an entry if a page has it."""
+        page = self._transcript.outline.page_of(seq)
+        if not page:
+            return self._escape(name)
+        is_here = not self._number or page == self._number
+        return f'<a href="{"" if is_here else page_name(page)}#m{seq}">{self._escape(name)}</a>'
+
+    def _said(self, said: MessagePosted) -> Iterator[str]:
+        if said.text.strip():
+            yield (
+                f"<p>* {self._escape(visible(said.text))}</p>\n"
+                if said.emote
+                else self._text(said.text, breaks=True)
+            )
+        for line, file in zip(file_lines(said.files), said.files, strict=True):
+            yield self._file(self._hide(line.name), line.about, file)
+        yield from map(self._quote, said.quotes)
+
+    def _file(self, name: str, about: str, file: FileRef) -> str:
+        address, shown = escape(self._place(file)), f"{escape(name)} ({escape(about)})"
+        if not address:
+            return f'<p class="file">📎 {shown}</p>\n'
+        if address.startswith(_IMAGE):
+            picture = f'<p class="file"><img src="{address}" alt="{escape(name)}"></p>\n'
+            return f'{picture}<p class="file">{shown}</p>\n'
+        link = f'<a href="{address}" download="{escape(name)}">{shown}</a>'
+        return f'<p class="file">📎 {link}</p>\n'
+
+    def _quote(self, quote: Quote) -> str:
+        lines = "".join(
+            f"<div>{self._span('who', visible_line(each.sender))}</div>\n{self._text(each.text)}"
+            for each in quote.lines
+        )
+        return (
+            f"<blockquote>\n<p>from {self._escape(quote_name(quote))}</p>\n{lines}</blockquote>\n"
+        )
+
+    def _details(self, note: Footnote) -> str:
+        fields = "".join(
+            f"<dt>{escape(label)}</dt><dd>{self._escape(text)}</dd>\n"
+            for label, text in note.fields
+        )
+        line = f"<span>{_mark(note.line.mark)} {self._escape(note.line.text)}</span>"
+        head = f"<summary>{_time(note.at)} {line}</summary>"
+        return f"<details>\n{head}\n<dl>\n{fields}</dl>\n{_proof(note.proof)}</details>\n"
+
+    def _text(self, text: str, *, breaks: bool = False) -> str:
+        return f'<div class="text">{rich_text(self._hide(visible(text)), breaks=breaks)}</div>\n'
+
+    def _escape(self, text: str) -> str:
+        return escape(self._hide(text))
+
+    def _span(self, kind: str, text: str) -> str:
+        """Return a text of this kind, after a blank but for a name; empty for no text."""
+        return _span(kind, self._hide(text)) if text else ""
 
 
-def _passage(passage: Passage, found: Annotations, when: str, place: FileAddress) -> Iterator[str]:
-    told, seq = passage.told, passage.event.seq
-    when = f'<time><a href="#m{seq}">{when}</a></time>'
-    vouched = f" {_span('vouched', passage.caveat)}" if passage.caveat else ""
-    match told.body:
-        case MessagePosted() as said:
-            who = _span("who", passage.author)
-            change = found.change_of(seq)
-            mark = f" {_span('vouched', change)}" if change else ""
-            yield f'<article class="said" id="m{seq}">\n<h3>{who}{vouched}{mark} {when}</h3>\n'
-            yield from _said(found.as_left(seq, said), place)
-            yield "".join(map(_details, found.notes.get(seq, ())))
-            yield "</article>\n"
-        case _ if passage.by_agent is not None:
-            duly = f"after {duration(passage.took)}" if passage.took is not None else "incomplete"
-            who = _span("who", AGENT)
-            yield f'<article class="answer" id="m{seq}">\n'
-            yield f"<h3>{who}{_receiver(passage)} {_span('took', duly)}{vouched} {when}</h3>\n"
-            yield _text(passage.by_agent)
-            if passage.line:
-                line = f"{_mark(passage.line.mark)} {escape(passage.line.text)}"
-                yield f'<p class="note"><span>{line}</span></p>\n'
-            yield "</article>\n"
-        case _:
-            mark, text = passage.line or ("", "")
-            line = f"{_mark(mark)} {escape(text)}{vouched}"
-            yield f'<p class="note" id="m{seq}"><span>{line}</span> {when}</p>\n'
+_TAIL: Final = "</main>\n</body>\n</html>\n"
 
 
-def _receiver(passage: Passage) -> str:
-    """Return the receiver of an answer, linked to their message if it is on the page."""
-    if not passage.receiver:
+def page_name(number: int) -> str:
+    return f"{number}.html"
+
+
+def policy(*, scripted: bool) -> str:
+    """Return the content security policy of a page: nothing but its own style, and its own script."""
+    rules = [
+        "default-src 'none'",
+        f"style-src '{_hash(_style())}'",
+        *([f"script-src '{_hash(_script())}'"] if scripted else []),
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "require-trusted-types-for 'script'",
+    ]
+    return "; ".join(rules)
+
+
+@cache
+def _style() -> str:
+    return _part("page.css")
+
+
+@cache
+def _script() -> str:
+    return _part("page.js")
+
+
+def _part(name: str) -> str:
+    return files("genie_core.sessions.export").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _row(page: PageOutline, address: str) -> str:
+    first, last = (_time(at, "%Y-%m-%d %H:%M") for at in (page.first_at, page.last_at))
+    link = f'<a href="{address}">{address.rpartition("/")[2].removesuffix(".html")}</a>'
+    messages = f'<td class="right">{page.messages:,}</td>'
+    return f"<tr><td>{link}</td><td>{first}</td><td>{last}</td>{messages}</tr>\n"
+
+
+def _time(at: float, form: str = "%H:%M:%S") -> str:
+    moment = local_time(at)
+    return f'<time datetime="{moment.isoformat(timespec="seconds")}">{moment:{form}}</time>'
+
+
+def _proof(proof: Proof | None) -> str:
+    """Return a signature as data that no text in it can end."""
+    if proof is None:
         return ""
-    name = escape(passage.receiver)
-    if passage.exchange is not None:
-        name = f'<a href="#m{passage.exchange.seq}">{name}</a>'
-    return f" → {name}"
-
-
-def _said(said: MessagePosted, place: FileAddress) -> Iterator[str]:
-    if said.text.strip():
-        yield _text(f"* {said.text}" if said.emote else said.text)
-    for line, file in zip(file_lines(said.files), said.files, strict=True):
-        yield _file(line.name, line.about, file, place)
-    for quote in said.quotes:
-        yield _quote(quote)
-
-
-def _file(name: str, about: str, file: FileRef, place: FileAddress) -> str:
-    address, shown = escape(place(file)), f"{escape(name)} ({escape(about)})"
-    if not address:
-        return f'<p class="file">📎 {shown}</p>\n'
-    link = f'<p class="file">📎 <a href="{address}" download="{escape(name)}">{shown}</a></p>\n'
-    if not address.startswith(_IMAGE):
-        return link
-    return f'<p class="file"><img src="{address}" alt="{escape(name)}"></p>\n<p class="file">{shown}</p>\n'
-
-
-def _quote(quote: Quote) -> str:
-    lines = "".join(
-        f"<p>{_span('who', visible_line(each.sender))} {escape(visible(each.text))}</p>\n"
-        for each in quote.lines
-    )
-    return f"<blockquote>\n<p>from {escape(quote_name(quote))}</p>\n{lines}</blockquote>\n"
-
-
-def _details(note: Footnote) -> str:
-    fields = "".join(
-        f"<dt>{escape(label)}</dt><dd>{escape(text)}</dd>\n" for label, text in note.fields
-    )
-    when = f"{local_time(note.at):%H:%M:%S}"
-    line = f"<span>{_mark(note.line.mark)} {escape(note.line.text)}</span>"
-    return f"<details>\n<summary><time>{when}</time> {line}</summary>\n<dl>\n{fields}</dl>\n</details>\n"
+    data = msgspec.json.encode(proof).decode().replace("<", "\\u003c")
+    return f'<script type="application/json">{data}</script>'
 
 
 def _mark(mark: str) -> str:
     return _span(f"mark {_KINDS.get(mark, '')}".rstrip(), mark)
-
-
-def _text(text: str) -> str:
-    return "".join(map(_block, blocks(visible(text))))
-
-
-def _block(block: str | Code) -> str:
-    if isinstance(block, str):
-        return f'<div class="text">{escape(block)}</div>\n'
-    language = _span("language", block.language) if block.language else ""
-    return f"<pre>{language}<code>{escape(block.code)}</code></pre>\n"
 
 
 def _span(kind: str, text: str) -> str:

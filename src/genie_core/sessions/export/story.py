@@ -4,11 +4,9 @@ A `Passage` is one event, a `Footnote` a decision or an approval beside its mess
 `Heading` describes the session. All texts are safe to show.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
-
-from msgspec.structs import replace as replace_fields
+from typing import NamedTuple
 
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -16,11 +14,8 @@ from genie_core.room.protocol.events import (
     ApprovalResolved,
     DecisionMade,
     Event,
-    FileRef,
     HostStarted,
     MemberLeft,
-    MessageDeleted,
-    MessageEdited,
     MessagePosted,
     RunBody,
     RunCancelled,
@@ -28,16 +23,14 @@ from genie_core.room.protocol.events import (
     UnreadableEvent,
 )
 from genie_core.room.security.sealing import is_sealed
-from genie_core.room.state.proofs import GAP
 from genie_core.room.state.room_state import IllegalEvent, RoomState
+from genie_core.room.state.signatures import EntrySignature, signature_in
 from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.room.text.agents import agent_path
-from genie_core.room.text.approvals import allowed, arguments_line, denied, what_changed
-from genie_core.room.text.costs import spent_tree
+from genie_core.room.text.approvals import allowed, arguments_line, denied
 from genie_core.room.text.events import (
     CUT,
     CUT_MARK,
-    DELETED,
     PARKED_MARK,
     announcement,
     author_line,
@@ -45,16 +38,12 @@ from genie_core.room.text.events import (
     can_resume,
     caveat,
     copied_from,
-    event_fields,
     parked_with,
     short_error,
     stage_name,
 )
-from genie_core.sessions.log.reader import LogReader
-from genie_core.sessions.session import SavedSession
-from genie_core.text.format import counted, local_time
 from genie_core.text.query import question_in
-from genie_core.text.safe import visible, visible_line
+from genie_core.text.safe import visible_line
 
 
 class StoryLine(NamedTuple):
@@ -72,6 +61,8 @@ class Passage:
     `event.by`. `exchange` is the message that it is or concerns, and `proposal` the tool call, as
     they are right after it; None if earlier events are missing. `line` is None for messages and
     answers, unless an answer is incomplete. `doubt` is what is wrong with the entry, empty if nothing.
+    `signature` is that of a proven entry, if signatures were asked for. `replied_to` is the author of
+    what a message replies to, if that is known.
     """
 
     event: Event
@@ -80,6 +71,8 @@ class Passage:
     proposal: ToolApproval | None = None
     line: StoryLine | None = None
     doubt: str = ""
+    signature: EntrySignature | None = None
+    replied_to: str = ""
 
     @property
     def is_recovered(self) -> bool:
@@ -122,20 +115,24 @@ class Passage:
         return visible_line(named or (self.exchange.author if self.exchange else ""))
 
 
-def story(events: Iterable[Event], first: int = 1) -> Iterator[Passage]:
+def story(
+    events: Iterable[Event], first: int = 1, *, signatures: bool = False
+) -> Iterator[Passage]:
     """Tell what happened from event `first` on, in order and in bounded memory.
 
     The events before it only let one understand those that follow. If they are missing, so is
-    some of what would be said. Private messages and the work on them are left out.
+    some of what would be said. Private messages and the work on them are left out. With
+    `signatures`, proven entries have theirs.
     """
     state = RoomState()
     for event in events:
         if state.head == 0 and event.seq > 1:
             state.begin_late(event.seq)
             state.unreadable.add(event.seq - 1)
+        signature = signature_in(state, event) if signatures and state.founding else None
         passage = _passage(state, event)
         if passage is not None and event.seq >= first and not _is_private(passage):
-            yield passage
+            yield passage if passage.doubt else replace(passage, signature=signature)
 
 
 def _is_private(passage: Passage) -> bool:
@@ -168,11 +165,17 @@ def _told_by(state: RoomState, event: Event) -> Passage | None:
         proposal = state.proposals.get(told.body.approval)
     if isinstance(told.body, MessagePosted | AnswerPosted):
         is_cut = isinstance(told.body, AnswerPosted) and told.body.cut
-        return Passage(event, told, exchange, line=StoryLine(CUT_MARK, CUT) if is_cut else None)
+        line = StoryLine(CUT_MARK, CUT) if is_cut else None
+        return Passage(event, told, exchange, line=line, replied_to=_replied_to(state, exchange))
     waiting = exchange.parked if exchange is not None and told is event else ()
     parked = [state.proposals[call].tool for call in waiting if call in state.proposals]
     line = _line(told, proposal, parked, here, host)
     return line and Passage(event, told, exchange, proposal, line)
+
+
+def _replied_to(state: RoomState, exchange: MessageThread | None) -> str:
+    reply = None if exchange is None else state.reply_of(exchange)
+    return visible_line(reply.author) if reply is not None else ""
 
 
 def _devices(state: RoomState, told: Event) -> dict[str, set[str]]:
@@ -217,7 +220,7 @@ def _line(
             DecisionMade() | ApprovalRequested() | ApprovalResolved() | RunFailed() | RunCancelled()
         ):
             raw = _of_run(told.body, told.by, proposal, parked)
-            return raw and StoryLine(raw.mark, visible_line(" ".join(raw.text.split())))
+            return raw and _safe(raw)
     announced = announcement(told, here)
     return announced and StoryLine(*announced)
 
@@ -237,7 +240,7 @@ def _of_run(
             given = arguments_line(body.arguments, withheld=body.withheld)
             return StoryLine("▲", f"{agent_path(body.agent)} asks for {body.tool}: {given}")
         case ApprovalResolved():
-            return _settled(body, by, proposal.tool if proposal else "a tool call")
+            return _settled(body, by, proposal)
         case RunCancelled() | RunFailed() if parked and can_resume(body):
             why = body.reason if isinstance(body, RunCancelled) else body.error
             return StoryLine(PARKED_MARK, because(f"the work on it was {parked_with(parked)}", why))
@@ -249,7 +252,17 @@ def _of_run(
     return None
 
 
-def _settled(body: ApprovalResolved, by: str, tool: str) -> StoryLine:
+def resolution_line(body: ApprovalResolved, by: str, proposal: ToolApproval | None) -> StoryLine:
+    """Say what became of a tool call."""
+    return _safe(_settled(body, by, proposal))
+
+
+def _safe(raw: StoryLine) -> StoryLine:
+    return StoryLine(raw.mark, visible_line(" ".join(raw.text.split())))
+
+
+def _settled(body: ApprovalResolved, by: str, proposal: ToolApproval | None) -> StoryLine:
+    tool = proposal.tool if proposal else "a tool call"
     match body.outcome:
         case "approved" if body.how == "own":
             return StoryLine("!", allowed(body, tool, by))
@@ -262,119 +275,3 @@ def _settled(body: ApprovalResolved, by: str, tool: str) -> StoryLine:
             return StoryLine("‖", f"parked {tool}")
         case _:
             return StoryLine("…", because(f"expired {tool}", body.reason or ""))
-
-
-@dataclass(frozen=True, slots=True)
-class Footnote:
-    """One thing that an engine did: the line for it, and all that is known, as label and text.
-
-    Everything is safe to show; texts may have several lines.
-    """
-
-    at: float
-    line: StoryLine
-    fields: tuple[tuple[str, str], ...]
-
-
-class Annotations(NamedTuple):
-    """What follows about messages in a log, by their numbers: footnotes, and those changed later."""
-
-    notes: dict[int, list[Footnote]]
-    changed: dict[int, MessageThread]
-
-    def as_left(self, seq: int, said: MessagePosted) -> MessagePosted:
-        """Return a message as its author left it; without any content if they deleted it."""
-        exchange = self.changed.get(seq)
-        if exchange is None:
-            return said
-        if exchange.is_deleted:
-            return replace_fields(said, text="", files=(), quotes=())
-        return replace_fields(said, text=exchange.text)
-
-    def change_of(self, seq: int) -> str:
-        """Say whether a message was edited or deleted; empty if neither."""
-        exchange = self.changed.get(seq)
-        if exchange is None:
-            return ""
-        return DELETED if exchange.is_deleted else "edited"
-
-
-def annotations(events: Iterable[Event], wrong: Container[int] = ()) -> Annotations:
-    """Return the annotations of all messages, in memory.
-
-    `wrong` are the messages whose decisions are marked as wrong.
-    """
-    found = Annotations({}, {})
-    for passage in story(events):
-        if is_footnote(passage) and passage.exchange and passage.line:
-            footnote = _footnote(passage, passage.line, wrong)
-            found.notes.setdefault(passage.exchange.seq, []).append(footnote)
-        elif is_change(passage) and passage.exchange:
-            found.changed[passage.exchange.seq] = passage.exchange
-    return found
-
-
-def is_change(passage: Passage) -> bool:
-    """Whether a passage is an edit or a deletion that its message shows."""
-    is_edit = isinstance(passage.told.body, MessageEdited | MessageDeleted)
-    by_author = passage.exchange is not None and passage.exchange.author == passage.told.by
-    return is_edit and by_author and passage.doubt in ("", GAP)
-
-
-def is_footnote(passage: Passage) -> bool:
-    """Whether a passage is shown beside its message rather than among the messages."""
-    return passage.exchange is not None and isinstance(
-        passage.told.body, DecisionMade | ApprovalRequested | ApprovalResolved
-    )
-
-
-def _footnote(passage: Passage, line: StoryLine, wrong: Container[int]) -> Footnote:
-    body = passage.told.body
-    fields = event_fields(body)
-    if isinstance(body, DecisionMade):
-        fields.append(("agents", spent_tree(body.spent)))
-        if body.message in wrong:
-            line = StoryLine(line.mark, f"{line.text} (marked as wrong)")
-    if isinstance(body, ApprovalResolved) and passage.proposal is not None:
-        fields.append(("changes", "\n".join(what_changed(passage.proposal.call, body.arguments))))
-    if passage.is_recovered:
-        fields.append(("recovered", f"from {passage.event.by}'s copy"))
-    if passage.doubt:
-        fields.append(("caution", f"not proven: {passage.doubt}"))
-    shown = tuple((label, visible(text)) for label, text in fields if text)
-    return Footnote(passage.told.at, line, shown)
-
-
-FileAddress: TypeAlias = Callable[[FileRef], str]
-"""Returns the address of a file in the export; empty if it is left out."""
-
-
-def nowhere(_file: FileRef) -> str:
-    """Leave all files out."""
-    return ""
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """Texts of one line each, safe to show; `problems` say what could not be read."""
-
-    title: str
-    people: str
-    extent: str
-    problems: tuple[str, ...]
-
-
-def heading_of(saved: SavedSession, log: LogReader) -> Heading:
-    """Return a session's heading. Blocks."""
-    state, record = log.state(), saved.metadata
-    people = ", ".join(map(visible_line, state.people)) or "nobody"
-    first, last = (local_time(at).strftime("%Y-%m-%d %H:%M") for at in _ends(log, record.created))
-    messages = counted(state.messages, "message")
-    title = visible_line(record.shown_title or state.title)
-    problems = tuple(map(visible_line, log.problems))
-    return Heading(title, people, f"{first} to {last}, {messages}", problems)
-
-
-def _ends(log: LogReader, otherwise: float) -> tuple[float, float]:
-    first, last = log.read(0, 1), log.read(log.head - 1, 1)
-    return (first[0].at, last[0].at) if first and last else (otherwise, otherwise)

@@ -15,17 +15,25 @@ from genie_core.room.protocol.events import FileRef
 from genie_core.room.protocol.media import HEAD_BYTES, media_type
 from genie_core.sessions.errors import NotExported
 from genie_core.sessions.export.bundle import pieces, write_bundle
-from genie_core.sessions.export.formats import IMAGES, ExportFormat, InTheWay, NoForm, form_of
+from genie_core.sessions.export.choices import EVERYTHING, Choices
+from genie_core.sessions.export.formats import (
+    IMAGES,
+    RECORDINGS,
+    ExportFormat,
+    InTheWay,
+    NoForm,
+    form_of,
+)
 from genie_core.sessions.export.jsonl import write_lines
-from genie_core.sessions.export.story import FileAddress, nowhere
+from genie_core.sessions.export.transcript import FileAddress, nowhere
 from genie_core.sessions.session import SavedSession
 from genie_core.storage.atomic import create_file
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import disk_access
 from genie_core.storage.filenames import safe_name
 
-Recorder: TypeAlias = Callable[[SavedSession], Iterator[str]]
-"""Yields a session as a terminal recording, which needs a terminal's renderer."""
+Recorder: TypeAlias = Callable[[SavedSession, Choices, ExportFormat], Iterator[str]]
+"""Yields a session, from one place to another, as a recording of its screens."""
 
 _OTHER: Final = "application/octet-stream"
 
@@ -44,6 +52,7 @@ def write_export(
     *,
     record: Recorder | None = None,
     attachments: bool = False,
+    choices: Choices = EVERYTHING,
     force: bool = False,
 ) -> list[str]:
     """Write a session to a file, in the format that its suffix names. Blocks.
@@ -57,7 +66,9 @@ def write_export(
     if form is None:
         raise NoForm(str(path))
     attachments |= form is ExportFormat.LINES and path.suffix.lower() == ".zip"
-    return write_file(saved, form, path, record=record, attachments=attachments, force=force)
+    return write_file(
+        saved, form, path, record=record, attachments=attachments, choices=choices, force=force
+    )
 
 
 def write_file(
@@ -67,12 +78,13 @@ def write_file(
     *,
     record: Recorder | None = None,
     attachments: bool = False,
+    choices: Choices = EVERYTHING,
     force: bool = False,
 ) -> list[str]:
     """Write an export to a private file; returns notes for the person. Blocks.
 
     Attached files go into the archive of JSON lines, into a page, or into a folder beside a
-    Markdown file. Without `force` nothing is replaced; with it, an existing file stays until
+    Markdown file. HTML of many messages has its pages in a folder beside an index. Without `force` nothing is replaced; with it, an existing file stays until
     everything is written.
 
     Raises:
@@ -91,9 +103,58 @@ def write_file(
             raise InTheWay(path)
         if attachments and form is ExportFormat.MARKDOWN:
             place = _Beside(saved, path, notes, force=force)
+        _check_choices(saved, form, choices, attachments=attachments)
+        if form is ExportFormat.HTML:
+            place = _inside(saved, notes) if attachments else nowhere
+            _write_pages(saved, path, place, choices, force=force)
+            return notes
         with fresh_file(path, force=force) as out:
-            notes += write_to(saved, form, out, record=record, attachments=attachments, place=place)
+            notes += write_to(
+                saved,
+                form,
+                out,
+                record=record,
+                attachments=attachments,
+                place=place,
+                choices=choices,
+            )
     return notes
+
+
+def _write_pages(
+    saved: SavedSession, path: Path, place: FileAddress, choices: Choices, *, force: bool
+) -> None:
+    """Write HTML: one page, or an index of several, which is written last."""
+    from genie_core.sessions.export.html import PAGE, HtmlPages, page_name
+    from genie_core.sessions.export.transcript import open_transcript
+
+    folder = path.with_name(f"{path.stem}-pages")
+    is_device = path.exists() and not path.is_file()
+    with open_transcript(saved, choices, page=0 if is_device else PAGE, signed=True) as transcript:
+        pages = HtmlPages(transcript, place, path.name, folder.name)
+        count = len(transcript.outline.pages)
+        if count > 1:
+            if folder.exists() and not force:
+                raise InTheWay(folder)
+            folder.mkdir(mode=0o700, exist_ok=True)
+            for number, page in enumerate(pages.several(), 1):
+                with fresh_file(folder / page_name(number), force=True) as out:
+                    _write(page, out)
+        with fresh_file(path, force=force) as out:
+            _write(pages.index() if count > 1 else pages.single(), out)
+    if force:
+        _remove_pages(folder, count if count > 1 else 0)
+
+
+def _remove_pages(folder: Path, after: int) -> None:
+    """Remove the pages of an earlier export that the present one has not replaced."""
+    if not folder.is_dir():
+        return
+    for page in folder.glob("*.html"):
+        if page.stem.isdecimal() and int(page.stem) > after:
+            page.unlink()
+    with suppress(OSError):  # other files are in it
+        folder.rmdir()
 
 
 def write_to(
@@ -104,12 +165,14 @@ def write_to(
     record: Recorder | None = None,
     attachments: bool = False,
     place: FileAddress = nowhere,
+    choices: Choices = EVERYTHING,
 ) -> list[str]:
     """Write an export to an open file; errors and result as `write_file`.
 
-    Errors of the target are `OSError`. `place` returns the addresses of attached files for
-    Markdown.
+    HTML is a single page. Errors of the target are `OSError`. `place` returns the addresses of
+    attached files for Markdown.
     """
+    _check_choices(saved, form, choices, attachments=attachments)
     match form:
         case ExportFormat.LINES:
             return (write_bundle if attachments else write_lines)(saved, out)
@@ -118,19 +181,19 @@ def write_to(
 
             if attachments and place is nowhere:
                 raise NotExported(saved.id, "Markdown has its files beside it; name a file for it")
-            return _write(markdown(saved, place), out)
+            return _write(markdown(saved, place, choices), out)
         case ExportFormat.HTML:
             from genie_core.sessions.export.html import html
 
             notes: list[str] = []
             inside = _inside(saved, notes) if attachments else nowhere
-            return [*_write(html(saved, inside), out), *notes]
-        case ExportFormat.CAST:
+            return [*_write(html(saved, inside, choices), out), *notes]
+        case ExportFormat.CAST | ExportFormat.SVG:
             if attachments:
                 raise NotExported(saved.id, "a recording holds no attached files")
             if record is None:
                 raise NotExported(saved.id, "this program has no renderer for recordings")
-            return _write(record(saved), out)
+            return _write(record(saved, choices, form), out)
 
 
 def print_out(
@@ -140,6 +203,7 @@ def print_out(
     *,
     record: Recorder | None = None,
     attachments: bool = False,
+    choices: Choices = EVERYTHING,
 ) -> list[str]:
     """Write an export to an output stream; errors and result as `write_to`.
 
@@ -150,14 +214,28 @@ def print_out(
     binary: IO[bytes] | None = getattr(out, "buffer", None)
     if binary is not None:
         out.flush()
-        notes = write_to(saved, form, binary, record=record, attachments=attachments)
+        notes = write_to(
+            saved, form, binary, record=record, attachments=attachments, choices=choices
+        )
         binary.flush()
         return notes
     with tempfile.TemporaryFile() as file:
-        notes = write_to(saved, form, file, record=record, attachments=attachments)
+        notes = write_to(saved, form, file, record=record, attachments=attachments, choices=choices)
         file.seek(0)
         out.write(file.read().decode("utf-8", "backslashreplace"))
     return notes
+
+
+def _check_choices(
+    saved: SavedSession, form: ExportFormat, choices: Choices, *, attachments: bool
+) -> None:
+    """Refuse choices that a format can't keep; raises `NotExported`."""
+    if form is ExportFormat.LINES and choices != EVERYTHING:
+        raise NotExported(saved.id, "jsonl is complete; choose a part of it in markdown or html")
+    if form in RECORDINGS and choices != Choices(choices.first, choices.last):
+        raise NotExported(saved.id, "a recording can't hide anything; use markdown or html")
+    if choices.hides and attachments:
+        raise NotExported(saved.id, "nothing can be hidden in attached files; leave them out")
 
 
 def _write(text: Iterator[str], out: IO[bytes]) -> list[str]:

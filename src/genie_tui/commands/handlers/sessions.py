@@ -124,7 +124,12 @@ class SessionActions:
     def _write(self, id_: str, wish: Wish, *, force: bool) -> tuple[Path, list[str]]:
         path, saved = folder_at(wish.path), self._store.session(id_)
         return path, write_export(
-            saved, path, record=cast, attachments=wish.attachments, force=force
+            saved,
+            path,
+            record=cast,
+            attachments=wish.attachments,
+            choices=wish.choices,
+            force=force,
         )
 
     async def _do(self, doing: Callable[..., T], *args: object) -> T | None:

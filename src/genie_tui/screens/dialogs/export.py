@@ -11,10 +11,11 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Checkbox, Input, Static
 
-from genie_core.sessions.export.formats import ExportFormat, form_of
+from genie_core.sessions.export.choices import EVERYTHING, Choices
+from genie_core.sessions.export.formats import RECORDINGS, ExportFormat, form_of
 from genie_core.text.format import counted, file_size
 from genie_core.text.safe import visible_line
-from genie_tui.commands.keymap import Keymap, keymap_of
+from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.widgets.keys_in_order import LineInput
@@ -30,6 +31,12 @@ ENDINGS: Final = (
     ".jsonl to import again, .zip the same with attached files."
 )
 
+_PARTS: Final = {
+    "messages_only": "only messages and answers",
+    "pseudonyms": "pseudonyms for names",
+}
+"""What can be chosen of a session to be read, by its name in `Choices`."""
+
 _WORDS: Final = {
     ExportFormat.MARKDOWN: (
         "Markdown.",
@@ -41,15 +48,21 @@ _WORDS: Final = {
         "The complete session with its files, for importing.",
     ),
     ExportFormat.CAST: ("A terminal recording, without files.",) * 2,
+    ExportFormat.SVG: ("An animated picture of a short session, without files.",) * 2,
 }
+
+
+_TO_READ: Final = (ExportFormat.MARKDOWN, ExportFormat.HTML)
+"""Formats of which a part can be chosen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """The requested export: its path, and whether to include files."""
+    """The requested export: its path, whether to include files, and what of the session."""
 
     path: str
     attachments: bool = False
+    choices: Choices = EVERYTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +83,7 @@ class ExportScreen(Dialog[Wish | None]):
     """Returns the requested export, None if the person went back.
 
     Only the archive of JSON lines has files: its name and the checkbox follow each other. Without
-    files there is no checkbox. `problem` says why the last attempt failed.
+    files there is no checkbox for them. `problem` says why the last attempt failed.
     """
 
     CSS_PATH = "export.tcss"
@@ -96,11 +109,14 @@ class ExportScreen(Dialog[Wish | None]):
             choice.value = self._wish.attachments
             choice.display = bool(self._attached.count)
             yield choice
+            for name, text in _PARTS.items():
+                part = _Choice(text, id=f"export-{name}", classes="export-part", compact=True)
+                part.value = getattr(self._wish.choices, name)
+                yield part
             yield Static(id="export-form", markup=False)
             yield Static(ENDINGS, id="export-hint", markup=False)
-            yield DialogKeys(
-                _keys(keymap_of(self), files=bool(self._attached.count)), id="export-keys"
-            )
+            keys = key_list(keymap_of(self).actions(Scope.EXPORT))
+            yield DialogKeys(keys, id="export-keys")
 
     def on_mount(self) -> None:
         """Show what the name means, or what was wrong with it."""
@@ -120,7 +136,7 @@ class ExportScreen(Dialog[Wish | None]):
             self._choose(wanted=False)
         self._explain()
 
-    @on(Checkbox.Changed)
+    @on(Checkbox.Changed, "#export-files")
     def _chosen(self, event: Checkbox.Changed) -> None:
         if self._has_no_room:
             self._choose(wanted=False)
@@ -131,7 +147,7 @@ class ExportScreen(Dialog[Wish | None]):
 
     @on(Input.Submitted)
     def action_go_on(self) -> None:
-        _ = self.dismiss(Wish(self._wanted, self._files.value))
+        _ = self.dismiss(Wish(self._wanted, self._files.value, self._choices))
 
     def action_back(self) -> None:
         _ = self.dismiss(None)
@@ -143,8 +159,10 @@ class ExportScreen(Dialog[Wish | None]):
     def _explain(self) -> None:
         name = self._wanted
         form = form_of(name)
+        for part in self._parts:
+            part.display = form in _TO_READ
         if form is None:
-            self._tell("Unknown format: use .md, .html, .cast, .jsonl or .zip.", wrong=True)
+            self._tell("Unknown format: use .md, .html, .cast, .svg, .jsonl or .zip.", wrong=True)
             return
         folder = f"{Path(name).stem}-files"
         self._tell(_WORDS[form][self._files.value].format(folder=folder), wrong=False)
@@ -156,7 +174,18 @@ class ExportScreen(Dialog[Wish | None]):
 
     @property
     def _has_no_room(self) -> bool:
-        return form_of(self._wanted) is ExportFormat.CAST
+        return form_of(self._wanted) in RECORDINGS
+
+    @property
+    def _parts(self) -> list[_Choice]:
+        return list(self.query(".export-part").results(_Choice))
+
+    @property
+    def _choices(self) -> Choices:
+        if form_of(self._wanted) not in _TO_READ:
+            return EVERYTHING
+        only, names = (self.query_one(f"#export-{name}", _Choice).value for name in _PARTS)
+        return Choices(messages_only=only, pseudonyms=names)
 
     @property
     def _wanted(self) -> str:
@@ -170,8 +199,3 @@ class ExportScreen(Dialog[Wish | None]):
     @property
     def _files(self) -> Checkbox:
         return self.query_one("#export-files", Checkbox)
-
-
-def _keys(keymap: Keymap, *, files: bool) -> Content:
-    """Return the dialog's keys; without files there is no checkbox."""
-    return key_list(action for action in keymap.actions(Scope.EXPORT) if files or action.run)

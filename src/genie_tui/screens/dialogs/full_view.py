@@ -8,10 +8,12 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Static, TextArea
 
+from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
 from genie_core.room.text.agents import agent_path
 from genie_core.room.text.approvals import plain_arguments, risk_of
 from genie_core.room.text.events import Code, blocks, message_text, message_title
+from genie_core.room.text.signatures import signed_lines
 from genie_core.text.format import clock_time
 from genie_core.text.safe import visible, visible_line
 from genie_tui.clipboard import copy
@@ -53,11 +55,14 @@ class FullViewScreen(Dialog[None]):
         self._text = text
 
     @classmethod
-    def of_message(cls, exchange: MessageThread) -> Self:
-        """Show a message in full, its code indented."""
+    def of_message(cls, exchange: MessageThread, state: RoomState) -> Self:
+        """Show a message in full, its code indented, and who signed it and its answer."""
         parts = blocks(message_text(exchange))
         text = "\n".join(indent(p.code, CODE) if isinstance(p, Code) else p for p in parts)
-        return cls(message_title(exchange), text)
+        signed = "\n".join(signed_lines(state, exchange))
+        return cls(
+            message_title(exchange), f"{text.rstrip()}\n\nSignatures\n{indent(signed, CODE)}"
+        )
 
     @classmethod
     def of_call(cls, view: CardView) -> Self:

@@ -21,6 +21,7 @@ from textual.widget import Widget
 
 from genie_core.room.protocol.events import ApprovalRequested, DecisionMade, Event
 from genie_core.room.state.room_state import RoomState
+from genie_core.room.text.signatures import signed_line
 from genie_core.text.format import clock_time
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keys import Scope, bindings
@@ -182,10 +183,10 @@ class ActivityList(ScrollView, can_focus=True):
         """Return the notes on a row's run."""
         return self._progress.notes(row.said.seq)
 
-    def doubts(self, row: ActivityRow) -> list[str]:
-        """Return what is wrong with the entries of a row."""
-        numbers = dict.fromkeys(each.seq for each in (row.said, row.opened, row.latest))
-        return [doubt for seq in numbers if (doubt := self._state.doubt_of(seq))]
+    def signatures(self, row: ActivityRow) -> list[str]:
+        """Say who signed the entries of a row, the message first."""
+        entries = {each.seq: each for each in (row.said, row.opened, row.latest)}
+        return [signed_line(self._state, each) for each in entries.values()]
 
     def _redraw(self, number: int) -> None:
         place = bisect_left(self._shown, number)

@@ -113,8 +113,8 @@ class ActivityPanel(Vertical):
         self.query_one("#activity-details", VerticalScroll).scroll_home(animate=False)
 
     def _notes(self, row: ActivityRow) -> list[tuple[str, str]]:
-        doubts = [("caution", f"not proven: {why}") for why in self.activity_list.doubts(row)]
-        return [*doubts, *(("note", each) for each in self.activity_list.notes(row))]
+        signed = [("signed", "\n".join(self.activity_list.signatures(row)))]
+        return [*signed, *(("note", each) for each in self.activity_list.notes(row))]
 
     def _show_filters(self) -> None:
         parts = [

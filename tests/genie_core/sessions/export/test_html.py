@@ -2,6 +2,7 @@
 
 import base64
 from collections import Counter
+from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -35,11 +36,34 @@ from genie_core.room.protocol.events import (
 from genie_core.room.text.events import DELETED
 from genie_core.sessions.export.html import html
 from genie_core.sessions.export.markdown import markdown
+from genie_core.sessions.export.rich_text import HIGHLIGHTED, is_plain, parser, rich_text
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
+from genie_core.text.format import local_time
+from genie_core.text.safe import visible
 
-PARTS = ["div", "pre", "code", "span"]
-"""What stands around talk and fenced code, of which a text may have many parts."""
+RICH = {
+    *("p", "em", "strong", "s", "code", "pre", "a", "ul", "ol", "li", "blockquote", "br", "hr"),
+    *("h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td", "div", "span"),
+}
+"""The tags that Markdown may make."""
+
+KINDS = {
+    "c",
+    "k",
+    "s",
+    "n",
+    "f",
+    "b",
+    "del",
+    "ins",
+    "language",
+    "typed",
+    "table",
+    "right",
+    "center",
+}
+KINDS |= {"text"}
 
 VOID = {"meta", "img", "link", "input", "br", "hr", "base"}
 
@@ -108,10 +132,14 @@ def bodies(text: str) -> list[tuple[str, AnyBody]]:
     ]
 
 
+def log(saved: SavedSession, entries: list[tuple[str, AnyBody]]) -> None:
+    events = [Event(n, BORN + n, by, body) for n, (by, body) in enumerate(entries, 1)]
+    saved.log_path.write_bytes(b"".join(map(encode_line, events)))
+
+
 def room(base: Path, text: str) -> SavedSession:
     saved = saved_room(base, title=text, host=text)
-    events = [Event(n, BORN + n, by, body) for n, (by, body) in enumerate(bodies(text), 1)]
-    saved.log_path.write_bytes(b"".join(map(encode_line, events)))
+    log(saved, bodies(text))
     return saved
 
 
@@ -126,8 +154,7 @@ def test_messages_are_shown_as_they_were_left(tmp_path: Path) -> None:
         ("ann", MessageEdited(3, "a third secret")),
         ("ann", MessageDeleted(3)),
     ]
-    events = [Event(n, BORN + n, by, body) for n, (by, body) in enumerate(entries, 1)]
-    saved.log_path.write_bytes(b"".join(map(encode_line, events)))
+    log(saved, entries)
     for text in (Page("".join(html(saved))).text, "".join(markdown(saved))):
         assert "secret" not in text
         assert "teh" not in text
@@ -141,14 +168,63 @@ def page(base: Path, text: str) -> Page:
 
 HOSTILE = st.one_of(
     st.text(min_size=1, max_size=40),
-    st.text(alphabet="<>&\"'/=!-?[] \n`;:#ax", min_size=1, max_size=40),
+    st.text(alphabet="<>&\"'/=!-?[] \n`;:#ax*_|()~\\", min_size=1, max_size=40),
     st.lists(
         st.sampled_from(
             [
                 *("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</style>"),
                 *("<!--", "-->", "&lt;", "&#60;", "<![CDATA[", "' onload='x", "javascript:x"),
                 *("</title><b>", "</details>", "<?php", "\x00", "\u202e", "<a href=x>", "`"),
-                *("\n```a\n", "\n```\n", "</pre>", "</code>"),
+                *(
+                    "\n```a\n",
+                    "\n```\n",
+                    "</pre>",
+                    "</code>",
+                    "\n```<b>\n",
+                    "\n| a | b |\n|:-:|--:|\n",
+                ),
+                *(
+                    "[x](javascript:alert(1))",
+                    "[x](JaVaScRiPt:x)",
+                    "[x](data:text/html,x)",
+                    "<x:y>",
+                ),
+                *(
+                    "[x](https://a.b/\"onclick='x)",
+                    "[x](//a.b)",
+                    "[x](#m2)",
+                    "[x](file:///etc/passwd)",
+                ),
+                *(
+                    "![x](http://a.b/c.png)",
+                    "![x](data:image/png;base64,AA)",
+                    "[x]: http://a.b 'x'",
+                ),
+                *(
+                    "<http://a.b/%E2%80%AE>",
+                    'http://a.b/"onmouseover=x',
+                    '<mailto:x?"b=c>',
+                    "\n# x\n",
+                ),
+                *(
+                    "[x](&#106;avascript:x)",
+                    "[x](java\tscript:x)",
+                    "[x](<javascript:x>)",
+                    "\n> x\n",
+                ),
+                *(
+                    "[a](http://a.b 'title\" onclick=x')",
+                    "[![x](y)](http://z)",
+                    "\n1. x\n",
+                    "**",
+                    "~~",
+                ),
+                *(
+                    "\n```html\n<script>\n```\n",
+                    "\n```x onclick=y\n",
+                    "\n```php\n<?=1\n```\n",
+                    "\n---\n",
+                ),
             ]
         ),
         min_size=1,
@@ -157,20 +233,35 @@ HOSTILE = st.one_of(
 )
 
 
-@settings(max_examples=60)
+def is_allowed(tag: str, name: str, value: str) -> bool:
+    """Whether Markdown may make this attribute."""
+    match tag, name:
+        case "a", "href":
+            return value.casefold().startswith(("http://", "https://", "mailto:"))
+        case "a", "rel":
+            return value == "noopener noreferrer"
+        case "ol", "start":
+            return value.isdecimal()
+        case _, "class":
+            return value in KINDS
+    return False
+
+
+@settings(max_examples=150)
 @given(text=HOSTILE)
-def test_no_text_changes_a_tag_or_an_attribute(
+def test_no_text_makes_any_tag_or_attribute_but_those_of_markdown(
     tmp_path_factory: pytest.TempPathFactory, text: str
 ) -> None:
-    harmless = page(tmp_path_factory.mktemp("plain"), "x\n```x\nx\n```")
+    harmless = page(tmp_path_factory.mktemp("plain"), "x")
     hostile = page(tmp_path_factory.mktemp("hostile"), text)
     assert hostile.others == []
-    assert Counter(hostile.tags) - Counter(harmless.tags) <= Counter(PARTS * len(text))
-    assert set(hostile.attributes) <= set(harmless.attributes)
+    assert set((Counter(hostile.tags) - Counter(harmless.tags)).elements()) <= RICH
+    made = set(hostile.attributes) - set(harmless.attributes)
+    assert [each for each in made if not is_allowed(each[0], each[1], each[2] or "")] == []
 
 
 def test_what_is_escaped_is_read_as_it_was_written(tmp_path: Path) -> None:
-    text = "<b>\"bold\"</b> & 'more' &amp; ]]>"
+    text = "<b>\"bold\"</b> & 'more' &amp; &#x41; ]]>"
     found = page(tmp_path, text)
     assert found.text.count(text) > 25
     assert "\ufffd" not in found.text
@@ -178,12 +269,17 @@ def test_what_is_escaped_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_the_page_may_load_and_run_nothing(tmp_path: Path) -> None:
     text = "".join(html(saved_room(tmp_path)))
-    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    style = text.partition("<style>")[2].partition("</style>")[0]
+    digest = base64.b64encode(sha256(style.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; "
+        "form-action 'none'; require-trusted-types-for 'script'"
+    )
     assert f'<meta http-equiv="Content-Security-Policy" content="{policy}">' in text
     assert text.index("Content-Security-Policy") < text.index("<style>")
     found = Page(text)
     assert not {"script", "iframe", "object", "embed", "link", "base", "form"} & set(found.tags)
-    assert not any(name.startswith("on") for _tag, name, _value in found.attributes)
+    assert not any(name.startswith("on") or name == "style" for _, name, _ in found.attributes)
     assert "prefers-color-scheme: dark" in text
     assert "url(" not in text
     assert "@import" not in text
@@ -230,13 +326,76 @@ def said(base: Path, *texts: str) -> str:
     return "".join(html(saved))
 
 
-def test_fenced_code_is_set_apart_and_still_text(tmp_path: Path) -> None:
-    text = said(tmp_path, "see\n```html\n<b>\n  x\n```\nthere")
-    assert text.count('<div class="text">see</div>') == 2
-    code = '<pre><span class="language">html</span><code>&lt;b&gt;\n  x</code></pre>'
-    assert text.count(code) == 2
-    assert text.count('<div class="text">there</div>') == 2
+def test_markdown_of_messages_and_answers_is_shown_as_meant(tmp_path: Path) -> None:
+    text = said(tmp_path, "## Options\n\n| a | b |\n|--:|---|\n| 1 | *2* |\n\n- https://a.b/c")
+    assert text.count("<h5>Options</h5>") == 2
+    assert text.count('<th class="right">a</th>') == 2
+    assert text.count("<td><em>2</em></td>") == 2
+    link = '<a href="https://a.b/c" rel="noopener noreferrer">https://a.b/c</a>'
+    assert text.count(f"<li>{link}</li>") == 2
+    assert "## " not in text
+
+
+def test_a_person_breaks_lines_where_they_mean_to(tmp_path: Path) -> None:
+    text = said(tmp_path, "one\ntwo")
+    assert text.count("<p>one<br>\ntwo</p>") == 1
+    assert text.count("<p>one\ntwo</p>") == 1
+
+
+def test_code_is_highlighted_and_is_what_was_written(tmp_path: Path) -> None:
+    text = said(tmp_path, "see\n```python\ndef f():  # <b>\n    return 1\n```\nthere")
+    assert text.count('<span class="language">python</span>') == 2
+    assert text.count('<span class="k">def</span> <span class="f">f</span>') == 2
+    assert text.count('<span class="c"># &lt;b&gt;</span>') == 2
+    assert "def f():  # <b>\n    return 1" in Page(text).text
     assert "```" not in text
+
+
+@pytest.mark.parametrize("language", ["nonsense", "__class__", "../x", "c" * 99, "Python"])
+@pytest.mark.parametrize("code", ["\n\n x\n\n", "\t", "x\n", "\\", "# " + "x" * HIGHLIGHTED])
+def test_highlighting_loses_nothing(tmp_path: Path, language: str, code: str) -> None:
+    shown = visible(code)
+    assert shown in Page(said(tmp_path, f"```{language}\n{code}\n```")).text
+
+
+def test_a_link_without_words_shows_its_address(tmp_path: Path) -> None:
+    text = said(tmp_path, "[](https://a.b)")
+    assert text.count('rel="noopener noreferrer">https://a.b</a>') == 2
+
+
+def test_a_text_that_is_nested_too_deep_is_shown_as_typed(tmp_path: Path) -> None:
+    text = Page(said(tmp_path, ">" * 40 + " not lost", "*" * 60 + "a" + "*" * 60)).text
+    assert text.count(">" * 40 + " not lost") == 2
+    assert text.count("*" * 60 + "a") == 2
+
+
+@given(st.text(alphabet="ab -+=#1.)>&!'\"\t?(\u2003", min_size=1, max_size=8))
+def test_a_plain_line_is_what_the_parser_makes_of_it(text: str) -> None:
+    known = parser(breaks=True)
+    page = known.renderer.render(known.parse(text), known.options, {})
+    if is_plain(text):
+        assert rich_text(text, breaks=True).replace("&#x27;", "'") == page
+
+
+def test_times_are_given_with_their_zone(tmp_path: Path) -> None:
+    text = said(tmp_path, "one")
+    moment = local_time(BORN)
+    assert (
+        f'<time datetime="{moment.isoformat(timespec="seconds")}">{moment:%H:%M:%S}</time>' in text
+    )
+    assert "<p>Times are in " in text
+
+
+def test_a_reply_names_and_links_what_it_answers(tmp_path: Path) -> None:
+    saved = saved_room(tmp_path)
+    entries: list[tuple[str, AnyBody]] = [
+        ("", RoomCreated("r1", "Standup")),
+        ("ann", MessagePosted("1", "shall we?")),
+        ("bob", MessagePosted("2", "yes", reply_to=2)),
+    ]
+    log(saved, entries)
+    assert ' in reply to <a href="#m2">ann</a>' in "".join(html(saved))
+    assert "**bob** in reply to ann " in "".join(markdown(saved))
 
 
 def test_everything_has_an_address_and_answers_lead_to_their_question(tmp_path: Path) -> None:

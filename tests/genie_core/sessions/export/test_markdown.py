@@ -1,14 +1,11 @@
-"""A room as Markdown, of which nothing that people write is markup."""
+"""A room as Markdown, in which nothing that people write can pass for a part of the transcript."""
 
 import re
-from html import unescape
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from tests.genie_core.sessions.export.test_markdown_escape import HOSTILE, RENDERERS
+from tests.genie_core.sessions.export.test_markdown_escape import RENDERERS
 from tests.genie_core.sessions.sample import BORN, DIGEST, saved_room
 
 from genie_core.room.protocol.events import (
@@ -18,45 +15,15 @@ from genie_core.room.protocol.events import (
     RoomCreated,
     UnreadableEvent,
 )
-from genie_core.room.text.events import Code, blocks
-from genie_core.sessions.export.markdown import content, markdown
+from genie_core.sessions.export.markdown import markdown
 from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
-from genie_core.text.safe import visible
-
-
-@pytest.mark.parametrize("renderer", RENDERERS)
-def test_fenced_code_stays_code_and_names_no_language(renderer: MarkdownIt) -> None:
-    page = renderer.render(content("see\n```mermaid\nif *x*:\n\n    # <y>\n```\nthere"))
-    code = "<pre><code>if *x*:\n\n    # &lt;y&gt;\n</code></pre>"
-    assert page == f"<p>see</p>\n<p>mermaid:</p>\n{code}\n<p>there</p>\n"
-
-
-CODE = st.text(alphabet="`~ \n\t>-#*<a\\", max_size=40)
-
-
-@pytest.mark.parametrize("renderer", RENDERERS)
-@given(code=CODE, after=HOSTILE)
-@example("````\n", "x")
-@example("   ```", "```")
-def test_nothing_in_code_ends_it(renderer: MarkdownIt, code: str, after: str) -> None:
-    raw = f"```\n{code}\n```\n{after}"
-    parts = list(blocks(visible(raw)))
-    page = renderer.render(content(raw))
-    wanted = [each.code for each in parts if isinstance(each, Code)]
-    assert [
-        unescape(each).removesuffix("\n")
-        for each in re.findall(r"<pre><code>(.*?)</code></pre>", page, re.DOTALL)
-    ] == wanted
-    rest = re.sub(r"<pre><code>.*?</code></pre>", "", page, flags=re.DOTALL)
-    assert "<" not in re.sub(r"</?p>|<br ?/?>", "", rest)
 
 
 @pytest.mark.parametrize("renderer", RENDERERS)
 def test_a_message_of_nothing_but_code_is_one(tmp_path: Path, renderer: MarkdownIt) -> None:
     page = renderer.render("".join(markdown(room(tmp_path, "```\nx = 1\n```"))))
-    assert "<pre><code>x = 1\n</code></pre>" in page
-    assert "\\</p>" not in page
+    assert "<blockquote>\n<pre><code>x = 1\n</code></pre>\n</blockquote>" in page
 
 
 def test_a_room_reads_like_this(tmp_path: Path) -> None:
@@ -64,12 +31,12 @@ def test_a_room_reads_like_this(tmp_path: Path) -> None:
     head, *rest = text.split("\n\n")
     assert head == "# Standup"
     assert rest[0].startswith("ann\\\n20")
-    said = next(each for each in rest if each.startswith("**ann**") and "[^4]\\" in each)
-    assert said.endswith("\nwhat is 17\\*23? see the file")
+    said = next(at for at, each in enumerate(rest) if re.fullmatch(r"\*\*ann\*\* .*\[\^4\]", each))
+    assert rest[said + 1] == "> what is 17\\*23? see the file"
     assert "- 📎 notes.txt (text/plain · 6.4 kB)" in rest
-    assert any(
-        re.fullmatch(r"\*\*genie\*\* → ann [0-9:]+, after 2.5 s\\\n391", each) for each in rest
-    )
+    answer = next(at for at, each in enumerate(rest) if each.startswith("**genie** → ann"))
+    assert rest[answer].endswith(", after 2.5 s")
+    assert rest[answer + 1] == "> 391"
     assert "\n[^9]: ○" in text
     assert "stays silent: nothing is asked (marked as wrong)" in text
     assert text.count("[^4]") == text.count("[^9]") == 2
@@ -114,7 +81,7 @@ def test_what_could_not_be_read_is_told_at_the_top(tmp_path: Path) -> None:
     saved = saved_room(tmp_path)
     with saved.log_path.open("ab") as log:
         log.write(b"junk\n")
-    assert "> ⚠ line 12 is damaged" in "".join(markdown(saved))
+    assert "\n⚠ line 12 is damaged" in "".join(markdown(saved))
 
 
 def test_an_empty_log_makes_an_empty_page(tmp_path: Path) -> None:
@@ -123,12 +90,13 @@ def test_an_empty_log_makes_an_empty_page(tmp_path: Path) -> None:
     assert "".join(markdown(saved)).startswith("# Standup\n\nnobody\\\n")
 
 
-def room(base: Path, text: str) -> SavedSession:
+def room(base: Path, text: str, said: str = "") -> SavedSession:
     """A room in which everything is called, and says, the same."""
+    said = said or text
     saved = saved_room(base)
     events = [
         Event(1, BORN, "", RoomCreated("r1", text)),
-        Event(2, BORN, text, MessagePosted("m", text, files=(FileRef("ab" * 32, text, 1, ""),))),
+        Event(2, BORN, text, MessagePosted("m", said, files=(FileRef("ab" * 32, text, 1, ""),))),
         Event(3, BORN, text, UnreadableEvent(text)),
     ]
     saved.log_path.write_bytes(b"".join(map(encode_line, events)))
@@ -144,6 +112,29 @@ def test_no_name_or_file_is_markup(tmp_path: Path, renderer: MarkdownIt, text: s
     tags = {tag.lower() for tag in re.findall(r"<(/?\w+)", page)}
     assert tags <= {
         each
-        for tag in ("h1", "h2", "p", "br", "strong", "blockquote", "ul", "li", "ol")
+        for tag in ("h1", "h2", "p", "br", "strong", "blockquote", "ul", "li", "ol", "a")
         for each in (tag, f"/{tag}")
     }
+
+
+@pytest.mark.parametrize("renderer", RENDERERS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hi\n\n**ann** 10:00:00\n\nI agree",
+        "hi\n\n## Friday, 1 January\n\n**ann** 10:00",
+        "```\n\n**ann** 10:00:00",
+        "- a\n\n**ann** 10:00:00",
+        "hi\n\n[^2]: ✓ 10:00:00 allowed rm by ann",
+        "> a\n**ann** 10:00:00",
+        "| a |\n|---|\n\n◇ 10:00 ann is hosting",
+    ],
+)
+def test_no_message_can_pass_for_another_part(
+    tmp_path: Path, renderer: MarkdownIt, text: str
+) -> None:
+    page = renderer.render("".join(markdown(room(tmp_path, "x", said=text))))
+    outside = re.sub(r"<blockquote>.*</blockquote>", "", page, flags=re.DOTALL)
+    assert "10:00" not in outside
+    assert "Friday" not in outside
+    assert page.count("<h2>") == 1

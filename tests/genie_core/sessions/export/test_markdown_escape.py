@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from genie_core.sessions.export.markdown import escape
+from genie_core.sessions.export.markdown_escape import escape
 from genie_core.text.safe import visible
 
 RENDERERS = [MarkdownIt("commonmark"), MarkdownIt("gfm-like", {"linkify": False, "html": True})]

@@ -15,7 +15,14 @@ from tests.genie_core.sessions.sample import BORN, DIGEST, FILE, SECRETS, log_by
 
 from genie_core.room.protocol.events import Event, FileRef, MessagePosted, RoomCreated
 from genie_core.sessions.errors import NotExported
-from genie_core.sessions.export.formats import ExportFormat, InTheWay, NoForm, default_name, form_of
+from genie_core.sessions.export.formats import (
+    RECORDINGS,
+    ExportFormat,
+    InTheWay,
+    NoForm,
+    default_name,
+    form_of,
+)
 from genie_core.sessions.export.importing import import_room
 from genie_core.sessions.export.writer import NoFolder, print_out, write_export, write_file
 from genie_core.sessions.log.format import encode_line
@@ -169,9 +176,10 @@ def test_files_that_are_not_here_are_told_of(
     assert "not stored here" in note
 
 
-def test_a_recording_holds_no_files(saved: SavedSession, folder: Path) -> None:
+@pytest.mark.parametrize("form", RECORDINGS)
+def test_a_recording_holds_no_files(saved: SavedSession, folder: Path, form: ExportFormat) -> None:
     with pytest.raises(NotExported, match="no attached files"):
-        write_file(saved, ExportFormat.CAST, folder / "room.cast", attachments=True, record=cast)
+        write_file(saved, form, folder / "room.cast", attachments=True, record=cast)
     assert names_in(folder) == []
 
 
@@ -215,7 +223,7 @@ def recorded(tmp_path: Path) -> Recorded:
     return Recorded(tmp_path)
 
 
-@pytest.mark.parametrize("ending", ["md", "html", "jsonl", "zip", "cast"])
+@pytest.mark.parametrize("ending", ["md", "html", "jsonl", "zip", "cast", "svg"])
 def test_the_name_of_a_file_says_how_a_session_is_written(
     recorded: Recorded, tmp_path: Path, ending: str
 ) -> None:

@@ -7,6 +7,7 @@ from tests.genie_tui.scripted_room import ScriptedJoinedRoom, ScriptedRoomServic
 from textual.pilot import Pilot
 from textual.widgets import Checkbox, Input, Static
 
+from genie_core.sessions.export.choices import Choices
 from genie_tui.app import GenieApp
 from genie_tui.screen_size import SMALLEST
 from genie_tui.screens.dialogs.export import Attached, ExportScreen, Wish
@@ -73,7 +74,16 @@ async def test_all_of_it_is_seen_on_the_smallest_terminal() -> None:
         await dialog.type("garden-plans-for-spring.md")
         dialog.files.value = True
         await until(dialog.pilot, lambda: "spring-files" in dialog.says())
-        for part in ("title", "path", "files", "form", "hint", "keys"):
+        for part in (
+            "title",
+            "path",
+            "files",
+            "messages_only",
+            "pseudonyms",
+            "form",
+            "hint",
+            "keys",
+        ):
             region = dialog.screen.query_one(f"#export-{part}").region
             assert dialog.screen.region.contains_region(region)
             assert region.height
@@ -82,9 +92,20 @@ async def test_all_of_it_is_seen_on_the_smallest_terminal() -> None:
 async def test_without_files_none_are_offered() -> None:
     async with asked(Attached()) as dialog:
         assert not dialog.files.display
-        assert "on or off" not in dialog.says("keys")
         await dialog.type("garden.zip")
         assert await dialog.answer("enter") == Wish("garden.zip")
+
+
+async def test_a_part_can_be_chosen_of_what_is_to_be_read() -> None:
+    async with asked(Attached()) as dialog:
+        wish = await dialog.answer("tab", "space", "tab", "space", "enter")
+        assert wish == Wish("garden.md", choices=Choices(messages_only=True, pseudonyms=True))
+    async with asked() as dialog:
+        names = dialog.screen.query_one("#export-pseudonyms", Checkbox)
+        names.value = True
+        await dialog.type("garden.jsonl")
+        assert not names.display
+        assert await dialog.answer("enter") == Wish("garden.jsonl")
 
 
 @pytest.mark.parametrize(

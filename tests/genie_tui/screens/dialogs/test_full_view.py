@@ -1,9 +1,11 @@
+from tests.genie_core.room.founded import founded
 from tests.genie_tui.room_parts import notes
 from tests.genie_tui.scripted_room import ScriptedJoinedRoom
 from textual.app import App
 from textual.widgets import Static, TextArea
 
 from genie_core.room.protocol.events import MessagePosted
+from genie_core.room.security.identity import words
 from genie_tui.screens.dialogs.full_view import FullViewScreen
 
 
@@ -30,8 +32,8 @@ async def test_code_is_indented_instead_of_fenced() -> None:
     joined = ScriptedJoinedRoom()
     joined.open_room()
     seq = joined.feed(MessagePosted("1", "so:\n```python\nx = 1\n```\nthere"), by="bob")[0].seq
-    _, text = await shown(FullViewScreen.of_message(joined.state.exchanges[seq]))
-    assert text == "so:\n    x = 1\nthere"
+    _, text = await shown(FullViewScreen.of_message(joined.state.exchanges[seq], joined.state))
+    assert text.startswith("so:\n    x = 1\nthere\n\nSignatures\n")
 
 
 async def test_a_part_of_the_text_is_copied_or_all_of_it() -> None:
@@ -46,3 +48,11 @@ async def test_a_part_of_the_text_is_copied_or_all_of_it() -> None:
         await pilot.press(*["shift+right"] * 5, "ctrl+c")
         assert pilot.app.clipboard == "alpha"
         assert notes(pilot).splitlines() == ["Copied 16 characters.", "Copied 5 characters."]
+
+
+async def test_it_says_who_signed_a_message() -> None:
+    log = founded("bob")
+    said = log.says("bob").seq
+    _, text = await shown(FullViewScreen.of_message(log.state.exchanges[said], log.state))
+    by_bob = f"signed by bob, {words(log.state.keys['bob'])}; proven"
+    assert text == f"hello\n\nSignatures\n    the message: {by_bob}"

@@ -12,7 +12,18 @@ from genie_core.room.protocol.events import (
     RoomCreated,
     Spending,
 )
-from genie_core.sessions.export.story import annotations
+from genie_core.sessions.export.annotations import Annotations, Footnote, collect
+from genie_core.sessions.export.choices import EVERYTHING, Choices
+from genie_core.sessions.export.story import story
+
+
+def notes(
+    log: RoomLog, choices: Choices = EVERYTHING, wrong: frozenset[int] = frozenset()
+) -> dict[int, list[Footnote]]:
+    """The footnotes of all messages that have some."""
+    with Annotations() as found:
+        collect(story(log.events), found, choices, wrong)
+        return {message: found.notes_of(message) for message in found.noted()}
 
 
 def room() -> RoomLog:
@@ -29,9 +40,9 @@ def room() -> RoomLog:
 
 
 def test_they_stand_with_their_message_in_order_and_in_full() -> None:
-    notes = annotations(room().events).notes
-    assert list(notes) == [2]
-    decided, asked, settled = notes[2]
+    found = notes(room())
+    assert list(found) == [2]
+    decided, asked, settled = found[2]
     assert decided.line.mark + asked.line.mark + settled.line.mark == "●▲✓"
     assert ("reason", "it asks") in decided.fields
     assert "a-model" in dict(decided.fields)["agents"]
@@ -42,7 +53,7 @@ def test_they_stand_with_their_message_in_order_and_in_full() -> None:
 
 
 def test_what_was_marked_as_wrong_says_so() -> None:
-    decided, asked, _settled = annotations(room().events, wrong={2}).notes[2]
+    decided, asked, _settled = notes(room(), wrong=frozenset({2}))[2]
     assert decided.line.text.endswith("(marked as wrong)")
     assert "wrong" not in asked.line.text
 
@@ -54,6 +65,16 @@ def test_those_that_were_recovered_say_from_whom() -> None:
         RecoveredEvent(Event(7, START, "bob", MessagePosted("b1", "before", handler="bob"))), "cleo"
     )
     log.add(RecoveredEvent(Event(8, START, "bob", DecisionMade(7, "ignore", "small talk"))), "cleo")
-    ((number, (note,)),) = annotations(log.events).notes.items()
+    ((number, (note,)),) = notes(log).items()
     assert number == 2
     assert ("recovered", "from cleo's copy") in note.fields
+
+
+def test_what_tools_are_called_with_can_be_left_out() -> None:
+    _decided, asked, settled = notes(room(), Choices(arguments=False))[2]
+    assert asked.line.text == "genie asks for rm"
+    assert "/tmp" not in str((asked, settled))
+
+
+def test_messages_alone_have_no_footnotes() -> None:
+    assert notes(room(), Choices(messages_only=True)) == {}
