@@ -11,7 +11,6 @@ from genie_core.room.protocol.events import (
     MessagePosted,
 )
 from genie_core.room.protocol.names import fold_name
-from genie_core.room.security.identity import words
 from genie_core.room.security.keys import is_key
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
@@ -52,6 +51,8 @@ def signed_by(state: RoomState, seq: int, name: str) -> str:
         return NOT_FOUNDED
     if state.doubtful > len(state.doubts) and seq < min(state.doubts, default=0):
         return FORGOTTEN
+    from genie_core.room.security.identity import words  # which loads the cryptography
+
     key = state.keys.get(fold_name(name), "")
     # In a copied room the name may have had another key when this was signed.
     known = f", {words(key)}" if is_key(key) and not state.founding.before else ""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from genie_core.room.protocol.events import FileRef
-from genie_core.room.security.identity import words
 from genie_core.room.security.keys import is_key
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.export.annotations import Annotations, Outline, collect, is_shown
@@ -119,6 +118,8 @@ def _heading(
 
 def _keys(state: RoomState) -> Iterator[tuple[str, str]]:
     """Yield people and the words of their keys; none before the room was founded."""
+    from genie_core.room.security.identity import words  # which loads the cryptography
+
     if state.founding is None:
         return
     for name, key in state.keys.items():
