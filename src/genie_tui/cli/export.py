@@ -54,7 +54,7 @@ def export_sessions(options: argparse.Namespace, locations: Locations, out: Text
     """
     from genie_core.sessions.catalog import Catalog
     from genie_core.sessions.export.writer import print_out
-    from genie_tui.asciicast import cast as record
+    from genie_tui.recording.asciicast import cast as record
 
     catalog = Catalog(locations.sessions)
     every = [catalog.find(wanted) for wanted in options.ids]
@@ -75,7 +75,7 @@ def _export(
     saved: "SavedSession", options: argparse.Namespace, choices: "Choices", out: TextIO
 ) -> None:
     from genie_core.sessions.export.writer import write_file
-    from genie_tui.asciicast import cast as record
+    from genie_tui.recording.asciicast import cast as record
 
     form, attachments = _form(options), _with_attachments(options)
     path = folder_at(options.output)

@@ -25,9 +25,9 @@ from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
-from genie_tui import asciicast
 from genie_tui.app import GenieApp
-from genie_tui.asciicast import HEIGHT, LAST, WIDTH, cast
+from genie_tui.recording import asciicast
+from genie_tui.recording.asciicast import HEIGHT, LAST, WIDTH, cast
 from genie_tui.screens.replay import ReplayScreen
 
 ALLOWED = re.compile(r"\x1b(\[[0-9;]*[mHGr]|\[\?(25|7)l|[DM]|\]8;[^\x1b\x07]*\x1b\\)")

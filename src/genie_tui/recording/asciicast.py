@@ -35,7 +35,7 @@ MOST_SCREENS: Final = 400
 
 _START: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
-    "from genie_tui.drawn_replay import main; main(*sys.argv[2:])"
+    "from genie_tui.recording.drawn_replay import main; main(*sys.argv[2:])"
 )
 
 

@@ -1,0 +1,1 @@
+"""Recordings of a replay as files: terminal recordings and animated pictures."""
