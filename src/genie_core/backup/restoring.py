@@ -8,15 +8,13 @@ import hashlib
 import os
 import shutil
 import stat
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
 import msgspec
 
@@ -37,6 +35,7 @@ from genie_core.backup.format import (
 from genie_core.backup.places import SESSIONS, place_of
 from genie_core.sessions.catalog import staged
 from genie_core.sessions.export.jsonl import PIECE
+from genie_core.sessions.export.parcel import BROKEN
 from genie_core.sessions.lock import SessionInUse, holder, in_turn
 from genie_core.sessions.session import METADATA_NAME
 from genie_core.settings.locations import Locations
@@ -50,11 +49,6 @@ from genie_core.storage.atomic import (
     write_whole,
 )
 from genie_core.storage.errors import disk_access
-
-_BROKEN: Final = (
-    *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
-    *(ValueError, OverflowError, struct.error),
-)
 
 
 @dataclass(slots=True)
@@ -109,7 +103,7 @@ def _opened(source: BinaryIO, name: str) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(source) as archive:
             yield archive
-    except _BROKEN as error:
+    except BROKEN as error:
         source.seek(0)
         why = f"it is damaged ({error})" if zipfile.is_zipfile(source) else "it is no backup"
         raise NotRestorable(name, why) from error
