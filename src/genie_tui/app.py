@@ -303,7 +303,10 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     async def _open_more(self) -> None:
         """Open the other rooms once the one on the screen is there."""
         while self._also and not self.quitting.began:
-            room = self._room_for(self._also.popleft())
+            opening = self._also.popleft()
+            if isinstance(opening, ResumeRoom | RejoinRoom) and self.rooms.saved_as(opening.id):
+                continue  # the person opened it meanwhile
+            room = self._room_for(opening)
             self._reopened.add(room)
             await self.rooms.add(room, shown=False)
         self._show_counts()

@@ -319,6 +319,29 @@ async def test_rooms_are_opened_again_behind_the_one_on_the_screen(
         assert shown(app) == "Garden"
 
 
+async def test_a_room_that_the_person_opened_meanwhile_is_not_opened_again(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    class Slow(ManyRooms):
+        async def open(self, opening: OpenRequest, on_event: OnEvent) -> ScriptedJoinedRoom:
+            if opening == ResumeRoom("garden-1"):
+                await found.wait()
+            return await super().open(opening, on_event)
+
+    found = asyncio.Event()
+    service = Slow(kitchen, others=[garden])
+    also = [ResumeRoom("kitchen-1")]
+    app = GenieApp(service, ResumeRoom("garden-1"), "ann", also=also, clock=HandClock())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.open(ResumeRoom("kitchen-1"))
+        await until(pilot, lambda: shown(app) == "Kitchen")
+        found.set()
+        await until(pilot, lambda: all(room.joined for room in app.rooms))
+        await pilot.pause()
+        assert service.openings == [ResumeRoom("kitchen-1"), ResumeRoom("garden-1")]
+        assert len(app.rooms) == 2
+
+
 @pytest.mark.parametrize("missing", ["garden-1", "kitchen-1"])
 async def test_a_room_that_can_not_be_opened_again_keeps_no_other_one_out(
     garden: ScriptedJoinedRoom, missing: str
