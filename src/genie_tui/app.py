@@ -682,6 +682,8 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
 
     async def _go_on_in(self, saved: str, room: OpenRoom) -> None:
         """Leave a room first, which frees its port, and open a saved one in its place."""
+        if not await self.quitting.may_leave(room):
+            return
         draft, room.screen.draft = room.screen.draft, ""
         _, problem = await self.quitting.leave_one(room)
         if self.quitting.began:

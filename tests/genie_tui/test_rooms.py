@@ -514,6 +514,37 @@ async def test_a_new_room_offers_the_earlier_one_with_its_title(
         assert app.screen.draft == "salt"
 
 
+async def test_the_earlier_room_is_not_offered_once_something_was_said(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    earlier = SavedSummary("garden-0", "Garden", 10.0, people=2, messages=7)
+    service = ManyRooms(garden, rooms=(earlier,), others=[kitchen])
+    app = GenieApp(service, NewRoom("Garden"), "ann", clock=HandClock())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "your room Garden" in welcome(app))
+        garden.say_here("hello", "ann")
+        await until(pilot, lambda: not app.screen.query_one("#welcome").display)
+        await pilot.press("ctrl+y")
+        await pilot.pause()
+        assert (shown(app), garden.leaves) == ("Garden", [])
+
+
+async def test_a_new_room_that_others_are_in_is_not_left_for_the_earlier_one_unasked(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    garden.feed(*_bob_is_back(), by="bob")
+    earlier = SavedSummary("garden-0", "Garden", 10.0, people=2, messages=7)
+    service = ManyRooms(garden, rooms=(earlier,), others=[kitchen])
+    app = GenieApp(service, NewRoom("Garden"), "ann", clock=HandClock())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "your room Garden" in welcome(app))
+        await pilot.press("ctrl+y")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: shown(app) == "Garden")
+        assert garden.leaves == []
+
+
 async def test_without_an_earlier_room_the_key_is_the_composers(
     garden: ScriptedJoinedRoom,
 ) -> None:

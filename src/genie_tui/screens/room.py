@@ -318,14 +318,15 @@ class RoomScreen(Screen[None]):
     def _welcome(self) -> None:
         """Say in a room without messages what to do first."""
         joined = self._joined
-        is_empty = joined is not None and not joined.state.messages
         welcome = self.query_one("#welcome", Static)
-        welcome.display = is_empty
-        if joined is not None and is_empty:
-            hosts = joined.hosting.invites is not None
-            engine = joined.engine.status
-            text = welcome_text(keymap_of(self), hosts=hosts, engine=engine, earlier=self._earlier)
-            welcome.update(text)
+        welcome.display = joined is not None and not joined.state.messages
+        if joined is None or joined.state.messages:
+            self._earlier = None  # its key is the composer's from now on
+            return
+        hosts = joined.hosting.invites is not None
+        engine = joined.engine.status
+        text = welcome_text(keymap_of(self), hosts=hosts, engine=engine, earlier=self._earlier)
+        welcome.update(text)
 
     async def _seek_earlier(self, title: str, saved: str) -> None:
         """Offer the person's earlier room with this title, in place of this new one."""
