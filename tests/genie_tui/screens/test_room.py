@@ -396,7 +396,7 @@ async def test_the_footer_names_the_second_key_while_it_is_asked_for(
 async def test_the_footer_names_what_can_be_done_with_the_selected_message(
     joined: ScriptedJoinedRoom,
 ) -> None:
-    of_any, of_own = {"reply", "react", "copy", "details"}, {"edit", "delete"}
+    of_any, of_own = {"reply", "react", "copy", "full view"}, {"edit", "delete"}
     joined.say_here("see https://example.org", author="bob")
     joined.say_here("my own")
     async with in_room(joined, (160, 40)) as (screen, pilot):
