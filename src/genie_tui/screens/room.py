@@ -202,6 +202,7 @@ class RoomScreen(Screen[None]):
         self.views = RoomView(self.context)
         self._counted: Counts | None = None
         self._earlier: SavedSummary | None = None
+        self._offers_approvals = False
 
     def compose(self) -> ComposeResult:
         yield TooSmall()
@@ -217,7 +218,7 @@ class RoomScreen(Screen[None]):
         yield HintLine(self._clock)
         yield self.context.attachments.line
         yield self._composer
-        yield KeyFooter(APPROVALS)
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         """Paint first; open the room in the background."""
@@ -614,9 +615,15 @@ class RoomScreen(Screen[None]):
     def _refresh_approvals(self) -> None:
         self._approvals.refresh_queue()
         self.context.show_waiting()
-        left_out = () if self._approvals.waiting else (APPROVALS,)
-        self.query_one(KeyFooter).leave_out(left_out)
+        waits = bool(self._approvals.waiting)
+        if waits != self._offers_approvals:
+            self._offers_approvals = waits
+            self.refresh_bindings()
         self._count()
+
+    def offers(self, action: str) -> bool:
+        """Whether an action does something now."""
+        return action != APPROVALS or self._offers_approvals
 
     @property
     def _status(self) -> StatusBar:
