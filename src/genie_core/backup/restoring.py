@@ -1,6 +1,7 @@
 """Restore a backup: verify all of it, then put each part in place.
 
-Nothing that is here is lost: it stays, or is renamed if the backup's is to replace it.
+Sessions and files that are here are not lost: they stay, or are renamed if the backup's are to
+replace them. A secret that is replaced is overwritten.
 """
 
 import errno
@@ -78,8 +79,8 @@ def restore_backup(
 ) -> Restored:
     """Restore a backup from a seekable file; `name` is its name in errors. Blocks.
 
-    Sessions, files and secrets that are here stay. With `replace` the backup's takes its place, and the old one is
-    renamed. Nothing is changed before everything was read and verified.
+    Sessions, files and secrets that are here stay. With `replace` the backup's take their places.
+    Nothing is changed before everything was read and verified.
 
     Raises:
         WrongPassphrase: it does not open the backup, or the backup was changed.
