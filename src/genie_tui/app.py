@@ -96,6 +96,7 @@ LISTED: Final = 3
 """How many problems of the keys a notice lists; the rest is counted."""
 
 LEFT: Final = "the room was left meanwhile"
+NOT_OPENED: Final = "the room could not be opened"
 
 HELD_NOTICES: Final = 5
 """Notices that are held back while another program has the terminal."""
@@ -344,7 +345,12 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         await self.push_screen(dialog, act, mode=room.mode)
 
     async def _not_opened(self, room: OpenRoom, error: str) -> None:
-        """Close a room that could not be opened; exit if it is all that the app was started for."""
+        """Close a room that could not be opened; exit if it is all that the app was started for.
+
+        What was typed for it meanwhile is written to a file.
+        """
+        if draft := room.screen.draft:
+            error = f"{error}\n{await self._written(draft, '', NOT_OPENED)}"
         if self._also and room is self.rooms.current:
             await self.rooms.remove(room)
             await self.open(self._also.popleft())
@@ -520,13 +526,17 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         if target is not None and target.title == title and not target.screen.draft:
             target.screen.draft = text
             return
-        unsaved = UnsavedInput(title, (), UnsentText(text), LEFT)
+        where = await self._written(text, title, LEFT)
+        self.notify(f"{LEFT.capitalize()}. {where}", severity="warning", timeout=12)
+
+    async def _written(self, text: str, title: str, why: str) -> str:
+        """Write a text that no room takes to a file; return where it is, in a sentence."""
+        unsaved = UnsavedInput(title, (), UnsentText(text), why)
         try:
-            path = await asyncio.to_thread(write_unsaved, default_path(unsaved.title), unsaved)
+            path = await asyncio.to_thread(write_unsaved, default_path(title), unsaved)
         except NotWritten as error:
-            self.notify(str(error), severity="error", timeout=12)
-        else:
-            self.notify(f"{LEFT.capitalize()}. Your text is in {path}.", timeout=12)
+            return str(error)
+        return f"Your text is in {path}."
 
     @contextmanager
     def _lent(self) -> Iterator[HangupDriver]:

@@ -1,9 +1,11 @@
 """Several open rooms: which is on the screen, what the others tell, and how all are left."""
 
 import asyncio
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +24,7 @@ from textual.widgets import Static
 from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.known_programs import ProgramOffer
 from genie_core.assistant.models.discover import ModelOffer
+from genie_core.errors import GenieError
 from genie_core.room.client.events import OnEvent
 from genie_core.room.client.model import NextStep, SessionEnded
 from genie_core.room.open.requests import (
@@ -340,6 +343,34 @@ async def test_a_room_that_the_person_opened_meanwhile_is_not_opened_again(
         await pilot.pause()
         assert service.openings == [ResumeRoom("kitchen-1"), ResumeRoom("garden-1")]
         assert len(app.rooms) == 2
+
+
+@pytest.mark.parametrize("in_lobby", [True, False])
+async def test_a_message_for_a_room_that_can_not_be_opened_is_written_to_a_file(
+    garden: ScriptedJoinedRoom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, in_lobby: bool
+) -> None:
+    class Failing(ManyRooms):
+        async def open(self, opening: OpenRequest, on_event: OnEvent) -> ScriptedJoinedRoom:
+            await failed.wait()
+            raise GenieError("the port is taken")
+
+    failed = asyncio.Event()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    opening = ResumeRoom("garden-1")
+    app = GenieApp(Failing(garden), None if in_lobby else opening, "ann", clock=HandClock())
+    async with app.run_test(size=(120, 40)) as pilot:
+        if in_lobby:
+            await app.open(opening)
+        await until(pilot, lambda: isinstance(app.screen, RoomScreen))
+        await pilot.press(*"salt", "enter")
+        failed.set()
+        await until(pilot, lambda: [*tmp_path.iterdir()])
+        (file,) = tmp_path.iterdir()
+        if in_lobby:
+            await until(pilot, lambda: isinstance(app.screen, LobbyScreen))
+        else:
+            await until(pilot, lambda: file.name in app.failure)
+    assert "salt" in file.read_text()
 
 
 @pytest.mark.parametrize("missing", ["garden-1", "kitchen-1"])
