@@ -96,6 +96,7 @@ LISTED: Final = 3
 """How many problems of the keys a notice lists; the rest is counted."""
 
 LEFT: Final = "the room was left meanwhile"
+NOT_OPENED: Final = "the room could not be opened"
 
 HELD_NOTICES: Final = 5
 """Notices that are held back while another program has the terminal."""
@@ -303,7 +304,10 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     async def _open_more(self) -> None:
         """Open the other rooms once the one on the screen is there."""
         while self._also and not self.quitting.began:
-            room = self._room_for(self._also.popleft())
+            opening = self._also.popleft()
+            if isinstance(opening, ResumeRoom | RejoinRoom) and self.rooms.saved_as(opening.id):
+                continue  # the person opened it meanwhile
+            room = self._room_for(opening)
             self._reopened.add(room)
             await self.rooms.add(room, shown=False)
         self._show_counts()
@@ -341,7 +345,12 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         await self.push_screen(dialog, act, mode=room.mode)
 
     async def _not_opened(self, room: OpenRoom, error: str) -> None:
-        """Close a room that could not be opened; exit if it is all that the app was started for."""
+        """Close a room that could not be opened; exit if it is all that the app was started for.
+
+        What was typed for it meanwhile is written to a file.
+        """
+        if draft := room.screen.draft:
+            error = f"{error}\n{await self._written(draft, '', NOT_OPENED)}"
         if self._also and room is self.rooms.current:
             await self.rooms.remove(room)
             await self.open(self._also.popleft())
@@ -517,13 +526,17 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         if target is not None and target.title == title and not target.screen.draft:
             target.screen.draft = text
             return
-        unsaved = UnsavedInput(title, (), UnsentText(text), LEFT)
+        where = await self._written(text, title, LEFT)
+        self.notify(f"{LEFT.capitalize()}. {where}", severity="warning", timeout=12)
+
+    async def _written(self, text: str, title: str, why: str) -> str:
+        """Write a text that no room takes to a file; return where it is, in a sentence."""
+        unsaved = UnsavedInput(title, (), UnsentText(text), why)
         try:
-            path = await asyncio.to_thread(write_unsaved, default_path(unsaved.title), unsaved)
+            path = await asyncio.to_thread(write_unsaved, default_path(title), unsaved)
         except NotWritten as error:
-            self.notify(str(error), severity="error", timeout=12)
-        else:
-            self.notify(f"{LEFT.capitalize()}. Your text is in {path}.", timeout=12)
+            return str(error)
+        return f"Your text is in {path}."
 
     @contextmanager
     def _lent(self) -> Iterator[HangupDriver]:
@@ -679,6 +692,8 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
 
     async def _go_on_in(self, saved: str, room: OpenRoom) -> None:
         """Leave a room first, which frees its port, and open a saved one in its place."""
+        if not await self.quitting.may_leave(room):
+            return
         draft, room.screen.draft = room.screen.draft, ""
         _, problem = await self.quitting.leave_one(room)
         if self.quitting.began:

@@ -1,9 +1,11 @@
 """Several open rooms: which is on the screen, what the others tell, and how all are left."""
 
 import asyncio
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +24,7 @@ from textual.widgets import Static
 from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.known_programs import ProgramOffer
 from genie_core.assistant.models.discover import ModelOffer
+from genie_core.errors import GenieError
 from genie_core.room.client.events import OnEvent
 from genie_core.room.client.model import NextStep, SessionEnded
 from genie_core.room.open.requests import (
@@ -319,6 +322,57 @@ async def test_rooms_are_opened_again_behind_the_one_on_the_screen(
         assert shown(app) == "Garden"
 
 
+async def test_a_room_that_the_person_opened_meanwhile_is_not_opened_again(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    class Slow(ManyRooms):
+        async def open(self, opening: OpenRequest, on_event: OnEvent) -> ScriptedJoinedRoom:
+            if opening == ResumeRoom("garden-1"):
+                await found.wait()
+            return await super().open(opening, on_event)
+
+    found = asyncio.Event()
+    service = Slow(kitchen, others=[garden])
+    also = [ResumeRoom("kitchen-1")]
+    app = GenieApp(service, ResumeRoom("garden-1"), "ann", also=also, clock=HandClock())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.open(ResumeRoom("kitchen-1"))
+        await until(pilot, lambda: shown(app) == "Kitchen")
+        found.set()
+        await until(pilot, lambda: all(room.joined for room in app.rooms))
+        await pilot.pause()
+        assert service.openings == [ResumeRoom("kitchen-1"), ResumeRoom("garden-1")]
+        assert len(app.rooms) == 2
+
+
+@pytest.mark.parametrize("in_lobby", [True, False])
+async def test_a_message_for_a_room_that_can_not_be_opened_is_written_to_a_file(
+    garden: ScriptedJoinedRoom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, in_lobby: bool
+) -> None:
+    class Failing(ManyRooms):
+        async def open(self, opening: OpenRequest, on_event: OnEvent) -> ScriptedJoinedRoom:
+            await failed.wait()
+            raise GenieError("the port is taken")
+
+    failed = asyncio.Event()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    opening = ResumeRoom("garden-1")
+    app = GenieApp(Failing(garden), None if in_lobby else opening, "ann", clock=HandClock())
+    async with app.run_test(size=(120, 40)) as pilot:
+        if in_lobby:
+            await app.open(opening)
+        await until(pilot, lambda: isinstance(app.screen, RoomScreen))
+        await pilot.press(*"salt", "enter")
+        failed.set()
+        await until(pilot, lambda: [*tmp_path.iterdir()])
+        (file,) = tmp_path.iterdir()
+        if in_lobby:
+            await until(pilot, lambda: isinstance(app.screen, LobbyScreen))
+        else:
+            await until(pilot, lambda: file.name in app.failure)
+    assert "salt" in file.read_text()
+
+
 @pytest.mark.parametrize("missing", ["garden-1", "kitchen-1"])
 async def test_a_room_that_can_not_be_opened_again_keeps_no_other_one_out(
     garden: ScriptedJoinedRoom, missing: str
@@ -489,6 +543,37 @@ async def test_a_new_room_offers_the_earlier_one_with_its_title(
         await until(pilot, lambda: len(app.rooms) == 1)
         assert isinstance(app.screen, RoomScreen)
         assert app.screen.draft == "salt"
+
+
+async def test_the_earlier_room_is_not_offered_once_something_was_said(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    earlier = SavedSummary("garden-0", "Garden", 10.0, people=2, messages=7)
+    service = ManyRooms(garden, rooms=(earlier,), others=[kitchen])
+    app = GenieApp(service, NewRoom("Garden"), "ann", clock=HandClock())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "your room Garden" in welcome(app))
+        garden.say_here("hello", "ann")
+        await until(pilot, lambda: not app.screen.query_one("#welcome").display)
+        await pilot.press("ctrl+y")
+        await pilot.pause()
+        assert (shown(app), garden.leaves) == ("Garden", [])
+
+
+async def test_a_new_room_that_others_are_in_is_not_left_for_the_earlier_one_unasked(
+    garden: ScriptedJoinedRoom, kitchen: ScriptedJoinedRoom
+) -> None:
+    garden.feed(*_bob_is_back(), by="bob")
+    earlier = SavedSummary("garden-0", "Garden", 10.0, people=2, messages=7)
+    service = ManyRooms(garden, rooms=(earlier,), others=[kitchen])
+    app = GenieApp(service, NewRoom("Garden"), "ann", clock=HandClock())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "your room Garden" in welcome(app))
+        await pilot.press("ctrl+y")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: shown(app) == "Garden")
+        assert garden.leaves == []
 
 
 async def test_without_an_earlier_room_the_key_is_the_composers(

@@ -1,6 +1,7 @@
 """Restore a backup: verify all of it, then put each part in place.
 
-Nothing that is here is lost: it stays, or is renamed if the backup's is to replace it.
+Sessions and files that are here are not lost: they stay, or are renamed if the backup's are to
+replace them. A secret that is replaced is overwritten.
 """
 
 import errno
@@ -8,15 +9,13 @@ import hashlib
 import os
 import shutil
 import stat
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
 import msgspec
 
@@ -37,6 +36,7 @@ from genie_core.backup.format import (
 from genie_core.backup.places import SESSIONS, place_of
 from genie_core.sessions.catalog import staged
 from genie_core.sessions.export.jsonl import PIECE
+from genie_core.sessions.export.parcel import BROKEN
 from genie_core.sessions.lock import SessionInUse, holder, in_turn
 from genie_core.sessions.session import METADATA_NAME
 from genie_core.settings.locations import Locations
@@ -50,11 +50,6 @@ from genie_core.storage.atomic import (
     write_whole,
 )
 from genie_core.storage.errors import disk_access
-
-_BROKEN: Final = (
-    *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
-    *(ValueError, OverflowError, struct.error),
-)
 
 
 @dataclass(slots=True)
@@ -84,8 +79,8 @@ def restore_backup(
 ) -> Restored:
     """Restore a backup from a seekable file; `name` is its name in errors. Blocks.
 
-    Sessions, files and secrets that are here stay. With `replace` the backup's takes its place, and the old one is
-    renamed. Nothing is changed before everything was read and verified.
+    Sessions, files and secrets that are here stay. With `replace` the backup's take their places.
+    Nothing is changed before everything was read and verified.
 
     Raises:
         WrongPassphrase: it does not open the backup, or the backup was changed.
@@ -109,7 +104,7 @@ def _opened(source: BinaryIO, name: str) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(source) as archive:
             yield archive
-    except _BROKEN as error:
+    except BROKEN as error:
         source.seek(0)
         why = f"it is damaged ({error})" if zipfile.is_zipfile(source) else "it is no backup"
         raise NotRestorable(name, why) from error

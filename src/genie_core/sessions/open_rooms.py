@@ -40,7 +40,7 @@ def rooms_to_reopen(file: Path, sessions: Path) -> list[SavedSession]:
     """Return the rooms that were open at the last quitting, in order. Blocks.
 
     Rooms that are gone or can't be read are left out. None are returned if another room was hosted
-    since, as by a program that crashed: that one is the latest.
+    since, as by a program that crashed: that one is the latest. Imports and forks don't count.
     """
     try:
         kept = msgspec.json.decode(read_file(file), type=OpenRooms)
@@ -50,7 +50,8 @@ def rooms_to_reopen(file: Path, sessions: Path) -> list[SavedSession]:
         logger.warning("%s is left out of account: %s", file, reason(error))
         return []
     names = [each for each in kept.rooms if each == Path(each).name][:MOST]
-    if any(each.metadata.kind == "hosted" for each in _changed_since(sessions, kept.at, names)):
+    others = (each.metadata for each in _changed_since(sessions, kept.at, names))
+    if any(each.kind == "hosted" and not each.copied for each in others):
         return []
     return list(_loaded(sessions / each for each in names))
 

@@ -116,7 +116,7 @@ def salvage_into(folder: Path, sources: Sequence[Path]) -> Salvaged:
         before = read_log(folder / LOG_NAME)
         done = _Log(_Pieces([folder / LOG_NAME, *sources]), fresh).write()
         metadata = _metadata_in(folder)
-        known = {before.state.room, metadata.id if metadata else ""} - {""}
+        known = {before.state.room, *_ids_of(metadata)} - {""}
         if known and not known & done.rooms:
             fresh.unlink()
             raise NotSalvaged(
@@ -356,6 +356,13 @@ def _metadata_in(folder: Path) -> SessionMetadata | None:
     with suppress(StorageError):
         return read_metadata(folder / METADATA_NAME)[0]
     return None
+
+
+def _ids_of(metadata: SessionMetadata | None) -> set[str]:
+    """Return the ids that a room may have in its log: an imported one keeps its former id there."""
+    if metadata is None:
+        return set()
+    return {metadata.id, metadata.origin} if metadata.copied == "import" else {metadata.id}
 
 
 def _known_metadata(state: RoomState, sources: Sequence[Path]) -> SessionMetadata | None:

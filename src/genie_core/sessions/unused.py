@@ -29,7 +29,7 @@ LONGEST: Final = 1_000
 FILES: Final = frozenset(
     {METADATA_NAME, LOG_NAME, INDEX_NAME, LOCK_NAME, VIEW_NAME, ENGINE_NAME, "passes.json"}
 )
-"""What the folder of an unused room may have: each other file is something to keep."""
+"""The files that the folder of an unused room may have; with any other one it is kept."""
 
 OPENING: Final = (
     RoomCreated,

@@ -90,7 +90,7 @@ def _told(done: Restored) -> Iterator[str]:
     for name in done.kept:
         yield f"kept: {name} is here already and stays as it is"
     if done.kept:
-        yield "to have the backup's in their place, and keep these under other names: --replace"
+        yield "--replace puts the backup's in their place, and keeps files and sessions under other names"
     if not (done.sessions or done.files or done.secrets or done.kept):
         yield "everything in it is here already"
 

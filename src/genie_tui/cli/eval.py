@@ -228,7 +228,7 @@ def _below(result: Evaluation, options: argparse.Namespace) -> Iterator[str]:
 def lines(result: Evaluation) -> Iterator[str]:
     """The scores as tables, and the wrong decisions one by one."""
     yield from _wrong(result)
-    basis = "recorded decisions count as right unless labelled" if result.trusted else "labels only"
+    basis = "unmarked decisions count as right" if result.trusted else "marked decisions only"
     yield safe_line(
         f"{result.template} with {result.model}: {counted(result.score.decided, 'decision')} in "
         f"{counted(len(result.sessions), 'session')}, {basis}"

@@ -45,7 +45,7 @@ MOST_RANGES: Final = 20
 
 
 _FIELD: Final = re.compile(r"(?:^|\s)-?([a-z]+):(?!//)", re.IGNORECASE)
-"""What looks like a field of a query."""
+"""A word that looks like a field of a query."""
 
 
 class NotConfirmed(GenieError):

@@ -65,7 +65,7 @@ class InputQueue:
             if node.call_later(self._handled, event, screen, node):
                 return
             node = node.parent  # this one is being removed
-        # What a handler or a binding asks of the app, such as the focus, comes first.
+        # Requests of a handler or a binding to the app, such as for the focus, come first.
         self._app.call_later(self._settle, event, screen)
 
     def _handled(self, event: UserInput, screen: Screen[Any], node: DOMNode) -> None:

@@ -418,7 +418,7 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(
             ("up", "down"),
             "field",
-            "Previous or next field; enter goes on, too, or lists many choices",
+            "Previous or next field; enter goes to the next, or lists the choices if there are many",
             display="↑ ↓",
             shown=True,
             ordered=True,
@@ -426,7 +426,7 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(
             ("home", "end"),
             "first or last",
-            "Go to the first or the last field, from a choice",
+            "Go to the first or the last field, while a choice has the focus",
             ordered=True,
         ),
         Action(
@@ -745,7 +745,9 @@ _TABLE: Final[dict[Scope, tuple[Action, ...]]] = {
         Action(("enter",), "go there", "Show the message in the replay"),
         Action(("left",), "older", "Show the report before", "turn(1)"),
         Action(("right",), "newer", "Show the report after", "turn(-1)"),
-        Action(("c",), "compare", "Compare it with the report before, or no longer", "compare"),
+        Action(
+            ("c",), "compare", "Compare it with the report before, or stop comparing", "compare"
+        ),
         Action(("escape", "q", "r"), "back", "Back to the replay", "close"),
     ),
 }

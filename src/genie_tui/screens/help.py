@@ -149,7 +149,7 @@ class HelpText(Widget):
 
 
 class Slashes:
-    """What can be typed, each listed once: beside the keys of an action, or by itself."""
+    """Slash commands, each listed once: beside the keys of an action, or by itself."""
 
     def __init__(self) -> None:
         self._left = {

@@ -202,6 +202,7 @@ class RoomScreen(Screen[None]):
         self.views = RoomView(self.context)
         self._counted: Counts | None = None
         self._earlier: SavedSummary | None = None
+        self._offers_approvals = False
 
     def compose(self) -> ComposeResult:
         yield TooSmall()
@@ -217,7 +218,7 @@ class RoomScreen(Screen[None]):
         yield HintLine(self._clock)
         yield self.context.attachments.line
         yield self._composer
-        yield KeyFooter(APPROVALS)
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         """Paint first; open the room in the background."""
@@ -318,14 +319,15 @@ class RoomScreen(Screen[None]):
     def _welcome(self) -> None:
         """Say in a room without messages what to do first."""
         joined = self._joined
-        is_empty = joined is not None and not joined.state.messages
         welcome = self.query_one("#welcome", Static)
-        welcome.display = is_empty
-        if joined is not None and is_empty:
-            hosts = joined.hosting.invites is not None
-            engine = joined.engine.status
-            text = welcome_text(keymap_of(self), hosts=hosts, engine=engine, earlier=self._earlier)
-            welcome.update(text)
+        welcome.display = joined is not None and not joined.state.messages
+        if joined is None or joined.state.messages:
+            self._earlier = None  # its key is the composer's from now on
+            return
+        hosts = joined.hosting.invites is not None
+        engine = joined.engine.status
+        text = welcome_text(keymap_of(self), hosts=hosts, engine=engine, earlier=self._earlier)
+        welcome.update(text)
 
     async def _seek_earlier(self, title: str, saved: str) -> None:
         """Offer the person's earlier room with this title, in place of this new one."""
@@ -615,9 +617,15 @@ class RoomScreen(Screen[None]):
     def _refresh_approvals(self) -> None:
         self._approvals.refresh_queue()
         self.context.show_waiting()
-        left_out = () if self._approvals.waiting else (APPROVALS,)
-        self.query_one(KeyFooter).leave_out(left_out)
+        waits = bool(self._approvals.waiting)
+        if waits != self._offers_approvals:
+            self._offers_approvals = waits
+            self.refresh_bindings()
         self._count()
+
+    def offers(self, action: str) -> bool:
+        """Whether an action does something now."""
+        return action != APPROVALS or self._offers_approvals
 
     @property
     def _status(self) -> StatusBar:

@@ -1,6 +1,5 @@
 """The line of keys at the bottom."""
 
-from collections.abc import Collection
 from typing import Final, Protocol, runtime_checkable
 
 from textual.app import ComposeResult
@@ -22,7 +21,10 @@ The last one stands at the right; of the others, the first ones stay where there
 
 @runtime_checkable
 class Offering(Protocol):
-    """A widget some of whose keys do nothing at times, or only say why."""
+    """A widget or screen some of whose keys do nothing at times, or only say why.
+
+    It calls `refresh_bindings` when that changes.
+    """
 
     def offers(self, action: str) -> bool:
         """Whether an action, by its id, does something now."""
@@ -33,20 +35,14 @@ class KeyFooter(Footer):
     """Shows the keys that do something at the focus now.
 
     It leaves out keys that there is no room for, rather than cutting one off. The first ones stay,
-    esc, and the last one, which stands at the right. `left_out` has the ids of actions that would do
-    nothing on this screen.
+    esc, and the last one, which stands at the right. `left_out` has the ids of commands that this
+    screen never lists.
     """
 
     def __init__(self, *left_out: str) -> None:
         super().__init__(show_command_palette=False, compact=True)
-        self._left_out = frozenset(left_out)
+        self._left_out = left_out
         self._fitted = 0
-
-    def leave_out(self, actions: Collection[str]) -> None:
-        """Leave out these actions, by their ids, and no others."""
-        if self._left_out != (left_out := frozenset(actions)):
-            self._left_out = left_out
-            self.refresh(recompose=True)
 
     def compose(self) -> ComposeResult:
         keys = [each for each in super().compose() if isinstance(each, FooterKey)]
@@ -64,7 +60,7 @@ class KeyFooter(Footer):
     def _is_offered(self, key: FooterKey) -> bool:
         active = self.screen.active_bindings[key.key]
         id_ = active.binding.id or ""
-        offers = active.node.offers(id_) if isinstance(active.node, Offering) else True
+        offers = not isinstance(active.node, Offering) or active.node.offers(id_)
         return offers and id_ not in self._left_out
 
     def _place(self, key: FooterKey) -> int:

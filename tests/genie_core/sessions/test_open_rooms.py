@@ -42,6 +42,8 @@ def test_a_room_that_was_hosted_since_is_the_latest(file: Path, tmp_path: Path) 
     assert reopened(file, tmp_path) == []
     crashed.update(kind="joined")
     assert reopened(file, tmp_path) == ["One"]
+    crashed.update(kind="hosted", copied="import")
+    assert reopened(file, tmp_path) == ["One"]
 
 
 def test_a_file_that_can_not_be_read_or_written_does_no_harm(file: Path, tmp_path: Path) -> None:

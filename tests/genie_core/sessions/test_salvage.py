@@ -176,6 +176,17 @@ def test_a_lost_log_comes_back_from_a_copy(base: Path, tmp_path: Path) -> None:
     assert read_log(saved.log_path).state.head == len(lines) - 3
 
 
+def test_a_lost_log_of_an_imported_session_comes_back_from_a_copy(
+    base: Path, tmp_path: Path
+) -> None:
+    saved = saved_room(base)
+    whole = saved.log_path.read_bytes()
+    saved.update(id="2026-11-25-standup", copied="import", origin=saved.metadata.id)
+    saved.log_path.unlink()
+    salvage_into(saved.folder, [file(tmp_path, "copy", whole)])
+    assert saved.log_path.read_bytes() == whole
+
+
 def test_a_session_is_not_mended_with_another_room(base: Path, tmp_path: Path) -> None:
     saved = saved_room(base)
     saved.log_path.write_bytes(b"nothing is left\n")

@@ -102,7 +102,7 @@ def test_labels_alone_are_measured_by(shell: Shell) -> None:
 def test_recorded_decisions_count_if_they_are_trusted(shell: Shell) -> None:
     way = (shell.garden.id, shell.house.id, "--reasoner", "mention_only", "--trust-recorded")
     assert shell.run(*way) == 0
-    assert "8 decisions in 2 sessions, recorded decisions count as right unless" in shell.out
+    assert "8 decisions in 2 sessions, unmarked decisions count as right" in shell.out
     rows = [line.split() for line in shell.out.splitlines()[-7:]]
     assert rows[0] == ["DELEGATED", "IGNORED"]
     assert rows[1][-2:] == ["0", "5"]

@@ -68,7 +68,7 @@ def named(report: WhatIfReport) -> str:
 
 
 def decided(result: CaseResult) -> str:
-    """What a reasoner decided, or why it did not."""
+    """Return a reasoner's decision, or why there is none."""
     return told(result.after) if result.after else _failure(result)
 
 

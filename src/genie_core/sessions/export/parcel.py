@@ -27,6 +27,7 @@ BROKEN: Final = (
     *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
     *(ValueError, OverflowError, struct.error),  # for places and names that can't be
 )
+"""Errors of a damaged zip archive."""
 
 
 class Parcel:

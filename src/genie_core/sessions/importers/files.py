@@ -131,3 +131,9 @@ def text_at(value: Any, *path: str) -> str:
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, str) else ""
+
+
+def names_in(value: Any) -> list[str]:
+    """Return the names of the files in a JSON list; none if it is no list."""
+    files = value if isinstance(value, list) else []
+    return [name for each in files if (name := text_at(each, "name"))]

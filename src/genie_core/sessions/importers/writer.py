@@ -4,6 +4,7 @@ The room is one from before there were foundings: nothing in it is signed, and i
 holder's, with a founding, when it is hosted.
 """
 
+import hashlib
 import os
 from array import array
 from collections import Counter
@@ -113,7 +114,7 @@ def _made(
 ) -> Iterator[_Made]:
     """Write the conversations into folders that no list includes."""
     for number, history in enumerate(histories):
-        origin = f"{history.source}:{history.id}"[:_ID_CHARS]
+        origin = _origin(history)
         title = one_line(history.title) or history.source
         if origin in known:
             report.known.append(title)
@@ -273,6 +274,15 @@ class _Room:
         self._state.apply(event)
         self._out.write(encode_line(event))
         return event.seq
+
+
+def _origin(history: History) -> str:
+    """Return what tells a conversation from others; a long id is replaced by its digest."""
+    origin = f"{history.source}:{history.id}"
+    if len(origin) <= _ID_CHARS:
+        return origin
+    digest = hashlib.sha256(history.id.encode(errors="surrogatepass")).hexdigest()
+    return f"{history.source}:{digest}"
 
 
 def _file_name(name: str) -> str:

@@ -22,7 +22,7 @@ def folded(text: str) -> str:
 
 
 class _Folding(dict[int, str]):
-    """What each letter is compared as; filled as letters occur."""
+    """Maps each letter to the one that it is compared as; filled as letters occur."""
 
     def __missing__(self, code: int) -> str:
         letter = chr(code)

@@ -124,7 +124,7 @@ class Expression:
 
 
 class Entry(Protocol):
-    """What a query asks about a text, beside its words."""
+    """The properties of a text that a query asks about, beside its words."""
 
     @property
     def kind(self) -> DocumentKind: ...

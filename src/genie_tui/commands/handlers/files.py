@@ -54,7 +54,7 @@ _RUN: Final = (
 """How programs begin, whatever their names end in."""
 
 
-COPIED: Final = "It is copied instead (OSC 52)."
+COPIED: Final = "It is copied instead."
 NOTHING_TO_OPEN: Final = "The message has no link and no file."
 
 

@@ -101,7 +101,7 @@ class WhatIfScreen(Dialog[int | None]):
 
     @property
     def _shown(self) -> Sequence[tuple[CaseResult, CaseResult | None]]:
-        """What is listed, with the other report's result if two are compared."""
+        """The listed results, each with the other report's if two are compared."""
         if self._compares and self._other is not None:
             return differing(self._report, self._other)
         return [(each, None) for each in (*self._report.changed, *self._report.failures)]

@@ -334,6 +334,32 @@ def test_an_error_in_the_middle_leaves_nothing(base: Path) -> None:
     assert Catalog(base).ids() == []
 
 
+@pytest.mark.parametrize("attachments", [5, "abc", {"name": "a"}, [1, {"name": 2}, {}]])
+def test_attachments_that_are_no_list_of_files_are_none(
+    base: Path, tmp_path: Path, attachments: Any
+) -> None:
+    asked = {
+        "author": {"role": "user"},
+        "content": {"parts": ["hello"]},
+        "metadata": {"attachments": attachments},
+    }
+    chatgpt, store = tmp_path / "conversations.json", tmp_path / "store"
+    chatgpt.write_text(json.dumps([{"mapping": {"a": {"message": asked}}, "id": "1"}]))
+    store.mkdir()
+    entry = {"content": "hello", "sender": "ann", "attachments": attachments}
+    (store / "session.jsonl").write_text(f"{json.dumps(entry)}\n")
+    for path in (chatgpt, store):
+        (room,) = taken(base, path).rooms
+        assert said(room.saved) == ["ann: hello"]
+
+
+def test_conversations_whose_long_ids_begin_alike_are_two(base: Path) -> None:
+    ask = HistoryMessage(Author("a", "ann"), "hello")
+    alike = [History("test", "x" * 100 + end, end, [ask]) for end in ("one", "two")]
+    assert len(write_rooms(Catalog(base), alike, "ann", NOW).rooms) == 2
+    assert write_rooms(Catalog(base), alike, "ann", NOW).known == ["one", "two"]
+
+
 def test_a_tree_that_leads_back_to_itself_ends(base: Path, tmp_path: Path) -> None:
     node = {"message": {"author": {"role": "user"}, "content": {"parts": ["hi"]}}}
     mapping = {"a": {**node, "parent": "b"}, "b": {**node, "parent": "a"}}
