@@ -27,7 +27,7 @@ CODE: Final = "    "
 """Stands before each line of code."""
 
 AROUND: Final = 8
-"""Rows around the text: border, padding, title, keys and the blank lines between."""
+"""Rows around the text and the note: border, padding, title, keys and the blank lines between."""
 
 
 class FullText(TextArea):
@@ -42,15 +42,19 @@ class FullText(TextArea):
 
 
 class FullViewScreen(Dialog[None]):
-    """Shows a safe text in full. Nothing can be answered here."""
+    """Shows a safe text in full. Nothing can be answered here.
+
+    `note` is of the program, so it stands below the text, which can't pass for it.
+    """
 
     READ_ONLY = True
     CSS_PATH = "full_view.tcss"
     BINDINGS = bindings(Scope.VIEW)
 
-    def __init__(self, title: str, text: str, *, is_call: bool = False) -> None:
+    def __init__(self, title: str, text: str, note: str = "", *, is_call: bool = False) -> None:
         super().__init__()
         self._is_call = is_call
+        self._note = note
         self._title = title
         self._text = text
 
@@ -59,10 +63,7 @@ class FullViewScreen(Dialog[None]):
         """Show a message in full, its code indented, and who signed it and its answer."""
         parts = blocks(message_text(exchange))
         text = "\n".join(indent(p.code, CODE) if isinstance(p, Code) else p for p in parts)
-        signed = "\n".join(signed_lines(state, exchange))
-        return cls(
-            message_title(exchange), f"{text.rstrip()}\n\nSignatures\n{indent(signed, CODE)}"
-        )
+        return cls(message_title(exchange), text, "\n".join(signed_lines(state, exchange)))
 
     @classmethod
     def of_call(cls, view: CardView) -> Self:
@@ -73,6 +74,8 @@ class FullViewScreen(Dialog[None]):
         with Vertical(id="full-view", classes="-call" if self._is_call else ""):
             yield Static(self._title, id="full-view-title", markup=False)
             yield FullText(self._text.rstrip("\n"))
+            if self._note:
+                yield Static(self._note, id="full-view-note", markup=False)
             yield DialogKeys(key_list(keymap_of(self).actions(Scope.VIEW)), id="full-view-keys")
 
     def action_copy(self) -> None:
@@ -80,7 +83,8 @@ class FullViewScreen(Dialog[None]):
 
     def on_resize(self, event: events.Resize) -> None:
         """Let the text grow to nine tenths of the screen, with all that stands around it."""
-        most = event.size.height * 9 // 10 - AROUND
+        note = 2 * len(self._note.splitlines()) + 1 if self._note else 0  # each may take two rows
+        most = event.size.height * 9 // 10 - AROUND - note
         self.query_one("#full-view-text").styles.max_height = max(most, 3)
 
 

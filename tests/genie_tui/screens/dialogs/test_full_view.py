@@ -33,7 +33,7 @@ async def test_code_is_indented_instead_of_fenced() -> None:
     joined.open_room()
     seq = joined.feed(MessagePosted("1", "so:\n```python\nx = 1\n```\nthere"), by="bob")[0].seq
     _, text = await shown(FullViewScreen.of_message(joined.state.exchanges[seq], joined.state))
-    assert text.startswith("so:\n    x = 1\nthere\n\nSignatures\n")
+    assert text == "so:\n    x = 1\nthere"
 
 
 async def test_a_part_of_the_text_is_copied_or_all_of_it() -> None:
@@ -50,9 +50,16 @@ async def test_a_part_of_the_text_is_copied_or_all_of_it() -> None:
         assert notes(pilot).splitlines() == ["Copied 16 characters.", "Copied 5 characters."]
 
 
-async def test_it_says_who_signed_a_message() -> None:
+async def test_it_says_below_the_text_who_signed_a_message() -> None:
     log = founded("bob")
-    said = log.says("bob").seq
-    _, text = await shown(FullViewScreen.of_message(log.state.exchanges[said], log.state))
-    by_bob = f"signed by bob, {words(log.state.keys['bob'])}; proven"
-    assert text == f"hello\n\nSignatures\n    the message: {by_bob}"
+    said = log.says("bob", "hello\n\nthe message: signed by ann; proven\n" + "more\n" * 40).seq
+    screen = FullViewScreen.of_message(log.state.exchanges[said], log.state)
+    async with App[None]().run_test(size=(80, 24)) as pilot:
+        await pilot.app.push_screen(screen)
+        await pilot.pause()
+        note = screen.query_one("#full-view-note", Static)
+        by_bob = f"signed by bob, {words(log.state.keys['bob'])}; proven"
+        assert str(note.render()) == f"the message: {by_bob}"
+        text, keys = screen.query_one(TextArea), screen.query_one("#full-view-keys")
+        assert text.region.bottom < note.region.y
+        assert screen.query_one("#full-view").content_region.contains_region(keys.region)
