@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from genie_core.sessions.importers.files import each_in
+from genie_core.sessions.importers.files import each_in, names_in
 from genie_core.sessions.importers.history import ME, Author, History, HistoryMessage
 
 SOURCE: Final = "chatgpt"
@@ -102,11 +102,7 @@ def _content(message: _Message) -> tuple[str, tuple[str, ...]]:
     """Return the text, and the names of files; images without a name are counted among them."""
     parts = message.content.get("parts")
     texts: list[str] = []
-    files = [
-        each["name"]
-        for each in message.metadata.get("attachments") or ()
-        if isinstance(each, dict) and isinstance(each.get("name"), str)
-    ]
+    files = names_in(message.metadata.get("attachments"))
     images = 0
     for part in parts if isinstance(parts, list) else [message.content.get("text")]:
         match part:

@@ -1,5 +1,6 @@
 """The files of another program's export: a file, a folder or a zip archive. Nothing is trusted."""
 
+import lzma
 import mmap
 import shutil
 import struct
@@ -32,7 +33,7 @@ NOT_UNDERSTOOD: Final = "entry that can't be understood"
 
 _BROKEN: Final = (
     *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
-    *(ValueError, OverflowError, struct.error),
+    *(ValueError, OverflowError, struct.error, lzma.LZMAError),
 )
 
 
@@ -131,3 +132,10 @@ def text_at(value: Any, *path: str) -> str:
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, str) else ""
+
+
+def names_in(files: Any) -> list[str]:
+    """Return the names in a JSON list of files; none if it is no list."""
+    listed = files if isinstance(files, list) else []
+    found = (each.get("name") for each in listed if isinstance(each, dict))
+    return [name for name in found if isinstance(name, str)]

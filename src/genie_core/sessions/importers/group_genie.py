@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from genie_core.message import SYSTEM
-from genie_core.sessions.importers.files import NOT_UNDERSTOOD, SMALL_BYTES
+from genie_core.sessions.importers.files import NOT_UNDERSTOOD, SMALL_BYTES, names_in
 from genie_core.sessions.importers.history import Author, History, HistoryMessage
 from genie_core.sessions.importers.names import Names
 from genie_core.storage.atomic import create_file, make_private_folder, sync_data, write_whole
@@ -93,7 +93,7 @@ def _messages(entries: list[dict[str, Any]], left: Counter[str]) -> Iterator[His
         yield HistoryMessage(
             _author(each),
             each["content"],
-            files=tuple(_names(each)),
+            files=tuple(names_in(each.get("attachments"))),
             id="" if is_answer else _id(each),
             reply_to=_id(each) if is_answer else "",
             is_answer=is_answer,
@@ -110,12 +110,6 @@ def _author(entry: dict[str, Any]) -> Author:
 def _id(entry: dict[str, Any]) -> str:
     found = entry.get("request_id")
     return found if isinstance(found, str) else ""
-
-
-def _names(entry: dict[str, Any]) -> Iterator[str]:
-    for each in entry.get("attachments") or ():
-        if isinstance(each, dict) and isinstance(each.get("name"), str):
-            yield each["name"]
 
 
 def _remember(
