@@ -5,6 +5,7 @@ Nothing that is here is lost: it stays, or is renamed if the backup's is to repl
 
 import errno
 import hashlib
+import lzma
 import os
 import shutil
 import stat
@@ -53,7 +54,7 @@ from genie_core.storage.errors import disk_access
 
 _BROKEN: Final = (
     *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
-    *(ValueError, OverflowError, struct.error),
+    *(ValueError, OverflowError, struct.error, lzma.LZMAError),
 )
 
 
