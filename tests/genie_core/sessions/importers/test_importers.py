@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+import re
 import shutil
 import time
 import zipfile
@@ -488,3 +489,19 @@ def test_a_damaged_archive_in_another_compression_is_refused(base: Path, tmp_pat
     path.write_bytes(content)
     with pytest.raises(NotImportable, match="damaged"):
         taken(base, path)
+
+
+def test_memory_goes_to_nobody_where_two_people_would_share_a_folder(
+    base: Path, tmp_path: Path
+) -> None:
+    session = tmp_path / "store/s"
+    senders = ("@eve!b", "eve+b", "bob")
+    for sender in senders:
+        folder = session / re.sub(r"[^\w\-]", "_", sender)
+        folder.mkdir(parents=True)
+        (folder / f"{len(sender)}.json").write_text(json.dumps(sender))
+    entries = [{"content": "hi", "sender": sender} for sender in senders]
+    (session / "session.json").write_text(json.dumps({"messages": entries}))
+    (room,) = taken(base, session.parent).rooms
+    copied = [path.parent.name for path in room.saved.engine_path.rglob("[0-9].json")]
+    assert copied == ["bob"]
