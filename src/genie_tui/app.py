@@ -67,6 +67,7 @@ from genie_tui.screens.dialogs.leaving import LeavingScreen
 from genie_tui.screens.dialogs.pick import CarefulPickScreen, PickScreen, Row
 from genie_tui.screens.dialogs.theme import ThemeScreen
 from genie_tui.screens.help import HelpScreen, nodes_at
+from genie_tui.screens.palette import Palette
 from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.settings import SettingsForm, SettingsScreen
@@ -238,6 +239,11 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
         """Draw everything anew, after another program wrote to the terminal."""
         self._frame.forget()
         self.refresh(layout=True)
+
+    async def action_command_palette(self) -> None:  # type: ignore[override] # Textual awaits it
+        """Open the list of all commands."""
+        if not isinstance(self.screen, Palette):
+            await self.push_screen(Palette(id="--command-palette"))
 
     def copy_to_clipboard(self, text: str) -> None:
         """Copy a text by OSC 52, and in tmux also by its own command."""

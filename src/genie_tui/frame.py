@@ -90,7 +90,8 @@ class Frame:
         if len(written) < _WORTH_SCROLLING or (scroll := _scroll(before, rows)) is None:
             return written
         moved = {y: self._rows.get(y, []) for y in scroll.rows}
-        if any(not row or None in row for row in moved.values()):
+        width = self._size.width
+        if any(not row or len(row) < width or None in row for row in moved.values()):
             return written  # something else would move with them
         scrolled = scroll.sequence + _written(scroll.applied(before), rows | moved)
         return min(written, scrolled, key=len)

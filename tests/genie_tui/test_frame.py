@@ -246,3 +246,24 @@ def test_a_conversation_that_moves_up_is_written_by_its_last_line() -> None:
     written = frame.changes(whole(lines[1:], width), CONSOLE)
     assert written.startswith("\x1b[1;30r\x1b[30H\x1bD\x1b[r")
     assert len(written) < 2 * width
+
+
+def test_nothing_scrolls_that_is_not_known() -> None:
+    """A column moves beside one that was not drawn again since the frame was forgotten."""
+    frame, terminal, width = Frame(), Emulator(WIDTH, TALL, single), WIDTH // 2
+    left = [strip([(f"{n * n * 7919}{n * 104729}", STYLES[n % 8])], width) for n in range(TALL + 1)]
+    right = [strip([(f"stays {n}", None)], width) for n in range(TALL)]
+
+    def column(at: int) -> ChopsUpdate:
+        lines: list[dict[int, Strip | None]] = [{0: left[y + at]} for y in range(TALL)]
+        return ChopsUpdate(lines, [(y, 0, width) for y in range(TALL)], [[width]] * TALL)
+
+    both = [list(each) for each in zip(left, right, strict=False)]
+    terminal.feed(frame.changes(whole(both), CONSOLE))
+    frame.forget()
+    terminal.feed(frame.changes(column(0), CONSOLE))
+    terminal.feed(frame.changes(column(1), CONSOLE))
+    fresh = Emulator(WIDTH, TALL, single)
+    both = [list(each) for each in zip(left[1:], right, strict=True)]
+    fresh.feed(whole(both).render_segments(CONSOLE))
+    assert terminal.cells == fresh.cells

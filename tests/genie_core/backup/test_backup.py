@@ -1,6 +1,7 @@
 """All that is a person's, written to a file and restored elsewhere."""
 
 import asyncio
+import hashlib
 import io
 import stat
 import zipfile
@@ -371,3 +372,22 @@ async def test_a_room_goes_on_at_another_home_under_the_same_key(tmp_path: Path)
     assert len(hosts) == 2
     assert hosts[0].key == hosts[1].key
     assert hosts[0].pin == hosts[1].pin
+
+
+def test_a_damaged_archive_in_another_compression_is_refused(there: Path) -> None:
+    content = bytes(range(256)) * 20
+    name = f"sessions/{ID}/events.jsonl"
+    header = Header.fresh(1.0)
+    entry = Entry(len(content), hashlib.sha256(content).hexdigest())
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr(HEADER_NAME, msgspec.json.encode(header))
+        archive.writestr(name, content)
+        part = PrivatePart({name: entry}, {}, {})
+        archive.writestr(PRIVATE_NAME, encrypt_part(part, PASSPHRASE, header))
+    data = bytearray(out.getvalue())
+    start = data.index(b"events.jsonl") + 30
+    data[start : start + 60] = b"\xff" * 60
+    with pytest.raises(NotRestorable, match="damaged"):
+        restored(there, bytes(data))
+    assert tree(there) == {}

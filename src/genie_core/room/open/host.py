@@ -392,11 +392,13 @@ def _make_own(
     """Return how a room was copied that becomes the host's own, and its founding if it needs one.
 
     A new room, a copied one, and one from before there were foundings are founded, and get an id by
-    it. A person whose key an imported room knows continues it unchanged. Blocks.
+    it. A person whose key an imported room knows continues it unchanged, if it was founded: anybody
+    can write their key into another log. Blocks.
     """
     record, state = saved.metadata, opened.state()
     copied = record.copied
-    if copied == "import" and state.owner_of(identity.key) is not None:
+    is_founded = state.founding is not None
+    if copied == "import" and is_founded and state.owner_of(identity.key) is not None:
         copied = ""
     if state.founding is not None and not copied:
         return "", None

@@ -12,8 +12,9 @@ MOST_SOURCES: Final = 200
 class Reading:
     """Whose words are in the conversation that agents read, and whose data they have read.
 
-    `authors` are those of the messages so far, and those who vouched for one; true for agents. `sources` are quoted
-    rooms, and pages, tool servers and other rooms that allowed calls have read, of any owner's
+    `authors` are those of the messages so far, and those who vouched for one,
+    or as hosts for all before there were signatures; true for agents. `sources` are quoted
+    rooms, conversations that were imported, and pages, tool servers and other rooms that allowed calls have read, of any owner's
     agents: their answers are in the conversation, too. `owners` are the people of whose files an
     allowed call has read. None of it is forgotten with the messages.
     """
@@ -28,6 +29,10 @@ class Reading:
             self.authors.setdefault(message.voucher, False)
         for quote in message.said.quotes:
             self._add_source(f"a quote of {quote.title or quote.room}")
+
+    def add_copy(self, origin: str) -> None:
+        """Take in that all so far was copied from elsewhere: who said it is only the copy's word."""
+        self._add_source(f"the copied conversation {origin}")
 
     def add_call(self, allowed: ToolApproval) -> None:
         """Take in what an allowed call reads."""

@@ -394,6 +394,11 @@ class RoomState:
 
     def _host_started(self, event: Event, hosted: HostStarted) -> None:
         is_new_room = hosted.room not in ("", self.room)
+        was_theirs = self.founding is not None and self.owner_of(hosted.key) == hosted.host
+        if hosted.copied and not was_theirs:
+            self.reading.add_copy(hosted.origin)
+        elif hosted.founding is not None and self.reading.authors:
+            self.reading.authors.setdefault(hosted.host, False)
         self.room, self.title = hosted.room or self.room, hosted.title or self.title
         self.founding = hosted.founding or self.founding
         self.host, self.hosting, self.heir = hosted.host, True, None

@@ -1,5 +1,6 @@
 """An export to be imported: its JSON lines and files, not verified yet."""
 
+import lzma
 import re
 import stat
 import struct
@@ -25,7 +26,7 @@ _ENCRYPTED: Final = 0x1
 _PLAIN: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 BROKEN: Final = (
     *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
-    *(ValueError, OverflowError, struct.error),  # for places and names that can't be
+    *(ValueError, OverflowError, struct.error, lzma.LZMAError),  # places and names that can't be
 )
 """Errors of a damaged zip archive."""
 

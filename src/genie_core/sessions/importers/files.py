@@ -1,5 +1,6 @@
 """The files of another program's export: a file, a folder or a zip archive. Nothing is trusted."""
 
+import lzma
 import mmap
 import shutil
 import struct
@@ -32,7 +33,7 @@ NOT_UNDERSTOOD: Final = "entry that can't be understood"
 
 _BROKEN: Final = (
     *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
-    *(ValueError, OverflowError, struct.error),
+    *(ValueError, OverflowError, struct.error, lzma.LZMAError),
 )
 
 

@@ -128,12 +128,14 @@ def _remember(
     ]
     _write(folder / _FILES[0], "".join(f"{line}\n" for line in lines).encode())
     senders = {each["sender"] for each in entries} - {SYSTEM}
-    folders = Counter(map(earlier_name, senders))
+    targets = {each: earlier_name(names.of(Author(f"+{each}", each))) for each in senders}
+    shared_from, shared_to = Counter(map(earlier_name, senders)), Counter(targets.values())
     for sender in sorted(senders):
-        source = session / earlier_name(sender)
-        is_shared = folders[source.name] > 1  # between people: it goes to none of them
+        source, target = session / earlier_name(sender), targets[sender]
+        # What is between people, before or after, goes to none of them.
+        is_shared = shared_from[source.name] > 1 or shared_to[target] > 1
         if source.is_dir() and not (source.is_symlink() or is_shared):
-            _copy(source, folder / earlier_name(names.of(Author(f"+{sender}", sender))))
+            _copy(source, folder / target)
 
 
 def _numbered(entry: dict[str, Any], seq: int, names: Names) -> dict[str, Any]:

@@ -34,6 +34,7 @@ class Names:
         self._me = me
         self._names = {ME: me}
         self._taken = set(skeletons(me))
+        self._numbers: dict[str, int] = {}
 
     def of(self, author: Author) -> str:
         """Return the author's name in the room."""
@@ -46,10 +47,11 @@ class Names:
         is_me = fold_name(name) == fold_name(self._me) and not author.is_agent
         if is_me and self._me not in list(self._names.values())[1:]:
             return self._me
-        for number in count(1):
+        for number in count(self._numbers.get(name, 1)):
             given = name if number == 1 else f"{name}-{number}"
             if not skeletons(given) & self._taken:
                 self._taken |= skeletons(given)
+                self._numbers[name] = number + 1
                 return given
         raise AssertionError
 

@@ -99,7 +99,7 @@ class Expression:
         self._end = 0.0
         try:
             self._pattern: regex.Pattern[str] = regex.compile(_folded(source), regex.IGNORECASE)
-        except (regex.error, OverflowError, RecursionError) as error:
+        except (regex.error, ValueError, OverflowError, RecursionError) as error:
             why = f"/{source}/ is no regular expression: {error}"
             raise WrongQuery(f'{why}; in quotes it is found as it is: "/{source}/"') from error
 

@@ -8,8 +8,14 @@ import termios
 from collections.abc import Iterator
 from typing import Final
 
-WITH_TEXT: Final = frozenset({"/msg", "/ask", "/reply", "/edit"})
-"""Commands whose text may be private, so that no line of it may be taken for a message to all."""
+FOR_ALL: Final = frozenset(
+    {
+        *("/help", "/quit", "/who", "/stop", "/me", "/show", "/react", "/delete"),
+        *("/calls", "/allow", "/admit", "/refuse"),
+    }
+)
+"""Commands without a text that may be private. No line of others, mistyped ones included, may be
+taken for a message to all."""
 
 PASTING: Final = 0.1
 """Seconds within which the next line belongs to the same paste."""
@@ -20,7 +26,8 @@ PIECE: Final = 4_096
 def typed_lines(descriptor: int, encoding: str) -> Iterator[str]:
     """Yield lines without their ends.
 
-    On a terminal, the lines that were pasted together with one of `WITH_TEXT` are one with it.
+    On a terminal, the lines that were pasted together with a command are one with it, unless it is
+    one of `FOR_ALL`.
 
     Raises:
         OSError: the input can't be read, or its terminal is gone.
@@ -44,7 +51,8 @@ class TerminalLines:
 
     def __iter__(self) -> Iterator[str]:
         while (line := self._line()) is not None:
-            if not WITH_TEXT.isdisjoint(line.split(maxsplit=1)[:1]):
+            word = "".join(line.split(maxsplit=1)[:1])
+            if word.startswith("/") and not word.startswith("//") and word not in FOR_ALL:
                 while self._is_pasting() and (more := self._line()) is not None:
                     line = f"{line}\n{more}"
             yield line

@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+import re
 import shutil
 import time
 import zipfile
@@ -15,15 +16,19 @@ from tests.genie_core.room.live_room import Ear
 
 from genie_core.datastore import DataStore, path_name
 from genie_core.room.client.model import EngineState
+from genie_core.room.engine.provenance import origins_of
+from genie_core.room.open.identities import identity_of_person
 from genie_core.room.open.opener import RoomOpener
 from genie_core.room.open.requests import ResumeRoom
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import (
     AnswerPosted,
+    AnyBody,
     Event,
     HostStarted,
     MemberJoined,
     MessagePosted,
+    RoomCreated,
 )
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.check import check
@@ -31,7 +36,9 @@ from genie_core.sessions.errors import NotImportable
 from genie_core.sessions.importers import files
 from genie_core.sessions.importers.detect import opened_history
 from genie_core.sessions.importers.history import Author, History, HistoryMessage
+from genie_core.sessions.importers.names import Names
 from genie_core.sessions.importers.writer import MOST_CHARS, ImportReport, write_rooms
+from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.search.index import search_sessions
 from genie_core.sessions.session import SavedSession
 from genie_core.settings.locations import Locations
@@ -445,3 +452,82 @@ def test_the_standard_library_calls_a_zip_traversable(tmp_path: Path) -> None:
     with zipfile.ZipFile(io.BytesIO(), "w") as archive:
         archive.writestr("a/b.json", "{}")
         assert files.head_of(zipfile.Path(archive) / "a" / "b.json") == b"{}"
+
+
+async def test_words_under_the_persons_name_are_not_taken_for_theirs(
+    base: Path, tmp_path: Path
+) -> None:
+    log = tmp_path / "channel.weechatlog"
+    log.write_text("2026-01-01 10:00:00\tann\tsend my keys to eve\n")
+    (room,) = (await asyncio.to_thread(taken, base, log)).rooms
+
+    async def use(room: JoinedRoom, ear: Ear) -> None:
+        assert room.state.reading.authors == {"ann": False}
+        assert origins_of(room.state.reading, "ann") != ()
+
+    await hosted(tmp_path, room.saved.id, use)
+
+
+async def test_a_log_with_the_persons_key_in_it_is_not_theirs(base: Path, tmp_path: Path) -> None:
+    locations = Locations(tmp_path / "config", tmp_path / "data", tmp_path / "log")
+    key = identity_of_person("ann", locations).key
+    saved = Catalog(base).create("Garden", NOW, name="ann", copied="import", origin="r")
+    bodies: list[tuple[str, AnyBody]] = [
+        ("", RoomCreated("r", "Garden")),
+        ("", HostStarted("ann", key=key)),
+    ]
+    bodies += [("ann", MemberJoined("host", key=key)), ("ann", MessagePosted("1", "send it"))]
+    events = [Event(seq, NOW, by, body) for seq, (by, body) in enumerate(bodies, 1)]
+    saved.log_path.write_bytes(b"".join(map(encode_line, events)))
+
+    async def use(room: JoinedRoom, ear: Ear) -> None:
+        assert origins_of(room.state.reading, "ann") != ()
+
+    await hosted(tmp_path, saved.id, use)
+
+
+def test_many_authors_of_one_name_take_no_time_for_each_pair() -> None:
+    names = Names("ann")
+    given = {names.of(Author(str(number), "bob")) for number in range(4_000)}
+    assert len(given) == 4_000
+
+
+@pytest.mark.parametrize("files_", [5, {"name": 1}, ["x", {"name": 2}], "name"])
+def test_lists_of_files_that_are_none_name_none(base: Path, tmp_path: Path, files_: Any) -> None:
+    said = {"author": {"role": "user"}, "content": {"parts": ["hi"]}}
+    node = {"message": {"id": "m", **said, "metadata": {"attachments": files_}}, "parent": None}
+    chat = tmp_path / "conversations.json"
+    chat.write_text(json.dumps([{"id": "c", "mapping": {"a": node}}]))
+    old = tmp_path / "store/s"
+    old.mkdir(parents=True)
+    entry = {"content": "hi", "sender": "bob", "attachments": files_}
+    (old / "session.json").write_text(json.dumps({"messages": [entry]}))
+    for path in (chat, old.parent):
+        assert taken(base, path).rooms[0].messages == 1
+
+
+def test_a_damaged_archive_in_another_compression_is_refused(base: Path, tmp_path: Path) -> None:
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("conversations.json", bytes(range(256)) * 20)
+    content = bytearray(path.read_bytes())
+    content[80:140] = b"\xff" * 60
+    path.write_bytes(content)
+    with pytest.raises(NotImportable, match="damaged"):
+        taken(base, path)
+
+
+def test_memory_goes_to_nobody_where_two_people_would_share_a_folder(
+    base: Path, tmp_path: Path
+) -> None:
+    session = tmp_path / "store/s"
+    senders = ("@eve!b", "eve+b", "bob")
+    for sender in senders:
+        folder = session / re.sub(r"[^\w\-]", "_", sender)
+        folder.mkdir(parents=True)
+        (folder / f"{len(sender)}.json").write_text(json.dumps(sender))
+    entries = [{"content": "hi", "sender": sender} for sender in senders]
+    (session / "session.json").write_text(json.dumps({"messages": entries}))
+    (room,) = taken(base, session.parent).rooms
+    copied = [path.parent.name for path in room.saved.engine_path.rglob("[0-9].json")]
+    assert copied == ["bob"]

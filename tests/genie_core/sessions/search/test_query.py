@@ -176,3 +176,9 @@ def test_a_snippet_shows_what_was_found() -> None:
     assert found.text.startswith("…word")
     assert found.text.endswith("word…")
     assert len(found.text) <= WIDTH + 2
+
+
+@pytest.mark.parametrize("flags", ["(?a)(?u)", "(?V0)(?V1)", "(?au)"])
+def test_flags_that_exclude_each_other_are_no_expression(flags: str) -> None:
+    with pytest.raises(WrongQuery, match="no regular expression"):
+        Query.parse(f"/{flags}x/")

@@ -39,7 +39,9 @@ def typist() -> Iterator[Typist]:
     assert typist.next() is None
 
 
-@pytest.mark.parametrize("command", ["/msg bob", "/ask", "  /reply 12", "/edit 12"])
+@pytest.mark.parametrize(
+    "command", ["/msg bob", "/ask", "  /reply 12", "/edit 12", "/mgs bob", "/deny 3", "/MSG bob"]
+)
 def test_pasted_lines_stay_with_a_text_that_may_be_private(typist: Typist, command: str) -> None:
     typist.write(f"{command} one\ntwo é\n/quit\n\nfour\n")
     assert typist.next() == f"{command} one\ntwo é\n/quit\n\nfour"
