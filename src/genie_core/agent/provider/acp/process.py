@@ -42,6 +42,9 @@ START_SECONDS: Final = 90.0
 END_SECONDS: Final = 2.0
 """Seconds between SIGTERM and SIGKILL, and for the last output of an ended program."""
 
+KILLED_SECONDS: Final = 20.0
+"""Seconds at most until a killed program is known to have ended, even on a busy machine."""
+
 _PASSED: Final = (
     *("HOME", "USER", "LOGNAME", "SHELL", "PATH", "TMPDIR", "TZ", "TERM", "COLORTERM"),
     *("LANG", "LANGUAGE", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"),
@@ -244,7 +247,7 @@ class AgentProcess:
             if self._temporary is not None:
                 self._temporary.cleanup()
         if process is not None:
-            await _within(END_SECONDS, process.wait())
+            await _within(KILLED_SECONDS, process.wait())
         if self._connection is not None:
             connection, self._connection = self._connection, None
             with suppress(OSError):
