@@ -96,9 +96,9 @@ def _told(done: Restored) -> Iterator[str]:
 
 
 def _passphrase(given: TextIO, *, twice: bool) -> str:
-    """Ask for a passphrase without echo, or read it from standard input."""
+    """Ask for a passphrase without echo, or read the first line of standard input."""
     if not given.isatty():
-        return read_secret(given)
+        return read_secret(given).partition("\n")[0]
     passphrase = ask_secret("passphrase")
     if twice and ask_secret("the same again") != passphrase:
         raise PassphrasesDiffer

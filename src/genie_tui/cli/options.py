@@ -60,7 +60,7 @@ exit code: 0 after a signal such as ctrl+c; 1 if the room could not be entered o
 """
 
 _ASKED: Final = """\
-The passphrase is asked for, or read from standard input.
+The passphrase, of 8 characters at least, is asked for, or is the first line of standard input.
 """
 _EVAL_CODES: Final = """\
 exit code: 0 if all was decided and no share is below its minimum; 1 if not; 2 for a wrong command line;
@@ -726,33 +726,47 @@ def _add_export(add: AddPart) -> None:
     part = export.add_argument_group(
         "what of it, in markdown and html; --from and --to in cast and svg, too"
     )
-    part.add_argument(
-        "--from",
-        dest="first",
-        metavar="SEQ|DATE",
-        default="",
-        help="the first entry, or the day or time, such as 2026-11-21 or 2026-11-21T14:30",
+    export.note(
+        part.add_argument(
+            "--from",
+            dest="first",
+            metavar="SEQ|DATE",
+            default="",
+            help="the first entry, or the day or time, such as 2026-11-21 or 2026-11-21T14:30",
+        )
     )
-    part.add_argument(
-        "--to", dest="last", metavar="SEQ|DATE", default="", help="the last entry, day or time"
+    export.note(
+        part.add_argument(
+            "--to", dest="last", metavar="SEQ|DATE", default="", help="the last entry, day or time"
+        )
     )
-    part.add_argument(
-        "--messages-only", action="store_true", help="only messages and answers, no other entries"
+    export.note(
+        part.add_argument(
+            "--messages-only",
+            action="store_true",
+            help="only messages and answers, no other entries",
+        )
     )
-    part.add_argument(
-        "--no-arguments", action="store_true", help="leave out what tools were called with"
+    export.note(
+        part.add_argument(
+            "--no-arguments", action="store_true", help="leave out what tools were called with"
+        )
     )
-    part.add_argument(
-        "--pseudonyms",
-        action="store_true",
-        help="replace the names of people, also in texts, and leave out keys and signatures",
+    export.note(
+        part.add_argument(
+            "--pseudonyms",
+            action="store_true",
+            help="replace the names of people, also in texts, and leave out keys and signatures",
+        )
     )
-    part.add_argument(
-        "--redact",
-        metavar="FILE",
-        default="",
-        help="replace what is in this file by ▇▇▇: words, or regular expressions between slashes, "
-        "one a line",
+    export.note(
+        part.add_argument(
+            "--redact",
+            metavar="FILE",
+            default="",
+            help="replace what is in this file by ▇▇▇: words, or regular expressions between slashes, "
+            "one a line",
+        )
     )
     taking = add("import", "take in an exported session, or conversations of other programs")
     taking.add_argument(

@@ -63,6 +63,8 @@ def test_a_backup_is_restored_elsewhere(tmp_path: Path) -> None:
     assert "--replace" in shell.out
     assert shell.run(there, "restore", file, "--replace") == 0
     assert f"the one that was here is {saved.id}~1 now" in shell.out
+    twice = io.StringIO("correct horse battery\ncorrect horse battery\n")
+    assert shell.run(there, "restore", file, given=twice) == 0
     with pytest.raises(WrongPassphrase):
         shell.run(there, "restore", file, given=io.StringIO("not this one\n"))
 

@@ -15,7 +15,7 @@ from genie_core.sessions.export.formats import InTheWay, NoForm
 from genie_core.settings.locations import Locations
 from genie_core.settings.model import Settings
 from genie_tui.cli.export import NotAFolder, export_sessions, import_session
-from genie_tui.cli.options import parser
+from genie_tui.cli.options import parse, parser
 
 
 class Shell:
@@ -206,3 +206,13 @@ def test_what_is_no_conversation_is_a_clear_error(shell: Shell, tmp_path: Path) 
     (tmp_path / "folder").mkdir()
     with pytest.raises(NotImportable, match="neither"):
         shell.run("import", str(tmp_path / "folder"))
+
+
+def test_every_option_of_the_help_is_known_to_the_command_line() -> None:
+    line = (
+        f"sessions export {ID} --from 2 --to 9 --messages-only --no-arguments --pseudonyms "
+        "--redact words.txt -o a.html"
+    )
+    options = parse(line.split())
+    assert (options.first, options.last, options.redact) == ("2", "9", "words.txt")
+    assert (options.messages_only, options.no_arguments, options.pseudonyms) == (True,) * 3
