@@ -168,10 +168,13 @@ async def test_a_secret_that_everybody_repeats_is_nowhere_to_be_found(
     assert_nowhere([repr((ear.deltas, ear.progress, ear.notices, ear.engines))])
     assert HIDDEN.encode() in b"".join(frames)
     assert_nowhere(frame.decode() for frame in frames)
+    while any(tmp_path.rglob("search.sqlite3-journal")):  # the closed room is being indexed
+        await asyncio.sleep(0.02)
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
     names = {file.name for file in files}
     assert {"events.jsonl", "genie-tui.log", "secrets.json"} <= names
-    kept = [file for file in files if file != locations.secrets / SHARED / "secrets.json"]
+    own = locations.secrets / SHARED / "secrets.json"
+    kept = [file for file in files if file != own and "-journal" not in file.name]
     assert_nowhere(file.read_bytes().decode(errors="replace") for file in kept)
     assert any("engine" in str(file) and HIDDEN in file.read_text() for file in kept)
 

@@ -152,8 +152,9 @@ class RoomView:
             self._screen.notify(text, severity="warning", markup=False)
 
     def _show_panel(self, view: View) -> None:
-        if view.tab in Tab.__members__:
-            self._context.panel.show_tab(Tab[view.tab])
+        panel = self._context.panel
+        if view.tab in Tab.__members__ and not panel.has_focus_within:  # else it is in use already
+            panel.show_tab(Tab[view.tab])
         shown = RowFilter[view.shown] if view.shown in RowFilter.__members__ else RowFilter.ALL
         self._screen.query_one(ActivityPanel).show_only(shown, view.find)
 
