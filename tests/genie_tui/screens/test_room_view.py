@@ -1,5 +1,6 @@
 """What of a room's screen comes back, and when it is written down."""
 
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -244,3 +245,23 @@ async def test_a_view_from_another_version_is_shown_as_far_as_it_is_known(
         assert screen.query_one(SidePanel).tab is Tab.ACTIVITY
         assert screen.query_one(ActivityPanel).filter_shown is RowFilter.ALL
         assert pilot.app.is_running
+
+
+async def test_approvals_that_are_opened_before_the_view_is_read_stay_open(
+    joined: ScriptedJoinedRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joined.ask()
+    service, may_read = ScriptedRoomService(joined), threading.Event()
+
+    def view(_: str) -> View:
+        may_read.wait(10)
+        return View(draft="kept", tab="ACTIVITY")
+
+    monkeypatch.setattr(service, "view", view)
+    async with in_room(joined, service=service) as (screen, pilot):
+        panel = screen.query_one(SidePanel)
+        await pilot.press("ctrl+g")
+        await until(pilot, lambda: panel.tab is Tab.APPROVALS and panel.has_focus_within)
+        may_read.set()
+        await until(pilot, lambda: screen.draft == "kept")
+        assert panel.tab is Tab.APPROVALS
