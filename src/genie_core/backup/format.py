@@ -44,7 +44,7 @@ class Header(msgspec.Struct, frozen=True):
         return cls(VERSION, now, os.urandom(16), os.urandom(12))
 
 
-class Entry(msgspec.Struct, frozen=True):
+class ArchivedFile(msgspec.Struct, frozen=True):
     """The expected size and hexadecimal SHA-256 of a session's file."""
 
     size: int
@@ -54,7 +54,7 @@ class Entry(msgspec.Struct, frozen=True):
 class PrivatePart(msgspec.Struct, frozen=True):
     """The content of the encrypted part: files by their names in the archive, and secrets."""
 
-    entries: dict[str, Entry]
+    entries: dict[str, ArchivedFile]
     files: dict[str, bytes]
     secrets: dict[str, str]
 

@@ -28,7 +28,7 @@ from genie_core.backup.format import (
     PRIVATE_BYTES,
     PRIVATE_NAME,
     VERSION,
-    Entry,
+    ArchivedFile,
     Header,
     PrivatePart,
     decrypt_part,
@@ -36,10 +36,10 @@ from genie_core.backup.format import (
 from genie_core.backup.places import SESSIONS, place_of
 from genie_core.sessions.catalog import staged
 from genie_core.sessions.export.jsonl import PIECE
-from genie_core.sessions.export.parcel import BROKEN
 from genie_core.sessions.lock import SessionInUse, holder, in_turn
 from genie_core.sessions.session import METADATA_NAME
 from genie_core.settings.locations import Locations
+from genie_core.storage.archives import BROKEN_ARCHIVE
 from genie_core.storage.atomic import (
     create_file,
     make_private_folder,
@@ -56,8 +56,8 @@ from genie_core.storage.errors import disk_access
 class Restored:
     """The result of a restore.
 
-    `kept` are the names of what is here already and stays, `replaced` those of what was here, with
-    what it is called now. `notes` are further lines for the person.
+    `kept` names the items that were here already and stay. `replaced` maps the name of each replaced
+    item to its new name. `notes` are further lines for the person.
     """
 
     sessions: list[str] = field(default_factory=list)
@@ -104,7 +104,7 @@ def _opened(source: BinaryIO, name: str) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(source) as archive:
             yield archive
-    except BROKEN as error:
+    except BROKEN_ARCHIVE as error:
         source.seek(0)
         why = f"it is damaged ({error})" if zipfile.is_zipfile(source) else "it is no backup"
         raise NotRestorable(name, why) from error
@@ -166,7 +166,9 @@ def _unpack(archive: zipfile.ZipFile, part: PrivatePart, folder: Path, name: str
             replace_file(path, content)
 
 
-def _copied(archive: zipfile.ZipFile, entry: str, path: Path, expected: Entry) -> Entry:
+def _copied(
+    archive: zipfile.ZipFile, entry: str, path: Path, expected: ArchivedFile
+) -> ArchivedFile:
     """Copy no more of an entry than there should be."""
     digest, size = hashlib.sha256(), 0
     descriptor = create_file(path)
@@ -179,7 +181,7 @@ def _copied(archive: zipfile.ZipFile, entry: str, path: Path, expected: Entry) -
         sync_data(descriptor)
     finally:
         os.close(descriptor)
-    return Entry(size, digest.hexdigest())
+    return ArchivedFile(size, digest.hexdigest())
 
 
 def _session_in(entry: str) -> str:

@@ -15,7 +15,7 @@ from genie_core.backup.format import (
     HEADER_NAME,
     LEAST_CHARS,
     PRIVATE_NAME,
-    Entry,
+    ArchivedFile,
     Header,
     PrivatePart,
     encrypt_part,
@@ -85,7 +85,7 @@ class _Writer:
     def __init__(self, archive: zipfile.ZipFile, header: Header) -> None:
         self._archive = archive
         self._header = header
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, ArchivedFile] = {}
         self._files: dict[str, bytes] = {}
         self._report = BackupReport()
 
@@ -140,7 +140,7 @@ class _Writer:
             for data in file_pieces(path, size):
                 digest.update(data)
                 written += entry.write(data)
-        self._entries[name] = Entry(written, digest.hexdigest())
+        self._entries[name] = ArchivedFile(written, digest.hexdigest())
 
 
 def _info(name: str, mode: int = 0o600, *, packed: bool = False) -> zipfile.ZipInfo:

@@ -20,7 +20,7 @@ from genie_core.backup.errors import NotRestorable, WeakPassphrase, WrongPassphr
 from genie_core.backup.format import (
     HEADER_NAME,
     PRIVATE_NAME,
-    Entry,
+    ArchivedFile,
     Header,
     PrivatePart,
     encrypt_part,
@@ -255,7 +255,7 @@ def test_a_file_that_belongs_nowhere_is_refused(there: Path, name: str) -> None:
 def test_more_than_the_disk_has_is_refused_before_it_is_written(there: Path) -> None:
     header = Header.fresh(1.0)
     name = f"sessions/{ID}/events.jsonl"
-    part = PrivatePart({name: Entry(2**60, "0" * 64)}, {}, {})
+    part = PrivatePart({name: ArchivedFile(2**60, "0" * 64)}, {}, {})
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr(HEADER_NAME, msgspec.json.encode(header))
@@ -378,7 +378,7 @@ def test_a_damaged_archive_in_another_compression_is_refused(there: Path) -> Non
     content = bytes(range(256)) * 20
     name = f"sessions/{ID}/events.jsonl"
     header = Header.fresh(1.0)
-    entry = Entry(len(content), hashlib.sha256(content).hexdigest())
+    entry = ArchivedFile(len(content), hashlib.sha256(content).hexdigest())
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_LZMA) as archive:
         archive.writestr(HEADER_NAME, msgspec.json.encode(header))

@@ -27,13 +27,14 @@ from genie_core.sessions.export.header import (
     record_of,
 )
 from genie_core.sessions.export.jsonl import PIECE
-from genie_core.sessions.export.parcel import BROKEN, Parcel, open_parcel
+from genie_core.sessions.export.parcel import Parcel, open_parcel
 from genie_core.sessions.labels import LABELS_NAME, Labels
 from genie_core.sessions.lock import in_turn
 from genie_core.sessions.log.format import LINE_BYTES, LogScan
 from genie_core.sessions.log.reader import LogReader
 from genie_core.sessions.metadata import SessionMetadata
 from genie_core.sessions.session import LOG_NAME, SavedSession
+from genie_core.storage.archives import BROKEN_ARCHIVE
 from genie_core.storage.atomic import create_file, sync_folder, write_whole
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import StorageError, disk_access
@@ -94,7 +95,7 @@ def _is_bundle(file: BinaryIO) -> bool:
     try:
         with zipfile.ZipFile(file) as archive:
             return SESSION_NAME in archive.namelist()
-    except BROKEN:
+    except BROKEN_ARCHIVE:
         return True
 
 

@@ -1,34 +1,23 @@
 """An export to be imported: its JSON lines and files, not verified yet."""
 
-import lzma
 import re
 import stat
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, BinaryIO, Final
 
 from genie_core.sessions.errors import NotImportable
 from genie_core.sessions.export.bundle import SESSION_NAME
+from genie_core.storage.archives import BROKEN_ARCHIVE, MOST_TIMES, SLACK
 from genie_core.storage.blobs import BLOBS_NAME
 
 MOST_FILES: Final = 100_000
-
-MOST_TIMES: Final = 200
-SLACK: Final = 256 * 1024 * 1024
-"""An archive may unpack to this many times its size, plus this many bytes."""
 
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _BLOB: Final = re.compile(rf"{BLOBS_NAME}/([0-9a-f]{{64}})")
 _ENCRYPTED: Final = 0x1
 _PLAIN: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-BROKEN: Final = (
-    *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
-    *(ValueError, OverflowError, struct.error, lzma.LZMAError),  # places and names that can't be
-)
-"""Errors of a damaged zip archive."""
 
 
 class Parcel:
@@ -77,7 +66,7 @@ def open_parcel(source: BinaryIO, name: str) -> Iterator[Parcel]:
                 if parcel.size > MOST_TIMES * size + SLACK:
                     raise NotImportable(name, "it unpacks to far more than any export")
                 yield parcel
-    except BROKEN as error:
+    except BROKEN_ARCHIVE as error:
         why = error if zipfile.is_zipfile(source) else "its end is missing"
         raise NotImportable(name, f"the archive is damaged: {why}") from error
 

@@ -1,12 +1,9 @@
 """The files of another program's export: a file, a folder or a zip archive. Nothing is trusted."""
 
-import lzma
 import mmap
 import shutil
-import struct
 import tempfile
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,24 +14,16 @@ from typing import Any, Final, TypeVar, cast
 import msgspec
 
 from genie_core.sessions.errors import NotImportable
+from genie_core.storage.archives import BROKEN_ARCHIVE, MOST_TIMES, SLACK
 from genie_core.storage.atomic import reason
 
 T = TypeVar("T")
 
 MOST_FILES: Final = 1_000_000
-MOST_TIMES: Final = 200
-SLACK: Final = 256 * 1024 * 1024
-"""An archive may unpack to this many times its size, plus this many bytes."""
-
 SMALL_BYTES: Final = 64 * 1024 * 1024
 """The largest file that is read at once, and the largest conversation in a file."""
 
 NOT_UNDERSTOOD: Final = "entry that can't be understood"
-
-_BROKEN: Final = (
-    *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
-    *(ValueError, OverflowError, struct.error, lzma.LZMAError),
-)
 
 
 @contextmanager
@@ -58,7 +47,7 @@ def opened_export(path: Path, name: str) -> Iterator[Traversable]:
         raise NotImportable(name, reason(error)) from error
     except RecursionError as error:
         raise NotImportable(name, "it is nested too deeply") from error
-    except _BROKEN as error:
+    except BROKEN_ARCHIVE as error:
         raise NotImportable(name, f"it is damaged: {error}") from error
 
 
