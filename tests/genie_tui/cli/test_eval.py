@@ -11,9 +11,10 @@ import pytest
 from pydantic_evals import Dataset
 from tests.contract.assisted import KEY, delegates, ignores
 from tests.genie_core.sessions.recorded import Recorded
+from tests.genie_tui.cli.decided_log import LOG as DECIDED
 
 from genie_core.assistant.errors import UnknownTemplate
-from genie_core.room.protocol.events import AnswerPosted, AnyBody, DecisionMade, MessagePosted
+from genie_core.room.protocol.events import AnyBody, DecisionMade, MessagePosted
 from genie_core.sessions.errors import UnknownSession
 from genie_core.sessions.export.formats import InTheWay
 from genie_core.sessions.labels import Label, Labels
@@ -27,13 +28,7 @@ from genie_tui.cli.options import parse, settings_in
 pytestmark = pytest.mark.timeout(180)
 
 LOG: tuple[AnyBody, ...] = (
-    MessagePosted("a", "good morning", handler="ann"),
-    DecisionMade(4, "ignore", "small talk"),
-    MessagePosted("b", "genie, what is 6*7?", handler="ann"),
-    DecisionMade(6, "delegate", "asked by name", "what is 6*7?", "ann"),
-    AnswerPosted(6, "42", "ann"),
-    MessagePosted("c", "what is 2+2?", handler="ann"),
-    DecisionMade(9, "ignore", "nobody asked"),
+    *DECIDED,
     MessagePosted("d", "I like \x1b[2J roses", handler="ann"),
     DecisionMade(11, "delegate", "eager", "roses?", "ann"),
 )

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from tests.contract.assisted import KEY, delegates, ignores
 from tests.genie_core.sessions.recorded import Recorded
+from tests.genie_tui.cli.decided_log import LOG
 
 from genie_core.assistant.errors import UnknownTemplate, UnreadableTemplate
 from genie_core.assistant.what_if.files import FOLDER, saved
 from genie_core.assistant.what_if.report import Summary, WhatIfReport
-from genie_core.room.protocol.events import AnswerPosted, AnyBody, DecisionMade, MessagePosted
 from genie_core.sessions.errors import UnknownSession
 from genie_core.sessions.labels import Label, Labels
 from genie_core.sessions.session import SavedSession
@@ -30,15 +30,6 @@ from genie_tui.cli.what_if import INTERRUPTED, NothingDecided, what_if
 pytestmark = pytest.mark.timeout(180)
 
 KEYED = ("--api-key-env", "OPENAI_API_KEY")
-LOG: tuple[AnyBody, ...] = (
-    MessagePosted("a", "good morning", handler="ann"),
-    DecisionMade(4, "ignore", "small talk"),
-    MessagePosted("b", "genie, what is 6*7?", handler="ann"),
-    DecisionMade(6, "delegate", "asked by name", "what is 6*7?", "ann"),
-    AnswerPosted(6, "42", "ann"),
-    MessagePosted("c", "what is 2+2?", handler="ann"),
-    DecisionMade(9, "ignore", "nobody asked"),
-)
 
 
 class Shell:

@@ -4,18 +4,18 @@ from functools import partial
 from typing import Any, ClassVar
 
 import pytest
-from tests.genie_tui.scripted_room import HandClock, until
+from tests.genie_tui.keyboard import Keyboard
+from tests.genie_tui.scripted_room import until
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.pilot import Pilot
 from textual.screen import ModalScreen
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import Input, OptionList
 
 from genie_tui.commands.input_queue import InputQueue
 from genie_tui.commands.keymap import KeyedApp, call_after_input
-from genie_tui.widgets.approvals.key_guard import KeyGuard
 from genie_tui.widgets.keys_in_order import LineInput
 
 
@@ -98,20 +98,6 @@ async def test_input_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> 
         await until(pilot, lambda: isinstance(pilot.app.focused, Listed))
         await pilot.press("n", "a", "b")
         await until(pilot, partial(has_value, pilot, "#name", "ab"))
-
-
-class Keyboard(Static, can_focus=True):
-    """Notes each key that counts and stands alone."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.clock = HandClock()
-        self.guard = KeyGuard(self.clock)
-        self.keys: list[str] = []
-
-    def on_key(self, event: events.Key) -> None:
-        if self.guard.admit_key(event):
-            self.guard.act_alone(self, partial(self.keys.append, event.key))
 
 
 class Guarded(KeyedApp[None]):

@@ -1,12 +1,10 @@
-from functools import partial
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.genie_tui.keyboard import Keyboard
 from tests.genie_tui.scripted_room import HandClock, until
 from textual import events
 from textual.app import App, ComposeResult
-from textual.widgets import Static
 
 from genie_tui.widgets.approvals.key_guard import QUIET, KeyGuard, age_of
 
@@ -97,20 +95,6 @@ def test_always_opens_after_rest(gaps: list[float], rest: float) -> None:
         keys.admit()
     clock.rest(rest)
     assert keys.admit()
-
-
-class Keyboard(Static, can_focus=True):
-    """Notes each key that counts and stands alone."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.clock = HandClock()
-        self.guard = KeyGuard(self.clock)
-        self.keys: list[str] = []
-
-    def on_key(self, event: events.Key) -> None:
-        if self.guard.admit_key(event):
-            self.guard.act_alone(self, partial(self.keys.append, event.key))
 
 
 class Host(App[None]):
