@@ -2,32 +2,21 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
-from genie_core.room.protocol.events import Event
 from genie_core.sessions.search.documents import Changes, Document, SearchHit, documents
 from genie_core.sessions.search.folding import folded
 from genie_core.sessions.search.query import Query, room_key
 from genie_core.sessions.search.snippet import snippet
 
 if TYPE_CHECKING:
-    from genie_core.room.state.room_state import RoomState
+    from genie_core.room.participant.room import JoinedRoom
 
 PAGE: Final = 4_000
 """Events that are searched at once."""
 
 
-class SearchedRoom(Protocol):
-    """An open room; `past` reads events of its log before one, as this person can read them."""
-
-    @property
-    def state(self) -> "RoomState": ...
-    @property
-    def saved(self) -> str: ...
-    async def past(self, before: int, most: int) -> list[Event]: ...
-
-
-async def search_room(room: SearchedRoom, query: Query) -> AsyncIterator[list[SearchHit]]:
+async def search_room(room: "JoinedRoom", query: Query) -> AsyncIterator[list[SearchHit]]:
     """Yield the hits of each part of the log, the latest first.
 
     Cancelling it is safe.
