@@ -3,7 +3,7 @@
 import argparse
 import time
 from collections.abc import Iterator
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from genie_core.backup.errors import BackupError, NotRestorable
 from genie_core.backup.restoring import Restored, restore_backup
@@ -14,6 +14,9 @@ from genie_core.storage.atomic import reason
 from genie_core.text.format import counted, file_size
 from genie_tui.cli.output import safe_line
 from genie_tui.cli.secrets import ask_secret, read_secret
+
+if TYPE_CHECKING:
+    from genie_core.assistant.secrets import OwnSecrets
 
 READABLE: Final = "the sessions in it can be read without the passphrase; keys, settings, secrets and invites can't"
 
@@ -34,11 +37,9 @@ def run_backup(
     problems: TextIO,
 ) -> int:
     """Write a backup; returns the exit code. Errors as `write_backup`, and `NoValue`."""
-    from genie_core.assistant.secrets import OwnSecrets
-
     path = folder_at(options.file)
     passphrase = _passphrase(given, twice=True)
-    secrets = OwnSecrets(settings.name or default_name(), locations.secrets)
+    secrets = _own_secrets(settings, locations)
     report = write_backup(locations, secrets, passphrase, path, time.time(), force=options.force)
     problems.writelines(f"genie-tui: {safe_line(note)}\n" for note in report.notes)
     parts = (
@@ -62,22 +63,26 @@ def run_restore(
     problems: TextIO,
 ) -> int:
     """Restore a backup; returns the exit code. Errors as `restore_backup`, and `NoValue`."""
-    from genie_core.assistant.secrets import OwnSecrets
-
     path = folder_at(options.file)
-    secrets = OwnSecrets(settings.name or default_name(), locations.secrets)
     try:
         source = path.open("rb")
     except OSError as error:
         raise NotRestorable(options.file, reason(error)) from error
     with source:
         passphrase = _passphrase(given, twice=False)
+        secrets = _own_secrets(settings, locations)
         done = restore_backup(
             locations, secrets, passphrase, source, options.file, replace=options.replace
         )
     problems.writelines(f"genie-tui: {safe_line(note)}\n" for note in done.notes)
     out.writelines(f"{safe_line(line)}\n" for line in _told(done))
     return 0
+
+
+def _own_secrets(settings: Settings, locations: Locations) -> "OwnSecrets":
+    from genie_core.assistant.secrets import OwnSecrets
+
+    return OwnSecrets(settings.name or default_name(), locations.secrets)
 
 
 def _told(done: Restored) -> Iterator[str]:

@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from genie_core.errors import GenieError
 from genie_core.room.security.identity import words
 from genie_core.room.security.keys import is_key
 from genie_core.sessions.catalog import Catalog
+from genie_core.sessions.errors import NotImportable
 from genie_core.sessions.export.formats import STANDARD
 from genie_core.sessions.export.importing import import_room
 from genie_core.sessions.verify import UnprovenEntry, Verification, verify_session
@@ -22,12 +24,21 @@ from genie_tui.cli.output import json_text, safe_line
 FAILED = 1
 
 
+class NotVerifiable(GenieError):
+    """A file is no exported session, or was changed after the export."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"{name} can't be verified: {why}")
+        self.name = name
+        self.why = why
+
+
 def run_verify(options: argparse.Namespace, locations: Locations, out: TextIO) -> int:
     """Verify a file or a session; returns 0 if all that is signed is proven, else 1.
 
     Raises:
         UnknownSession: there is no such file or session.
-        NotImportable: the file is no exported session, or was changed after the export.
+        NotVerifiable: the file is no exported session, or was changed after the export.
         DiskFailure: something can't be read, or there is no space for a copy of the file.
     """
     with _session(options.what, locations) as folder:
@@ -48,7 +59,11 @@ def _session(what: str, locations: Locations) -> Iterator[Path]:
     with disk_access("write in", Path(tempfile.gettempdir())):
         scratch = tempfile.TemporaryDirectory(prefix="genie-tui-verify-")
     with scratch as base, opened_source(what, Path(base)) as (source, name):
-        yield import_room(Path(base), source, name).saved.folder
+        try:
+            saved = import_room(Path(base), source, name).saved
+        except NotImportable as error:
+            raise NotVerifiable(error.name, error.why) from error
+        yield saved.folder
 
 
 def _is_file(what: str) -> bool:
