@@ -21,7 +21,7 @@ from genie_core.text.safe import visible_line
 from genie_tui.recording.asciicast import cast
 from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
-from genie_tui.screens.dialogs.export import Attached, ExportScreen, Wish
+from genie_tui.screens.dialogs.export import Attached, ExportRequest, ExportScreen
 
 LONG: Final = 12.0
 """Seconds for which a notice stays that says why something could not be done."""
@@ -95,25 +95,25 @@ class SessionActions:
         if sizes is None:
             return
         attached = Attached(len(sizes), sum(sizes))
-        wish, problem = Wish(short_path(Path.cwd() / f"{safe_name(row.id)}.md")), ""
+        request, problem = ExportRequest(short_path(Path.cwd() / f"{safe_name(row.id)}.md")), ""
         while self._screen.is_running:
-            question = ExportScreen(f"Export “{row.title}”", wish, attached, problem)
+            question = ExportScreen(f"Export “{row.title}”", request, attached, problem)
             answer = await self._screen.app.push_screen_wait(question)
             if answer is None:
                 return
-            wish, problem = answer, await self._export(row, answer)
+            request, problem = answer, await self._export(row, answer)
             if not problem:
                 return
 
-    async def _export(self, row: SessionRow, wish: Wish, *, force: bool = False) -> str:
+    async def _export(self, row: SessionRow, request: ExportRequest, *, force: bool = False) -> str:
         """Write it, over something else if the person agrees; returns why not."""
         try:
-            path, notes = await asyncio.to_thread(self._write, row.id, wish, force=force)
+            path, notes = await asyncio.to_thread(self._write, row.id, request, force=force)
         except InTheWay as error:
             about = Content(f"{visible_line(short_path(error.path))} is there already.")
             question = ConfirmScreen("Replace the existing file", about, "replace it", self._clock)
             if await self._screen.app.push_screen_wait(question):
-                return await self._export(row, wish, force=True)
+                return await self._export(row, request, force=True)
             return "Choose another name."
         except GenieError as error:
             return str(error)
@@ -121,14 +121,14 @@ class SessionActions:
             self._screen.notify("\n".join([f"Written to {short_path(path)}", *notes]))
         return ""
 
-    def _write(self, id_: str, wish: Wish, *, force: bool) -> tuple[Path, list[str]]:
-        path, saved = folder_at(wish.path), self._store.session(id_)
+    def _write(self, id_: str, request: ExportRequest, *, force: bool) -> tuple[Path, list[str]]:
+        path, saved = folder_at(request.path), self._store.session(id_)
         return path, write_export(
             saved,
             path,
             record=cast,
-            attachments=wish.attachments,
-            choices=wish.choices,
+            attachments=request.attachments,
+            choices=request.choices,
             force=force,
         )
 

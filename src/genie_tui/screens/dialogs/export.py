@@ -35,7 +35,7 @@ _PARTS: Final = {
     "messages_only": "only messages and answers",
     "pseudonyms": "pseudonyms for names",
 }
-"""What can be chosen of a session to be read, by its name in `Choices`."""
+"""The choices for formats to be read, by their names in `Choices`."""
 
 _WORDS: Final = {
     ExportFormat.MARKDOWN: (
@@ -53,11 +53,11 @@ _WORDS: Final = {
 
 
 _TO_READ: Final = (ExportFormat.MARKDOWN, ExportFormat.HTML)
-"""Formats of which a part can be chosen."""
+"""The formats to be read, which take choices."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ExportRequest:
     """The requested export: its path, whether to include files, and what of the session."""
 
     path: str
@@ -79,7 +79,7 @@ class _Choice(Tick, inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "toggle_button", show=False)]
 
 
-class ExportScreen(Dialog[Wish | None]):
+class ExportScreen(Dialog[ExportRequest | None]):
     """Returns the requested export, None if the person went back.
 
     Only the archive of JSON lines has files: its name and the checkbox follow each other. Without
@@ -90,10 +90,12 @@ class ExportScreen(Dialog[Wish | None]):
     BINDINGS = bindings(Scope.EXPORT)
     FREE = frozenset({"space"})
 
-    def __init__(self, title: str, wish: Wish, attached: Attached, problem: str = "") -> None:
+    def __init__(
+        self, title: str, request: ExportRequest, attached: Attached, problem: str = ""
+    ) -> None:
         super().__init__()
         self._title = title
-        self._wish = wish
+        self._wish = request
         self._attached = attached
         self._problem = problem
 
@@ -147,7 +149,7 @@ class ExportScreen(Dialog[Wish | None]):
 
     @on(Input.Submitted)
     def action_go_on(self) -> None:
-        _ = self.dismiss(Wish(self._wanted, self._files.value, self._choices))
+        _ = self.dismiss(ExportRequest(self._wanted, self._files.value, self._choices))
 
     def action_back(self) -> None:
         _ = self.dismiss(None)

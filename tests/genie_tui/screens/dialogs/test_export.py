@@ -10,7 +10,7 @@ from textual.widgets import Checkbox, Input, Static
 from genie_core.sessions.export.choices import Choices
 from genie_tui.app import GenieApp
 from genie_tui.screen_size import SMALLEST
-from genie_tui.screens.dialogs.export import Attached, ExportScreen, Wish
+from genie_tui.screens.dialogs.export import Attached, ExportRequest, ExportScreen
 
 FILES = Attached(2, 3_400)
 
@@ -18,7 +18,9 @@ FILES = Attached(2, 3_400)
 class Asked:
     """The dialog, and what it returned."""
 
-    def __init__(self, screen: ExportScreen, pilot: Pilot[Any], answers: list[Wish | None]) -> None:
+    def __init__(
+        self, screen: ExportScreen, pilot: Pilot[Any], answers: list[ExportRequest | None]
+    ) -> None:
         self.screen = screen
         self.pilot = pilot
         self.answers = answers
@@ -38,7 +40,7 @@ class Asked:
         self.path.value = path
         await self.pilot.pause()
 
-    async def answer(self, *keys: str) -> Wish | None:
+    async def answer(self, *keys: str) -> ExportRequest | None:
         await self.pilot.press(*keys)
         await until(self.pilot, lambda: bool(self.answers))
         return self.answers.pop()
@@ -49,9 +51,11 @@ async def asked(
     attached: Attached = FILES, problem: str = "", size: tuple[int, int] = (80, 24)
 ) -> AsyncIterator[Asked]:
     app = GenieApp(ScriptedRoomService(ScriptedJoinedRoom()), None, "ann", clock=Ticking())
-    answers: list[Wish | None] = []
+    answers: list[ExportRequest | None] = []
     async with app.run_test(size=size) as pilot:
-        screen = ExportScreen("Export “[/red]\x1b[2J”", Wish("garden.md"), attached, problem)
+        screen = ExportScreen(
+            "Export “[/red]\x1b[2J”", ExportRequest("garden.md"), attached, problem
+        )
         await app.push_screen(screen, answers.append)
         await pilot.pause()
         yield Asked(screen, pilot, answers)
@@ -62,9 +66,11 @@ async def test_what_is_typed_is_wished_by_the_keyboard_alone() -> None:
         assert dialog.says("title") == "Export “[/red]␛[2J”"
         assert "with 2 attached files, 3.4 kB" in str(dialog.files.label)
         assert dialog.screen.region.contains_region(dialog.screen.query_one("#export").region)
-        assert await dialog.answer("tab", "space", "enter") == Wish("garden.md", attachments=True)
+        assert await dialog.answer("tab", "space", "enter") == ExportRequest(
+            "garden.md", attachments=True
+        )
     async with asked() as dialog:
-        assert await dialog.answer("home", "x", "enter") == Wish("xgarden.md")
+        assert await dialog.answer("home", "x", "enter") == ExportRequest("xgarden.md")
     async with asked() as dialog:
         assert await dialog.answer("escape") is None
 
@@ -93,19 +99,21 @@ async def test_without_files_none_are_offered() -> None:
     async with asked(Attached()) as dialog:
         assert not dialog.files.display
         await dialog.type("garden.zip")
-        assert await dialog.answer("enter") == Wish("garden.zip")
+        assert await dialog.answer("enter") == ExportRequest("garden.zip")
 
 
 async def test_a_part_can_be_chosen_of_what_is_to_be_read() -> None:
     async with asked(Attached()) as dialog:
-        wish = await dialog.answer("tab", "space", "tab", "space", "enter")
-        assert wish == Wish("garden.md", choices=Choices(messages_only=True, pseudonyms=True))
+        request = await dialog.answer("tab", "space", "tab", "space", "enter")
+        assert request == ExportRequest(
+            "garden.md", choices=Choices(messages_only=True, pseudonyms=True)
+        )
     async with asked() as dialog:
         names = dialog.screen.query_one("#export-pseudonyms", Checkbox)
         names.value = True
         await dialog.type("garden.jsonl")
         assert not names.display
-        assert await dialog.answer("enter") == Wish("garden.jsonl")
+        assert await dialog.answer("enter") == ExportRequest("garden.jsonl")
 
 
 @pytest.mark.parametrize(
