@@ -38,8 +38,8 @@ class AlertSettings:
 class Alerts:
     """Writes alerts to a terminal. `settings` may be replaced at any time.
 
-    What people and agents wrote can't leave a sequence: it is shown as `visible_line` does. `in_tmux`
-    says that tmux is between the program and the terminal.
+    Texts of people and agents can't end a sequence: they are written as `visible_line` returns them.
+    `in_tmux` says that tmux is between the program and the terminal.
     """
 
     def __init__(

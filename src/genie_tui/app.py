@@ -353,7 +353,7 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
     async def _not_opened(self, room: OpenRoom, error: str) -> None:
         """Close a room that could not be opened; exit if it is all that the app was started for.
 
-        What was typed for it meanwhile is written to a file.
+        A draft for it is written to a file.
         """
         if draft := room.screen.draft:
             error = f"{error}\n{await self._written(draft, '', NOT_OPENED)}"

@@ -40,9 +40,9 @@ class UnprovenEntry:
 
 @dataclass(slots=True)
 class Verification:
-    """What a log proves. `signers` counts the proven entries by name and key.
+    """The result of verifying a log. `signers` counts the proven entries by name and key.
 
-    `problems` say what of the log or the attached files is damaged.
+    `problems` describe damage of the log and of attached files.
     """
 
     room: str = ""

@@ -181,7 +181,7 @@ class Progress:
         self._moves = out.isatty()
 
     def begin(self, run: "WhatIf", model: str, where: str = "") -> None:
-        """Say what is asked, and of which session if there may be several."""
+        """Print the question; `where` names the session if there are several."""
         where = f" of {safe_line(where)}" if where else ""
         messages = "1 message" if run.total == 1 else f"{run.total:,} messages"
         hint = "; ctrl+c ends it with what there is" if self._moves else ""

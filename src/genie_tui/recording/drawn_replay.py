@@ -32,7 +32,7 @@ BEGIN: Final = "\x1b[?25l\x1b[?7l"
 """No cursor, and no wrapped lines: as in the program."""
 
 _LINK: Final = re.compile(r"\x1b\]8;id=[^;\x1b]*;(?:file:[^\x1b]*)?")
-"""What of a hyperlink is left out: its id, another one in each process, and paths of this machine."""
+"""The left out parts of a hyperlink: its id, which differs between processes, and local paths."""
 
 
 def main(folder: str, first: str, last: str, form: str) -> None:

@@ -1,8 +1,7 @@
-"""How often a reasoner decides as people's labels say it should, over many sessions.
+"""Measure over many sessions how often a reasoner decides as people's marks say it should.
 
-A label says that a recorded decision was wrong, so the other one is right. Nothing says that a
-recorded decision was right; taking it for right because it is not labelled is a choice of the person
-who asks, and measures agreement with the recorded reasoner where the labels are silent.
+A mark says that a recorded decision was wrong, so the other one is right. Unmarked decisions were
+perhaps never looked at. Counting them as right measures agreement with the recorded reasoner.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

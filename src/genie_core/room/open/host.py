@@ -392,8 +392,8 @@ def _make_own(
     """Return how a room was copied that becomes the host's own, and its founding if it needs one.
 
     A new room, a copied one, and one from before there were foundings are founded, and get an id by
-    it. A person whose key an imported room knows continues it unchanged, if it was founded: anybody
-    can write their key into another log. Blocks.
+    it. A person whose key an imported room knows continues it unchanged, if it was founded: in
+    another log, any person can write any key. Blocks.
     """
     record, state = saved.metadata, opened.state()
     copied = record.copied

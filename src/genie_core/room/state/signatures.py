@@ -1,4 +1,4 @@
-"""Who signs an entry of a founded room, with which key, and the exact bytes."""
+"""Return the signer of an entry of a founded room, the key, and the signed bytes."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Who signed an entry, in words; all of it safe to show."""
+"""Describe who signed an entry; all texts are safe to show."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What follows about messages later in a log: footnotes, edits and deletions; and its outline.
+"""Collect later entries about messages (footnotes, edits and deletions), and the outline of a log.
 
 A transcript shows them with their message, so a first pass over the log collects them, on disk.
 """
@@ -41,7 +41,7 @@ _ARGUMENTS: Final = frozenset({"arguments", "effects", "because"})
 
 
 class Proof(msgspec.Struct, frozen=True):
-    """What a reader needs to check one signature: all public, keys and signature in base64."""
+    """The public data for checking one signature; keys and signature are in base64."""
 
     by: str
     key: str
@@ -95,7 +95,7 @@ class PageOutline:
 
 @dataclass(slots=True)
 class Outline:
-    """What a transcript will have, page by page, and the names of all people in it."""
+    """The pages of a transcript, and the names of all people in it."""
 
     pages: list[PageOutline] = field(default_factory=list)
     last: int = 0

@@ -1,4 +1,4 @@
-"""What of a session goes into a transcript, and what of it is hidden."""
+"""Choose the entries of a transcript, and hide names and words in them."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -78,7 +78,7 @@ def read_place(text: str) -> Place:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What goes into a transcript: the entries from one place to another, and what of them.
+    """The entries of a transcript, from one place to another, and how they are shown.
 
     `messages_only` leaves out all but messages and answers, `arguments` says whether to show what
     tools are called with. `pseudonyms` replaces the names of people, `redactions` what they match.

@@ -1,6 +1,6 @@
 """Export a session as Markdown, to be read as it is or rendered.
 
-What people and agents write keeps its Markdown, in a block quote below its author: nothing in it can
+Texts of people and agents keep their Markdown, in a block quote below the author: nothing in it can
 pass for a part of the transcript. All other texts are escaped, so that they show as they are.
 """
 

@@ -1,4 +1,4 @@
-"""Markdown of people and agents as HTML, of which nothing that they write is markup.
+"""Render Markdown of people and agents as HTML. No text of theirs becomes markup.
 
 HTML in it is shown as it was written, and so are character references, which could name characters
 that `visible` spells out. Only addresses of `http`, `https` and `mailto` become links; no picture is

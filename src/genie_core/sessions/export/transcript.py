@@ -45,7 +45,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What a transcript is made of. `hide` applies to all texts that are written.
+    """The parts of a transcript. `hide` applies to all texts that are written.
 
     `signed` says whether proven entries have their signatures.
     """

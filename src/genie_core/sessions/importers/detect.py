@@ -1,4 +1,4 @@
-"""Tell of which program an export is, and read it."""
+"""Detect which program made an export, and read it."""
 
 from collections import Counter
 from collections.abc import Iterator

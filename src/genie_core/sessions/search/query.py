@@ -123,7 +123,7 @@ class Expression:
         return None if found is None else found.span()
 
 
-class Entry(Protocol):
+class TextProperties(Protocol):
     """The properties of a text that a query asks about, beside its words."""
 
     @property
@@ -138,7 +138,7 @@ class Entry(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Conditions that must all hold, and `excluded` ones of which none may hold.
+    """Conditions that must all hold, and `excluded` ones that must not.
 
     `words` are folded texts. Several authors, titles or kinds are alternatives; none means any. Use
     a query for one search.
@@ -182,7 +182,7 @@ class Query:
         """Whether it can be met in a room, given by `room_key`."""
         return not self.titles or any(title in room for title in self.titles)
 
-    def admits(self, entry: Entry) -> bool:
+    def admits(self, entry: TextProperties) -> bool:
         """Whether the conditions hold that are not about a text or a room."""
         return (
             (not self.kinds or entry.kind in self.kinds)
@@ -200,11 +200,11 @@ class Query:
             expression.span(text) is not None for expression in self.expressions
         )
 
-    def matches(self, entry: Entry, text: str, room: str) -> bool:
+    def matches(self, entry: TextProperties, text: str, room: str) -> bool:
         """Whether all conditions hold; errors as `finds`."""
         return self.is_about(room) and self.admits(entry) and self.holds(entry, text, room)
 
-    def holds(self, entry: Entry, text: str, room: str) -> bool:
+    def holds(self, entry: TextProperties, text: str, room: str) -> bool:
         """Whether the conditions hold that `is_about` and `admits` leave open; errors as `finds`."""
         if not self.finds(text):
             return False

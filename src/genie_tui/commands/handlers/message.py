@@ -204,7 +204,7 @@ def finish(context: RoomContext, line: MessageLine) -> str:
 def cancel(context: RoomContext) -> bool:
     """Return to a message of its own; False if the next one is one already.
 
-    What was being written privately stays so, as a command.
+    A private draft stays private, as a command.
     """
     draft = context.draft
     purpose, context.purpose = context.purpose, Purpose()

@@ -31,7 +31,7 @@ AROUND: Final = 8
 
 
 class FullText(TextArea):
-    """A text with a cursor, of which a part can be selected and copied."""
+    """A text with a cursor, to select and copy parts."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text, read_only=True, soft_wrap=True, id="full-view-text")

@@ -182,7 +182,7 @@ class RunProgress:
         return who + visible_line(activity.line(self._clock(), subject))
 
     def _since(self, exchange: MessageThread) -> str:
-        """Say how long a run has been silent of which nothing was reported."""
+        """Say how long a run without any report has been silent."""
         is_deciding = exchange.phase is Phase.DECIDING
         since = exchange.at if is_deciding else exchange.decided_at or exchange.at
         words, silent = (
