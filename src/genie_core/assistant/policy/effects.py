@@ -25,7 +25,7 @@ from genie_core.assistant.tools.files.edit import (
     planned_edit,
     planned_write,
 )
-from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace
+from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace, is_unlisted
 from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffect, ToolEffects
 from genie_core.room.engine.policy import Risk, ToolCall
 
@@ -85,8 +85,9 @@ def effects_of(
     except AccessRefused as refusal:
         return ToolEffects(refusal=str(refusal), original=REFUSED)
     if call.tool in READING_TOOLS:
-        return ToolEffects((ToolEffect("read", name),), private=workspace.is_private(name))
-    return _of_change(workspace, call.tool, name, arguments)
+        reads, private = (ToolEffect("read", name),), workspace.is_private(name)
+        return ToolEffects(reads, private=private, hidden=is_unlisted(name))
+    return replace(_of_change(workspace, call.tool, name, arguments), hidden=is_unlisted(name))
 
 
 def _of_change(workspace: Workspace, tool: str, name: str, arguments: "_Arguments") -> ToolEffects:

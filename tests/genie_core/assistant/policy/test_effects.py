@@ -242,3 +242,55 @@ def test_what_cannot_be_resolved_is_denied_or_asked_about() -> None:
     result = Policy((allowing,), lambda agent, tool: "execute", effects_of=failing).evaluate(call)
     assert (result.effect, result.must_ask) == ("ask", True)
     assert "the disk is away" in result.because
+
+
+@pytest.mark.parametrize(
+    ("path", "rules", "effect"),
+    [
+        (".github/ci.yml", [], "allow"),
+        (".gitignore", [], "allow"),
+        (".venv/lib/a.py", [], "allow"),
+        (".mine/notes", [], "ask"),
+        ("docs/.draft", [], "ask"),
+        (".mine/notes", [Rule("allow", "read_file")], "ask"),
+        (".mine/notes", [Rule("allow", path="*")], "ask"),
+        (".mine/notes", [Rule("allow", arguments={"path": "*"})], "ask"),
+        (".mine/notes", [Rule("allow", path=".mine/*")], "allow"),
+        (".mine/notes", [Rule("allow", arguments={"path": ".mine/*"})], "allow"),
+        (".mine/notes", [Rule("deny", path=".mine/*")], "deny"),
+        (".github/ci.yml", [Rule("deny", path=".github/*")], "deny"),
+    ],
+)
+def test_hidden_files_beyond_those_of_projects_are_asked_about(
+    root: Path, path: str, rules: list[Rule], effect: str
+) -> None:
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_text("x")
+    assert judge(root, *rules, tool="read_file", path=path).effect == effect
+    if effect != "deny":
+        assert not judge(root, *rules, tool="read_file", path=path).effects.refusal
+
+
+@pytest.mark.parametrize("path", [".env", ".git/config", ".ssh/id", "docs/.netrc", "harmless.txt"])
+async def test_hidden_files_with_credentials_are_refused_whatever_rules_say(
+    root: Path, path: str
+) -> None:
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    if path == "harmless.txt":
+        (root / ".envrc").write_text("TOKEN=x")
+        (root / path).symlink_to(".envrc")
+    else:
+        (root / path).write_text("TOKEN=x")
+    result = judge(root, Rule("allow", path=path), tool="read_file", path=path)
+    assert "can't be used" in result.effects.refusal
+    assert "TOKEN" not in await Files(Workspace.at(root)).read_file(path)
+
+
+def test_a_pattern_for_a_folder_covers_none_of_its_hidden_files(root: Path) -> None:
+    (root / "docs" / ".draft").write_text("x")
+    built = build_assistant(AssistantConfig(workspace=root), owner="ann")
+    call = ToolCall("ann", "system", "edit_file", {"path": "docs/.draft", "old": "x", "new": "y"})
+    effects = built.policy.evaluate(call).effects
+    assert effects.hidden
+    assert not built.policy.is_covered(call, effects, "docs/*")
+    assert built.policy.is_covered(call, effects, "docs/.draft")

@@ -51,10 +51,9 @@ def folder_at(root: Path, parts: Sequence[str], *, create: bool = False) -> Iter
 
 
 def entries_of(folder: int) -> list[FolderEntry]:
-    """List the visible entries of an open folder by name."""
+    """List the entries of an open folder by name."""
     with os.scandir(folder) as found:
-        entries = [_entry(each) for each in found if not each.name.startswith(".")]
-    return sorted(entries)
+        return sorted(map(_entry, found))
 
 
 def take_file(folder: int, name: str, limit: int) -> bytes:
