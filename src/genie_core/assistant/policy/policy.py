@@ -295,6 +295,10 @@ def _fits(rule: Rule, call: ToolCall, risk: Risk, values: _Values) -> bool:
 def _fits_effects(rule: Rule, call: ToolCall, effects: ToolEffects) -> bool:
     if rule.path and not _path_fits(rule, effects):
         return False
+    if rule.effect == "allow" and call.tool == "move_file" and "to" not in rule.arguments:
+        pattern = rule.arguments.get("path", "*")
+        if not all(fnmatchcase(path, pattern) for path in effects.targets("write")):
+            return False
     if rule.command and not (effects.targets("run") and _command_fits(rule, rule.command, call)):
         return False
     return not rule.host or _host_fits(rule, effects)
@@ -439,10 +443,11 @@ def path_rules(
     denied: dict[str, list[str]] = {"read": [], "write": []}
     asked: list[str] = []
     for rule in rules:
-        pattern = rule.path or rule.arguments.get("path", "") or rule.arguments.get("folder", "")
-        others = {*rule.arguments, *rule.about_effects} - {"path", "folder"}
-        if not pattern or others or not fnmatchcase(agent, rule.agent):
+        patterns = [*filter(None, _paths(rule))]
+        others = {*rule.arguments, *rule.about_effects} - {"path", *PATH_ARGUMENTS}
+        if len(patterns) != 1 or others or not fnmatchcase(agent, rule.agent):
             continue
+        [pattern] = patterns
         risks = {risk_of(tool) for tool in tools if fnmatchcase(tool, rule.tool)}
         if rule.risk:
             risks &= {rule.risk}

@@ -96,6 +96,7 @@ def build_tools(
         files, edits = Files(workspace), Edits(workspace, changes or FileChanges())
         tools += [files.list_files, files.read_file, files.find_files, files.search_files]
         tools += [Grep(workspace).grep_files, edits.write_file, edits.edit_file]
+        tools += [edits.edit_files, edits.move_file, edits.delete_file]
         tools.append(Commands(workspace, limits, sandbox or Sandbox()).run_command)
     by_name = {tool.__name__: tool for tool in tools}
     wanted = TOOL_NAMES if names is None else [name for name in TOOL_NAMES if name in names]

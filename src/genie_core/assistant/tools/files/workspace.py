@@ -19,7 +19,9 @@ from genie_core.assistant.tools.files.confined import (
     FolderEntry,
     drop_file,
     entries_of,
+    file_mode,
     folder_at,
+    move_file,
     put_file,
     take_file,
 )
@@ -174,22 +176,45 @@ class Workspace:
             raise AccessRefused(f"{self.name(file)!r} may not be read: a rule denies it")
         return take_file(folder, file.name, limit)
 
-    def write_bytes(self, file: Path, content: bytes, *, replace: bool) -> None:
-        """Write a file where `place` said, atomically; create missing folders."""
-        if file == self.root or not file.name.isprintable():
-            raise AccessRefused(f"{self.name(file)!r} is not a valid file name")
-        if matches_path(self.key(file), self.rules.unwritten):
-            raise AccessRefused(f"{self.name(file)!r} may not be written: a rule denies it")
+    def write_bytes(
+        self, file: Path, content: bytes, *, replace: bool, mode: int | None = None
+    ) -> None:
+        """Write a file where `place` said, atomically; create missing folders.
+
+        `mode` are the permissions of a new file, if it is to have others than usual.
+        """
+        self._check_written(file)
         try:
             with self.folder(file.parent, create=True) as folder:
-                put_file(folder, file.name, content, replace=replace)
+                put_file(folder, file.name, content, replace=replace, mode=mode)
         except FileExistsError:
             raise AccessRefused(f"{self.name(file)!r} already exists") from None
         except OSError as error:
             raise self._refusal(file, "written", error) from None
 
+    def move(self, file: Path, to: Path) -> None:
+        """Move a regular file that `resolve` returned to where `place` said."""
+        self._check_written(file)
+        self._check_written(to)
+        try:
+            with self.folder(file.parent) as folder, self.folder(to.parent, create=True) as target:
+                move_file(folder, file.name, target, to.name)
+        except FileExistsError:
+            raise AccessRefused(f"{self.name(to)!r} already exists") from None
+        except OSError as error:
+            raise self._refusal(file, "moved", error) from None
+
+    def mode(self, file: Path) -> int:
+        """Return the permissions of a regular file that may be replaced."""
+        try:
+            with self.folder(file.parent) as folder:
+                return file_mode(folder, file.name)
+        except OSError as error:
+            raise self._refusal(file, "changed", error) from None
+
     def remove(self, file: Path) -> None:
         """Remove a regular file that `resolve` returned."""
+        self._check_written(file)
         try:
             with self.folder(file.parent) as folder:
                 drop_file(folder, file.name)
@@ -250,6 +275,12 @@ class Workspace:
         """Return a path for display: relative to the workspace, unprintable characters escaped."""
         relative = self.key(path) or "." if path.is_relative_to(self.root) else "?"
         return relative if relative.isprintable() else ascii(relative)[1:-1]
+
+    def _check_written(self, file: Path) -> None:
+        if file == self.root or not file.name.isprintable():
+            raise AccessRefused(f"{self.name(file)!r} is not a valid file name")
+        if matches_path(self.key(file), self.rules.unwritten):
+            raise AccessRefused(f"{self.name(file)!r} may not be written: a rule denies it")
 
     def _refusal(self, file: Path, done: str, error: OSError) -> AccessRefused:
         reason = error.strerror or str(error)
