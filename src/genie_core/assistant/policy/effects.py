@@ -76,6 +76,8 @@ def effects_of(
         return _OTHER_ROOMS
     if workspace is None:
         return ToolEffects()
+    if call.tool == "read_job":  # the output may have whatever the command could read
+        return ToolEffects(private=bool(call.arguments.get("job")))
     if call.tool in COMMAND_TOOLS:
         effects = _of_command(workspace, arguments)
         return replace(effects, sandbox=sandbox, isolated=isolated)
