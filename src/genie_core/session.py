@@ -14,7 +14,8 @@ from genie_core.errors import NotOnEventLoop, SessionStopped, StageFailed, State
 from genie_core.execution import Answered, Cancelled, Decided, Execution, Unsaved
 from genie_core.message import SYSTEM, Attachment, Message
 from genie_core.preferences import PreferencesLookup, PreferencesSource
-from genie_core.reasoner.base import Decision, Response
+from genie_core.reasoner.base import Response
+from genie_core.reasoner.decision import decision
 from genie_core.reasoner.factory import GroupReasonerFactory
 from genie_core.reasoner.runner import Reasoned, ReasonerRunner
 from genie_core.runtime.actor import Actor
@@ -149,7 +150,7 @@ class GroupSession:
         check_asker(sender)
         files = list(attachments)
         check_attachments(files)
-        response = Response(Decision.DELEGATE, query, receiver, reason)
+        response = Response(decision("delegate"), query, receiver, reason)
         execution = self._accept()
 
         def begin() -> None:
@@ -298,7 +299,7 @@ class GroupSession:
         for usage in ruling.spent:
             execution.spent(REASONER, usage)
         response = ruling.response
-        if response.decision is Decision.IGNORE:
+        if response.decision.value == "ignore":
             await _report_unsaved(execution, saved, ruling.saved)
             execution.record(_decided(response, ruling.elapsed))
             return

@@ -110,7 +110,7 @@ async def test_what_was_said_of_an_answer_is_told_with_its_end(error: ValueError
 async def test_approvals_are_recorded_with_who_answered_and_when() -> None:
     execution = Execution()
     execution.record(DELEGATED)
-    asked = asyncio.create_task(execution.approvals().approval("system", "f", {"x": 1}))
+    asked = asyncio.create_task(execution.approvals().verdict("system", "f", {"x": 1}))
     reader = execution.events()
     await anext(reader)
     requested = await anext(reader)
@@ -133,10 +133,10 @@ async def test_approvals_are_recorded_with_who_answered_and_when() -> None:
 async def test_refused_approvals_are_denied_now_and_later() -> None:
     execution = Execution()
     execution.record(DELEGATED)
-    pending = asyncio.create_task(execution.approvals().approval("system", "f", {}))
+    pending = asyncio.create_task(execution.approvals().verdict("system", "f", {}))
     await asyncio.sleep(0)
     execution.refuse_approvals("closing time")
-    verdicts = [await pending, await execution.approvals().approval("system", "g", {})]
+    verdicts = [await pending, await execution.approvals().verdict("system", "g", {})]
     assert [(verdict.approved, verdict.reason) for verdict in verdicts] == [
         (False, "closing time")
     ] * 2
@@ -171,7 +171,7 @@ async def anext_all(execution: Execution, count: int) -> list[object]:
 async def test_cancelling_denies_what_is_pending_and_ends_the_record() -> None:
     execution = Execution()
     execution.record(DELEGATED)
-    pending = asyncio.create_task(execution.approvals().approval("system", "f", {}))
+    pending = asyncio.create_task(execution.approvals().verdict("system", "f", {}))
     await asyncio.sleep(0)
     assert execution.cancel("enough")
     assert not execution.cancel("again")
@@ -186,7 +186,7 @@ async def test_asking_after_the_end_is_denied_and_not_recorded() -> None:
     execution = Execution()
     execution.record(DELEGATED)
     execution.record(ANSWERED)
-    assert not await execution.approvals().approval("system", "f", {})
+    assert not await execution.approvals().verdict("system", "f", {})
     assert await events(execution) == [DELEGATED, ANSWERED]
 
 
@@ -194,7 +194,7 @@ async def test_result_approves_everything() -> None:
     execution = Execution()
     execution.record(DELEGATED)
     result = asyncio.create_task(execution.result())
-    assert await execution.approvals().approval("system", "f", {})
+    assert await execution.approvals().verdict("system", "f", {})
     execution.record(ANSWERED)
     assert await result == ANSWERED.message
 

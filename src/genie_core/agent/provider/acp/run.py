@@ -57,7 +57,7 @@ from genie_core.agent.provider.acp.tool_calls import (
     relative_path,
 )
 from genie_core.agent.provider.acp.tool_server import OfferedTool, is_offered, tool_meant
-from genie_core.agent.provider.approval_answer import as_verdict, denial
+from genie_core.agent.provider.approval_answer import denial
 from genie_core.agent.provider.progress_reporter import ProgressReporter
 from genie_core.errors import GenieError, public_summary, summary, tool_failure
 from genie_core.privacy.redaction import hide_secrets
@@ -415,7 +415,7 @@ class Run:
 
     async def _ask(self, call: MappedCall, schema: dict[str, Any] | None = None) -> Verdict:
         try:
-            return as_verdict(await ask_about(self._callback, call.name, call.arguments, schema))
+            return await ask_about(self._callback, call.name, call.arguments, schema)
         except Exception as error:
             self._fail(error)  # at once: it ends the run
             raise

@@ -23,7 +23,6 @@ from pydantic_core import to_jsonable_python
 from genie_core.agent.approval import ApprovalCallback, ask_about, described
 from genie_core.agent.provider.approval_answer import (
     InvalidArgumentsError,
-    as_verdict,
     complaints,
     denial,
 )
@@ -81,7 +80,7 @@ class _GatedToolset(WrapperToolset[Any]):
         shown = to_jsonable_python(tool_args, fallback=repr)
         definition = tool.tool_def
         schema = described(definition.parameters_json_schema, definition.description)
-        verdict = as_verdict(await ask_about(self.ask, name, shown, schema))
+        verdict = await ask_about(self.ask, name, shown, schema)
         if not verdict:
             return ToolDenied(denial(verdict))
         try:

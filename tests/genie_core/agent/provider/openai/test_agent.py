@@ -54,7 +54,7 @@ async def test_a_changed_prompt_counts_from_the_next_run_on(desk: Desk) -> None:
 async def test_a_cancelled_run_is_remembered_as_far_as_it_came(desk: Desk, streaming: bool) -> None:
     asked = asyncio.Event()
 
-    async def callback(_name: str, arguments: dict[str, Any]) -> Verdict:
+    async def callback(_name: str, arguments: dict[str, Any]) -> Any:
         match arguments["a"]:
             case 1:
                 return Verdict(approved=True)
@@ -292,9 +292,9 @@ async def test_a_model_may_be_silent_for_two_minutes_unless_told_otherwise(
 
 
 async def test_the_time_that_people_and_tools_take_does_not_count(desk: Desk) -> None:
-    async def slow(_name: str, _arguments: dict[str, Any]) -> Verdict:
+    async def slow(_name: str, _arguments: dict[str, Any]) -> bool:
         await pass_at_once(25)
-        return Verdict(approved=True)
+        return True
 
     async def nap() -> str:
         await pass_at_once(25)

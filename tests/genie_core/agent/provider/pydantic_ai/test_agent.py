@@ -54,8 +54,8 @@ async def add(a: int, b: int) -> int:
     return a + b
 
 
-async def allow(_name: str, _arguments: dict[str, Any]) -> Verdict:
-    return Verdict(approved=True)
+async def allow(_name: str, _arguments: dict[str, Any]) -> bool:
+    return True
 
 
 def results(messages: list[ModelMessage]) -> list[ToolReturnPart]:
@@ -91,9 +91,9 @@ def calling(*calls: Call) -> FunctionModel:
 async def test_a_tool_runs_after_approval(streaming: bool) -> None:
     asked: list[Call] = []
 
-    async def approve(name: str, arguments: dict[str, Any]) -> Verdict:
+    async def approve(name: str, arguments: dict[str, Any]) -> bool:
         asked.append((name, arguments))
-        return Verdict(approved=True)
+        return True
 
     agent = DefaultAgent("be nice", calling(("add", {"a": 1, "b": 2})), tools=[add])
     query = AgentInput("q")
@@ -107,7 +107,7 @@ async def test_a_tool_runs_after_approval(streaming: bool) -> None:
 
 
 async def test_a_denial_and_its_reason_reach_the_model() -> None:
-    async def deny(_name: str, _arguments: dict[str, Any]) -> Verdict:
+    async def deny(_name: str, _arguments: dict[str, Any]) -> Any:
         return Verdict(approved=False, reason="not today")
 
     ran = []
@@ -130,7 +130,7 @@ async def test_a_callback_of_the_contract_may_answer_with_a_bool() -> None:
 
 
 async def test_edited_arguments_are_the_ones_that_run() -> None:
-    async def edit(_name: str, _arguments: dict[str, Any]) -> Verdict:
+    async def edit(_name: str, _arguments: dict[str, Any]) -> Any:
         return Verdict(approved=True, arguments={"a": "40", "b": 2})
 
     agent = DefaultAgent("", calling(("add", {"a": 1, "b": 2})), tools=[add])
@@ -138,7 +138,7 @@ async def test_edited_arguments_are_the_ones_that_run() -> None:
 
 
 async def test_edited_arguments_that_do_not_fit_are_told_and_nothing_runs() -> None:
-    async def edit(_name: str, _arguments: dict[str, Any]) -> Verdict:
+    async def edit(_name: str, _arguments: dict[str, Any]) -> Any:
         return Verdict(approved=True, arguments={"a": "many"})
 
     agent = DefaultAgent("", calling(("add", {"a": 1, "b": 2})), tools=[add])
@@ -161,7 +161,7 @@ async def test_edited_arguments_pass_the_tool_s_own_check_too(waits: bool) -> No
         if len(checked) > 1:
             raise ApprovalRequired
 
-    async def edit(_name: str, arguments: dict[str, Any]) -> Verdict:
+    async def edit(_name: str, arguments: dict[str, Any]) -> Any:
         return Verdict(approved=True, arguments={**arguments, "a": -arguments["a"]})
 
     toolset = FunctionToolset[Any]()
@@ -179,7 +179,7 @@ async def test_a_check_that_wants_approval_has_it_with_the_edit() -> None:
 
     asked: list[dict[str, Any]] = []
 
-    async def edit(_name: str, arguments: dict[str, Any]) -> Verdict:
+    async def edit(_name: str, arguments: dict[str, Any]) -> Any:
         asked.append(arguments)
         return Verdict(approved=True, arguments={"a": 40, "b": 2})
 
@@ -194,7 +194,7 @@ async def test_parallel_calls_are_all_pending_at_once_and_answered_in_any_order(
     pending: dict[int, asyncio.Future[Verdict]] = {}
     all_there = asyncio.Event()
 
-    async def ask(_name: str, arguments: dict[str, Any]) -> Verdict:
+    async def ask(_name: str, arguments: dict[str, Any]) -> Any:
         future: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
         pending[arguments["a"]] = future
         if len(pending) == 3:
@@ -215,9 +215,9 @@ async def test_parallel_calls_are_all_pending_at_once_and_answered_in_any_order(
 async def test_toolsets_and_tools_marked_for_approval_pass_the_same_gate_once() -> None:
     asked: list[str] = []
 
-    async def approve(name: str, _arguments: dict[str, Any]) -> Verdict:
+    async def approve(name: str, _arguments: dict[str, Any]) -> bool:
         asked.append(name)
-        return Verdict(approved=True)
+        return True
 
     toolset = FunctionToolset[Any]()
     toolset.add_function(add, name="sum", requires_approval=True)
@@ -228,9 +228,9 @@ async def test_toolsets_and_tools_marked_for_approval_pass_the_same_gate_once() 
 
 @pytest.mark.parametrize("made_when_run", [False, True])
 async def test_tools_that_a_capability_brings_pass_the_gate_too(made_when_run: bool) -> None:
-    async def deny(name: str, _arguments: dict[str, Any]) -> Verdict:
+    async def deny(name: str, _arguments: dict[str, Any]) -> bool:
         asked.append(name)
-        return Verdict(approved=False)
+        return False
 
     asked: list[str] = []
     toolset = FunctionToolset[Any]([add])
@@ -288,11 +288,11 @@ def test_a_run_without_turns_is_refused_at_once() -> None:
 
 
 async def test_a_callback_that_fails_fails_the_run_but_not_the_next() -> None:
-    async def ask_once(_name: str, _arguments: dict[str, Any]) -> Verdict:
+    async def ask_once(_name: str, _arguments: dict[str, Any]) -> bool:
         if asked:
             raise LookupError("nobody is there")
         asked.append(1)
-        return Verdict(approved=True)
+        return True
 
     asked: list[int] = []
     agent = DefaultAgent("", FunctionModel(restless), tools=[add])
@@ -376,9 +376,9 @@ def test_a_state_of_another_kind_is_refused(state: Any) -> None:
 async def test_after_a_cancel_the_next_run_continues() -> None:
     asked = asyncio.Event()
 
-    async def ask(_name: str, arguments: dict[str, Any]) -> Verdict:
+    async def ask(_name: str, arguments: dict[str, Any]) -> bool:
         if arguments["a"] == 1:
-            return Verdict(approved=True)
+            return True
         asked.set()
         await asyncio.Event().wait()
         raise AssertionError
