@@ -8,7 +8,7 @@ a received file that cannot be saved elsewhere ├── ModelFailed            
 that refused, failed or did not answer ├── StateError                     saved state that cannot be
 written or understood │   └── MissingKey (KeyError)      nothing is stored under a key ├──
 SessionStopped                 the session accepts no more messages ├── ActorStopped
-a worker ended before it served a request ├── NotOnEventLoop (RuntimeError)  a call from outside the
+(RuntimeError)    a worker ended before it served a request ├── NotOnEventLoop (RuntimeError)  a call from outside the
 event loop ├── StageFailed                    one stage of handling a message raised └──
 ExecutionFailed                a delegated message that will get no answer
 """
@@ -253,7 +253,7 @@ class SessionStopped(GenieError):
         return f"session {self.session_id!r} is stopped and takes no more messages"
 
 
-class ActorStopped(GenieError):
+class ActorStopped(GenieError, RuntimeError):
     """A worker ended before it served the request, or while it did."""
 
     def __init__(self, name: str, reason: str = "has stopped") -> None:

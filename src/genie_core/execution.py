@@ -5,11 +5,18 @@ from asyncio import Future, Task
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from genie_core.agent.approval import Approval, ApprovalContext, Verdict
-from genie_core.errors import ExecutionFailed, Stage, StageFailed, public_summary, summary
-from genie_core.message import Message
+from genie_core.errors import (
+    ExecutionFailed,
+    InvalidSetting,
+    Stage,
+    StageFailed,
+    public_summary,
+    summary,
+)
+from genie_core.message import SYSTEM, Message
 from genie_core.preferences import PreferencesSource
 from genie_core.reasoner.decision import AnyDecision, decision
 from genie_core.runtime.progress import Usage, What
@@ -149,6 +156,8 @@ class Execution:
 
     def __init__(self, preferences_source: PreferencesSource | None = None) -> None:
         self.preferences_source = preferences_source
+        self.origin: Message | None = None
+        """The message that is handled; None for an execution without a session."""
         self._record: ReplayableStream[ExecutionEvent] = ReplayableStream()
         self._text: list[str] = []
         self._open: dict[str, Approval] = {}
@@ -178,14 +187,21 @@ class Execution:
         async for event in self._record.read():
             yield event
 
-    async def stream(self) -> AsyncIterator[AnyDecision | Approval | Message]:
+    async def stream(
+        self, *, errors: Literal["raise", "message"] = "raise"
+    ) -> AsyncIterator[AnyDecision | Approval | Message]:
         """Yield one decision, then approvals as they are requested, then the answer.
 
         An approval delays the agent until it is answered. An end before the decision counts as a
         decision to ignore; later, a failure raises `ExecutionFailed` and a cancellation ends the
         stream.
+
+        With `errors="message"`, such a failure is yielded as a message from "system" to the sender,
+        with its `public` text. It is for this reader alone and no part of the chat.
         """
         check_loop(self._loop, "Execution.stream")
+        if errors not in ("raise", "message"):
+            raise InvalidSetting("errors", errors, '"raise" or "message"')
         decided = False
         async for event in self._record.read():
             match event:
@@ -196,6 +212,8 @@ class Execution:
                     yield approval
                 case Answered(message=message):
                     yield message
+                case Failed(public=public) if decided and errors == "message":
+                    yield self._message(public)
                 case Failed(stage=stage, error=error, exception=exception) if decided:
                     raise ExecutionFailed(stage, error) from exception
                 case Failed() | Cancelled() if not decided:
@@ -306,6 +324,11 @@ class Execution:
         self._refusal = (reason, by)
         for approval in list(self._open.values()):  # also those answered but not yet recorded
             self._refuse(approval, reason, by)
+
+    def _message(self, text: str) -> Message:
+        if self.origin is None:
+            return Message(text, SYSTEM)
+        return Message(text, SYSTEM, self.origin.sender, request_id=self.origin.request_id)
 
     def _cancel_work(self) -> None:
         for each in self._work:

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 from tests.faults.scene import VICTIM, events, joined, last_event, session
-from tests.faults.traps import STAGES, Trap, trapped_session
+from tests.faults.traps import SAVING, STAGES, Trap, trapped_session
 
 from genie_core.agent import AgentFactory, AgentInput
 from genie_core.datastore import DataStore
 from genie_core.errors import ExecutionFailed
-from genie_core.execution import Answered, Decided, Failed
+from genie_core.execution import Answered, Decided, Failed, Unsaved
 from genie_core.message import Message
-from genie_core.reasoner import Decision, Response
+from genie_core.reasoner import Decision, GroupReasonerFactory, Response
 from genie_core.reasoner.runner import ReasonerRunner
 from genie_core.session import GroupSession
-from genie_core.testing import ScriptedAgent, reasoner_factory
+from genie_core.testing import ScriptedAgent, ScriptedReasoner
 
 pytestmark = pytest.mark.timeout(100)
 
@@ -33,7 +33,7 @@ def raising(error: BaseException) -> Callable[[], Any]:
     return fault
 
 
-@pytest.mark.parametrize("place", [each for each in STAGES if "restored" not in each])
+@pytest.mark.parametrize("place", [*(each for each in STAGES if "restored" not in each), *SAVING])
 async def test_a_key_in_what_is_raised_is_shown_to_nobody(
     tmp_path: Path, place: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -42,10 +42,10 @@ async def test_a_key_in_what_is_raised_is_shown_to_nobody(
         "{'Authorization': 'Bearer 12345678', 'x-api-key': 'sk-12345678'}"
     )
     chat = trapped_session(Trap(place, raising(error)), DataStore(tmp_path))
-    last = await last_event(chat.handle(Message("1", VICTIM)))
-    assert isinstance(last, Failed)
-    assert "401 for url" in last.error
-    assert "12345678" not in last.error + "".join(caplog.messages)
+    recorded = await events(chat.handle(Message("1", VICTIM)))
+    told = [each.error for each in recorded if isinstance(each, Failed | Unsaved)]
+    assert "401 for url" in told[0]
+    assert "12345678" not in "".join([*told, *chat.problems, *caplog.messages])
 
 
 @pytest.mark.parametrize(
@@ -77,6 +77,27 @@ async def test_a_fault_ends_its_executions_and_no_others(
     assert isinstance(await last_event(fine), Answered)
     trap.armed = False
     assert isinstance(await last_event(chat.handle(Message("3", VICTIM))), Answered)
+    await joined(chat)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ConnectionError("it\nbroke"), StopIteration(), asyncio.CancelledError(), Panic("it broke")],
+    ids=lambda error: type(error).__name__,
+)
+@pytest.mark.parametrize("place", SAVING)
+async def test_a_fault_in_saving_a_memory_costs_no_answer(
+    tmp_path: Path, place: str, error: BaseException
+) -> None:
+    chat = trapped_session(Trap(place, raising(error)), DataStore(tmp_path))
+    for text in ("1", "2"):
+        recorded = await events(chat.handle(Message(text, VICTIM)))
+        assert isinstance(recorded[-1], Answered)
+        (unsaved,) = (each for each in recorded if isinstance(each, Unsaved))
+        assert VICTIM in unsaved.error
+        assert "\n" not in unsaved.error
+    assert any(VICTIM in problem for problem in chat.problems)
+    assert isinstance(await last_event(chat.handle(Message("hi", "alice"))), Answered)
     await joined(chat)
 
 
@@ -130,19 +151,31 @@ async def test_delegating_without_a_query_is_a_failure_of_the_reasoner(query: st
     await joined(chat)
 
 
-async def test_a_state_that_is_no_json_fails_the_execution(tmp_path: Path) -> None:
-    class Unsaveable(ScriptedAgent):
-        def get_serialized(self) -> Any:
-            return {"when": object()}
+@pytest.mark.parametrize("state", [{"when": object()}, LookupError("lost")])
+@pytest.mark.parametrize("whose", ["agent", "reasoner"])
+async def test_a_memory_that_cannot_be_saved_costs_no_answer(
+    tmp_path: Path, whose: str, state: Any
+) -> None:
+    def tell() -> Any:
+        if isinstance(state, Exception):
+            raise state
+        return state
 
-    chat = GroupSession(
-        "s", reasoner_factory(), AgentFactory(lambda _: Unsaveable()), DataStore(tmp_path)
-    )
-    last = await last_event(chat.handle(Message("hi", "alice")))
-    assert isinstance(last, Failed)
-    assert last.stage == "state"
-    assert "agent 'system' of alice" in last.error
+    agent, reasoner = ScriptedAgent(), ScriptedReasoner()
+    mute: Any = agent if whose == "agent" else reasoner
+    mute.get_serialized = tell
+    reasoners = GroupReasonerFactory(lambda _secrets, _owner: reasoner)
+    chat = GroupSession("s", reasoners, AgentFactory(lambda _: agent), DataStore(tmp_path))
+    for text in ("one", "two"):
+        recorded = await events(chat.handle(Message(text, "alice")))
+        assert [type(each) for each in recorded] == [Decided, Unsaved, Answered]
+        last = recorded[-1]
+        assert isinstance(last, Answered)
+        assert last.message.content == f"echo: {text}"
+    assert chat.problems
     await joined(chat)
+    messages = await GroupSession.load_messages(DataStore(tmp_path).narrowed("s"))
+    assert [each.content for each in messages or []] == ["one", "echo: one", "two", "echo: two"]
 
 
 async def test_what_cannot_begin_fails_alone(

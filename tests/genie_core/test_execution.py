@@ -1,9 +1,10 @@
 import asyncio
+from typing import Any
 
 import pytest
 
 from genie_core.agent import Approval, Decision
-from genie_core.errors import ExecutionFailed, StageFailed
+from genie_core.errors import ExecutionFailed, InvalidSetting, ModelFailed, StageFailed
 from genie_core.execution import (
     Answered,
     ApprovalClosed,
@@ -89,6 +90,36 @@ async def test_a_failure_after_the_decision_is_raised_by_the_stream() -> None:
             await execution.result()
         assert caught.value.stage == "agent"
         assert isinstance(caught.value.__cause__, ValueError)
+
+
+async def test_a_failure_after_the_decision_is_a_message_on_request() -> None:
+    execution = Execution()
+    execution.origin = Message("hi", "alice", request_id="r")
+    execution.record(DELEGATED)
+    failure = ModelFailed("key", "gpt", "https://secret.example", "key sk-1234 is no good")
+    execution.fail(failure, "agent")
+    elements = [each async for each in execution.stream(errors="message")]
+    said = "the model's provider refused the key"
+    assert elements == [Decision.DELEGATE, Message(said, "system", "alice", request_id="r")]
+    with pytest.raises(ExecutionFailed):
+        await execution.result()
+
+
+async def test_on_request_too_a_failure_before_the_decision_is_silence_and_a_cancellation_the_end() -> (
+    None
+):
+    failed, cancelled = Execution(), Execution()
+    failed.fail(ValueError("odd"), "reasoner")
+    cancelled.record(DELEGATED)
+    cancelled.cancel()
+    for execution, decided in ((failed, Decision.IGNORE), (cancelled, Decision.DELEGATE)):
+        assert [each async for each in execution.stream(errors="message")] == [decided]
+
+
+async def test_failures_are_asked_for_in_one_of_two_ways() -> None:
+    asked: Any = "ignore"
+    with pytest.raises(InvalidSetting, match='errors must be "raise" or "message"'):
+        await anext(Execution().stream(errors=asked))
 
 
 @pytest.mark.parametrize("error", [None, ValueError("odd")])

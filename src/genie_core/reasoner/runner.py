@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any, Final
 
 from genie_core.datastore import DataStore
-from genie_core.errors import ActorStopped, MissingKey, StageFailed
+from genie_core.errors import ActorStopped, StageFailed, StateError
 from genie_core.message import Attachment, Message
 from genie_core.reasoner.base import GroupReasoner, Response
 from genie_core.reasoner.decision import decision
@@ -151,11 +151,10 @@ class ReasonerRunner(Actor[int, Reasoned]):
     async def _saved_count(self, key: str) -> int:
         if self._store is None:
             return 0
-        with stage("state", f"saved state of {self.name}"):
-            try:
-                count = await self._store.load(key)
-            except MissingKey:
-                return 0
+        try:
+            count = await self._store.load(key)
+        except StateError:  # nothing is there, or it can't be read, which the store reports
+            return 0
         return count if isinstance(count, int) and count > 0 else 0
 
     def _updates(self, reasoner: GroupReasoner, position: int) -> list[Message]:

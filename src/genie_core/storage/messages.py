@@ -12,7 +12,7 @@ from typing import Any, Final
 from genie_core.datastore import DataStore
 from genie_core.errors import GenieError, InvalidMessage, MissingKey, summary
 from genie_core.message import Message
-from genie_core.runtime.tasks import start_task
+from genie_core.runtime.tasks import settled, start_task
 from genie_core.storage.group_genie import carry_over
 from genie_core.validation import check_parts
 
@@ -71,8 +71,8 @@ class MessageLog:
             if self._store is not None:
                 return self._store.append(_KEY, [message.serialize()])
         except Exception as error:  # noqa: BLE001 - a closed store, or what is no text; passed on
-            return _settled(error)
-        return _settled()
+            return settled(error)
+        return settled()
 
     async def to_json(self) -> str:
         """Return the current messages as a JSON list, without blocking the event loop."""
@@ -166,16 +166,6 @@ def _message(line: Any) -> Message:
     message = Message.deserialize(line)
     check_parts(message)
     return message
-
-
-def _settled(error: Exception | None = None) -> "Future[None]":
-    promise: Future[None] = asyncio.get_running_loop().create_future()
-    if error is None:
-        promise.set_result(None)
-    else:
-        promise.set_exception(error)
-        promise.exception()  # retrieved: awaiting it is optional
-    return promise
 
 
 def _as_json(messages: list[Message]) -> str:
