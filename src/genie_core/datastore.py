@@ -1,6 +1,5 @@
 """The place on disk of a session's state."""
 
-import asyncio
 import hashlib
 from asyncio import Future
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -13,6 +12,7 @@ from typing import Any, Final, Self, TypeAlias, TypeVar
 from genie_core.errors import MissingKey, StateError, summary
 from genie_core.privacy.redaction import mask_value
 from genie_core.runtime.tasks import settled
+from genie_core.runtime.threads import in_thread
 from genie_core.storage.atomic import read_file, reason
 from genie_core.storage.disk import Disk
 from genie_core.storage.journal import decode_value, encode_line
@@ -160,7 +160,7 @@ class DataStore:
 
     async def aclose(self) -> None:
         """Close without blocking the event loop."""
-        await asyncio.to_thread(self._disk.close)
+        await in_thread(self._disk.close)
 
     async def __aenter__(self) -> Self:
         return self

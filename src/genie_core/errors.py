@@ -5,7 +5,8 @@ GenieError ├── InvalidMessage (ValueError)    a message that the session r
 factory function of an unknown shape ├── UnknownAgent (ValueError)      no agent is registered under
 a name ├── AttachmentError (ValueError)   a file that cannot be handed to an agent ├── FileNotSaved
 a received file that cannot be saved elsewhere ├── ModelFailed                    a model's provider
-that refused, failed or did not answer ├── StateError                     saved state that cannot be
+that refused, failed or did not answer ├── ToolExited
+a tool that tried to end the program ├── StateError                     saved state that cannot be
 written or understood │   └── MissingKey (KeyError)      nothing is stored under a key ├──
 SessionStopped                 the session accepts no more messages ├── ActorStopped
 (RuntimeError)    a worker ended before it served a request ├── NotOnEventLoop (RuntimeError)  a call from outside the
@@ -214,6 +215,22 @@ class ModelFailed(GenieError):
     def _when(self) -> str:
         seconds = self.retry_after or 0
         return f"in {seconds:.0f} s" if seconds >= 1 else "later"
+
+
+class ToolExited(GenieError):
+    """A tool that called `sys.exit` or raised `KeyboardInterrupt`: its run ends, not the program."""
+
+    def __init__(self, tool: str, cause: BaseException) -> None:
+        super().__init__(tool, cause)
+        self.tool = tool
+        self.cause = cause
+
+    def __str__(self) -> str:
+        return f"{self.public} ({summary(self.cause)}), so its run was ended"
+
+    @property
+    def public(self) -> str:
+        return f"tool {self.tool!r} tried to end the program"
 
 
 class StateError(GenieError):

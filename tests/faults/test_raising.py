@@ -1,7 +1,9 @@
 """Whatever raises, and whatever it raises: one execution fails and the session serves on."""
 
 import asyncio
-from collections.abc import Callable
+import traceback
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +11,15 @@ import pytest
 from tests.faults.scene import VICTIM, events, joined, last_event, session
 from tests.faults.traps import SAVING, STAGES, Trap, trapped_session
 
-from genie_core.agent import AgentFactory, AgentInput
+from genie_core.agent import AgentFactory, AgentInput, AgentRunner, ApprovalContext
 from genie_core.datastore import DataStore
-from genie_core.errors import ExecutionFailed
+from genie_core.errors import ExecutionFailed, GenieError
 from genie_core.execution import Answered, Decided, Failed, Unsaved
 from genie_core.message import Message
 from genie_core.reasoner import Decision, GroupReasonerFactory, Response
 from genie_core.reasoner.runner import ReasonerRunner
 from genie_core.session import GroupSession
-from genie_core.testing import ScriptedAgent, ScriptedReasoner
+from genie_core.testing import ScriptedAgent, ScriptedReasoner, reasoner_factory
 
 pytestmark = pytest.mark.timeout(100)
 
@@ -124,6 +126,37 @@ async def test_a_failing_agent_raises_from_stream_and_result() -> None:
     for _ in range(2):
         with pytest.raises(ExecutionFailed, match="model away"):
             await execution.result()
+    await joined(chat)
+
+
+@pytest.mark.parametrize("alone", [False, True])
+async def test_a_missing_tool_server_is_a_line_and_no_traceback(
+    alone: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Missing(ScriptedAgent):
+        @asynccontextmanager
+        async def mcp(self) -> AsyncIterator["Missing"]:
+            try:
+                await asyncio.create_subprocess_exec("no-such-program")
+            except OSError as error:
+                raise RuntimeError(f"client failed to connect: {error}") from error
+            yield self
+
+    factory = AgentFactory(lambda _: Missing())
+    chat = GroupSession("s", reasoner_factory(), factory)
+    runner = AgentRunner("system", "system", "alice", factory)
+    answer: Awaitable[Any] = (
+        runner.invoke(AgentInput("q"), ApprovalContext(asyncio.Queue()))
+        if alone
+        else chat.handle(Message("hi", "alice")).result()
+    )
+    with pytest.raises(GenieError) as caught:
+        await answer
+    assert "no-such-program" in str(caught.value)
+    told = traceback.format_exception(caught.value)
+    assert "create_subprocess_exec" not in "".join(told)
+    assert all(len(each.message.splitlines()) == 1 for each in caplog.records)
+    assert not any(each.exc_info for each in caplog.records if each.levelname != "DEBUG")
     await joined(chat)
 
 

@@ -168,7 +168,7 @@ def _agent(
             extra_args={"timeout": limit}, retry=agents.ModelRetrySettings(max_retries=0)
         )
         answering = openai_model(subject.choice, keys)
-        return OpenAIAgent("", answering, once, tools, max_turns=_TURNS)
+        return OpenAIAgent("", answering, once, tools, max_turns=_TURNS, tracing=False)
 
     from genie_core.agent.provider.pydantic_ai import DefaultAgent
     from genie_core.assistant.models.make import pydantic_model

@@ -29,14 +29,14 @@ from genie_core.agent.provider.approval_answer import (
 from genie_core.agent.provider.masking import masked
 from genie_core.agent.provider.progress_reporter import CallReporter
 from genie_core.agent.provider.pydantic_ai.servers import ServerOut
-from genie_core.errors import GenieError, public_summary, summary, tool_failure
+from genie_core.errors import GenieError, ToolExited, public_summary, summary, tool_failure
 from genie_core.privacy.redaction import mask_known
 from genie_core.runtime.progress import doing, note
 
 log = logging.getLogger(__name__)
 
-_PASSED_ON: Final = (CallDeferred, ApprovalRequired, RunCancelled)
-"""Exceptions by which a tool addresses pydantic-ai; failures of agents that it runs are not."""
+_PASSED_ON: Final = (CallDeferred, ApprovalRequired, RunCancelled, ToolExited)
+"""Exceptions that end the run; failures of agents that a tool runs do not."""
 
 
 @dataclass

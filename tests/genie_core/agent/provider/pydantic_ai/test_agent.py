@@ -4,6 +4,10 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from pydantic_ai import Agent as LibraryAgent
 from pydantic_ai import ApprovalRequired, FunctionToolset, ModelRetry
 from pydantic_ai.capabilities import Toolset
 from pydantic_ai.exceptions import (
@@ -20,6 +24,7 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
+from pydantic_ai.models import Model
 from pydantic_ai.models.function import (
     AgentInfo as ModelInfo,
 )
@@ -27,7 +32,9 @@ from pydantic_ai.models.function import (
     DeltaToolCall,
     FunctionModel,
 )
+from pydantic_ai.models.instrumented import InstrumentationSettings
 from pydantic_ai.models.test import TestModel
+from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.native_tools import WebSearchTool
 from pydantic_ai.toolsets import WrapperToolset
 from tests.genie_core.agent.provider.pydantic_ai.clients import responses_model
@@ -85,6 +92,35 @@ def calling(*calls: Call) -> FunctionModel:
                     yield f"{word} "
 
     return FunctionModel(respond, stream_function=stream)
+
+
+class Deaf(WrapperModel):
+    """A model that can't stream, as pydantic-ai's own say it."""
+
+    request_stream: Any = Model.request_stream
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+async def test_a_model_that_cannot_stream_is_asked_without(wrapped: bool) -> None:
+    deaf: Model = Deaf(calling(("add", {"a": 1, "b": 2})))
+    agent = DefaultAgent("", WrapperModel(deaf) if wrapped else deaf, tools=[add])
+    heard: list[str] = []
+    assert await agent.run_streaming(AgentInput("q"), allow, heard.append) == "3"
+    assert "".join(heard) == "3"
+
+
+async def test_the_instrumentation_of_a_program_is_left_alone() -> None:
+    spans = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    LibraryAgent.instrument_all(InstrumentationSettings(tracer_provider=provider))
+    try:
+        agent = DefaultAgent("", calling(("add", {"a": 1, "b": 2})), tools=[add])
+        assert await agent.run(AgentInput("q"), allow) == "3"
+    finally:
+        LibraryAgent.instrument_all(False)
+    names = {span.name.split()[0] for span in spans.get_finished_spans()}
+    assert {"invoke_agent", "chat", "execute_tool"} <= names
 
 
 @pytest.mark.parametrize("streaming", [True, False])
