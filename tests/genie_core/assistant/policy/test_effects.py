@@ -389,3 +389,20 @@ def test_jobs_are_read_unasked_and_started_and_stopped_only_if_allowed(root: Pat
     assert judge(root, tool="run_command", command="ls", background=True).effect == "ask"
     guest = build_assistant(AssistantConfig(workspace=root), owner="ann").policy
     assert guest.evaluate(ToolCall("bob", "system", "read_job", {"job": 1})).effect == "ask"
+
+
+@pytest.mark.parametrize(
+    ("rule", "effect"),
+    [
+        (Rule("allow", "write_file"), "ask"),
+        (Rule("allow", risk="write"), "ask"),
+        (Rule("allow", path="*"), "ask"),
+        (Rule("allow", path=".husky/*"), "allow"),
+        (Rule("allow", "write_file", arguments={"path": ".husky/*"}), "allow"),
+    ],
+)
+def test_a_hidden_file_is_written_unasked_only_by_a_rule_that_names_it(
+    root: Path, rule: Rule, effect: str
+) -> None:
+    wanted = {"path": ".husky/pre-commit", "content": "x"}
+    assert judge(root, rule, tool="write_file", **wanted).effect == effect
