@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 
 from genie_core.errors import MissingExtra
 
@@ -11,7 +12,13 @@ def imports_of(extra: str) -> Iterator[None]:
     """Raise `MissingExtra` if an import inside finds a package missing."""
     try:
         yield
+    except MissingExtra:
+        raise
     except ModuleNotFoundError as error:
-        if isinstance(error, MissingExtra) or error.name is None:
-            raise
-        raise MissingExtra(extra, error.name) from error
+        raise MissingExtra(extra, error.name or str(error)) from error
+
+
+def require(extra: str, module: str) -> None:
+    """Import a module that stands for all of an extra, or raise `MissingExtra`."""
+    with imports_of(extra):
+        import_module(module)

@@ -5,7 +5,6 @@ Importing this module is cheap: none of what a command works with is loaded here
 
 import argparse
 import difflib
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn, TypeAlias
 
