@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from genie_core.reasoner.factory import GroupReasonerFactory
     from genie_core.secrets import SecretsProvider
     from genie_core.session import GroupSession
+    from genie_core.session_events import Received, SessionEvent
 
 __version__ = "0.1.0"
 
@@ -63,8 +64,10 @@ __all__ = [
     "GroupSession",
     "Message",
     "PreferencesSource",
+    "Received",
     "Response",
     "SecretsProvider",
+    "SessionEvent",
     "Spent",
     "TextDelta",
     "Thread",
@@ -91,8 +94,10 @@ _MODULES = {
     "GroupSession": "session",
     "Message": "message",
     "PreferencesSource": "preferences",
+    "Received": "session_events",
     "Response": "reasoner.base",
     "SecretsProvider": "secrets",
+    "SessionEvent": "session_events",
     "Thread": "message",
     "Verdict": "agent.approval",
 }

@@ -123,7 +123,7 @@ class GroupSession:
         return self._conversation.view
 
     async def events(self, after: int = 0) -> AsyncIterator[SessionEvent]:
-        """Yield the events of all executions after a number, then further ones as they happen.
+        """Yield what happens after a number, in all executions, then further events as they come.
 
         Any number of readers may read, as often as they like, until `join` has ended. Numbers
         grow, with gaps where the previews of an ended execution were. The session keeps the latest
@@ -174,6 +174,7 @@ class GroupSession:
         self._check_loop("append")
         check_message(message)
         self._refuse_when_stopped()
+        self._events.received(message)
         self._conversation.when_open(partial(self._conversation.add, message))
 
     def delegate(
@@ -301,6 +302,7 @@ class GroupSession:
         self._refuse_when_stopped()
         execution = Execution(self._preferences, partial(self._events.record, message))
         self._executions[execution] = None
+        self._events.received(message, execution)
         return execution
 
     def _refuse_when_stopped(self) -> None:

@@ -14,17 +14,22 @@ KEPT: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class SessionEvent:
-    """One event of one execution.
+class Received:
+    """The session took a message, or a query."""
 
-    `number` counts the events of the session from 1. `message` is the one given to `handle`, or the
-    query given to `delegate`.
+
+@dataclass(frozen=True, slots=True)
+class SessionEvent:
+    """An event of a message, and of its execution if it has one.
+
+    `number` counts the events of the session from 1. `message` is the one given to `handle` or
+    `append`, or the query given to `delegate`. A message given to `append` has no execution.
     """
 
     number: int
     message: Message
-    execution: Execution
-    event: ExecutionEvent
+    execution: Execution | None
+    event: ExecutionEvent | Received
 
 
 class SessionEvents:
@@ -39,16 +44,25 @@ class SessionEvents:
         self._numbers: deque[int] = deque()  # without those of previews
         self._previews: dict[Execution, list[int]] = {}
 
+    def received(self, message: Message, execution: Execution | None = None) -> None:
+        """Add that a message came."""
+        self._add(SessionEvent(self._stream.last + 1, message, execution, Received()))
+
     def record(self, message: Message, execution: Execution, event: ExecutionEvent) -> None:
-        """Add an event; the last one of an execution drops its previews."""
+        """Add an event of an execution; the last one drops its previews."""
         number = self._stream.last + 1
-        self._stream.add(SessionEvent(number, message, execution, event))
+        item = SessionEvent(number, message, execution, event)
         if is_preview(event):
+            self._stream.add(item)
             self._previews.setdefault(execution, []).append(number)
             return
-        self._numbers.append(number)
+        self._add(item)
         if is_last(event):
             self._stream.drop(self._previews.pop(execution, ()))
+
+    def _add(self, item: SessionEvent) -> None:
+        self._stream.add(item)
+        self._numbers.append(item.number)
         if len(self._numbers) > self._kept:
             self._stream.cut(self._numbers.popleft())
 

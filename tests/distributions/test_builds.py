@@ -1,5 +1,7 @@
 """The two distributions are built from the tree, and genie-core is used where nothing else is."""
 
+import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -15,6 +17,8 @@ import genie_core
 ROOT = Path(__file__).parents[2]
 VERSION = genie_core.__version__
 NAMES = ("genie-core", "genie-tui")
+PROGRAMS = Path(__file__).with_name("programs")
+FENCE = re.compile(r"^```python (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -45,10 +49,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def bare(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Install genie-core alone, without any extra; returns the interpreter."""
     own = tmp_path_factory.mktemp("bare")
-    run(sys.executable, "-m", "venv", own, cwd=own)
+    run(sys.executable, "-m", "venv", "--without-pip", own, cwd=own)
     python = own / "bin" / "python"
-    pip = ("-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-compile")
-    run(python, *pip, wheel(built, "genie-core"), cwd=own)
+    pip = (sys.executable, "-m", "pip", "--python", python, "install")
+    run(*pip, "--quiet", "--no-deps", "--no-index", wheel(built, "genie-core"), cwd=own)
     return python
 
 
@@ -134,3 +138,24 @@ def test_the_bare_core_has_its_version_and_prompts_and_names_missing_extras(
         "module 'agents' is not installed; install it with: pip install 'genie-core[openai]'",
         "module 'msgspec' is not installed; install it with: pip install 'genie-core[room]'",
     ]
+
+
+def test_a_program_embeds_the_bare_core_and_a_second_process_goes_on(
+    bare: Path, tmp_path: Path
+) -> None:
+    kinds = "Received Decided ApprovalPending ApprovalClosed Answered"
+    for already, count in ((0, 1), (2, 2)):
+        said = run(bare, "-W", "error", PROGRAMS / "journalled.py", tmp_path, cwd=tmp_path)
+        assert said == f"{already} {count} HELLO of alice\n{kinds}\n"
+
+
+def test_programs_that_embed_the_core_pass_strict_type_checks(bare: Path, tmp_path: Path) -> None:
+    """Against the installed wheel; the packages of extras count as untyped."""
+    shutil.copytree(PROGRAMS, tmp_path, dirs_exist_ok=True)
+    for name, code in FENCE.findall((ROOT / "docs" / "engine.md").read_text()):
+        (tmp_path / name).write_text(code)
+    programs = [each for each in tmp_path.glob("*.py") if not each.name.startswith("test_")]
+    assert len(programs) > 8
+    mypy = (sys.executable, "-m", "mypy", "--strict", "--python-executable", bare)
+    config = ("--config-file=", "--ignore-missing-imports", f"--cache-dir={tmp_path / 'cache'}")
+    assert "no issues found" in run(*mypy, *config, *programs, cwd=tmp_path)

@@ -9,7 +9,7 @@ import pytest
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.datastore import DataStore
 from genie_core.errors import SessionStopped
-from genie_core.execution import Answered, ApprovalClosed, Cancelled, Execution
+from genie_core.execution import Answered, ApprovalClosed, ApprovalPending, Cancelled, Execution
 from genie_core.message import Message
 from genie_core.session import GroupSession
 from genie_core.testing import Emit, RunFn, agent_factory, echo, reasoner_factory
@@ -53,7 +53,9 @@ async def test_leaving_denies_what_waits_for_an_answer() -> None:
 
     async with session(ask) as chat:
         execution = chat.handle(Message("hi", "alice"))
-        await anext(event async for event in chat.events() if event.execution.pending_approvals)
+        await anext(
+            event async for event in chat.events() if isinstance(event.event, ApprovalPending)
+        )
     (closed,) = [each async for each in execution.events() if isinstance(each, ApprovalClosed)]
     assert closed.verdict.reason == "session is stopping"
     assert contents(chat.messages) == ["hi", "no"]
@@ -72,7 +74,7 @@ async def test_an_exception_cancels_what_runs_and_is_passed_on(tmp_path: Path) -
         chat = session(run, store)
         with pytest.raises(LookupError):
             await fail(chat)
-        (event,) = [each.event async for each in chat.events(after=1)]
+        event = [each.event async for each in chat.events()][-1]
         assert isinstance(event, Cancelled)
         async with session(store=store) as again:
             assert contents(again.messages) == ["hi"]

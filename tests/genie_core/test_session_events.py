@@ -16,7 +16,7 @@ from genie_core.execution import (
 )
 from genie_core.message import Message
 from genie_core.session import GroupSession
-from genie_core.session_events import SessionEvent, SessionEvents
+from genie_core.session_events import Received, SessionEvent, SessionEvents
 from genie_core.testing import Emit, RunFn, agent_factory, echo, reasoner_factory
 
 
@@ -43,21 +43,29 @@ async def test_events_of_all_executions_come_in_order_to_early_and_late_readers(
     await asyncio.gather(*(each.result() for each in executions))
     await chat.join()
     events = await early
-    assert [event.number for event in events] == [1, 2, 3, 4]
+    assert [event.number for event in events] == [1, 2, 3, 4, 5, 6]
     for execution, who in zip(executions, ("alice", "bob"), strict=True):
         own = [event for event in events if event.execution is execution]
         assert {event.message.sender for event in own} == {who}
-        assert [type(event.event) for event in own] == [Decided, Answered]
-        assert [event.event for event in own] == [each async for each in execution.events()]
+        assert [type(event.event) for event in own] == [Received, Decided, Answered]
+        assert [event.event for event in own[1:]] == [each async for each in execution.events()]
     assert await read(chat.events()) == events
+
+
+async def test_messages_that_are_only_context_are_events_too() -> None:
+    async with session() as chat:
+        chat.append(Message("for your information", "bob"))
+    (event,) = await read(chat.events())
+    assert (event.message.content, event.execution) == ("for your information", None)
+    assert isinstance(event.event, Received)
 
 
 async def test_reading_goes_on_after_a_number() -> None:
     async with session() as chat:
         await chat.handle(Message("one", "alice")).result()
         await chat.delegate("two", sender="alice").result()
-    events = await read(chat.events(after=2))
-    assert [event.number for event in events] == [3, 4]
+    events = await read(chat.events(after=3))
+    assert [event.number for event in events] == [4, 5, 6]
     assert {event.message.content for event in events} == {"two"}
     assert await read(chat.events(after=9)) == []
 
@@ -73,8 +81,11 @@ async def test_previews_are_there_while_an_answer_is_written_and_gone_afterwards
             if isinstance(event.event, Answered):
                 break
         late = await read_until_now(chat)
-    assert seen == [Decided, TextDelta, TextDelta, ApprovalPending, ApprovalClosed, Answered]
-    assert [event.number for event in late] == [1, 4, 5, 6]
+    assert seen == [
+        *(Received, Decided, TextDelta, TextDelta),
+        *(ApprovalPending, ApprovalClosed, Answered),
+    ]
+    assert [event.number for event in late] == [1, 2, 5, 6, 7]
 
 
 async def read_until_now(chat: GroupSession) -> list[SessionEvent]:
