@@ -50,7 +50,9 @@ def main() -> int:
         }
         for version, one in tries.items():
             own, code, told = one.result()
-            say(f"Python {version}: the built wheels, in an environment of their own\n{told.rstrip()}")
+            say(
+                f"Python {version}: the built wheels, in an environment of their own\n{told.rstrip()}"
+            )
             if code:
                 failed.append(f"the smoke test on {version}")
             elif with_tests and version == last != VERSIONS[0] and tested(own, version):
