@@ -127,7 +127,7 @@ class GroupSession:
 
         Any number of readers may read, as often as they like, until `join` has ended. Numbers
         grow, with gaps where the previews of an ended execution were. The session keeps the latest
-        10,000 events, previews aside, and waits for no reader.
+        2,000 events, previews aside, and waits for no reader.
 
         Raises:
             EventsMissed: the reader is further behind than that.

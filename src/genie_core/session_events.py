@@ -9,7 +9,7 @@ from genie_core.execution import Execution, ExecutionEvent, is_last, is_preview
 from genie_core.message import Message
 from genie_core.runtime.replay_buffer import ReplayableStream
 
-KEPT: Final = 10_000
+KEPT: Final = 2_000
 """How many events a session keeps, previews aside."""
 
 
