@@ -138,7 +138,7 @@ class Client:
 
     def __init__(self, connection: ClientConnection) -> None:
         self.connection = connection
-        self.last = 0
+        self.run = ""
 
     async def send(self, frame: object) -> None:
         await self.connection.send(json.dumps(frame))
@@ -146,15 +146,16 @@ class Client:
     async def receive(self) -> dict[str, Any]:
         """Return the next frame, without its number."""
         frame: dict[str, Any] = json.loads(await self.connection.recv())
-        self.last = frame.pop("number", self.last)
+        frame.pop("number", None)
         return frame
 
 
 @asynccontextmanager
-async def joined(port: int, name: str, after: int = 0) -> AsyncIterator[Client]:
+async def joined(port: int, name: str, run: str = "", after: int = 0) -> AsyncIterator[Client]:
     async with connect(f"ws://127.0.0.1:{port}", proxy=None) as connection:
         client = Client(connection)
-        await client.send({"name": name, "after": after})
+        await client.send({"name": name, "run": run, "after": after})
+        client.run = (await client.receive())["run"]
         yield client
 
 
@@ -199,9 +200,11 @@ async def test_people_chat_and_answer_their_own_approvals(chat: tuple[FakeOpenAI
         await alice.send({"allow": asked["asks"]})
         answer = {"from": "alice's agent", "text": "Noon."}
         assert [await alice.receive(), await bob.receive()] == [answer, answer]
-        async with joined(port, "alice", after=1) as again:
+        async with joined(port, "alice", alice.run, after=1) as again:
             assert (await again.receive())["asks"] == asked["asks"]
             assert await again.receive() == answer
+        async with joined(port, "alice", "of an earlier process", after=1) as again:
+            assert await again.receive() == said
         assert len(server.requests[-1].tool_results) == 1
 
 
