@@ -95,6 +95,14 @@ def test_the_app_asks_for_the_core_of_its_own_version(built: Path) -> None:
     assert told["Version"] == metadata(built, "genie-core")["Version"] == [VERSION]
 
 
+def test_the_tree_is_installed_as_one_and_asks_no_index_for_the_core(tmp_path: Path) -> None:
+    build(ROOT, tmp_path, "wheel")
+    assert packages(tmp_path, "genie-tui") == {"genie_core", "genie_tui"}
+    told = metadata(tmp_path, "genie-tui")
+    assert told["Version"] == [VERSION]
+    assert not [each for each in told["Requires-Dist"] if each.startswith("genie")]
+
+
 def test_a_wheel_has_every_file_of_its_package(built: Path) -> None:
     for name in NAMES:
         package = name.replace("-", "_")

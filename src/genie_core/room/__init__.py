@@ -51,8 +51,12 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with imports_of("room"):
-        return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'protocol.events')}"), name)
+if not TYPE_CHECKING:  # a type checker would take any name for one of the package
+
+    def __getattr__(name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        with imports_of("room"):
+            return getattr(
+                import_module(f"{__name__}.{_MODULES.get(name, 'protocol.events')}"), name
+            )

@@ -1,7 +1,7 @@
 """Mistakes that a type checker has to find: `--strict` reports an ignore without an error."""
 
 import genie_core
-from genie_core import Agent, AgentInput, GroupSession, Message
+from genie_core import Agent, AgentInput, GroupSession, Message, room
 
 
 class Mute(Agent):
@@ -15,4 +15,5 @@ def mistakes(session: GroupSession) -> object:
     session.messages[0] = Message("hi", "alice")  # type: ignore[index]
     session.handle("hi")  # type: ignore[arg-type]
     AgentInput()  # type: ignore[call-arg]
+    room.Nonsense  # type: ignore[attr-defined]  # noqa: B018
     return genie_core.Nonsense  # type: ignore[attr-defined]
