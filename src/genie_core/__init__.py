@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     )
     from genie_core.message import Attachment, Message, Thread
     from genie_core.preferences import PreferencesSource
-    from genie_core.reasoner.base import Decision, GroupReasoner, Response
+    from genie_core.reasoner.base import GroupReasoner, Response
+    from genie_core.reasoner.decision import Decision
     from genie_core.reasoner.factory import GroupReasonerFactory
     from genie_core.secrets import SecretsProvider
     from genie_core.session import GroupSession
@@ -86,7 +87,7 @@ _MODULES = {
     "AsyncTool": "agent.base",
     "Attachment": "message",
     "DataStore": "datastore",
-    "Decision": "reasoner.base",
+    "Decision": "reasoner.decision",
     "ExecutionFailed": "errors",
     "GenieError": "errors",
     "GroupReasoner": "reasoner.base",

@@ -15,7 +15,8 @@ from genie_core.errors import NotOnEventLoop, SessionStopped, StageFailed, State
 from genie_core.execution import Answered, Cancelled, Decided, Execution, Unsaved
 from genie_core.message import SYSTEM, Attachment, Message
 from genie_core.preferences import PreferencesLookup, PreferencesSource
-from genie_core.reasoner.base import Decision, Response
+from genie_core.reasoner.base import Response
+from genie_core.reasoner.decision import decision
 from genie_core.reasoner.factory import GroupReasonerFactory
 from genie_core.reasoner.runner import Reasoned, ReasonerRunner
 from genie_core.runtime.actor import Actor
@@ -137,6 +138,11 @@ class GroupSession:
             yield event
 
     @property
+    def stopped(self) -> bool:
+        """Whether `stop` was called; running work may still go on."""
+        return self._stopping
+
+    @property
     def running(self) -> list[Execution]:
         """Running executions, oldest first."""
         return [execution for execution in self._executions if not execution.done]
@@ -150,6 +156,8 @@ class GroupSession:
     def handle(self, message: Message) -> Execution:
         """Add a message to the chat and start to work on it.
 
+        A text with the receiver "system" needs no decision: the sender's agent answers it.
+
         Raises:
             SessionStopped: `stop` was called.
             InvalidMessage: the message is empty, can't be stored, or is from "system" in any
@@ -162,6 +170,11 @@ class GroupSession:
 
         def begin() -> None:
             saved = self._conversation.add(message)
+            if response := _addressed(message):
+                files = message.attachments
+                work = partial(self._answer, execution, message, response, 0.0, files, saved)
+                self._start(execution, work)
+                return
             ruling = self._reasoner(message.sender).submit(len(self._conversation.messages) - 1)
             work = partial(self._decide, execution, message, ruling, saved)
             self._start(execution, work, request=ruling)
@@ -199,7 +212,7 @@ class GroupSession:
         check_asker(sender)
         files = list(attachments)
         check_attachments(files)
-        response = Response(Decision.DELEGATE, query, receiver, reason)
+        response = Response(decision("delegate"), query, receiver, reason)
         execution = self._accept(origin)
 
         def begin() -> None:
@@ -301,6 +314,7 @@ class GroupSession:
     def _accept(self, message: Message) -> Execution:
         self._refuse_when_stopped()
         execution = Execution(self._preferences, partial(self._events.record, message))
+        execution.origin = message
         self._executions[execution] = None
         self._events.received(message, execution)
         return execution
@@ -355,7 +369,7 @@ class GroupSession:
         for usage in ruling.spent:
             execution.spent(REASONER, usage)
         response = ruling.response
-        if response.decision is Decision.IGNORE:
+        if response.decision.value == "ignore":
             await _report_unsaved(execution, saved, ruling.saved)
             execution.record(_decided(response, ruling.elapsed))
             return
@@ -441,6 +455,14 @@ class GroupSession:
                 patience=self._patience,
             )
         return self._agents[owner, private]
+
+
+def _addressed(message: Message) -> Response | None:
+    """Return the response to a text for the agent, which takes no reasoner."""
+    if message.receiver != SYSTEM or not message.content.strip():
+        return None
+    reason = "addressed to the agent"
+    return Response(decision("delegate"), message.content, message.sender, reason)
 
 
 def _decided(response: Response, elapsed: float) -> Decided:
