@@ -128,7 +128,8 @@ class GroupSession:
 
         Any number of readers may read, as often as they like, until `join` has ended. Numbers
         grow, with gaps where the previews of an ended execution were. The session keeps the latest
-        2,000 events, previews aside, and waits for no reader.
+        2,000 events, previews aside, and waits for no reader. Private queries are left out: what
+        is read here may be shown to all.
 
         Raises:
             EventsMissed: the reader is further behind than that.
@@ -213,7 +214,7 @@ class GroupSession:
         files = list(attachments)
         check_attachments(files)
         response = Response(decision("delegate"), query, receiver, reason)
-        execution = self._accept(origin)
+        execution = self._accept(origin, private=private)
 
         def begin() -> None:
             work = partial(self._answer, execution, origin, response, 0.0, files, private=private)
@@ -311,12 +312,14 @@ class GroupSession:
         check_loop(self._loop, f"GroupSession.{method}")
         self._loop = loop
 
-    def _accept(self, message: Message) -> Execution:
+    def _accept(self, message: Message, *, private: bool = False) -> Execution:
         self._refuse_when_stopped()
-        execution = Execution(self._preferences, partial(self._events.record, message))
+        observe = None if private else partial(self._events.record, message)
+        execution = Execution(self._preferences, observe)
         execution.origin = message
         self._executions[execution] = None
-        self._events.received(message, execution)
+        if not private:
+            self._events.received(message, execution)
         return execution
 
     def _refuse_when_stopped(self) -> None:

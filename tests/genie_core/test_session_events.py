@@ -70,6 +70,13 @@ async def test_reading_goes_on_after_a_number() -> None:
     assert await read(chat.events(after=9)) == []
 
 
+async def test_private_queries_are_for_the_reader_of_their_execution_only() -> None:
+    async with session() as chat:
+        answer = await chat.delegate("secret", sender="alice", private=True).result()
+    assert answer is not None
+    assert await read(chat.events()) == []
+
+
 async def test_previews_are_there_while_an_answer_is_written_and_gone_afterwards() -> None:
     async with session(asking) as chat:
         chat.handle(Message("hi", "alice"))
