@@ -282,6 +282,11 @@ class Execution:
         """Record an agent's activity."""
         self.record(Doing(agent, what, detail))
 
+    def note_save(self, saved: "Future[None]") -> None:
+        """Record that something could not be written, for a future that is done."""
+        if not saved.cancelled() and (error := saved.exception()) is not None:
+            self.record(Unsaved(summary(error), error))
+
     def record(self, event: ExecutionEvent) -> None:
         """Record an event, unless the last one is recorded already."""
         if self.done:

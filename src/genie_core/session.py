@@ -11,8 +11,8 @@ from typing import Any, Final, Self, TypeAlias
 from genie_core.agent.factory import AgentFactory
 from genie_core.agent.runner import AgentRunner, Query, Reply
 from genie_core.datastore import DataStore
-from genie_core.errors import NotOnEventLoop, SessionStopped, StageFailed, StateError, summary
-from genie_core.execution import Answered, Cancelled, Decided, Execution, Unsaved
+from genie_core.errors import NotOnEventLoop, SessionStopped, StageFailed, StateError
+from genie_core.execution import Answered, Cancelled, Decided, Execution
 from genie_core.message import SYSTEM, Attachment, Message
 from genie_core.preferences import PreferencesLookup, PreferencesSource
 from genie_core.reasoner.base import Response
@@ -476,5 +476,4 @@ async def _report_unsaved(execution: Execution, *promises: "Future[None]") -> No
     """Wait until everything is on disk, and record what could not be written."""
     for promise in promises:
         await first_done(promise)
-        if not promise.cancelled() and (error := promise.exception()) is not None:
-            execution.record(Unsaved(summary(error), error))
+        execution.note_save(promise)

@@ -367,6 +367,8 @@ async def _ask(subagent: AgentRunner, query: Query) -> str:
         told = public_summary(error)
         note(told, summary(error))
         return f"Error: {told}"
+    if query.execution is not None:
+        reply.saved.add_done_callback(query.execution.note_save)
     if not reply.text.strip():
         return f"Error: {subagent.name} gave an empty answer"
     return f"{reply.text}\n\n[{_CUT}]" if reply.cut else reply.text
