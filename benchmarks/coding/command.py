@@ -34,16 +34,18 @@ beginning that an earlier request of the task had, as a provider with a cache wo
 def main(arguments: Sequence[str] = ()) -> int:
     """Run the benchmark; 1 if a task was not done."""
     args = _arguments(arguments)
-    tasks = [task for task in TASKS if not args.task or args.task in task.name]
+    tasks = [task for task in TASKS if args.task in task.name]
     program = _opencode() if args.opencode else None
     if args.opencode and program is None:
         sys.stderr.write("opencode is not there; install it with: npm install -g opencode-ai\n")
         return 2
+    if program is not None:
+        tasks = [task for task in tasks if task.fits_opencode]
     earlier = _read(args.against) if args.against else {}
     results = asyncio.run(_measure(tasks, program, args.repeat))
     if args.save:
         args.save.write_text(json.dumps([asdict(each) for each in results], indent=1))
-    console = Console(width=110, highlight=False, markup=False)
+    console = Console(width=140, highlight=False, markup=False)
     console.print(_table(results, earlier))
     for each in results:
         for what in each.missed:
