@@ -8,9 +8,10 @@ from time import perf_counter
 from typing import Any, Final
 
 from genie_core.datastore import DataStore
-from genie_core.errors import ActorStopped, MissingKey, StageFailed
+from genie_core.errors import ActorStopped, StageFailed, StateError
 from genie_core.message import SYSTEM, Attachment, Message
-from genie_core.reasoner.base import Decision, GroupReasoner, Response
+from genie_core.reasoner.base import GroupReasoner, Response
+from genie_core.reasoner.decision import decision
 from genie_core.reasoner.factory import GroupReasonerFactory
 from genie_core.runtime.actor import Actor
 from genie_core.runtime.progress import Usage, What, reporting_to, stage
@@ -120,7 +121,7 @@ class ReasonerRunner(Actor[int, Reasoned]):
         with stage("reasoner", self.name):
             response = _understood(raw, self.name)
         attachments: list[Attachment] = []
-        if response.decision is Decision.DELEGATE:
+        if response.decision.value == "delegate":
             attachments = self._hand_over(request)
         return Reasoned(response, attachments, perf_counter() - began, saved, bill.usages)
 
@@ -150,11 +151,10 @@ class ReasonerRunner(Actor[int, Reasoned]):
     async def _saved_count(self, key: str) -> int:
         if self._store is None:
             return 0
-        with stage("state", f"saved state of {self.name}"):
-            try:
-                count = await self._store.load(key)
-            except MissingKey:
-                return 0
+        try:
+            count = await self._store.load(key)
+        except StateError:  # nothing is there, or it can't be read, which the store reports
+            return 0
         return count if isinstance(count, int) and count > 0 else 0
 
     def _updates(self, reasoner: GroupReasoner, position: int) -> list[Message]:
@@ -211,7 +211,7 @@ class GroupReasonerRunner(Actor[list[Message], Response]):
         assert self._reasoner is not None, "requests are only served inside resources()"  # noqa: S101 - an invariant of Actor
         last = request[-1]
         if last.receiver == SYSTEM:
-            return Response(Decision.DELEGATE, last.content, last.sender)
+            return Response(decision("delegate"), last.content, last.sender)
         with stage("reasoner", self.name):
             raw = await self._reasoner.run(
                 request[min(self._reasoner.processed, len(request) - 1) :]
@@ -225,9 +225,9 @@ def _understood(raw: Any, subject: str) -> Response:
     """Accept any object with a response's attributes, such as group-sense's own."""
     if not hasattr(raw, "decision"):
         raise StageFailed("reasoner", subject, f"returned {type(raw).__name__}, not a Response")
-    decision = Decision(getattr(raw.decision, "value", raw.decision))
+    decided = decision(getattr(raw.decision, "value", raw.decision))
     query = raw.query
-    if decision is Decision.DELEGATE and not (isinstance(query, str) and query.strip()):
+    if decided.value == "delegate" and not (isinstance(query, str) and query.strip()):
         raise StageFailed("reasoner", subject, "delegated without saying what to ask the agent")
     receiver, reason = raw.receiver or None, getattr(raw, "reason", None) or None
     for name, value in {"query": query, "receiver": receiver, "reason": reason}.items():
@@ -235,4 +235,4 @@ def _understood(raw: Any, subject: str) -> Response:
             raise StageFailed(
                 "reasoner", subject, f"gave {type(value).__name__} as {name}, not text"
             )
-    return Response(decision, query, receiver, reason)
+    return Response(decided, query, receiver, reason)
