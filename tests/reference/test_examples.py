@@ -286,6 +286,19 @@ def test_models_are_named_as_in_the_examples(model: str) -> None:
     assert agent.get_serialized() is not None
 
 
+def test_a_coordinator_may_leave_the_model_out() -> None:
+    def create_coordinator(
+        secrets: dict[str, str], extra_tools: dict[str, AsyncTool], agent_infos: list[AgentInfo]
+    ) -> Agent:
+        return DefaultAgent(
+            system_prompt=f"You direct: {agent_infos}", tools=[extra_tools["run_subagent"]]
+        )
+
+    factory = AgentFactory(system_agent_factory=create_coordinator)
+    agent = factory.create_system_agent("ann", extra_tools={"run_subagent": search_web})
+    assert isinstance(agent, DefaultAgent)
+
+
 def test_a_model_of_google_is_passed_as_an_object() -> None:
     model = GoogleModel("gemini-2.5-flash", provider=GoogleProvider(api_key="k"))
     agent = DefaultAgent(system_prompt="", model=model, builtin_tools=[WebSearchTool()])

@@ -63,6 +63,18 @@ async def test_a_second_reading_gives_the_same_without_a_second_run(toys: Toys) 
     assert toys.agents[0].queries == ["query: why?"]
 
 
+async def test_several_readers_get_the_same_and_one_may_leave_early(toys: Toys) -> None:
+    toys.run = ask_first
+    execution = toys.session().handle(Message("why?", "ann"))
+    async for element in execution.stream():
+        assert element is Decision.DELEGATE
+        break
+    first, second = await asyncio.gather(elements(execution), elements(execution))
+    assert first == second
+    assert len(first) == 3
+    assert len(toys.agents[0].queries) == 1
+
+
 async def test_result_approves_every_call(toys: Toys) -> None:
     toys.run = ask_first
     result = await toys.session().handle(Message("why?", "ann")).result()
