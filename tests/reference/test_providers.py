@@ -17,10 +17,11 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 from tests.reference.conftest import Toys
 
-from genie_core.agent import Agent, AgentFactory, AgentInput, Approval
+from genie_core.agent import Agent, AgentFactory, AgentInput, Approval, ApprovalCallback
 from genie_core.agent.provider import openai
 from genie_core.agent.provider import pydantic_ai as on_pydantic_ai
 from genie_core.agent.provider.pydantic_ai import DefaultGroupReasoner, ToolFilter
+from genie_core.datastore import DataStore
 from genie_core.message import Attachment, Message, Thread
 from genie_core.reasoner import Decision, GroupReasonerFactory
 from genie_core.testing.openai import FakeOpenAI
@@ -190,6 +191,39 @@ async def test_a_session_runs_on_either_sdk(make: Make, server: FakeOpenAI, toys
             element.approve()
     assert seen[0] is Decision.DELEGATE
     assert seen[-1] == Message("It is sunny.", "system")
+
+
+class Counting(on_pydantic_ai.DefaultAgent):
+    """Adds a state of its own to that of a ready-made agent, and words of its own to a query."""
+
+    count = 0
+
+    def get_serialized(self) -> Any:
+        return {"inner": super().get_serialized(), "count": self.count}
+
+    def set_serialized(self, state: Any) -> None:
+        super().set_serialized(state["inner"])
+        self.count = state["count"]
+
+    async def run(self, input: AgentInput, callback: ApprovalCallback) -> str:  # noqa: A002 - the contract's name
+        self.count += 1
+        return await super().run(AgentInput(f"{self.count}. {input.query}"), callback)
+
+
+async def test_a_subclass_of_a_ready_made_agent_is_asked_by_its_own_methods(
+    server: FakeOpenAI, toys: Toys, store: DataStore
+) -> None:
+    def create(secrets: dict[str, str]) -> Agent:
+        provider = OpenAIProvider(base_url=server.base_url, api_key=server.api_key)
+        return Counting("Be nice.", OpenAIChatModel("gpt", provider=provider))
+
+    for text in ("one?", "two?"):
+        session = toys.session(agent_factory=AgentFactory(create), data_store=store)
+        await session.handle(Message(text, "ann")).result()
+        session.stop()
+        await session.join()
+    assert server.requests[-1].query == "2. query: two?"
+    assert any("1. query: one?" in text for text in server.requests[-1].texts)
 
 
 async def test_a_filter_selects_the_tools_of_a_tool_server(server: FakeOpenAI) -> None:

@@ -2,16 +2,18 @@
 
 import asyncio
 import json
+from contextlib import nullcontext
 from pathlib import Path
+from unittest.mock import AsyncMock, MagicMock
 
 import pytest
 from tests.reference.conftest import Toys, ask_first
 
-from genie_core.agent import AgentInput, Approval, ApprovalCallback
+from genie_core.agent import Agent, AgentFactory, AgentInput, Approval, ApprovalCallback
 from genie_core.datastore import DataStore
 from genie_core.message import Attachment, Message, Thread
 from genie_core.preferences import PreferencesSource
-from genie_core.reasoner import Decision
+from genie_core.reasoner import Decision, GroupReasoner, GroupReasonerFactory, Response
 from genie_core.session import Execution, GroupSession
 
 
@@ -263,3 +265,22 @@ async def test_one_failure_leaves_the_session_usable(toys: Toys, failing: GroupS
     result = await failing.handle(Message("well?", "bob")).result()
     assert result is not None
     assert result.content == "looked up"
+
+
+async def test_mocks_of_an_agent_and_a_reasoner_do(toys: Toys) -> None:
+    agent = MagicMock(spec=Agent)
+    agent.mcp.return_value = nullcontext(agent)
+    agent.run = AsyncMock(return_value="mocked")
+    agent.get_serialized.return_value = {}
+    reasoner = MagicMock(spec=GroupReasoner, processed=0)
+    reasoner.run.return_value = Response(decision=Decision.DELEGATE, query="q")
+    reasoner.get_serialized.return_value = {}
+    session = toys.session(
+        agent_factory=AgentFactory(lambda secrets: agent),
+        group_reasoner_factory=GroupReasonerFactory(lambda secrets, owner: reasoner),
+    )
+    result = await session.handle(Message("hello", "ann")).result()
+    assert result is not None
+    assert result.content == "mocked"
+    [(given, _callback)] = [call.args for call in agent.run.await_args_list]
+    assert given.query == "q"
