@@ -1,7 +1,7 @@
 """Messages and the store as the documented API describes them."""
 
 import json
-from dataclasses import asdict
+from dataclasses import FrozenInstanceError, asdict, replace
 from pathlib import Path
 
 import pytest
@@ -60,6 +60,18 @@ def test_values_have_the_documented_defaults() -> None:
     response = Response(decision=Decision.IGNORE)
     assert (response.query, response.receiver) == (None, None)
     assert [each.value for each in Decision] == ["ignore", "delegate"]
+
+
+def test_values_are_read_by_asdict_and_changed_by_replace() -> None:
+    message = Message("hello", "ann")
+    message.receiver = "ben"
+    assert asdict(message)["receiver"] == "ben"
+    info = AgentInfo("search", "Searches")
+    with pytest.raises(FrozenInstanceError):
+        info.emoji = "mag"  # type: ignore[misc]  # the point
+    assert replace(info, emoji="mag").emoji == "mag"
+    response = replace(Response(Decision.IGNORE), decision=Decision.DELEGATE, query="q")
+    assert response == Response(Decision.DELEGATE, "q")
 
 
 @pytest.mark.parametrize("data", [{"a": [1, 2.5, None]}, [], "text", 3, None, True, {"é": "ü"}])
