@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from genie_core.datastore import DataStore
 from genie_core.errors import MissingKey, StageFailed, StateError, summary
+from genie_core.runtime.overrides import extends
 from genie_core.runtime.progress import stage
 from genie_core.runtime.tasks import settled
 
@@ -54,8 +55,8 @@ def _not_told(self: object) -> Any:
 class StateKeeper:
     """Saves and restores the state under one key, for one owner.
 
-    If the holder can report new messages, they are appended to a journal; otherwise the whole state
-    is saved each time. That also holds for a holder that was restored from a whole state, unless it
+    If the holder can report new messages, they are appended to a journal; otherwise, and if a
+    subclass overrides only `get_serialized`, the whole state is saved each time. That also holds for a holder that was restored from a whole state, unless it
     was a list, since a journal is restored as the list of its lines.
 
     Without a store, or while the disk fails, the memory is held here for the next instance; for
@@ -122,16 +123,15 @@ class StateKeeper:
         return [holder.get_serialized() if _tells_all(holder) else self._told]
 
     def _start(self, holder: Stateful) -> "Future[None]":
-        news: Callable[[], list[Any]] | None = getattr(holder, "get_new_messages", None)
-        if news is not None:
-            lines = news()  # also without a store, or the holder collects for ever
+        lines = _news(holder)  # also without a store, or the holder collects for ever
+        if lines is not None:
             self._backlog += lines
             if not _tells_all(holder):
                 self._told += lines
         if self._store is None or self._unreadable:
             self._backlog.clear()
             return settled(self._left_alone() if self._unreadable else None)
-        journals = news is not None and self._found != "whole"
+        journals = lines is not None and self._found != "whole"
         if journals and not self._backlog:
             return settled()
         self._unsaved = True
@@ -192,6 +192,16 @@ class StateKeeper:
         self._unsaved = promise.cancelled() or promise.exception() is not None
         if not self._unsaved:
             self._kept = []
+
+
+def _news(holder: Stateful) -> list[Any] | None:
+    """Return the new lines for the journal; None for a holder whose whole state counts."""
+    news: Callable[[], list[Any]] | None = getattr(holder, "get_new_messages", None)
+    if news is None:
+        return None
+    lines = news()
+    whole = _tells_all(holder) and not extends(holder, "get_new_messages", "get_serialized")
+    return None if whole else lines
 
 
 def _lines(state: Any, holder: Stateful) -> list[Any]:
