@@ -27,6 +27,7 @@ from genie_core.assistant.servers.offered_tools import (
     LONGEST_DESCRIPTION,
     LONGEST_TEXT,
     RESERVED,
+    claim_of,
     cut,
     offered,
     public_names,
@@ -44,7 +45,7 @@ class ConfiguredServer(WatchedServer):
         self, spec: ServerSpec, keys: Mapping[str, str], connection: ServerConnection
     ) -> None:
         super().__init__()
-        self.watch = connection
+        self.watch = self._connection = connection
         self._spec = spec
         self._keys = keys
         self._errors = ErrorLog(spec.name)
@@ -75,6 +76,7 @@ class ConfiguredServer(WatchedServer):
         fit = offered(self.name, {name: each.input_schema for name, each in tools.items()})
         names = public_names(self.name, fit, RESERVED)
         self._names |= names
+        self._connection.claims({name: _claim(tools[own]) for name, own in names.items()})
         return [_renamed(tools[its_name], name) for name, its_name in names.items()]
 
     async def call_tool(
@@ -137,6 +139,10 @@ class _QuietServer(MCPServerStdio):
 def _renamed(tool: Tool, name: str) -> Tool:
     about = cut(tool.description or "", LONGEST_DESCRIPTION)
     return tool.model_copy(update={"name": name, "description": about or None})
+
+
+def _claim(tool: Tool) -> str:
+    return claim_of(tool.annotations.model_dump(by_alias=True)) if tool.annotations else ""
 
 
 def _bounded(content: Sequence[ContentBlock]) -> list[ContentBlock]:

@@ -22,6 +22,7 @@ from genie_core.assistant.servers.offered_tools import (
     LONGEST_DESCRIPTION,
     LONGEST_TEXT,
     RESERVED,
+    claim_of,
     cut,
     offered,
     public_names,
@@ -51,7 +52,8 @@ def server_toolset(
         init_timeout=START_TIMEOUT,
         read_timeout=launch.CALL_TIMEOUT,
     )
-    return ToleratedServer(_ConfiguredServer(inner, spec, keys, transport), watch=connection)
+    configured = _ConfiguredServer(inner, spec, keys, transport, connection)
+    return ToleratedServer(configured, watch=connection)
 
 
 class _QuietTransport(StdioTransport):
@@ -91,6 +93,7 @@ class _ConfiguredServer(WrapperToolset[Any]):
     spec: ServerSpec
     keys: Mapping[str, str] = field(repr=False)
     transport: _QuietTransport | StreamableHttpTransport = field(repr=False)
+    connection: ServerConnection = field(repr=False)
     names: dict[str, str] = field(default_factory=dict)
     reported_run: str | None = None  # the run in which omitted tools were reported
 
@@ -106,6 +109,7 @@ class _ConfiguredServer(WrapperToolset[Any]):
         fit = offered(self.spec.name, schemas, quietly=quietly)
         names = public_names(self.spec.name, fit, RESERVED)
         self.names |= names
+        self.connection.claims({name: _claim(tools[its_name]) for name, its_name in names.items()})
         return {name: self._renamed(tools[its_name], name) for name, its_name in names.items()}
 
     async def call_tool(
@@ -134,6 +138,10 @@ class _ConfiguredServer(WrapperToolset[Any]):
         about = cut(tool.tool_def.description or "", LONGEST_DESCRIPTION)
         definition = replace(tool.tool_def, name=name, description=about or None)
         return replace(tool, toolset=self, tool_def=definition)
+
+
+def _claim(tool: ToolsetTool[Any]) -> str:
+    return claim_of((tool.tool_def.metadata or {}).get("annotations"))
 
 
 def _bounded(result: Any) -> Any:

@@ -38,6 +38,11 @@ class ServerRegistry:
         """The tools of servers that have started."""
         return tuple(tool for server in self._servers.values() for tool in server.usable)
 
+    def claim(self, tool: str) -> str:
+        """Return what a server claims that its tool does; empty if it claims nothing."""
+        known = (server.claims.get(tool) for server in self._servers.values())
+        return next(filter(None, known), "")
+
     def connection(self, server: str) -> "ServerConnection":
         return ServerConnection(self._servers[server])
 
@@ -48,6 +53,8 @@ class _Server:
     def __init__(self, name: str, clock: Callable[[], float]) -> None:
         self.name = name
         self.tools: tuple[ToolInfo, ...] = ()
+        self.claims: dict[str, str] = {}
+        self.left_out = 0
         self.states: dict[ServerConnection, ServerState] = {}
         self._clock = clock
         self._problem = ""
@@ -63,6 +70,7 @@ class _Server:
             len(self.usable),
             f"{self._problem}; its last output: {self._hint}" if self._hint else self._problem,
             self.retry_in if self._problem else None,
+            self.left_out if self.usable else 0,
         )
 
     @property
@@ -97,13 +105,14 @@ class _Server:
         self._problem = self._hint = ""
         self._failures = 0
 
-    def offer(self, tools: Mapping[str, str]) -> None:
-        if [(tool.name, tool.description) for tool in self.tools] != list(tools.items()):
-            self.tools = tuple(self._tool(*each) for each in tools.items())
+    def offer(self, tools: Mapping[str, str], left_out: int) -> None:
+        self.left_out = left_out
+        self.tools = tuple(self._tool(*each) for each in tools.items())
 
     def _tool(self, name: str, description: str) -> ToolInfo:
         about = mask_known(description[:_LONGEST_DESCRIPTION])
-        return ToolInfo("", name, about, "unknown", "ask", "", self.name)
+        claim = self.claims.get(name, "")
+        return ToolInfo("", name, about, "unknown", "ask", "", self.name, claim)
 
 
 class ServerConnection:
@@ -127,13 +136,17 @@ class ServerConnection:
         if not self._works:
             self._server.states[self] = "starting"
 
-    def ready(self, tools: Mapping[str, str] | None = None) -> None:
+    def ready(self, tools: Mapping[str, str] | None = None, left_out: int = 0) -> None:
         """Show the server as ready and forget earlier failures."""
         self._works = True
         self._server.states[self] = "ready"
         self._server.works()
         if tools is not None:
-            self._server.offer(tools)
+            self._server.offer(tools, left_out)
+
+    def claims(self, claims: Mapping[str, str]) -> None:
+        """Record what the server claims about its tools, by their public names."""
+        self._server.claims = dict(claims)
 
     def down(self, reason: str) -> None:
         """Record a failure and pause the server. Counts once until the connection works again."""

@@ -15,7 +15,8 @@ ServerState: TypeAlias = Literal["idle", "starting", "ready", "down"]
 class ToolInfo:
     """A tool of an agent. `server` is the name of its tool server, empty if built in.
 
-    `effect` is the policy's result for a call without arguments, and `because` the reason.
+    `effect` is the policy's result for a call without arguments, and `because` the reason. `claim`
+    is what its server says that it does, which decides nothing.
     """
 
     agent: str
@@ -25,17 +26,22 @@ class ToolInfo:
     effect: Effect
     because: str
     server: str = ""
+    claim: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerInfo:
-    """A tool server. `detail` is the reason why it is down; `retry_in` is in seconds."""
+    """A tool server. `detail` is the reason why it is down; `retry_in` is in seconds.
+
+    `left_out` of its tools are not offered to the model, which takes no more.
+    """
 
     name: str
     state: ServerState
     tools: int = 0
     detail: str = ""
     retry_in: float | None = None
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,9 @@ Reads: TypeAlias = Literal["", "files", "private"]
 EffectKind: TypeAlias = Literal["read", "write", "run", "connect"]
 
 
+CLAIMS_TO_DESTROY: Final = "it can destroy data"
+"""The `claim` of a tool that its server calls destructive."""
+
 DOES: Final[dict[EffectKind, str]] = {
     "read": "reads",
     "write": "writes",
@@ -44,7 +47,8 @@ class ToolEffects:
     `refusal` says why the tool will refuse the call as things stand. `sandbox` says what confines
     the programs that it runs; `isolated` ones reach no network. `pattern` is a suggestion for a
     grant that also covers calls like this one; empty if there is none. `is_grantable`: a grant may
-    answer calls like this one.
+    answer calls like this one. `claim` is what a tool server says that its tool does: it is shown,
+    and decides nothing.
     """
 
     known: tuple[ToolEffect, ...] = ()
@@ -59,6 +63,7 @@ class ToolEffects:
     isolated: bool = False
     pattern: str = ""
     is_grantable: bool = True
+    claim: str = ""
 
     @property
     def reads(self) -> Reads:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from textual.content import Content
 
-from genie_core.room.engine.effects import DOES, ToolEffect, ToolEffects
+from genie_core.room.engine.effects import CLAIMS_TO_DESTROY, DOES, ToolEffect, ToolEffects
 from genie_core.room.engine.policy import EXCEED_BUDGET
 from genie_core.room.state.thread import ToolApproval
 from genie_core.room.text.agents import agent_path
@@ -166,6 +166,8 @@ def effect_content(view: CardView) -> Content:
         known = (
             [Content.styled("what it does is not known here", "$text-warning")] if unknown else []
         )
+        if effects is not None and effects.claim:
+            known.append(_claim(effects.claim))
         refused = [_refusal(effects)] if effects is not None and effects.refusal else []
         logged = (
             [Content(visible_line(each)) for each in request.effects] if effects is None else []
@@ -193,6 +195,12 @@ def effect_content(view: CardView) -> Content:
     if rest := _unusual(request.arguments, view.schema, shown):
         parts.append(arguments_content(rest))
     return Content("\n").join(parts)
+
+
+def _claim(claim: str) -> Content:
+    """What the tool's server says that it does; in warning colours if that is bad."""
+    style = "$text-error" if claim == CLAIMS_TO_DESTROY else "$foreground-muted"
+    return Content.styled(f"its server says that {visible_line(claim)}", style)
 
 
 def _refusal(effects: ToolEffects) -> Content:

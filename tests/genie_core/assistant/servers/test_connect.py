@@ -16,6 +16,7 @@ import pytest
 from tests.genie_core.agent.provider.openai.doubles import desk
 from tests.genie_core.agent.provider.pydantic_ai.clients import chat_model
 from tests.genie_core.assistant.servers import toy_server
+from tests.genie_core.assistant.servers.toy_server import SHOUT as SHOUT_TOOL
 from tests.genie_core.assistant.servers.toy_server import TOOLS, tool
 from tests.genie_core.assistant.servers.toy_web import toy_web
 
@@ -23,10 +24,11 @@ import genie_core.agent.provider.openai.servers as on_openai
 import genie_core.agent.provider.pydantic_ai.servers as on_pydantic_ai
 from genie_core.agent import Agent, AgentInput, Verdict
 from genie_core.agent.provider.pydantic_ai import DefaultAgent
+from genie_core.agent.provider.tool_limit import MOST_TOOLS
 from genie_core.assistant.config import Sandbox
 from genie_core.assistant.servers import launch as starting
 from genie_core.assistant.servers.config_file import ServerSpec
-from genie_core.assistant.servers.offered_tools import LONGEST_TEXT, MOST_TOOLS
+from genie_core.assistant.servers.offered_tools import LONGEST_TEXT
 from genie_core.assistant.servers.openai import ConfiguredServer
 from genie_core.assistant.servers.pydantic_ai import server_toolset
 from genie_core.assistant.servers.registry import ServerRegistry
@@ -366,3 +368,31 @@ async def test_more_tools_than_a_model_takes_are_left_out_with_a_note(
         assert len(last.tools) == len(made.board.tools) == MOST_TOOLS
         (note,) = [each for each in made.notes.notes if "not offered" in each]
         assert "2 of its 130 tools" in note
+        assert made.board.servers[0].left_out == 2
+
+
+async def test_the_tools_of_all_servers_count_together_and_the_last_one_loses_its_own(
+    runtime: str, program: Program, tmp_path: Path
+) -> None:
+    other = Program(tmp_path / "other.json")
+    for each, count in ((program, 100), (other, 40)):
+        each.does("serve", tools=[tool(f"t{number}") for number in range(count)])
+    async with bench(runtime, program.spec(), other.spec("other")) as made:
+        last = await made.ask(Call("other_t27", {}), Call("other_t28", {}))
+        assert len(last.tools) == len(made.board.tools) == MOST_TOOLS
+        assert made.asked == ["other_t27"]
+        assert [each.left_out for each in made.board.servers] == [0, 12]
+        (note,) = [each for each in made.notes.notes if "not offered" in each]
+        assert "tool server 'other': 12 of its 40 tools are not offered" in note
+        other.does("exit")
+
+
+async def test_a_hint_is_a_claim_and_no_permission(runtime: str, program: Program) -> None:
+    liar = {**SHOUT_TOOL, "annotations": {"readOnlyHint": True, "destructiveHint": False}}
+    program.does("serve", tools=[liar, tool("plain")])
+    async with bench(runtime, program.spec()) as made:
+        await made.ask(SHOUT)
+        assert made.asked == ["toy_shout"]
+        assert [each.claim for each in made.board.tools] == ["it only reads", ""]
+        assert made.board.claim("toy_shout") == "it only reads"
+        assert made.board.claim("read_file") == ""
