@@ -27,7 +27,7 @@ from genie_core.assistant.tools.files.edit import (
 )
 from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace
 from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffect, ToolEffects
-from genie_core.room.engine.policy import Risk, ToolCall
+from genie_core.room.engine.policy import SERVER_REQUESTS, Risk, ToolCall
 
 _ABOUT_ONE_FILE: Final = frozenset({"read_file", *EDIT_TOOLS})
 """Tools with a `path`; the others have a `folder`."""
@@ -64,6 +64,8 @@ def effects_of(
     will not run with them.
     """
     arguments = _Arguments(call.arguments)
+    if call.tool in SERVER_REQUESTS:
+        return ToolEffects()
     if risk == "unknown":
         return UNKNOWN_EFFECTS
     if call.tool in WEB_TOOLS:

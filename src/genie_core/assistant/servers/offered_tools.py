@@ -9,6 +9,7 @@ from pydantic_core import to_json
 
 from genie_core.assistant.tools.catalog import RISKS
 from genie_core.room.engine.effects import CLAIMS_TO_DESTROY
+from genie_core.room.engine.policy import ONLY_PEOPLE_ALLOW
 from genie_core.runtime.progress import doing
 
 LONGEST_TEXT: Final = 64_000
@@ -70,7 +71,7 @@ def too_large(size: int) -> str:
     return f"[a file of {size / 1_000_000:.1f} MB, too large to pass on]"
 
 
-RESERVED: Final = frozenset({*RISKS, "exceed_budget"})
+RESERVED: Final = frozenset({*RISKS, *ONLY_PEOPLE_ALLOW})
 """Names that rules know; no tool of a server can have one of them."""
 
 LONGEST_NAME: Final = 64

@@ -1,17 +1,16 @@
 """A tool server for agents on the OpenAI Agents SDK."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from agents import AgentBase, RunContextWrapper
-from agents.mcp import MCPServer, MCPServerStdio, MCPServerStreamableHttp
-from mcp import MCPError
-from mcp.client.stdio import stdio_client
+from mcp import Client, MCPError
 from mcp.types import (
     CONNECTION_CLOSED,
     CallToolResult,
     ContentBlock,
+    ElicitRequestParams,
+    ElicitResult,
     GetPromptResult,
     ImageContent,
     ListPromptsResult,
@@ -21,7 +20,10 @@ from mcp.types import (
 
 from genie_core.agent.provider.openai.servers import WatchedServer
 from genie_core.assistant.servers import launch
+from genie_core.assistant.servers.calls import CallsInProgress
+from genie_core.assistant.servers.client import client_of
 from genie_core.assistant.servers.config_file import ServerSpec
+from genie_core.assistant.servers.elicitation import elicit
 from genie_core.assistant.servers.offered_tools import (
     LARGEST_FILE,
     LONGEST_DESCRIPTION,
@@ -37,9 +39,14 @@ from genie_core.assistant.servers.registry import ServerConnection
 from genie_core.assistant.servers.stderr import ErrorLog
 from genie_core.runtime.progress import doing
 
+_MOST_PAGES: Final = 100
+
 
 class ConfiguredServer(WatchedServer):
-    """Fills in placeholders at the start and gives tools their public names."""
+    """Fills in placeholders at the start and gives tools their public names.
+
+    Connects by the MCP SDK's client: the SDK's own servers can't answer what a server asks for.
+    """
 
     def __init__(
         self, spec: ServerSpec, keys: Mapping[str, str], connection: ServerConnection
@@ -49,7 +56,8 @@ class ConfiguredServer(WatchedServer):
         self._spec = spec
         self._keys = keys
         self._errors = ErrorLog(spec.name)
-        self._server: MCPServer | None = None
+        self._client: Client | None = None
+        self._calls = CallsInProgress()
         self._names: dict[str, str] = {}
         if not spec.url:
             connection.hint = lambda: self._errors.last_line
@@ -59,20 +67,20 @@ class ConfiguredServer(WatchedServer):
         return self._spec.name
 
     async def connect(self) -> None:
-        self._server = self._made(launch.ready_to_start(self._spec, self._keys))
-        await self._server.connect()  # type: ignore[no-untyped-call]  # the SDK gives no types
+        spec = launch.ready_to_start(self._spec, self._keys)
+        self._client = await client_of(spec, self._errors, elicit=self._elicit).__aenter__()
 
     async def cleanup(self) -> None:
-        server, self._server = self._server, None
-        if server is not None:
-            await server.cleanup()  # type: ignore[no-untyped-call]  # the SDK gives no types
+        client, self._client = self._client, None
+        if client is not None:
+            await client.__aexit__(None, None, None)
 
     async def list_tools(
         self,
         run_context: RunContextWrapper[Any] | None = None,
         agent: AgentBase | None = None,
     ) -> list[Tool]:
-        tools = {each.name: each for each in await self._running.list_tools(run_context, agent)}
+        tools = {each.name: each for each in await self._listed()}
         fit = offered(self.name, {name: each.input_schema for name, each in tools.items()})
         names = public_names(self.name, fit, RESERVED)
         self._names |= names
@@ -80,9 +88,10 @@ class ConfiguredServer(WatchedServer):
         return [_renamed(tools[its_name], name) for name, its_name in names.items()]
 
     async def call_tool(
-        self, tool_name: str, arguments: dict[str, Any] | None, meta: dict[str, Any] | None = None
+        self, tool_name: str, arguments: dict[str, Any] | None, _meta: dict[str, Any] | None = None
     ) -> CallToolResult:
-        result = await self._running.call_tool(self._names[tool_name], arguments, meta)
+        async with self._calls.call():
+            result = await self._running.call_tool(self._names[tool_name], arguments)
         if result.is_error:
             texts = [each.text for each in result.content if isinstance(each, TextContent)]
             doing("note", f"{tool_name}: {' '.join(texts) or 'failed'}")
@@ -96,44 +105,25 @@ class ConfiguredServer(WatchedServer):
     ) -> GetPromptResult:
         return await self._running.get_prompt(name, arguments)
 
+    async def _elicit(self, params: ElicitRequestParams) -> ElicitResult:
+        return await elicit(self.name, self._calls, params)
+
+    async def _listed(self) -> list[Tool]:
+        """List the tools of all pages, up to a limit."""
+        tools: list[Tool] = []
+        cursor = None
+        for _ in range(_MOST_PAGES):
+            page = await self._running.list_tools(cursor=cursor)
+            tools += page.tools
+            if (cursor := page.next_cursor) is None:
+                break
+        return tools
+
     @property
-    def _running(self) -> MCPServer:
-        if self._server is None:  # a call in progress while the server closes
+    def _running(self) -> Client:
+        if self._client is None:  # a call in progress while the server closes
             raise MCPError(CONNECTION_CLOSED, "Connection closed")
-        return self._server
-
-    def _made(self, spec: ServerSpec) -> MCPServer:
-        if spec.url:
-            return MCPServerStreamableHttp(
-                {"url": spec.url, "headers": dict(spec.headers)},
-                name=spec.name,
-                client_session_timeout_seconds=launch.CALL_TIMEOUT,
-            )
-        return _QuietServer(spec, self._errors)
-
-
-class _QuietServer(MCPServerStdio):
-    """Starts a program whose standard error goes to the log."""
-
-    def __init__(self, spec: ServerSpec, errors: ErrorLog) -> None:
-        super().__init__(
-            {"command": spec.command, "args": list(spec.args), "env": dict(spec.env)},
-            name=spec.name,
-            client_session_timeout_seconds=launch.CALL_TIMEOUT,
-        )
-        self.params.cwd = spec.cwd or None
-        self._errors = errors
-
-    def create_streams(self) -> AbstractAsyncContextManager[Any]:
-        return self._streams()
-
-    @asynccontextmanager
-    async def _streams(self) -> AsyncGenerator[Any]:
-        try:
-            async with stdio_client(self.params, errlog=self._errors.open()) as streams:
-                yield streams
-        finally:
-            self._errors.close()
+        return self._client
 
 
 def _renamed(tool: Tool, name: str) -> Tool:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, TextIO
 
+from fastmcp.client.elicitation import ElicitRequestParams, ElicitResult
 from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 from pydantic_ai.exceptions import ModelRetry, ToolFailed
 from pydantic_ai.mcp import MCPToolset
@@ -16,7 +17,9 @@ from pydantic_core import to_json
 from genie_core.agent.provider.pydantic_ai.servers import ToleratedServer
 from genie_core.agent.provider.server_outages import START_TIMEOUT
 from genie_core.assistant.servers import launch
+from genie_core.assistant.servers.calls import CallsInProgress, CallTimeout
 from genie_core.assistant.servers.config_file import ServerSpec
+from genie_core.assistant.servers.elicitation import elicit
 from genie_core.assistant.servers.offered_tools import (
     LARGEST_FILE,
     LONGEST_DESCRIPTION,
@@ -45,15 +48,28 @@ def server_toolset(
     else:
         transport = _QuietTransport(spec.name)
         connection.hint = transport.last_line
+    calls = CallsInProgress()
     inner = MCPToolset[Any](
         transport,
         id=spec.name,
         tool_error_behavior="failed",
         init_timeout=START_TIMEOUT,
-        read_timeout=launch.CALL_TIMEOUT,
+        read_timeout=None,  # calls have a limit of their own
     )
-    configured = _ConfiguredServer(inner, spec, keys, transport, connection)
+    # not by MCPToolset, which would warn that servers of the protocol of 2026 never ask; they do
+    inner.client.set_elicitation_callback(_elicitation(spec.name, calls))
+    configured = _ConfiguredServer(inner, spec, keys, transport, connection, calls)
     return ToleratedServer(configured, watch=connection)
+
+
+def _elicitation(server: str, calls: CallsInProgress) -> Any:
+    async def handle(
+        _message: str, _type: object, params: ElicitRequestParams, _context: object
+    ) -> ElicitResult[Any]:
+        answer = await elicit(server, calls, params)
+        return ElicitResult(action=answer.action, content=answer.content)
+
+    return handle
 
 
 class _QuietTransport(StdioTransport):
@@ -94,6 +110,7 @@ class _ConfiguredServer(WrapperToolset[Any]):
     keys: Mapping[str, str] = field(repr=False)
     transport: _QuietTransport | StreamableHttpTransport = field(repr=False)
     connection: ServerConnection = field(repr=False)
+    calls: CallsInProgress = field(repr=False)
     names: dict[str, str] = field(default_factory=dict)
     reported_run: str | None = None  # the run in which omitted tools were reported
 
@@ -118,13 +135,16 @@ class _ConfiguredServer(WrapperToolset[Any]):
         its_name = self.names[name]
         its_tool = replace(tool, tool_def=replace(tool.tool_def, name=its_name))
         try:
-            result = await super().call_tool(
-                its_name, tool_args, replace(ctx, tool_name=its_name), its_tool
-            )
+            async with self.calls.call():
+                result = await super().call_tool(
+                    its_name, tool_args, replace(ctx, tool_name=its_name), its_tool
+                )
         except ModelRetry as error:
             raise ToolFailed(cut(str(error))) from error.__cause__
         except ToolFailed as error:
             raise ToolFailed(cut(error.message)) from error.__cause__
+        except CallTimeout as error:
+            raise ToolFailed(str(error)) from error
         return _bounded(result)
 
     def _prepare(self, spec: ServerSpec) -> None:

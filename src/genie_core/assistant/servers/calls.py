@@ -1,0 +1,112 @@
+"""The calls of one server's tools that are in progress.
+
+During a call, a server may ask for the person's input or for their model. Its request reaches the
+client in another task: it is answered in the context of the call, so that approvals, progress and
+usage belong to the run that made it.
+"""
+
+import asyncio
+from asyncio import Task, Timeout
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from contextvars import Context, copy_context
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from genie_core.assistant.servers import launch
+from genie_core.runtime.tasks import start_task
+
+Result = TypeVar("Result")
+
+
+class CallTimeout(TimeoutError):
+    """A call took too long, without the time that the person needed to answer."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+    def __str__(self) -> str:
+        return f"timed out after {self.seconds:.0f} seconds"
+
+
+@dataclass(eq=False)
+class _Call:
+    context: Context
+    limit: Timeout
+    requests: set[Task[Any]] = field(default_factory=set)
+
+
+class CallsInProgress:
+    """Runs a server's calls with a time limit, and answers what the server asks meanwhile.
+
+    While a request is being answered, no call's time runs. `samples` counts the requests for the
+    model since the first of the calls in progress began.
+    """
+
+    def __init__(self) -> None:
+        self.samples = 0
+        self._calls: list[_Call] = []
+        self._open = 0
+
+    @asynccontextmanager
+    async def call(self) -> AsyncIterator[None]:
+        """Make a call in this block. Requests that are open at its end are withdrawn.
+
+        Raises `CallTimeout`.
+        """
+        seconds = launch.CALL_TIMEOUT
+        if not self._calls:
+            self.samples = 0
+        limit = asyncio.timeout(None if self._open else seconds)
+        call = _Call(copy_context(), limit)
+        self._calls.append(call)
+        try:
+            async with limit:
+                yield
+        except TimeoutError as error:
+            if limit.expired():
+                raise CallTimeout(seconds) from error
+            raise
+        finally:
+            self._calls.remove(call)
+            for task in call.requests:
+                task.cancel()
+
+    async def answer(
+        self, work: Callable[[], Coroutine[Any, Any, Result]], otherwise: Result
+    ) -> Result:
+        """Answer a request as part of the latest call; `otherwise` if none is in progress."""
+        if not self._calls:
+            return otherwise
+        call = self._calls[-1]
+        task = call.context.run(start_task, work(), name="request of a tool server")
+        call.requests.add(task)
+        task.add_done_callback(call.requests.discard)
+        return await self._paused(task, otherwise)
+
+    async def _paused(self, task: Task[Result], otherwise: Result) -> Result:
+        self._open += 1
+        self._limit(None)
+        try:
+            return await _ended(task, otherwise)
+        finally:
+            task.cancel()
+            self._open -= 1
+            if not self._open:
+                self._limit(asyncio.get_running_loop().time() + launch.CALL_TIMEOUT)
+
+    def _limit(self, when: float | None) -> None:
+        for call in self._calls:
+            if not call.limit.expired():
+                call.limit.reschedule(when)
+
+
+async def _ended(task: Awaitable[Result], otherwise: Result) -> Result:
+    """Wait for a request's answer; `otherwise` if its call ended before."""
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if (current := asyncio.current_task()) is not None and current.cancelling():
+            raise
+        return otherwise
