@@ -1,6 +1,6 @@
 """A tool server for agents on the OpenAI Agents SDK."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from agents import AgentBase, RunContextWrapper
@@ -14,6 +14,7 @@ from mcp.types import (
     GetPromptResult,
     ImageContent,
     ListPromptsResult,
+    Prompt,
     TextContent,
     Tool,
 )
@@ -35,7 +36,9 @@ from genie_core.assistant.servers.offered_tools import (
     public_names,
     too_large,
 )
+from genie_core.assistant.servers.prompts import learn_prompts
 from genie_core.assistant.servers.registry import ServerConnection
+from genie_core.assistant.servers.resources import ABOUT, ResourceTools
 from genie_core.assistant.servers.stderr import ErrorLog
 from genie_core.runtime.progress import doing
 
@@ -59,6 +62,7 @@ class ConfiguredServer(WatchedServer):
         self._client: Client | None = None
         self._calls = CallsInProgress()
         self._names: dict[str, str] = {}
+        self._resources: dict[str, str] = {}
         if not spec.url:
             connection.hint = lambda: self._errors.last_line
 
@@ -68,7 +72,10 @@ class ConfiguredServer(WatchedServer):
 
     async def connect(self) -> None:
         spec = launch.ready_to_start(self._spec, self._keys)
-        self._client = await client_of(spec, self._errors, elicit=self._elicit).__aenter__()
+        client = await client_of(spec, self._errors, elicit=self._elicit).__aenter__()
+        self._client = client
+        if client.server_capabilities.prompts is not None and not self._connection.knows_prompts:
+            await learn_prompts(self._connection, self._listed_prompts)
 
     async def cleanup(self) -> None:
         client, self._client = self._client, None
@@ -85,17 +92,45 @@ class ConfiguredServer(WatchedServer):
         names = public_names(self.name, fit, RESERVED)
         self._names |= names
         self._connection.claims({name: _claim(tools[own]) for name, own in names.items()})
-        return [_renamed(tools[its_name], name) for name, its_name in names.items()]
+        listed = [_renamed(tools[its_name], name) for name, its_name in names.items()]
+        return [*listed, *self._resource_tools(names)]
+
+    def _resource_tools(self, taken: Collection[str]) -> list[Tool]:
+        """Return the tools for resources, if the server has any and no tools of these names."""
+        if self._running.server_capabilities.resources is None:
+            return []
+        named = public_names(self.name, ABOUT, RESERVED)
+        self._resources = {name: tool for name, tool in named.items() if name not in taken}
+        return [
+            Tool(name=name, description=ABOUT[tool][0], input_schema=ABOUT[tool][1])
+            for name, tool in self._resources.items()
+        ]
 
     async def call_tool(
         self, tool_name: str, arguments: dict[str, Any] | None, _meta: dict[str, Any] | None = None
     ) -> CallToolResult:
+        if tool_name in self._resources:
+            return await self._use_resources(self._resources[tool_name], arguments or {})
         async with self._calls.call():
             result = await self._running.call_tool(self._names[tool_name], arguments)
         if result.is_error:
             texts = [each.text for each in result.content if isinstance(each, TextContent)]
             doing("note", f"{tool_name}: {' '.join(texts) or 'failed'}")
         return result.model_copy(update={"content": _bounded(result.content)})
+
+    async def _use_resources(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
+        client = self._running
+        tools = ResourceTools(
+            lambda cursor: client.list_resources(cursor=cursor),
+            lambda cursor: client.list_resource_templates(cursor=cursor),
+            client.read_resource,
+        )
+        async with self._calls.call():
+            text = await tools.call(tool, arguments)
+        return CallToolResult(content=[TextContent(type="text", text=text)])
+
+    async def _listed_prompts(self) -> Sequence[Prompt]:
+        return (await self._running.list_prompts()).prompts
 
     async def list_prompts(self) -> ListPromptsResult:
         return await self._running.list_prompts()

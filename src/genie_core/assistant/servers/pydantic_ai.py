@@ -3,17 +3,19 @@
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TextIO
+from typing import Any, Final, Self, TextIO
 
 from fastmcp.client.elicitation import ElicitRequestParams, ElicitResult
 from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
+from mcp import MCPError
 from pydantic_ai.exceptions import ModelRetry, ToolFailed
 from pydantic_ai.mcp import MCPToolset
 from pydantic_ai.messages import BinaryContent
-from pydantic_ai.tools import RunContext
-from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
+from pydantic_ai.tools import RunContext, Tool
+from pydantic_ai.toolsets import AbstractToolset, FunctionToolset, ToolsetTool, WrapperToolset
 from pydantic_core import to_json
 
+from genie_core.agent.provider.pydantic_ai.clients import has_gone
 from genie_core.agent.provider.pydantic_ai.servers import ToleratedServer
 from genie_core.agent.provider.server_outages import START_TIMEOUT
 from genie_core.assistant.servers import launch
@@ -31,7 +33,9 @@ from genie_core.assistant.servers.offered_tools import (
     public_names,
     too_large,
 )
+from genie_core.assistant.servers.prompts import learn_prompts
 from genie_core.assistant.servers.registry import ServerConnection
+from genie_core.assistant.servers.resources import ABOUT, ResourceTools
 from genie_core.assistant.servers.stderr import ErrorLog
 
 _UNKNOWN_YET = "http://unknown.invalid/"
@@ -60,6 +64,15 @@ def server_toolset(
     inner.client.set_elicitation_callback(_elicitation(spec.name, calls))
     configured = _ConfiguredServer(inner, spec, keys, transport, connection, calls)
     return ToleratedServer(configured, watch=connection)
+
+
+async def _never() -> None:
+    """Stand in for the tools for resources, which the server's toolset calls itself."""
+
+
+_RESOURCE_TOOLS: Final = FunctionToolset[Any](
+    [Tool.from_schema(_never, name, about, schema) for name, (about, schema) in ABOUT.items()]
+)
 
 
 def _elicitation(server: str, calls: CallsInProgress) -> Any:
@@ -112,11 +125,15 @@ class _ConfiguredServer(WrapperToolset[Any]):
     connection: ServerConnection = field(repr=False)
     calls: CallsInProgress = field(repr=False)
     names: dict[str, str] = field(default_factory=dict)
+    resources: dict[str, str] = field(default_factory=dict)  # tools for them, by public name
     reported_run: str | None = None  # the run in which omitted tools were reported
 
     async def __aenter__(self) -> Self:
         self._prepare(launch.ready_to_start(self.spec, self.keys))
-        return await super().__aenter__()
+        entered = await super().__aenter__()
+        if self.server.capabilities.prompts and not self.connection.knows_prompts:
+            await learn_prompts(self.connection, self.server.client.list_prompts)
+        return entered
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         tools = await super().get_tools(ctx)
@@ -127,11 +144,21 @@ class _ConfiguredServer(WrapperToolset[Any]):
         names = public_names(self.spec.name, fit, RESERVED)
         self.names |= names
         self.connection.claims({name: _claim(tools[its_name]) for name, its_name in names.items()})
-        return {name: self._renamed(tools[its_name], name) for name, its_name in names.items()}
+        listed = {name: self._renamed(tools[its_name], name) for name, its_name in names.items()}
+        if self.server.capabilities.resources:
+            ours = await _RESOURCE_TOOLS.get_tools(ctx)
+            public = public_names(self.spec.name, ours, RESERVED)
+            self.resources = {name: tool for name, tool in public.items() if name not in listed}
+            listed |= {
+                name: self._renamed(ours[tool], name) for name, tool in self.resources.items()
+            }
+        return listed
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
+        if name in self.resources:
+            return await self._use_resources(self.resources[name], tool_args)
         its_name = self.names[name]
         its_tool = replace(tool, tool_def=replace(tool.tool_def, name=its_name))
         try:
@@ -146,6 +173,27 @@ class _ConfiguredServer(WrapperToolset[Any]):
         except CallTimeout as error:
             raise ToolFailed(str(error)) from error
         return _bounded(result)
+
+    @property
+    def server(self) -> MCPToolset[Any]:
+        """The library's toolset."""
+        assert isinstance(self.wrapped, MCPToolset), "made so"  # noqa: S101 - for the types
+        return self.wrapped
+
+    async def _use_resources(self, tool: str, tool_args: dict[str, Any]) -> str:
+        client = self.server.client
+        tools = ResourceTools(
+            lambda cursor: client.list_resources_mcp(cursor=cursor),
+            lambda cursor: client.list_resource_templates_mcp(cursor=cursor),
+            client.read_resource_mcp,
+        )
+        try:
+            async with self.calls.call():
+                return await tools.call(tool, tool_args)
+        except (MCPError, CallTimeout) as error:
+            if has_gone(error):
+                raise
+            raise ToolFailed(cut(str(error))) from error
 
     def _prepare(self, spec: ServerSpec) -> None:
         if isinstance(self.transport, StreamableHttpTransport):

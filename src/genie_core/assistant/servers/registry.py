@@ -7,7 +7,7 @@ from typing import Final
 from genie_core.agent.provider.server_outages import Paused
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.privacy.redaction import mask_known
-from genie_core.room.engine.controls import ServerInfo, ServerState, ToolInfo
+from genie_core.room.engine.controls import PromptInfo, ServerInfo, ServerState, ToolInfo
 
 FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
@@ -38,6 +38,11 @@ class ServerRegistry:
         """The tools of servers that have started."""
         return tuple(tool for server in self._servers.values() for tool in server.usable)
 
+    @property
+    def prompts(self) -> Sequence[PromptInfo]:
+        """The prompts of servers that have started, also of those that are idle again."""
+        return tuple(each for server in self._servers.values() for each in server.prompts or ())
+
     def claim(self, tool: str) -> str:
         """Return what a server claims that its tool does; empty if it claims nothing."""
         known = (server.claims.get(tool) for server in self._servers.values())
@@ -55,6 +60,7 @@ class _Server:
         self.tools: tuple[ToolInfo, ...] = ()
         self.claims: dict[str, str] = {}
         self.left_out = 0
+        self.prompts: tuple[PromptInfo, ...] | None = None
         self.states: dict[ServerConnection, ServerState] = {}
         self._clock = clock
         self._problem = ""
@@ -100,6 +106,7 @@ class _Server:
         pause = FIRST_PAUSE * 2 ** min(self._failures, 10)
         self._failures += 1
         self._retry_at = self._clock() + min(pause, LONGEST_PAUSE)
+        self.prompts = None  # it may have others after a new start
 
     def works(self) -> None:
         self._problem = self._hint = ""
@@ -143,6 +150,18 @@ class ServerConnection:
         self._server.works()
         if tools is not None:
             self._server.offer(tools, left_out)
+
+    @property
+    def name(self) -> str:
+        return self._server.name
+
+    @property
+    def knows_prompts(self) -> bool:
+        """Whether the prompts were listed, here or by another connection, since the last failure."""
+        return self._server.prompts is not None
+
+    def offers_prompts(self, prompts: Sequence[PromptInfo]) -> None:
+        self._server.prompts = tuple(prompts)
 
     def claims(self, claims: Mapping[str, str]) -> None:
         """Record what the server claims about its tools, by their public names."""

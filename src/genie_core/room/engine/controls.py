@@ -45,6 +45,21 @@ class ServerInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptInfo:
+    """A prompt that a tool server offers; `usage` names its arguments, as in "CODE [STYLE]"."""
+
+    server: str
+    name: str
+    description: str = ""
+    usage: str = ""
+
+    @property
+    def command(self) -> str:
+        """Its slash command, without the slash."""
+        return f"{self.server}:{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
 class AgentSummary:
     """An agent of the engine: the coordinator, or an agent that it directs.
 
@@ -96,6 +111,17 @@ class EngineControls(Protocol):
 
     @property
     def servers(self) -> Sequence[ServerInfo]: ...
+
+    @property
+    def prompts(self) -> Sequence[PromptInfo]:
+        """The prompts of servers that have started."""
+
+    async def prompt(self, server: str, name: str, words: Sequence[str]) -> Sequence[str]:
+        """Return the messages of a server's prompt, which are the server's words.
+
+        `words` are its arguments in order, or `name=value`. Raises a `GenieError` if the server does
+        not send it.
+        """
 
     @property
     def allowance(self) -> Allowance:
