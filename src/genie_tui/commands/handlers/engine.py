@@ -11,6 +11,7 @@ from genie_core.room.engine.backlog import BacklogChoice
 from genie_core.room.engine.controls import AgentSummary, EngineControls
 from genie_core.room.engine.policy import ANSWER_SERVER
 from genie_core.room.participant.receipt import excerpt
+from genie_core.room.protocol.events import Quote, QuotedLine
 from genie_core.room.state.thread import MessageThread, Phase
 from genie_core.room.text.costs import budget_line
 from genie_core.runtime.agent_options import MODE, MODEL, AgentOption, of_category
@@ -18,7 +19,7 @@ from genie_core.text.format import clock_time, counted
 from genie_core.text.safe import visible, visible_line
 from genie_tui.commands.context import RoomContext
 from genie_tui.commands.handlers.files import open_link
-from genie_tui.commands.parse import BudgetRaise, OptionChoice
+from genie_tui.commands.parse import BudgetRaise, OptionChoice, PromptLine
 from genie_tui.screens.dialogs.costs import CostScreen
 from genie_tui.screens.dialogs.edit_call import EditCallScreen
 from genie_tui.screens.dialogs.form import FormScreen
@@ -26,6 +27,7 @@ from genie_tui.screens.dialogs.grants import GrantsScreen
 from genie_tui.screens.dialogs.pick import CarefulPickScreen, Row
 from genie_tui.screens.dialogs.tools import ToolsScreen
 from genie_tui.widgets.approvals.call_text import CardView, diff_lines
+from genie_tui.widgets.composer.attachments import message_question
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
@@ -41,6 +43,9 @@ ASK_MODE: Final = (
 LOADING: Final = "Your agent is still loading. Try again in a moment."
 AGAIN: Final = "/model NAME loads another model, /model offline the helper that needs none."
 HOW: Final = "/model NAME switches to another one, /model offline to the helper that needs none."
+
+GENIE: Final = "genie"
+"""The name by which a message addresses its author's agent."""
 
 NO_MONEY_LIMIT: Final = "This session has no spending limit."
 NO_COUNT_LIMIT: Final = "This session has no token limit."
@@ -273,6 +278,47 @@ async def _visit(context: RoomContext, view: CardView) -> None:
         await open_link(context, address)
     else:
         explain_not_taken(context)
+
+
+def use_prompt(context: RoomContext, prompt: PromptLine, typed: str) -> None:
+    """Fetch a prompt of a tool server, show it, and send it if the person agrees.
+
+    Raises `RoomNotOpen`.
+    """
+    context.joined  # noqa: B018 - raises if the room is not open
+    context.start(_send_prompt(context, prompt, typed), "prompts")
+
+
+async def _send_prompt(context: RoomContext, prompt: PromptLine, typed: str) -> None:
+    joined = context.joined
+    try:
+        text = await _text_of(context, prompt)
+        asked = message_question(text, joined.state, joined.name)
+        title = f"Send this prompt of {visible_line(prompt.server)}?"
+        if await context.confirm(title, asked, "send it"):
+            joined.messages.send(text, quotes=(_origin_of(prompt),))
+    except GenieError as error:
+        if not context.composer.draft:
+            context.composer.draft = typed
+        context.warn(visible(str(error)))
+
+
+async def _text_of(context: RoomContext, prompt: PromptLine) -> str:
+    """Return the message that a prompt becomes. Raises a `GenieError` if it can't be sent."""
+    controls = context.joined.engine.controls
+    if controls is None:
+        raise GenieError(_no_workbench(context.joined))
+    first, *others = await controls.prompt(prompt.server, prompt.name, prompt.words)
+    text = "\n\n".join((f"@{GENIE} {first}", *others))
+    if names := context.attachments.secrets_in(text):
+        raise GenieError(f"Not sent: it contains your secret {', '.join(names)}.")
+    return text
+
+
+def _origin_of(prompt: PromptLine) -> Quote:
+    """Return a quote that makes the server the origin of a message's words."""
+    title, server = f"the prompt {prompt.server}:{prompt.name}", f"tool server {prompt.server}"
+    return Quote(server, title, (QuotedLine(server, "The text of the message is this prompt."),))
 
 
 def explain_not_taken(context: RoomContext) -> None:

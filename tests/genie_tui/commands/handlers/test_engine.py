@@ -6,7 +6,14 @@ from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, in_room
 
 from genie_core.errors import GenieError
 from genie_core.room.client.model import EngineState, EngineStatus
-from genie_core.room.engine.controls import AgentSummary, Allowance, ServerInfo, ToolInfo, UndoPlan
+from genie_core.room.engine.controls import (
+    AgentSummary,
+    Allowance,
+    PromptInfo,
+    ServerInfo,
+    ToolInfo,
+    UndoPlan,
+)
 from genie_core.runtime.agent_options import AgentCommand, AgentOption, AgentOptions, Choice
 from genie_core.runtime.progress import Usage
 from genie_tui.commands.handlers.engine import LOADING, NO_OPTIONS, NOT_STARTED, models_in_use
@@ -29,6 +36,10 @@ class Bench:
     model = "openai:[big]"
     model_server = ""
     options = AgentOptions()
+    prompts: Sequence[PromptInfo] = ()
+
+    async def prompt(self, server: str, name: str, words: Sequence[str]) -> Sequence[str]:
+        raise NotImplementedError
 
     async def use_model(self, name: str) -> str:
         return name
