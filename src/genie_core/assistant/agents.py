@@ -1,8 +1,10 @@
 """Building the reasoner, the answering agent, and the agents that it directs."""
 
+import asyncio
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,6 +44,7 @@ from genie_core.secrets import SecretsProvider
 
 if TYPE_CHECKING:
     from genie_core.agent.provider.acp import RunCommand
+    from genie_core.assistant.servers.sampling import ModelSource
 
 ALONE_PROMPT: Final = "general"
 COORDINATOR_PROMPT: Final = "coordinator"
@@ -386,7 +389,12 @@ class AssistantBuilder:
         from genie_core.assistant.servers.pydantic_ai import server_toolset
 
         return [
-            server_toolset(each, self.models.keys, self.servers.connection(each.name))
+            server_toolset(
+                each,
+                self.models.keys,
+                self.servers.connection(each.name),
+                self._model_for_servers(role),
+            )
             for each in role.servers
         ]
 
@@ -396,9 +404,19 @@ class AssistantBuilder:
         from genie_core.assistant.servers.openai import ConfiguredServer
 
         return [
-            ConfiguredServer(each, self.models.keys, self.servers.connection(each.name))
+            ConfiguredServer(
+                each,
+                self.models.keys,
+                self.servers.connection(each.name),
+                self._model_for_servers(role),
+            )
             for each in role.servers
         ]
+
+    def _model_for_servers(self, role: Role) -> "ModelSource":
+        """Return a function that gets the role's model, which its tool servers may ask to use."""
+        choice = self.models.binding(role.model, role.runtime).choice
+        return partial(asyncio.to_thread, self.models.for_pydantic_ai, choice)
 
     def _reasoner_fn(self, prompt: str) -> Callable[[dict[str, str], str], GroupReasoner]:
         config = self.config

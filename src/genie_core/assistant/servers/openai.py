@@ -9,8 +9,11 @@ from mcp.types import (
     CONNECTION_CLOSED,
     CallToolResult,
     ContentBlock,
+    CreateMessageRequestParams,
+    CreateMessageResult,
     ElicitRequestParams,
     ElicitResult,
+    ErrorData,
     GetPromptResult,
     ImageContent,
     ListPromptsResult,
@@ -39,6 +42,7 @@ from genie_core.assistant.servers.offered_tools import (
 from genie_core.assistant.servers.prompts import learn_prompts
 from genie_core.assistant.servers.registry import ServerConnection
 from genie_core.assistant.servers.resources import ABOUT, ResourceTools
+from genie_core.assistant.servers.sampling import ModelSource, sample
 from genie_core.assistant.servers.stderr import ErrorLog
 from genie_core.runtime.progress import doing
 
@@ -52,12 +56,17 @@ class ConfiguredServer(WatchedServer):
     """
 
     def __init__(
-        self, spec: ServerSpec, keys: Mapping[str, str], connection: ServerConnection
+        self,
+        spec: ServerSpec,
+        keys: Mapping[str, str],
+        connection: ServerConnection,
+        model: ModelSource | None = None,
     ) -> None:
         super().__init__()
         self.watch = self._connection = connection
         self._spec = spec
         self._keys = keys
+        self._model = model
         self._errors = ErrorLog(spec.name)
         self._client: Client | None = None
         self._calls = CallsInProgress()
@@ -72,8 +81,9 @@ class ConfiguredServer(WatchedServer):
 
     async def connect(self) -> None:
         spec = launch.ready_to_start(self._spec, self._keys)
-        client = await client_of(spec, self._errors, elicit=self._elicit).__aenter__()
-        self._client = client
+        sample = self._sample if self._model is not None else None
+        client = client_of(spec, self._errors, elicit=self._elicit, sample=sample)
+        self._client = await client.__aenter__()
         if client.server_capabilities.prompts is not None and not self._connection.knows_prompts:
             await learn_prompts(self._connection, self._listed_prompts)
 
@@ -142,6 +152,10 @@ class ConfiguredServer(WatchedServer):
 
     async def _elicit(self, params: ElicitRequestParams) -> ElicitResult:
         return await elicit(self.name, self._calls, params)
+
+    async def _sample(self, params: CreateMessageRequestParams) -> CreateMessageResult | ErrorData:
+        assert self._model is not None, "only answered with a model"  # noqa: S101 - an invariant
+        return await sample(self.name, self._calls, self._model, params)
 
     async def _listed(self) -> list[Tool]:
         """List the tools of all pages, up to a limit."""

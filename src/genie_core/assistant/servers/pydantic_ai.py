@@ -8,6 +8,7 @@ from typing import Any, Final, Self, TextIO
 from fastmcp.client.elicitation import ElicitRequestParams, ElicitResult
 from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 from mcp import MCPError
+from mcp.types import CreateMessageRequestParams, CreateMessageResult, ErrorData
 from pydantic_ai.exceptions import ModelRetry, ToolFailed
 from pydantic_ai.mcp import MCPToolset
 from pydantic_ai.messages import BinaryContent
@@ -36,15 +37,22 @@ from genie_core.assistant.servers.offered_tools import (
 from genie_core.assistant.servers.prompts import learn_prompts
 from genie_core.assistant.servers.registry import ServerConnection
 from genie_core.assistant.servers.resources import ABOUT, ResourceTools
+from genie_core.assistant.servers.sampling import ModelSource, sample
 from genie_core.assistant.servers.stderr import ErrorLog
 
 _UNKNOWN_YET = "http://unknown.invalid/"
 
 
 def server_toolset(
-    spec: ServerSpec, keys: Mapping[str, str], connection: ServerConnection
+    spec: ServerSpec,
+    keys: Mapping[str, str],
+    connection: ServerConnection,
+    model: ModelSource | None = None,
 ) -> AbstractToolset[Any]:
-    """Return the toolset of one server for one agent. `keys` are secrets for its placeholders."""
+    """Return the toolset of one server for one agent.
+
+    `keys` are secrets for its placeholders; `model` is the one that the server may ask.
+    """
     _silence_fastmcp()
     transport: _QuietTransport | StreamableHttpTransport
     if spec.url:
@@ -62,6 +70,8 @@ def server_toolset(
     )
     # not by MCPToolset, which would warn that servers of the protocol of 2026 never ask; they do
     inner.client.set_elicitation_callback(_elicitation(spec.name, calls))
+    if model is not None:
+        inner.client.set_sampling_callback(_sampling(spec.name, calls, model))
     configured = _ConfiguredServer(inner, spec, keys, transport, connection, calls)
     return ToleratedServer(configured, watch=connection)
 
@@ -81,6 +91,18 @@ def _elicitation(server: str, calls: CallsInProgress) -> Any:
     ) -> ElicitResult[Any]:
         answer = await elicit(server, calls, params)
         return ElicitResult(action=answer.action, content=answer.content)
+
+    return handle
+
+
+def _sampling(server: str, calls: CallsInProgress, model: ModelSource) -> Any:
+    async def handle(
+        _messages: object, params: CreateMessageRequestParams, _context: object
+    ) -> CreateMessageResult:
+        answer = await sample(server, calls, model, params)
+        if isinstance(answer, ErrorData):
+            raise MCPError.from_error_data(answer)
+        return answer
 
     return handle
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic_ai.models import Model
 from tests.genie_core.agent.provider.openai.doubles import desk
 from tests.genie_core.agent.provider.pydantic_ai.clients import chat_model
 from tests.genie_core.assistant.servers import toy_server
@@ -53,9 +54,10 @@ class Notes:
     """Takes what runs report."""
 
     notes: list[str] = field(default_factory=list)
+    usages: list[Usage] = field(default_factory=list)
 
     def spent(self, usage: Usage) -> None:
-        pass
+        self.usages.append(usage)
 
     def doing(self, what: What, detail: str) -> None:
         if what == "note":
@@ -106,14 +108,20 @@ async def bench(
     board = board or ServerRegistry(specs, clock)
     async with asyncio.timeout(240), desk("chat") as there:
         agent: Agent
+
+        async def model() -> Model:
+            return chat_model(there.server)
+
         if runtime == "pydantic-ai":
             toolsets = [
-                server_toolset(spec, keys or {}, board.connection(spec.name)) for spec in specs
+                server_toolset(spec, keys or {}, board.connection(spec.name), model)
+                for spec in specs
             ]
             agent = DefaultAgent("be nice", chat_model(there.server), toolsets=toolsets)
         else:
             servers = [
-                ConfiguredServer(spec, keys or {}, board.connection(spec.name)) for spec in specs
+                ConfiguredServer(spec, keys or {}, board.connection(spec.name), model)
+                for spec in specs
             ]
             agent = there.agent("be nice", mcp_servers=servers)
         async with agent.mcp():
