@@ -85,7 +85,8 @@ class AssistantControls(EngineControls):
             raise UnknownPart("your agents", "tool server", server, tuple(specs))
         from genie_core.assistant.servers.prompts import prompt_text
 
-        return await prompt_text(specs[server], self._builder.models.keys, name, words)
+        keys, auth = self._builder.models.keys, self._builder.login_at(specs[server])
+        return await prompt_text(specs[server], keys, name, words, auth)
 
     @property
     def allowance(self) -> Allowance:

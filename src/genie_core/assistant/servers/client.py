@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
+import httpx2
 from mcp import Client
 from mcp.client import ClientRequestContext
 from mcp.client.session import ElicitationFnT, SamplingFnT
@@ -33,13 +34,14 @@ def client_of(
     *,
     elicit: Elicitation | None = None,
     sample: Sampling | None = None,
+    auth: httpx2.Auth | None = None,
 ) -> Client:
     """Return a client of a server that is ready to start; entering it connects.
 
     `elicit` and `sample` answer what the server asks for during a call. Nothing has a time limit:
     the caller sets one.
     """
-    streams: Any = _over_http(spec) if spec.url else _over_stdio(spec, errors)
+    streams: Any = _over_http(spec, auth) if spec.url else _over_stdio(spec, errors)
     return Client(
         streams,
         cache=None,
@@ -82,9 +84,9 @@ async def _over_stdio(spec: ServerSpec, errors: ErrorLog) -> AsyncGenerator[Any]
 
 
 @asynccontextmanager
-async def _over_http(spec: ServerSpec) -> AsyncGenerator[Any]:
+async def _over_http(spec: ServerSpec, auth: httpx2.Auth | None) -> AsyncGenerator[Any]:
     async with (
-        create_mcp_http_client(headers=dict(spec.headers)) as http,
+        create_mcp_http_client(headers=dict(spec.headers), auth=auth) as http,
         streamable_http_client(spec.url, http_client=http) as streams,
     ):
         yield streams

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
+import httpx2
 from agents import AgentBase, RunContextWrapper
 from mcp import Client, MCPError
 from mcp.types import (
@@ -61,12 +62,14 @@ class ConfiguredServer(WatchedServer):
         keys: Mapping[str, str],
         connection: ServerConnection,
         model: ModelSource | None = None,
+        auth: httpx2.Auth | None = None,
     ) -> None:
         super().__init__()
         self.watch = self._connection = connection
         self._spec = spec
         self._keys = keys
         self._model = model
+        self._auth = auth
         self._errors = ErrorLog(spec.name)
         self._client: Client | None = None
         self._calls = CallsInProgress()
@@ -82,7 +85,7 @@ class ConfiguredServer(WatchedServer):
     async def connect(self) -> None:
         spec = launch.ready_to_start(self._spec, self._keys)
         sample = self._sample if self._model is not None else None
-        client = client_of(spec, self._errors, elicit=self._elicit, sample=sample)
+        client = client_of(spec, self._errors, elicit=self._elicit, sample=sample, auth=self._auth)
         self._client = await client.__aenter__()
         if client.server_capabilities.prompts is not None and not self._connection.knows_prompts:
             await learn_prompts(self._connection, self._listed_prompts)

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+import httpx2
 from mcp import Client
 from mcp.types import ContentBlock, GetPromptResult, Prompt, TextContent
 
@@ -42,7 +43,11 @@ async def learn_prompts(
 
 
 async def prompt_text(
-    spec: ServerSpec, keys: Mapping[str, str], name: str, words: Sequence[str]
+    spec: ServerSpec,
+    keys: Mapping[str, str],
+    name: str,
+    words: Sequence[str],
+    auth: httpx2.Auth | None = None,
 ) -> tuple[str, ...]:
     """Return the messages of a prompt, by a connection of its own.
 
@@ -52,7 +57,7 @@ async def prompt_text(
     ready = ready_to_start(spec, keys)
     try:
         async with asyncio.timeout(START_TIMEOUT) as limit:
-            async with client_of(ready, ErrorLog(spec.name)) as client:
+            async with client_of(ready, ErrorLog(spec.name), auth=auth) as client:
                 return await _fetched(spec.name, client, name, words)
     except Exception as error:
         failed = late(START_TIMEOUT) if limit.expired() else _first(error)

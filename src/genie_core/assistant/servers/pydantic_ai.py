@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self, TextIO
 
+import httpx2
 from fastmcp.client.elicitation import ElicitRequestParams, ElicitResult
 from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 from mcp import MCPError
@@ -48,15 +49,17 @@ def server_toolset(
     keys: Mapping[str, str],
     connection: ServerConnection,
     model: ModelSource | None = None,
+    auth: httpx2.Auth | None = None,
 ) -> AbstractToolset[Any]:
     """Return the toolset of one server for one agent.
 
-    `keys` are secrets for its placeholders; `model` is the one that the server may ask.
+    `keys` are secrets for its placeholders; `model` is the one that the server may ask, `auth` sends the
+    login of one on HTTP.
     """
     _silence_fastmcp()
     transport: _QuietTransport | StreamableHttpTransport
     if spec.url:
-        transport = StreamableHttpTransport(_UNKNOWN_YET)
+        transport = StreamableHttpTransport(_UNKNOWN_YET, auth=auth)
     else:
         transport = _QuietTransport(spec.name)
         connection.hint = transport.last_line

@@ -12,10 +12,14 @@ from genie_core.runtime.tasks import start_task
 
 
 @asynccontextmanager
-async def serving(app: ASGIApp | None = None) -> AsyncIterator[str]:
+async def serving(app: ASGIApp | None = None, port: int = 0) -> AsyncIterator[str]:
     """Serve an app, by default the modern server, on loopback; its address."""
     config = uvicorn.Config(
-        app or made().streamable_http_app(), host="127.0.0.1", port=0, log_level="error", ws="none"
+        app or made().streamable_http_app(),
+        host="127.0.0.1",
+        port=port,
+        log_level="error",
+        ws="none",
     )
     server = uvicorn.Server(config)
     started = asyncio.Event()
@@ -32,7 +36,7 @@ async def serving(app: ASGIApp | None = None) -> AsyncIterator[str]:
             [serve, wait := start_task(started.wait())], return_when="FIRST_COMPLETED"
         )
         wait.cancel()
-        port = server.servers[0].sockets[0].getsockname()[1]
+        port = port or server.servers[0].sockets[0].getsockname()[1]
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
         server.should_exit = server.force_exit = True

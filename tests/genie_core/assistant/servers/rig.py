@@ -3,12 +3,13 @@
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import httpx2
 from pydantic_ai.models import Model
 from tests.genie_core.agent.provider.openai.doubles import desk
 from tests.genie_core.agent.provider.pydantic_ai.clients import chat_model
@@ -101,6 +102,7 @@ async def bench(
     *specs: ServerSpec,
     keys: Mapping[str, str] | None = None,
     board: ServerRegistry | None = None,
+    auth: Callable[[], httpx2.Auth | None] = lambda: None,
 ) -> AsyncIterator[Bench]:
     """An agent with these servers, alone or beside another one with the same board."""
     clock = Clock()
@@ -114,13 +116,13 @@ async def bench(
 
         if runtime == "pydantic-ai":
             toolsets = [
-                server_toolset(spec, keys or {}, board.connection(spec.name), model)
+                server_toolset(spec, keys or {}, board.connection(spec.name), model, auth())
                 for spec in specs
             ]
             agent = DefaultAgent("be nice", chat_model(there.server), toolsets=toolsets)
         else:
             servers = [
-                ConfiguredServer(spec, keys or {}, board.connection(spec.name), model)
+                ConfiguredServer(spec, keys or {}, board.connection(spec.name), model, auth())
                 for spec in specs
             ]
             agent = there.agent("be nice", mcp_servers=servers)
