@@ -15,7 +15,6 @@ from mcp.types import (
 )
 
 from genie_core.agent.approval import Verdict, ask_about, asking
-from genie_core.agent.provider.approval_answer import as_verdict
 from genie_core.assistant.servers.calls import CallsInProgress
 from genie_core.room.engine.policy import ANSWER_SERVER
 from genie_core.runtime.progress import doing
@@ -45,7 +44,7 @@ async def _asked(server: str, params: ElicitRequestParams) -> ElicitResult:
         return CANCELLED
     if ask is None:
         return CANCELLED
-    verdict = as_verdict(await ask_about(ask, ANSWER_SERVER, arguments, schema))
+    verdict = await ask_about(ask, ANSWER_SERVER, arguments, schema)
     if not verdict:
         return CANCELLED if verdict.automatic else _DECLINED
     if isinstance(params, ElicitRequestURLParams):

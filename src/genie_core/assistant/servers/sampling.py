@@ -21,7 +21,6 @@ from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
 from genie_core.agent.approval import ask_about, asking
-from genie_core.agent.provider.approval_answer import as_verdict
 from genie_core.agent.provider.pydantic_ai.errors import failures_told, silence_limit, with_limit
 from genie_core.agent.provider.pydantic_ai.observed_model import ObservedModel
 from genie_core.agent.provider.pydantic_ai.portable import portable
@@ -65,9 +64,7 @@ async def _asked(
     if why := _objection(calls.samples, params):
         doing("note", f"tool server {server!r} may not use the model: {why}")
         return ErrorData(code=-1, message=f"refused: {why}")
-    if ask is None or not as_verdict(
-        await ask_about(ask, SAMPLE_MODEL, _question(server, params), None)
-    ):
+    if ask is None or not await ask_about(ask, SAMPLE_MODEL, _question(server, params)):
         return _REJECTED
     try:
         return await _answered(await model(), params)

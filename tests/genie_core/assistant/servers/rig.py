@@ -15,7 +15,7 @@ from tests.genie_core.agent.provider.openai.doubles import desk
 from tests.genie_core.agent.provider.pydantic_ai.clients import chat_model
 from tests.genie_core.assistant.servers import toy_server
 
-from genie_core.agent import Agent, AgentInput, Verdict
+from genie_core.agent import Agent, AgentInput
 from genie_core.agent.approval import ApprovalCallback
 from genie_core.agent.provider.pydantic_ai import DefaultAgent
 from genie_core.assistant.servers.config_file import ServerSpec
@@ -80,9 +80,9 @@ class Bench:
         """Run one query, by default with everything approved; returns the last request."""
         self.model.script(*turns, Say("ok"))
 
-        async def allow(name: str, _arguments: dict[str, Any]) -> Verdict:
+        async def allow(name: str, _arguments: dict[str, Any]) -> bool:
             self.asked.append(name)
-            return Verdict(approved=True)
+            return True
 
         with reporting_to(self.notes):
             assert await self.agent.run(AgentInput("go"), approve or allow) == "ok"

@@ -36,7 +36,12 @@ class Person:
         self.answers = list(answers)
         self.asked: list[dict[str, Any]] = []
 
-    async def __call__(self, name: str, arguments: dict[str, Any]) -> Verdict:
+    async def __call__(self, name: str, arguments: dict[str, Any]) -> bool:
+        return (await self.verdict(name, arguments)).approved
+
+    async def verdict(
+        self, name: str, arguments: dict[str, Any], _schema: object = None
+    ) -> Verdict:
         if name != ANSWER_SERVER:
             return Verdict(approved=True)
         self.asked.append(arguments)
@@ -120,10 +125,12 @@ async def test_the_time_that_a_person_takes_does_not_count(
         monkeypatch.setattr(launch, "CALL_TIMEOUT", 0.5)
 
         class Slow(Person):
-            async def __call__(self, name: str, arguments: dict[str, Any]) -> Verdict:
+            async def verdict(
+                self, name: str, arguments: dict[str, Any], _schema: object = None
+            ) -> Verdict:
                 if name == ANSWER_SERVER:
                     await asyncio.sleep(1.0)  # twice the limit of a call
-                return await super().__call__(name, arguments)
+                return await super().verdict(name, arguments)
 
         assert await result(made, Slow({"name": "Ann"})) == {
             "action": "accept",

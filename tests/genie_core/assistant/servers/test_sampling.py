@@ -10,7 +10,6 @@ from tests.genie_core.assistant.servers import modern_server
 from tests.genie_core.assistant.servers.rig import Bench, Program, bench
 from tests.genie_core.assistant.servers.toy_server import tool
 
-from genie_core.agent import Verdict
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.sampling import MOST_SAMPLES
 from genie_core.room.engine.policy import SAMPLE_MODEL
@@ -41,11 +40,11 @@ class Person:
         self.allows = allows
         self.asked: list[dict[str, Any]] = []
 
-    async def __call__(self, name: str, arguments: dict[str, Any]) -> Verdict:
+    async def __call__(self, name: str, arguments: dict[str, Any]) -> bool:
         if name == SAMPLE_MODEL:
             self.asked.append(arguments)
-            return Verdict(approved=self.allows)
-        return Verdict(approved=True)
+            return self.allows
+        return True
 
 
 async def sampled(made: Bench, person: Person, call: Call, *words: str) -> str:

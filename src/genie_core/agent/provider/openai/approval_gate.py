@@ -32,7 +32,7 @@ from genie_core.agent.approval import (
     asking_with,
     described,
 )
-from genie_core.agent.provider.approval_answer import InvalidArgumentsError, as_verdict, denial
+from genie_core.agent.provider.approval_answer import InvalidArgumentsError, denial
 from genie_core.agent.provider.masking import masked
 from genie_core.agent.provider.openai.arguments import UnfitArguments, objections, parsed
 from genie_core.agent.provider.openai.builtin_tools import BuiltinToolGate
@@ -166,4 +166,4 @@ class OpenAIApprovalGate:
     async def _verdict(
         self, name: str, arguments: dict[str, Any], schema: dict[str, Any] | None = None
     ) -> Verdict:
-        return as_verdict(await ask_about(self.ask, name, arguments, schema))
+        return await ask_about(self.ask, name, arguments, schema)
