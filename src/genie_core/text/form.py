@@ -105,6 +105,7 @@ def _field(name: str, given: Any, is_required: bool) -> FormField:  # noqa: FBT0
         raise UnfitForm(f"the field {name!r} can't be typed in")
     title, about = str(given.get("title") or name), str(given.get("description") or "")
     default = _typed(given.get("default"))
+    default = default if default.isprintable() else ""
     return FormField(name, title[:LONGEST_TITLE], kind, is_required, about, default, choices)
 
 

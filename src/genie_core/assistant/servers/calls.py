@@ -7,6 +7,7 @@ usage belong to the run that made it.
 
 import asyncio
 from asyncio import Task, Timeout
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from contextvars import Context, copy_context
@@ -34,18 +35,18 @@ class CallTimeout(TimeoutError):
 class _Call:
     context: Context
     limit: Timeout
+    left: float  # seconds, while requests are being answered
     requests: set[Task[Any]] = field(default_factory=set)
 
 
 class CallsInProgress:
     """Runs a server's calls with a time limit, and answers what the server asks meanwhile.
 
-    While a request is being answered, no call's time runs. `samples` counts the requests for the
-    model since the first of the calls in progress began.
+    While a request is being answered, no call's time runs.
     """
 
     def __init__(self) -> None:
-        self.samples = 0
+        self._counts: Counter[str] = Counter()
         self._calls: list[_Call] = []
         self._open = 0
 
@@ -57,9 +58,9 @@ class CallsInProgress:
         """
         seconds = launch.CALL_TIMEOUT
         if not self._calls:
-            self.samples = 0
+            self._counts.clear()
         limit = asyncio.timeout(None if self._open else seconds)
-        call = _Call(copy_context(), limit)
+        call = _Call(copy_context(), limit, seconds)
         self._calls.append(call)
         try:
             async with limit:
@@ -72,6 +73,11 @@ class CallsInProgress:
             self._calls.remove(call)
             for task in call.requests:
                 task.cancel()
+
+    def count(self, kind: str) -> int:
+        """Count a request; returns how many of its kind there were since a call is in progress."""
+        self._counts[kind] += 1
+        return self._counts[kind]
 
     async def answer(
         self, work: Callable[[], Coroutine[Any, Any, Result]], otherwise: Result
@@ -87,19 +93,28 @@ class CallsInProgress:
 
     async def _paused(self, task: Task[Result], otherwise: Result) -> Result:
         self._open += 1
-        self._limit(None)
+        if self._open == 1:
+            self._stop_clocks()
         try:
             return await _ended(task, otherwise)
         finally:
             task.cancel()
             self._open -= 1
             if not self._open:
-                self._limit(asyncio.get_running_loop().time() + launch.CALL_TIMEOUT)
+                self._start_clocks()
 
-    def _limit(self, when: float | None) -> None:
+    def _stop_clocks(self) -> None:
+        now = asyncio.get_running_loop().time()
+        for call in self._calls:
+            if (when := call.limit.when()) is not None and not call.limit.expired():
+                call.left = when - now
+                call.limit.reschedule(None)
+
+    def _start_clocks(self) -> None:
+        now = asyncio.get_running_loop().time()
         for call in self._calls:
             if not call.limit.expired():
-                call.limit.reschedule(when)
+                call.limit.reschedule(now + call.left)
 
 
 async def _ended(task: Awaitable[Result], otherwise: Result) -> Result:

@@ -45,12 +45,12 @@ def client_of(
     return Client(
         streams,
         cache=None,
-        elicitation_callback=_eliciting(elicit) if elicit else None,
-        sampling_callback=_sampling(sample) if sample else None,
+        elicitation_callback=elicitation_callback(elicit) if elicit else None,
+        sampling_callback=sampling_callback(sample) if sample else None,
     )
 
 
-def _eliciting(elicit: Elicitation) -> ElicitationFnT:
+def elicitation_callback(elicit: Elicitation) -> ElicitationFnT:
     async def on_elicit(
         context: ClientRequestContext,
         params: ElicitRequestParams,
@@ -60,7 +60,7 @@ def _eliciting(elicit: Elicitation) -> ElicitationFnT:
     return on_elicit
 
 
-def _sampling(sample: Sampling) -> SamplingFnT:
+def sampling_callback(sample: Sampling) -> SamplingFnT:
     async def on_sample(
         context: ClientRequestContext,
         params: CreateMessageRequestParams,

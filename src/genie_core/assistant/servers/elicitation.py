@@ -20,6 +20,9 @@ from genie_core.room.engine.policy import ANSWER_SERVER
 from genie_core.runtime.progress import doing
 from genie_core.text.form import UnfitForm, fault_in, fields_of
 
+MOST_QUESTIONS: Final = 10
+"""Questions in one call; calls of a server that run at the same time count as one."""
+
 LONGEST_MESSAGE: Final = 4_000
 LONGEST_ADDRESS: Final = 4_000
 
@@ -30,13 +33,16 @@ _DECLINED: Final = ElicitResult(action="decline")
 async def elicit(server: str, calls: CallsInProgress, params: ElicitRequestParams) -> ElicitResult:
     """Ask the person whose agent made the call that is in progress.
 
-    A denial declines. A request without a call, or one that can't be shown, is cancelled.
+    A denial declines. A request without a call, one too many, or one that can't be shown is
+    cancelled.
     """
-    return await calls.answer(lambda: _asked(server, params), CANCELLED)
+    return await calls.answer(lambda: _asked(server, calls, params), CANCELLED)
 
 
-async def _asked(server: str, params: ElicitRequestParams) -> ElicitResult:
-    ask = asking.get()
+async def _asked(server: str, calls: CallsInProgress, params: ElicitRequestParams) -> ElicitResult:
+    ask, number = asking.get(), calls.count(ANSWER_SERVER)
+    if number > MOST_QUESTIONS:
+        return CANCELLED
     try:
         arguments, schema = _question(server, params)
     except UnfitForm as error:

@@ -134,17 +134,18 @@ class KeptLogin(OAuthClientProvider):
             if not context.is_token_valid() and context.can_refresh_token():
                 await self._take((yield await self._refresh_token()))
             self._add_auth_header(request)
-            response = yield request
-            if response.status_code != 401:
-                return
-            used = request.headers.get("Authorization")
+        response = yield request
+        if response.status_code != 401:
+            return
+        used = request.headers.get("Authorization")
+        async with context.lock:
             await self._load(context.server_url)  # another process or agent may have refreshed it
             if self._bearer in ("", used) and context.can_refresh_token():
                 await self._take((yield await self._refresh_token()))
             if self._bearer in ("", used):
                 raise LoginNeeded(self._server)
             self._add_auth_header(request)
-            yield request
+        yield request
 
     @property
     def _bearer(self) -> str:

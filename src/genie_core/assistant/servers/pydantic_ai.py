@@ -3,13 +3,12 @@
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final, Self, TextIO
 
 import httpx2
-from fastmcp.client.elicitation import ElicitRequestParams, ElicitResult
 from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 from mcp import MCPError
-from mcp.types import CreateMessageRequestParams, CreateMessageResult, ErrorData
 from pydantic_ai.exceptions import ModelRetry, ToolFailed
 from pydantic_ai.mcp import MCPToolset
 from pydantic_ai.messages import BinaryContent
@@ -22,6 +21,7 @@ from genie_core.agent.provider.pydantic_ai.servers import ToleratedServer
 from genie_core.agent.provider.server_outages import START_TIMEOUT
 from genie_core.assistant.servers import launch
 from genie_core.assistant.servers.calls import CallsInProgress, CallTimeout
+from genie_core.assistant.servers.client import elicitation_callback, sampling_callback
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.elicitation import elicit
 from genie_core.assistant.servers.offered_tools import (
@@ -71,10 +71,7 @@ def server_toolset(
         init_timeout=START_TIMEOUT,
         read_timeout=None,  # calls have a limit of their own
     )
-    # not by MCPToolset, which would warn that servers of the protocol of 2026 never ask; they do
-    inner.client.set_elicitation_callback(_elicitation(spec.name, calls))
-    if model is not None:
-        inner.client.set_sampling_callback(_sampling(spec.name, calls, model))
+    _answer_requests(inner, spec.name, calls, model)
     configured = _ConfiguredServer(inner, spec, keys, transport, connection, calls)
     return ToleratedServer(configured, watch=connection)
 
@@ -88,26 +85,18 @@ _RESOURCE_TOOLS: Final = FunctionToolset[Any](
 )
 
 
-def _elicitation(server: str, calls: CallsInProgress) -> Any:
-    async def handle(
-        _message: str, _type: object, params: ElicitRequestParams, _context: object
-    ) -> ElicitResult[Any]:
-        answer = await elicit(server, calls, params)
-        return ElicitResult(action=answer.action, content=answer.content)
+def _answer_requests(
+    toolset: MCPToolset[Any], server: str, calls: CallsInProgress, model: ModelSource | None
+) -> None:
+    """Answer what the server asks for during calls.
 
-    return handle
-
-
-def _sampling(server: str, calls: CallsInProgress, model: ModelSource) -> Any:
-    async def handle(
-        _messages: object, params: CreateMessageRequestParams, _context: object
-    ) -> CreateMessageResult:
-        answer = await sample(server, calls, model, params)
-        if isinstance(answer, ErrorData):
-            raise MCPError.from_error_data(answer)
-        return answer
-
-    return handle
+    MCPToolset would warn that servers of the protocol of 2026 never ask, which they do. The client's
+    own handlers make types of the server's schemas and apply their regular expressions.
+    """
+    callbacks: Any = toolset.client._session_kwargs  # noqa: SLF001 - see above
+    callbacks["elicitation_callback"] = elicitation_callback(partial(elicit, server, calls))
+    if model is not None:
+        callbacks["sampling_callback"] = sampling_callback(partial(sample, server, calls, model))
 
 
 class _QuietTransport(StdioTransport):

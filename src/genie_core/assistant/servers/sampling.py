@@ -59,10 +59,10 @@ async def sample(
 async def _asked(
     server: str, calls: CallsInProgress, model: ModelSource, params: CreateMessageRequestParams
 ) -> CreateMessageResult | ErrorData:
-    calls.samples += 1
-    ask = asking.get()
-    if why := _objection(calls.samples, params):
-        doing("note", f"tool server {server!r} may not use the model: {why}")
+    ask, number = asking.get(), calls.count(SAMPLE_MODEL)
+    if why := _objection(number, params):
+        if number <= MOST_SAMPLES + 1:
+            doing("note", f"tool server {server!r} may not use the model: {why}")
         return ErrorData(code=-1, message=f"refused: {why}")
     if ask is None or not await ask_about(ask, SAMPLE_MODEL, _question(server, params)):
         return _REJECTED

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from genie_core.room.engine.effects import ToolEffects
+from genie_core.room.engine.policy import ANSWER_SERVER
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,
@@ -281,6 +282,9 @@ def call_entries(
     yield f"Asked because: {visible_line(call.because) or 'nothing allows it'}"
     read = ", ".join(visible_line(each) for each in call.origins)
     yield f"Words of others that the agent has read: {read or 'none'}"
+    if call.tool == ANSWER_SERVER and "url" not in call.arguments:
+        yield f"It can be answered on the screen only. Type /deny {call.seq} to decline."
+        return
     yield f"Type /allow {call.seq} to allow it this time only, or /deny {call.seq} and a reason."
 
 

@@ -257,12 +257,20 @@ def _answer_server(
     if form is None:
         context.warn(UNSEEN)
         return
+
+    def send(answer: dict[str, Any]) -> bool:
+        typed = "\n".join(map(str, answer.values()))
+        if names := context.attachments.secrets_in(typed):
+            context.warn(f"Not sent: it contains your secret {', '.join(names)}.")
+            return False
+        return allow({**asked, "answer": answer})
+
     dialog = FormScreen(
         str(asked.get("server", "")),
         str(asked.get("message", "")),
         form,
         lambda: context.approvals.waits(view.request.id),
-        lambda answer: allow({**asked, "answer": answer}),
+        send,
         context.clock,
     )
     _ = context.screen.app.push_screen(dialog)

@@ -14,6 +14,7 @@ from tests.genie_core.assistant.servers.toy_server import tool
 from genie_core.agent import Verdict
 from genie_core.assistant.servers import launch
 from genie_core.assistant.servers.config_file import ServerSpec
+from genie_core.assistant.servers.elicitation import MOST_QUESTIONS
 from genie_core.room.engine.policy import ANSWER_SERVER
 from genie_core.testing.turns import Call
 
@@ -115,6 +116,28 @@ async def test_a_form_that_can_not_be_shown_is_cancelled(
         answer = await result(made, person, call)
     assert answer.get("action") == "cancel" or "code" in answer
     assert person.asked == []
+
+
+async def test_no_expression_of_a_server_is_applied_to_an_answer(
+    runtime: str, asking: ServerSpec
+) -> None:
+    field = {"type": "string", "pattern": "^(a+)+$"}  # takes for ever on what does not match
+    schema = {"type": "object", "properties": {"name": field}}
+    params = {"mode": "form", "message": "m", "requestedSchema": schema}
+    answer = {"name": "a" * 60 + "!"}
+    async with bench(runtime, asking) as made:
+        given = await result(made, Person(answer), Call("toy_ask", {"params": params}))
+    assert given == {"action": "accept", "content": answer}
+
+
+async def test_a_server_that_asks_without_end_is_cut_short(
+    runtime: str, asking: ServerSpec
+) -> None:
+    person = Person(*[None] * MOST_QUESTIONS)
+    async with bench(runtime, asking) as made:
+        call = Call("toy_ask", {"times": MOST_QUESTIONS + 5})
+        assert await result(made, person, call) == {"action": "cancel"}
+    assert len(person.asked) == MOST_QUESTIONS
 
 
 async def test_the_time_that_a_person_takes_does_not_count(

@@ -63,7 +63,7 @@ async def test_a_person_logs_in_once_and_runs_use_it(
     store: LoginStore,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level(logging.DEBUG, "genie_core")
+    caplog.set_level(logging.DEBUG)
     async with bench(runtime, spec, auth=lambda: KeptLogin("toy", store)) as made:
         await made.ask()
         assert made.state == "down"

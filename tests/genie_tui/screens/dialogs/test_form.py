@@ -8,13 +8,14 @@ from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, in_room
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
+from genie_core.privacy.redaction import know
 from genie_core.room.client.model import Answer
 from genie_core.room.engine.effects import ToolEffects
 from genie_core.room.engine.policy import ANSWER_SERVER
 from genie_core.room.protocol.events import RunCancelled
 from genie_tui.commands.handlers import files
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
-from genie_tui.screens.dialogs.form import GONE, FormScreen
+from genie_tui.screens.dialogs.form import GONE, NOT_TAKEN, FormScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.approvals.card import ApprovalCard
 from genie_tui.widgets.composer.composer import Composer
@@ -81,6 +82,22 @@ async def test_a_form_is_filled_in_shown_and_sent(joined: ScriptedJoinedRoom) ->
     answer = {"name": "Ann", "size": "l", "count": 2}
     arguments = {"server": "shop", "message": "Who\x1b[31m are [b]you?", "answer": answer}
     assert joined.answers == [(approval, Answer(allow=True, arguments=arguments))]
+
+
+async def test_a_kept_secret_is_not_sent(joined: ScriptedJoinedRoom) -> None:
+    know({"SHOP_KEY": "v3ry-private-value"})
+    clock = HandClock()
+    ask_form(joined)
+    async with in_room(joined, (80, 32), clock) as (screen, pilot):
+        form = await open_form(screen, pilot, clock)
+        form.query_one("#form-field-0", Input).value = "v3ry-private-value"
+        form.query_one("#form-field-1", Input).value = "s"
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: form.reviewing)
+        clock.rest()
+        await pilot.press("enter")
+        await until(pilot, lambda: NOT_TAKEN in state_of(form))
+    assert joined.answers == []
 
 
 async def test_the_card_says_who_asks_for_what_and_no_key_but_one_answers(
