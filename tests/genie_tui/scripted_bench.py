@@ -47,6 +47,7 @@ class ScriptedBench:
     files: Sequence[str] = ()
     model_server: str = ""
     prompts: Sequence[PromptInfo] = ()
+    resources: Sequence[str] = ()
     texts: dict[str, Sequence[str]] = field(default_factory=dict)
     used: list[tuple[str, ...]] = field(default_factory=list)
 

@@ -78,6 +78,10 @@ class AssistantControls(EngineControls):
     def prompts(self) -> Sequence[PromptInfo]:
         return self._builder.servers.prompts
 
+    @property
+    def resources(self) -> Sequence[str]:
+        return self._builder.servers.resources
+
     async def prompt(self, server: str, name: str, words: Sequence[str]) -> Sequence[str]:
         """Fetch a prompt by a connection of its own; raises an `AssistantError`."""
         specs = {each.name: each for role in self._builder.roles for each in role.servers}

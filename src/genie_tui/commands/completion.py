@@ -37,8 +37,9 @@ class CommandCompletion:
     def all(self) -> Completions:
         joined = self._context.open_room
         people = joined.state.present() if joined is not None else []
-        names = (*AGENTS, *(person.name for person in people))
         controls = joined.engine.controls if joined is not None else None
+        resources = map(visible_line, controls.resources) if controls is not None else ()
+        names = (*AGENTS, *(person.name for person in people), *resources)
         known = controls.options.commands if controls is not None else ()
         commands = [(each.name, each.about) for each in known]
         return Completions(

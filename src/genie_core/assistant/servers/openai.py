@@ -18,7 +18,6 @@ from mcp.types import (
     GetPromptResult,
     ImageContent,
     ListPromptsResult,
-    Prompt,
     TextContent,
     Tool,
 )
@@ -40,7 +39,7 @@ from genie_core.assistant.servers.offered_tools import (
     public_names,
     too_large,
 )
-from genie_core.assistant.servers.prompts import learn_prompts
+from genie_core.assistant.servers.offers import learn_offers
 from genie_core.assistant.servers.registry import ServerConnection
 from genie_core.assistant.servers.resources import ABOUT, ResourceTools
 from genie_core.assistant.servers.sampling import ModelSource, sample
@@ -87,8 +86,12 @@ class ConfiguredServer(WatchedServer):
         sample = self._sample if self._model is not None else None
         client = client_of(spec, self._errors, elicit=self._elicit, sample=sample, auth=self._auth)
         self._client = await client.__aenter__()
-        if client.server_capabilities.prompts is not None and not self._connection.knows_prompts:
-            await learn_prompts(self._connection, self._listed_prompts)
+        has = client.server_capabilities
+        await learn_offers(
+            self._connection,
+            client.list_prompts if has.prompts else None,
+            client.list_resources if has.resources else None,
+        )
 
     async def cleanup(self) -> None:
         client, self._client = self._client, None
@@ -141,9 +144,6 @@ class ConfiguredServer(WatchedServer):
         async with self._calls.call():
             text = await tools.call(tool, arguments)
         return CallToolResult(content=[TextContent(type="text", text=text)])
-
-    async def _listed_prompts(self) -> Sequence[Prompt]:
-        return (await self._running.list_prompts()).prompts
 
     async def list_prompts(self) -> ListPromptsResult:
         return await self._running.list_prompts()

@@ -1,8 +1,7 @@
 """Prompts that a server offers to people, who use them as slash commands."""
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import httpx2
@@ -14,32 +13,12 @@ from genie_core.assistant.servers.client import client_of
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.errors import ServerError
 from genie_core.assistant.servers.launch import ready_to_start
-from genie_core.assistant.servers.registry import ServerConnection
 from genie_core.assistant.servers.stderr import ErrorLog
 from genie_core.privacy.redaction import mask_known
-from genie_core.room.engine.controls import PromptInfo
-
-log = logging.getLogger(__name__)
 
 MOST_PROMPTS: Final = 100
 LONGEST_PROMPT: Final = 40_000
 """Characters of a prompt's text, which becomes part of a message."""
-
-_LIST_TIMEOUT: Final = 5.0
-_LONGEST_ABOUT: Final = 300
-
-
-async def learn_prompts(
-    connection: ServerConnection, request: Callable[[], Awaitable[Sequence[Prompt]]]
-) -> None:
-    """Record the prompts of a server that has just started; a failure costs only them."""
-    try:
-        async with asyncio.timeout(_LIST_TIMEOUT):
-            prompts = await request()
-    except Exception:
-        log.info("the prompts of a tool server can't be listed", exc_info=True)
-        prompts = ()
-    connection.offers_prompts(_infos(connection.name, prompts))
 
 
 async def prompt_text(
@@ -114,20 +93,6 @@ def usage_of(prompt: Prompt) -> str:
         for each in prompt.arguments or ()
     ]
     return " ".join(names) or "nothing"
-
-
-def _infos(server: str, prompts: Iterable[Prompt]) -> tuple[PromptInfo, ...]:
-    """Describe prompts; one whose name has spaces can't be typed, and is left out."""
-    fit = [each for each in prompts if each.name and not any(map(str.isspace, each.name))]
-    return tuple(
-        PromptInfo(
-            server,
-            each.name,
-            mask_known(" ".join((each.description or each.title or "").split())[:_LONGEST_ABOUT]),
-            usage_of(each) if each.arguments else "",
-        )
-        for each in fit[:MOST_PROMPTS]
-    )
 
 
 def _texts(server: str, result: GetPromptResult) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ from genie_core.assistant.servers.offered_tools import (
     public_names,
     too_large,
 )
-from genie_core.assistant.servers.prompts import learn_prompts
+from genie_core.assistant.servers.offers import learn_offers
 from genie_core.assistant.servers.registry import ServerConnection
 from genie_core.assistant.servers.resources import ABOUT, ResourceTools
 from genie_core.assistant.servers.sampling import ModelSource, sample
@@ -145,8 +145,12 @@ class _ConfiguredServer(WrapperToolset[Any]):
     async def __aenter__(self) -> Self:
         self._prepare(launch.ready_to_start(self.spec, self.keys))
         entered = await super().__aenter__()
-        if self.server.capabilities.prompts and not self.connection.knows_prompts:
-            await learn_prompts(self.connection, self.server.client.list_prompts)
+        has, client = self.server.capabilities, self.server.client
+        await learn_offers(
+            self.connection,
+            client.list_prompts_mcp if has.prompts else None,
+            client.list_resources_mcp if has.resources else None,
+        )
         return entered
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:

@@ -43,6 +43,13 @@ class ServerRegistry:
         """The prompts of servers that have started, also of those that are idle again."""
         return tuple(each for server in self._servers.values() for each in server.prompts or ())
 
+    @property
+    def resources(self) -> Sequence[str]:
+        """The resources of servers that have started, as a person names them."""
+        return tuple(
+            f"{server.name}:{uri}" for server in self._servers.values() for uri in server.resources
+        )
+
     def claim(self, tool: str) -> str:
         """Return what a server claims that its tool does; empty if it claims nothing."""
         known = (server.claims.get(tool) for server in self._servers.values())
@@ -61,6 +68,7 @@ class _Server:
         self.claims: dict[str, str] = {}
         self.left_out = 0
         self.prompts: tuple[PromptInfo, ...] | None = None
+        self.resources: tuple[str, ...] = ()
         self.states: dict[ServerConnection, ServerState] = {}
         self._clock = clock
         self._problem = ""
@@ -156,12 +164,13 @@ class ServerConnection:
         return self._server.name
 
     @property
-    def knows_prompts(self) -> bool:
-        """Whether the prompts were listed, here or by another connection, since the last failure."""
+    def knows_offers(self) -> bool:
+        """Whether they were listed, here or by another connection, since the last failure."""
         return self._server.prompts is not None
 
-    def offers_prompts(self, prompts: Sequence[PromptInfo]) -> None:
-        self._server.prompts = tuple(prompts)
+    def offers(self, prompts: Sequence[PromptInfo], resources: Sequence[str]) -> None:
+        """Record the prompts and the URIs of resources that the server offers to people."""
+        self._server.prompts, self._server.resources = tuple(prompts), tuple(resources)
 
     def claims(self, claims: Mapping[str, str]) -> None:
         """Record what the server claims about its tools, by their public names."""

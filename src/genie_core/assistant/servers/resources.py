@@ -30,7 +30,7 @@ ABOUT: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
         {"type": "object", "properties": {}, "additionalProperties": False},
     ),
     READ: (
-        "Read one of the server's resources by a URI of the list, or one that the user names.",
+        "Read one of the server's resources by its URI: one of the list, or what a user names as @server:URI.",
         {
             "type": "object",
             "properties": {"uri": {"type": "string", "description": "The resource's URI."}},

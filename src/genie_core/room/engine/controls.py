@@ -116,6 +116,10 @@ class EngineControls(Protocol):
     def prompts(self) -> Sequence[PromptInfo]:
         """The prompts of servers that have started."""
 
+    @property
+    def resources(self) -> Sequence[str]:
+        """The resources of servers that have started, as in "docs:file:///readme"."""
+
     async def prompt(self, server: str, name: str, words: Sequence[str]) -> Sequence[str]:
         """Return the messages of a server's prompt, which are the server's words.
 

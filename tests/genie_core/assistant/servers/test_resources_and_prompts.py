@@ -52,6 +52,7 @@ async def test_resources_are_listed_and_read_by_tools_that_ask(runtime: str, ove
         assert made.board.prompts == (
             PromptInfo("toy", "review", "Review some code.", "CODE [STYLE]"),
         )
+        assert made.board.resources == ("toy:note://one",)
 
 
 async def test_a_server_without_resources_has_no_tools_for_them(

@@ -37,6 +37,7 @@ class Bench:
     model_server = ""
     options = AgentOptions()
     prompts: Sequence[PromptInfo] = ()
+    resources: Sequence[str] = ()
 
     async def prompt(self, server: str, name: str, words: Sequence[str]) -> Sequence[str]:
         raise NotImplementedError

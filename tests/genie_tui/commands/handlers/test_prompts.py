@@ -40,6 +40,17 @@ def test_half_of_it_is_none(typed: str) -> None:
     assert not isinstance(parse_line(typed), PromptLine)
 
 
+async def test_resources_complete_like_names() -> None:
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    joined.workbench = ScriptedBench(resources=["toy:note://one"])
+    async with in_room(joined) as (screen, _):
+        completions = screen.query_one(Composer).candidates()
+        found = offer("read @toy:no", completions)
+        assert found is not None
+        assert [each.text for each in found.choices] == ["@toy:note://one"]
+
+
 def test_prompts_complete_like_commands() -> None:
     words = prompt_completions(bench())
     for before in ("/to", "/toy:", "/toy:re", "/rev"):
