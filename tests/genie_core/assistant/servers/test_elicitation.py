@@ -140,6 +140,30 @@ async def test_a_server_that_asks_without_end_is_cut_short(
     assert len(person.asked) == MOST_QUESTIONS
 
 
+async def test_a_question_ends_with_the_run(runtime: str, asking: ServerSpec) -> None:
+    asked, withdrawn = asyncio.Event(), asyncio.Event()
+
+    class Absent(Person):
+        async def verdict(
+            self, name: str, arguments: dict[str, Any], _schema: object = None
+        ) -> Verdict:
+            if name == ANSWER_SERVER:
+                asked.set()
+                try:
+                    await asyncio.Event().wait()
+                finally:
+                    withdrawn.set()
+            return Verdict(approved=True)
+
+    async with bench(runtime, asking) as made:
+        run = asyncio.create_task(made.ask(ASK, approve=Absent()))
+        await asked.wait()
+        run.cancel()
+        await asyncio.wait({run})
+        await withdrawn.wait()
+        assert made.state == "ready"
+
+
 async def test_the_time_that_a_person_takes_does_not_count(
     runtime: str, asking: ServerSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
