@@ -10,10 +10,11 @@ from asyncio import Task, Timeout
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from contextvars import Context, copy_context
+from contextvars import Context, ContextVar, copy_context
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
+from genie_core.agent.approval import asking
 from genie_core.assistant.servers import launch
 from genie_core.runtime.tasks import start_task
 
@@ -39,6 +40,9 @@ class _Call:
     requests: set[Task[Any]] = field(default_factory=set)
 
 
+_current: Final[ContextVar[_Call | None]] = ContextVar("current", default=None)
+
+
 class CallsInProgress:
     """Runs a server's calls with a time limit, and answers what the server asks meanwhile.
 
@@ -62,6 +66,7 @@ class CallsInProgress:
         limit = asyncio.timeout(None if self._open else seconds)
         call = _Call(copy_context(), limit, seconds)
         self._calls.append(call)
+        token = _current.set(call)
         try:
             async with limit:
                 yield
@@ -70,6 +75,7 @@ class CallsInProgress:
                 raise CallTimeout(seconds) from error
             raise
         finally:
+            _current.reset(token)
             self._calls.remove(call)
             for task in call.requests:
                 task.cancel()
@@ -82,14 +88,26 @@ class CallsInProgress:
     async def answer(
         self, work: Callable[[], Coroutine[Any, Any, Result]], otherwise: Result
     ) -> Result:
-        """Answer a request as part of the latest call; `otherwise` if none is in progress."""
-        if not self._calls:
+        """Answer a request as part of the call that it belongs to; `otherwise` if that is unknown."""
+        call = self._asking_call()
+        if call is None:
             return otherwise
-        call = self._calls[-1]
         task = call.context.run(start_task, work(), name="request of a tool server")
         call.requests.add(task)
         task.add_done_callback(call.requests.discard)
         return await self._paused(task, otherwise)
+
+    def _asking_call(self) -> _Call | None:
+        """Return the call that a request belongs to.
+
+        Servers of the protocol of 2026 ask in the call itself. Those of earlier ones do not say for
+        which call they ask: it is the latest one, unless calls of several runs are in progress.
+        """
+        own = _current.get()
+        if own is not None and own in self._calls:
+            return own
+        runs = {id(call.context.run(asking.get)) for call in self._calls}
+        return self._calls[-1] if len(runs) == 1 else None
 
     async def _paused(self, task: Task[Result], otherwise: Result) -> Result:
         self._open += 1

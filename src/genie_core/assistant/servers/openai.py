@@ -1,6 +1,7 @@
 """A tool server for agents on the OpenAI Agents SDK."""
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import httpx2
@@ -10,11 +11,6 @@ from mcp.types import (
     CONNECTION_CLOSED,
     CallToolResult,
     ContentBlock,
-    CreateMessageRequestParams,
-    CreateMessageResult,
-    ElicitRequestParams,
-    ElicitResult,
-    ErrorData,
     GetPromptResult,
     ImageContent,
     ListPromptsResult,
@@ -83,8 +79,14 @@ class ConfiguredServer(WatchedServer):
 
     async def connect(self) -> None:
         spec = launch.ready_to_start(self._spec, self._keys)
-        sample = self._sample if self._model is not None else None
-        client = client_of(spec, self._errors, elicit=self._elicit, sample=sample, auth=self._auth)
+        name, calls, model = self.name, self._calls, self._model
+        client = client_of(
+            spec,
+            self._errors,
+            elicit=partial(elicit, name, calls),
+            sample=partial(sample, name, calls, model) if model is not None else None,
+            auth=self._auth,
+        )
         self._client = await client.__aenter__()
         has = client.server_capabilities
         await learn_offers(
@@ -113,6 +115,7 @@ class ConfiguredServer(WatchedServer):
 
     def _resource_tools(self, taken: Collection[str]) -> list[Tool]:
         """Return the tools for resources, if the server has any and no tools of these names."""
+        self._resources = {}
         if self._running.server_capabilities.resources is None:
             return []
         named = public_names(self.name, ABOUT, RESERVED)
@@ -152,13 +155,6 @@ class ConfiguredServer(WatchedServer):
         self, name: str, arguments: dict[str, Any] | None = None
     ) -> GetPromptResult:
         return await self._running.get_prompt(name, arguments)
-
-    async def _elicit(self, params: ElicitRequestParams) -> ElicitResult:
-        return await elicit(self.name, self._calls, params)
-
-    async def _sample(self, params: CreateMessageRequestParams) -> CreateMessageResult | ErrorData:
-        assert self._model is not None, "only answered with a model"  # noqa: S101 - an invariant
-        return await sample(self.name, self._calls, self._model, params)
 
     async def _listed(self) -> list[Tool]:
         """List the tools of all pages, up to a limit."""

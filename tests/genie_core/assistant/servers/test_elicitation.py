@@ -12,7 +12,6 @@ from tests.genie_core.assistant.servers.rig import Bench, Program, bench
 from tests.genie_core.assistant.servers.toy_server import tool
 
 from genie_core.agent import Verdict
-from genie_core.assistant.servers import launch
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.elicitation import MOST_QUESTIONS
 from genie_core.room.engine.policy import ANSWER_SERVER
@@ -162,24 +161,3 @@ async def test_a_question_ends_with_the_run(runtime: str, asking: ServerSpec) ->
         await asyncio.wait({run})
         await withdrawn.wait()
         assert made.state == "ready"
-
-
-async def test_the_time_that_a_person_takes_does_not_count(
-    runtime: str, asking: ServerSpec, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with bench(runtime, asking) as made:
-        assert await result(made, Person({"name": "Ann"}))
-        monkeypatch.setattr(launch, "CALL_TIMEOUT", 0.5)
-
-        class Slow(Person):
-            async def verdict(
-                self, name: str, arguments: dict[str, Any], _schema: object = None
-            ) -> Verdict:
-                if name == ANSWER_SERVER:
-                    await asyncio.sleep(1.0)  # twice the limit of a call
-                return await super().verdict(name, arguments)
-
-        assert await result(made, Slow({"name": "Ann"})) == {
-            "action": "accept",
-            "content": {"name": "Ann"},
-        }
