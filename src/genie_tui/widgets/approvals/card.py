@@ -229,6 +229,11 @@ class ApprovalCard(Vertical, can_focus=True):
             self._show_keys()
 
     @property
+    def _is_question(self) -> bool:
+        """Whether a tool server waits for an answer, which allowing alone does not give."""
+        return self._view is not None and self._view.request.tool == ANSWER_SERVER
+
+    @property
     def _is_read(self) -> bool:
         return self._view is not None and self._read == _id(self._view)
 
@@ -293,7 +298,7 @@ class ApprovalCard(Vertical, can_focus=True):
 
     def offers(self, action: str) -> bool:
         """Whether an action does something now."""
-        return action != ALLOW_ONCE or self._is_read
+        return action != ALLOW_ONCE or (self._is_read and not self._is_question)
 
     def _look(self, action: str, key: str) -> None:
         if action == "scroll":

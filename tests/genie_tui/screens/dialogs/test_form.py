@@ -17,7 +17,7 @@ from genie_tui.commands.handlers import files
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.form import GONE, NOT_TAKEN, FormScreen
 from genie_tui.screens.room import RoomScreen
-from genie_tui.widgets.approvals.card import ApprovalCard
+from genie_tui.widgets.approvals.card import ALLOW_ONCE, ApprovalCard
 from genie_tui.widgets.composer.composer import Composer
 
 FORM = {
@@ -113,6 +113,7 @@ async def test_the_card_says_who_asks_for_what_and_no_key_but_one_answers(
         for part in ("shop asks:", "are [b]you?", "one of: small, large", "enter no password"):
             assert part in shown
         assert "\x1b" not in shown
+        assert not card.offers(ALLOW_ONCE)
         assert "have you answer a tool server" in str(card.query_one("#card-call", Static).render())
         for key in ("a", "s", "w", "l", "t"):
             await pilot.press(key)
