@@ -39,6 +39,7 @@ from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.message import SYSTEM
 from genie_core.reasoner import GroupReasoner, GroupReasonerFactory
 from genie_core.runtime.agent_options import AgentOptions
+from genie_core.runtime.extras import imports_of
 from genie_core.runtime.garbage_collector import importing
 from genie_core.runtime.progress import REASONER
 from genie_core.secrets import SecretsProvider
@@ -374,7 +375,8 @@ class AssistantBuilder:
         )
 
     def _on_openai_agents(self, role: Role, choice: ModelChoice, tools: list[AsyncTool]) -> Agent:
-        from agents import ModelSettings
+        with imports_of("openai"):
+            from agents import ModelSettings
 
         from genie_core.agent.provider.openai import DefaultAgent
 

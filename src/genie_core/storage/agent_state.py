@@ -1,9 +1,10 @@
 """Save and restore the memory of a reasoner or an agent."""
 
 import logging
+from abc import abstractmethod
 from asyncio import Future
 from collections.abc import Callable
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from genie_core.datastore import DataStore
 from genie_core.errors import MissingKey, StageFailed, StateError, summary
@@ -11,6 +12,8 @@ from genie_core.runtime.progress import stage
 from genie_core.runtime.tasks import settled
 
 log = logging.getLogger(__name__)
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Stateful(Protocol):
@@ -26,8 +29,7 @@ class Stateful(Protocol):
 class JournalSuffices:
     """Makes the abstract `get_serialized` optional for classes with `get_new_messages`.
 
-    Newer agents and reasoners of group-genie's family have only the latter. Type checkers still
-    require the former.
+    Newer agents and reasoners of group-genie's family have only the latter.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -35,6 +37,14 @@ class JournalSuffices:
         whole = getattr(cls, "get_serialized", None)
         if hasattr(cls, "get_new_messages") and getattr(whole, "__isabstractmethod__", False):
             cls.get_serialized = _not_told  # type: ignore[attr-defined]  # abc looks afterwards
+
+
+def abstract_unless_journalled(method: Method) -> Method:
+    """Make a method of `JournalSuffices` abstract, which type checkers don't see.
+
+    They would require it of classes that need not define it.
+    """
+    return abstractmethod(method)
 
 
 def _not_told(self: object) -> Any:
