@@ -18,10 +18,10 @@ FILES_IN_FOLDER = 45
 LINES = 150
 
 
-def main(flags: Sequence[str]) -> int:
+def main(arguments: Sequence[str] = ()) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks file_search", description=__doc__)
     parser.add_argument("--folders", type=int, default=200, help="folders of 45 files")
-    folders = parser.parse_args(flags).folders
+    folders = parser.parse_args(list(arguments)).folders
     ripgrep = shutil.which("rg")
     with tempfile.TemporaryDirectory() as folder:
         root = _tree(Path(folder), folders)
