@@ -3,7 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from genie_core.room.engine.controls import AgentSummary, Allowance, ServerInfo, ToolInfo, UndoPlan
+from genie_core.assistant.servers.errors import ServerError
+from genie_core.room.engine.controls import (
+    AgentSummary,
+    Allowance,
+    JobInfo,
+    PromptInfo,
+    ServerInfo,
+    ToolInfo,
+    UndoPlan,
+)
 from genie_core.runtime.agent_options import AgentOptions
 from genie_core.runtime.progress import Usage
 
@@ -34,16 +43,27 @@ class ScriptedBench:
     tools: Sequence[ToolInfo] = TOOLS
     servers: Sequence[ServerInfo] = SERVERS
     options = AgentOptions()
+    jobs: Sequence[JobInfo] = ()
     allowance: Allowance = field(default_factory=Allowance)
     model: str = ""
     files: Sequence[str] = ()
     model_server: str = ""
+    prompts: Sequence[PromptInfo] = ()
+    resources: Sequence[str] = ()
+    texts: dict[str, Sequence[str]] = field(default_factory=dict)
+    used: list[tuple[str, ...]] = field(default_factory=list)
 
     async def use_model(self, name: str) -> str:
         return name
 
     def raise_budget(self, *, money: float = 0.0, tokens: int = 0) -> Allowance:
         return self.allowance
+
+    async def prompt(self, server: str, name: str, words: Sequence[str]) -> Sequence[str]:
+        if name not in self.texts:
+            raise ServerError(server, f"has no prompt {name!r}")
+        self.used.append((server, name, *words))
+        return self.texts[name]
 
     async def workspace_files(self) -> Sequence[str]:
         return self.files
@@ -52,6 +72,9 @@ class ScriptedBench:
         raise NotImplementedError
 
     async def undo(self, number: int) -> None:
+        raise NotImplementedError
+
+    async def stop_job(self, number: int) -> bool:
         raise NotImplementedError
 
     def enter(self, members: object) -> None:

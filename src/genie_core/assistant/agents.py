@@ -1,8 +1,10 @@
 """Building the reasoner, the answering agent, and the agents that it directs."""
 
+import asyncio
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +22,7 @@ from genie_core.assistant.policy.policy import denied_addresses, path_rules
 from genie_core.assistant.programs import check_sandbox, command_access, file_access, program_of
 from genie_core.assistant.prompts import for_coordinator, for_owner, load_prompt
 from genie_core.assistant.reasoners.addressed import AddressedReasoner
+from genie_core.assistant.secrets import OwnSecrets
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.registry import ServerRegistry
 from genie_core.assistant.tools.catalog import (
@@ -33,15 +36,20 @@ from genie_core.assistant.tools.catalog import (
 from genie_core.assistant.tools.chat.room import RoomTools
 from genie_core.assistant.tools.files.changes import FileChanges
 from genie_core.assistant.tools.files.workspace import Workspace
+from genie_core.assistant.tools.shell.jobs import Jobs
 from genie_core.message import SYSTEM
 from genie_core.reasoner import GroupReasoner, GroupReasonerFactory
 from genie_core.runtime.agent_options import AgentOptions
+from genie_core.runtime.extras import imports_of
 from genie_core.runtime.garbage_collector import importing
 from genie_core.runtime.progress import REASONER
 from genie_core.secrets import SecretsProvider
 
 if TYPE_CHECKING:
+    import httpx2
+
     from genie_core.agent.provider.acp import RunCommand
+    from genie_core.assistant.servers.sampling import ModelSource
 
 ALONE_PROMPT: Final = "general"
 COORDINATOR_PROMPT: Final = "coordinator"
@@ -213,6 +221,7 @@ class AssistantBuilder:
     meter: BudgetMeter
     secrets: SecretsProvider | None
     changes: FileChanges = field(default_factory=FileChanges)
+    jobs: Jobs = field(default_factory=Jobs)
     options: AgentOptions = field(default_factory=AgentOptions)
     """The options of the answering agent, if that is a program."""
     members: list[Callable[[], Sequence[str]]] = field(default_factory=list)
@@ -290,6 +299,7 @@ class AssistantBuilder:
             names=role.tools,
             denied_addresses=denied_addresses(config.rules, role.name),
             changes=self.changes,
+            jobs=self.jobs,
         )
 
     def _agent_fn(
@@ -368,7 +378,8 @@ class AssistantBuilder:
         )
 
     def _on_openai_agents(self, role: Role, choice: ModelChoice, tools: list[AsyncTool]) -> Agent:
-        from agents import ModelSettings
+        with imports_of("openai"):
+            from agents import ModelSettings
 
         from genie_core.agent.provider.openai import DefaultAgent
 
@@ -387,7 +398,13 @@ class AssistantBuilder:
         from genie_core.assistant.servers.pydantic_ai import server_toolset
 
         return [
-            server_toolset(each, self.models.keys, self.servers.connection(each.name))
+            server_toolset(
+                each,
+                self.models.keys,
+                self.servers.connection(each.name),
+                self._model_for_servers(role),
+                self.login_at(each),
+            )
             for each in role.servers
         ]
 
@@ -397,9 +414,28 @@ class AssistantBuilder:
         from genie_core.assistant.servers.openai import ConfiguredServer
 
         return [
-            ConfiguredServer(each, self.models.keys, self.servers.connection(each.name))
+            ConfiguredServer(
+                each,
+                self.models.keys,
+                self.servers.connection(each.name),
+                self._model_for_servers(role),
+                self.login_at(each),
+            )
             for each in role.servers
         ]
+
+    def login_at(self, server: ServerSpec) -> "httpx2.Auth | None":
+        """Return what sends the owner's login at a server; None if it takes none."""
+        from genie_core.assistant.servers.login import KeptLogin, LoginStore, can_log_in
+
+        if not isinstance(self.secrets, OwnSecrets) or not can_log_in(server):
+            return None
+        return KeptLogin(server.name, LoginStore(server.name, self.secrets))
+
+    def _model_for_servers(self, role: Role) -> "ModelSource":
+        """Return a function that gets the role's model, which its tool servers may ask to use."""
+        choice = self.models.binding(role.model, role.runtime).choice
+        return partial(asyncio.to_thread, self.models.for_pydantic_ai, choice)
 
     def _reasoner_fn(self, prompt: str) -> Callable[[dict[str, str], str], GroupReasoner]:
         config = self.config

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from genie_core.assistant.agents import DIRECT, MENTION_ONLY, AssistantBuilder
+from genie_core.assistant.errors import UnknownPart
 from genie_core.assistant.known_programs import title_of
 from genie_core.assistant.models.discover import local_address
 from genie_core.assistant.models.registry import label_of
@@ -15,6 +16,8 @@ from genie_core.room.engine.controls import (
     AgentSummary,
     Allowance,
     EngineControls,
+    JobInfo,
+    PromptInfo,
     ServerInfo,
     ToolInfo,
     UndoPlan,
@@ -73,6 +76,24 @@ class AssistantControls(EngineControls):
         return self._builder.servers.servers
 
     @property
+    def prompts(self) -> Sequence[PromptInfo]:
+        return self._builder.servers.prompts
+
+    @property
+    def resources(self) -> Sequence[str]:
+        return self._builder.servers.resources
+
+    async def prompt(self, server: str, name: str, words: Sequence[str]) -> Sequence[str]:
+        """Fetch a prompt by a connection of its own; raises an `AssistantError`."""
+        specs = {each.name: each for role in self._builder.roles for each in role.servers}
+        if server not in specs:
+            raise UnknownPart("your agents", "tool server", server, tuple(specs))
+        from genie_core.assistant.servers.prompts import prompt_text
+
+        keys, auth = self._builder.models.keys, self._builder.login_at(specs[server])
+        return await prompt_text(specs[server], keys, name, words, auth)
+
+    @property
     def allowance(self) -> Allowance:
         return self._builder.meter.allowance
 
@@ -120,6 +141,17 @@ class AssistantControls(EngineControls):
     async def undo(self, number: int) -> None:
         builder = self._builder
         await in_thread(builder.changes.undo, builder.workspace, number)
+
+    @property
+    def jobs(self) -> Sequence[JobInfo]:
+        return [job.info for job in self._builder.jobs.all]
+
+    async def stop_job(self, number: int) -> bool:
+        for job in self._builder.jobs.all:
+            if job.number == number and job.is_running:
+                await job.stop()
+                return True
+        return False
 
     def begin(self, spent: Usage) -> None:
         """Count what was spent in this room before the engine was loaded."""

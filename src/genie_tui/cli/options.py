@@ -5,10 +5,10 @@ Importing this module is cheap: none of what a command works with is loaded here
 
 import argparse
 import difflib
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn, TypeAlias
 
+from genie_core import __version__
 from genie_core.privacy.redaction import hide_secrets
 from genie_core.sessions.export.formats import ExportFormat
 from genie_core.settings.model import Settings
@@ -113,6 +113,7 @@ _USED: Final[Mapping[str, frozenset[str]]] = {
     "mcp": frozenset({"name", "workspace", "local"}),
     "restore": frozenset({"name"}),
     "secrets": _NONE,
+    "servers": _NONE,
     "sessions": frozenset({"retention"}),
     "verify": _NONE,
     **{
@@ -204,16 +205,6 @@ class CommandParser(argparse.ArgumentParser):
         self.exit(2, f"genie-tui: {safe_line(message)} (see {self.prog} --help)\n")
 
 
-class _Version(argparse.Action):
-    """Print the version, which is looked up only then, and exit."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from importlib.metadata import version
-
-        sys.stdout.write(f"genie-tui {version('genie-tui')}\n")
-        parser.exit()
-
-
 def parser() -> CommandParser:
     top = CommandParser(
         prog="genie-tui",
@@ -228,9 +219,7 @@ def parser() -> CommandParser:
         default=None,
         help="stay on this machine: look for no rooms on the network, host for this machine only",
     )
-    top.add_argument(
-        "--version", action=_Version, nargs=0, help="show program's version number and exit"
-    )
+    top.add_argument("--version", action="version", version=f"genie-tui {__version__}")
     top.set_defaults(command="lobby")
     _add_commands(top.add_parts("commands", "COMMAND"))
     return top
@@ -518,6 +507,7 @@ def _add_commands(add: AddPart) -> None:
     _add_backup(add)
     _add_config(add)
     _add_secrets(add)
+    _add_servers(add)
 
 
 def _add_verify(add: AddPart) -> None:
@@ -845,6 +835,30 @@ def _add_secrets(add: AddPart) -> None:
     keep.add_argument("surplus", nargs="*", help=argparse.SUPPRESS)
     added("list", "print the names, never a value")
     added("delete", "forget a value").add_argument("secret", metavar="NAME")
+
+
+def _add_servers(add: AddPart) -> None:
+    servers = add("servers", "list tool servers, log in at one in your browser, and log out")
+    _add_settings(servers, "servers")
+    servers.set_defaults(command="servers", part="list")
+    add_part = servers.add_parts("parts", "PART")
+
+    def added(name: str, text: str) -> CommandParser:
+        part = add_part(name, text)
+        _add_settings(part, "servers")
+        part.set_defaults(part=name)
+        return part
+
+    added("list", "print the names, and where you are logged in")
+    login = added("login", "log in at a server on HTTP that wants it (OAuth)")
+    login.add_argument("server", metavar="NAME", help="a server of the mcpServers file")
+    login.add_argument(
+        "--no-browser",
+        dest="browser",
+        action="store_false",
+        help="only print the address at which to log in",
+    )
+    added("logout", "forget a login").add_argument("server", metavar="NAME")
 
 
 def _seq(text: str) -> int:

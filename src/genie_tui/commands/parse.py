@@ -131,6 +131,21 @@ class BudgetRaise:
     tokens: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class PromptLine:
+    """A prompt of a tool server to use, with its arguments."""
+
+    server: str
+    name: str
+    words: tuple[str, ...] = ()
+
+
+def read_prompt(command: str, rest: str) -> PromptLine:
+    """`SERVER:PROMPT [ARGUMENTS]`, in order or as `name=value`."""
+    server, _, name = command.partition(":")
+    return PromptLine(server, name, tuple(_words(rest)))
+
+
 def read_private(rest: str) -> PrivateLine:
     """`NAME [TEXT]`."""
     return PrivateLine(*_name_and_more(rest))
@@ -200,6 +215,15 @@ def read_switch(rest: str) -> bool:
     if rest.lower() not in ("on", "off"):
         raise InvalidArguments("say on or off")
     return rest.lower() == "on"
+
+
+def read_job(rest: str) -> int:
+    """`[stop N]`: the number of the job to stop, 0 for none."""
+    verb, _, number = rest.lower().partition(" ")
+    number = number.strip()
+    if rest and (verb != "stop" or not number.isdecimal() or len(number) > 6 or not int(number)):
+        raise InvalidArguments("say stop and the number of a job, or nothing")
+    return int(number or 0)
 
 
 def read_backlog(rest: str) -> BacklogChoice:

@@ -30,9 +30,14 @@ from genie_core.assistant.tools.files.edit import (
     planned_move,
     planned_write,
 )
-from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace, is_unlisted
+from genie_core.assistant.tools.files.workspace import (
+    AccessRefused,
+    Workspace,
+    hidden_parts,
+    is_unlisted,
+)
 from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffect, ToolEffects
-from genie_core.room.engine.policy import Risk, ToolCall
+from genie_core.room.engine.policy import SERVER_REQUESTS, Risk, ToolCall
 
 _MOST_LISTED: Final = 2_000
 _MOST_FOLDERS: Final = 20
@@ -66,6 +71,8 @@ def effects_of(
     will not run with them.
     """
     arguments = _Arguments(call.arguments)
+    if call.tool in SERVER_REQUESTS:
+        return ToolEffects()
     if risk == "unknown":
         return UNKNOWN_EFFECTS
     if call.tool in WEB_TOOLS:
@@ -76,6 +83,8 @@ def effects_of(
         return _OTHER_ROOMS
     if workspace is None:
         return ToolEffects()
+    if call.tool == "read_job":  # the output may have whatever the command could read
+        return ToolEffects(private=bool(call.arguments.get("job")))
     if call.tool in COMMAND_TOOLS:
         effects = _of_command(workspace, arguments)
         return replace(effects, sandbox=sandbox, isolated=isolated)
@@ -98,7 +107,8 @@ def _of_change(workspace: Workspace, tool: str, arguments: "_Arguments") -> Tool
         names = [workspace.key(workspace.place(path)) for path in _written(tool, arguments)]
     except AccessRefused as refusal:
         return ToolEffects(refusal=str(refusal), original=REFUSED)
-    names, hidden = list(dict.fromkeys(names)), any(map(is_unlisted, names))
+    # hidden files often configure what editors and hooks run, so each write of one is asked about
+    names, hidden = list(dict.fromkeys(names)), any(map(hidden_parts, names))
     writes = tuple(ToolEffect("write", name) for name in names)
     try:
         changes = _planned(workspace, tool, arguments)

@@ -46,10 +46,11 @@ from genie_core.agent.provider.pydantic_ai.errors import (
     with_limit,
 )
 from genie_core.agent.provider.pydantic_ai.history import PydanticHistory
-from genie_core.agent.provider.pydantic_ai.naming import model_named
+from genie_core.agent.provider.pydantic_ai.naming import DEFAULT_MODEL, model_named
 from genie_core.agent.provider.pydantic_ai.observed_model import ObservedModel
 from genie_core.agent.provider.pydantic_ai.portable import portable
 from genie_core.agent.provider.pydantic_ai.servers import (
+    ToolLimit,
     all_open,
     close_clients,
     raise_if_all_failed,
@@ -83,7 +84,7 @@ class DefaultAgent(Agent):
     def __init__(
         self,
         system_prompt: str,
-        model: str | Model,
+        model: str | Model = DEFAULT_MODEL,
         model_settings: ModelSettings | None = None,
         toolsets: Sequence[AbstractToolset[Any]] = [],
         tools: Sequence[AsyncTool] = [],
@@ -172,7 +173,7 @@ class DefaultAgent(Agent):
                             instructions=preferring(query.preferences)
                             if query.preferences
                             else None,
-                            capabilities=[ApprovalGate(callback)],
+                            capabilities=[ToolLimit(self._servers), ApprovalGate(callback)],
                             usage_limits=self._limits,
                             event_stream_handler=voice.follow if voice else None,
                         )
