@@ -190,11 +190,13 @@ class _SignalledApp(GenieApp):
     def get_driver_class(self) -> type[Driver]:
         return HangupDriver
 
-    async def on_mount(self) -> None:
-        self.call_after_refresh(start_collecting)
+    def on_load(self) -> None:
         loop = asyncio.get_running_loop()
         for number, reason in SIGNALS.items():
             loop.add_signal_handler(number, self._on_signal, number, reason)
+
+    async def on_mount(self) -> None:
+        self.call_after_refresh(start_collecting)
 
     def _on_signal(self, number: signal.Signals, reason: str) -> None:
         """Quit; several signals may report a lost terminal, which is no reason to hurry."""
