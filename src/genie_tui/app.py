@@ -849,7 +849,9 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
                 if action is not None:
                     await self.run_action(action.run, default_namespace=nodes[action.scope])
 
-            await self.push_screen(HelpScreen(list(nodes), runs=True), run)
+            here = self.screen
+            custom = await here.custom_commands() if isinstance(here, RoomScreen) else []
+            await self.push_screen(HelpScreen(list(nodes), runs=True, custom=custom), run)
 
     async def action_sessions(self) -> None:
         if self._store is None:

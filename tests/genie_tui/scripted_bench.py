@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from genie_core.room.engine.controls import AgentSummary, Allowance, ServerInfo, ToolInfo, UndoPlan
+from genie_core.room.engine.controls import (
+    AgentSummary,
+    Allowance,
+    CustomCommand,
+    ServerInfo,
+    ToolInfo,
+    UndoPlan,
+)
 from genie_core.runtime.agent_options import AgentOptions
 from genie_core.runtime.progress import Usage
 
@@ -38,6 +45,7 @@ class ScriptedBench:
     model: str = ""
     files: Sequence[str] = ()
     model_server: str = ""
+    commands: Sequence[CustomCommand] = ()
 
     async def use_model(self, name: str) -> str:
         return name
@@ -47,6 +55,9 @@ class ScriptedBench:
 
     async def workspace_files(self) -> Sequence[str]:
         return self.files
+
+    async def custom_commands(self) -> Sequence[CustomCommand]:
+        return self.commands
 
     async def plan_undo(self, file: str = "", approval: str = "") -> UndoPlan:
         raise NotImplementedError

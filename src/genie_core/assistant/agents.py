@@ -2,15 +2,21 @@
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from genie_core.agent import Agent, AgentFactory, AgentInfo
 from genie_core.agent.base import AsyncTool
+from genie_core.agent.provider.instructions import ExtraInstructions
 from genie_core.assistant.budget import BudgetedAgent, BudgetedReasoner, BudgetMeter
 from genie_core.assistant.config import AgentSpec, AssistantConfig, ModelChoice, Runtime
-from genie_core.assistant.errors import UnknownPart, UnusableAgent
+from genie_core.assistant.errors import UnknownPart, UnusableAgent, WorkspaceError
+from genie_core.assistant.instructions.prompt import InstructionSources
+from genie_core.assistant.instructions.skills import READ_SKILL, find_skills
+from genie_core.assistant.instructions.texts import TextFolder
 from genie_core.assistant.known_programs import title_of
 from genie_core.assistant.models.registry import ModelBinding, ModelRegistry
 from genie_core.assistant.models.switchable import SwitchableAgent, SwitchableReasoner
@@ -180,7 +186,19 @@ def _tools(config: AssistantConfig, who: str, wanted: Collection[str] | None) ->
     for name in wanted or ():
         if name not in TOOL_NAMES:
             raise UnknownPart(who, "tool", name, TOOL_NAMES)
-    return available(config.workspace, config.rooms, wanted)
+    skills, _ = find_skills(text_folders(config))
+    return available(config.workspace, config.rooms, wanted, skills=bool(skills))
+
+
+def text_folders(
+    config: AssistantConfig, workspace: Workspace | None = None
+) -> tuple[TextFolder, ...]:
+    """Return the folders with texts for agents, the person's own first."""
+    if workspace is None and config.workspace is not None:
+        with suppress(WorkspaceError):  # building reports it
+            workspace = Workspace.at(config.workspace)
+    own = [TextFolder(config.own_texts)] if config.own_texts is not None else []
+    return (*own, *([TextFolder(workspace.root, workspace)] if workspace is not None else []))
 
 
 def _servers(
@@ -217,6 +235,9 @@ class AssistantBuilder:
     """The options of the answering agent, if that is a program."""
     members: list[Callable[[], Sequence[str]]] = field(default_factory=list)
     """Returns a line for each member of the room, once there is one."""
+    owner: str = ""
+    texts_used: dict[str, None] = field(default_factory=dict)
+    """The texts of the workspace that have been in a prompt."""
 
     def agent_factory(self) -> AgentFactory:
         """Return a factory for the answering agent and the agents that it directs."""
@@ -276,6 +297,18 @@ class AssistantBuilder:
         rules = path_rules(config.rules, agent, RISKS.__getitem__, FILE_TOOLS, config.private_files)
         return replace(self.workspace, rules=rules)
 
+    def text_folders(self, agent: str) -> tuple[TextFolder, ...]:
+        """Return the folders with texts for an agent, as the rules leave them to it."""
+        return text_folders(self.config, self.workspace_of(agent))
+
+    def _extra_instructions(self, role: Role) -> ExtraInstructions:
+        folders = self.text_folders(role.name)
+        return partial(
+            InstructionSources(self.owner, folders, self.texts_used).paragraphs,
+            skills=READ_SKILL in role.tools,
+            of_workspace=not set(FILE_TOOLS).isdisjoint(role.tools),
+        )
+
     def tools_for(self, role: Role, fetch: AsyncTool | None) -> list[AsyncTool]:
         """Build an agent's built-in tools; `fetch` returns the chat."""
         config = self.config
@@ -290,6 +323,7 @@ class AssistantBuilder:
             names=role.tools,
             denied_addresses=denied_addresses(config.rules, role.name),
             changes=self.changes,
+            texts=self.text_folders(role.name),
         )
 
     def _agent_fn(
@@ -365,6 +399,7 @@ class AssistantBuilder:
             self.models.for_pydantic_ai(choice),
             toolsets=self._toolsets(role),
             tools=tools,
+            extra_instructions=self._extra_instructions(role),
         )
 
     def _on_openai_agents(self, role: Role, choice: ModelChoice, tools: list[AsyncTool]) -> Agent:
@@ -378,6 +413,7 @@ class AssistantBuilder:
             ModelSettings(include_usage=True),
             tools=tools,
             mcp_servers=self._mcp_servers(role),
+            extra_instructions=self._extra_instructions(role),
         )
 
     def _toolsets(self, role: Role) -> list[Any]:

@@ -144,6 +144,7 @@ class AssistantConfig:
     `key_name` belong to `model`, as in `ModelChoice`. `reasoner` without a name uses `model`.
     `servers_file` is a JSON file with `mcpServers`. `tools` and `servers` are those of the
     answering agent, None for all. `rooms` is the folder of saved rooms that may be searched.
+    `own_texts` is the folder of the person's AGENTS.md, skills and commands.
     `private_files` are patterns of files that are private beside those known by their names.
 
     With a `program`, that installed program answers; its name is empty for a known one that has no
@@ -170,6 +171,7 @@ class AssistantConfig:
     key_name: str = ""
     private_files: tuple[str, ...] = ()
     program: AgentSpec | None = None
+    own_texts: Path | None = None
 
     @property
     def decided_by_mention(self) -> bool:

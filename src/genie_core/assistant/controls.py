@@ -7,14 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from genie_core.assistant.agents import DIRECT, MENTION_ONLY, AssistantBuilder
+from genie_core.assistant.instructions.commands import find_commands
 from genie_core.assistant.known_programs import title_of
 from genie_core.assistant.models.discover import local_address
 from genie_core.assistant.models.registry import label_of
 from genie_core.assistant.programs import PROGRAM_RISKS
 from genie_core.assistant.tools.files.files import file_names
+from genie_core.message import SYSTEM
 from genie_core.room.engine.controls import (
     AgentSummary,
     Allowance,
+    CustomCommand,
     EngineControls,
     ServerInfo,
     ToolInfo,
@@ -112,6 +115,11 @@ class AssistantControls(EngineControls):
     async def workspace_files(self) -> Sequence[str]:
         workspace = self._builder.workspace_of(self._builder.roles[0].name)
         return await file_names(workspace) if workspace is not None else ()
+
+    async def custom_commands(self) -> Sequence[CustomCommand]:
+        folders = self._builder.text_folders(SYSTEM)
+        commands, _ = await asyncio.to_thread(find_commands, folders)
+        return commands
 
     async def plan_undo(self, file: str = "", approval: str = "") -> UndoPlan:
         builder = self._builder

@@ -209,6 +209,7 @@ def assistant_config(settings: Settings, locations: Locations) -> AssistantConfi
         template=settings.template or DEFAULT_TEMPLATE,
         workspace=folder_at(settings.workspace) if settings.workspace else None,
         prompts_dir=locations.prompts,
+        own_texts=locations.config,
         runtime=settings.runtime,
         base_url=settings.base_url,
         key_name=settings.api_key_env,

@@ -55,7 +55,7 @@ class HelpText(Widget):
     """Every action with its keys, by scope, then every command that has none of these.
 
     Scopes in `here` come first; others are folded below them unless there are none, and until they
-    are `unfolded` or a text is `wanted`. Only what has that text in it is listed; a heading that has
+    are `unfolded` or a text is `wanted`. `custom` are the commands of Markdown files. Only what has that text in it is listed; a heading that has
     it lists all below it. One row, at `place`, is highlighted.
     """
 
@@ -63,8 +63,15 @@ class HelpText(Widget):
     unfolded: reactive[bool] = reactive(bool, layout=True)
     place: reactive[int] = reactive(0)
 
-    def __init__(self, here: Sequence[Scope] = (), *, runs: bool = False) -> None:
+    def __init__(
+        self,
+        here: Sequence[Scope] = (),
+        *,
+        runs: bool = False,
+        custom: Sequence[tuple[str, str]] = (),
+    ) -> None:
         super().__init__()
+        self._custom = custom
         self._here = here
         self._runs = runs
         self._rows: list[HelpRow] = []
@@ -118,6 +125,7 @@ class HelpText(Widget):
         ]
         typed = [HelpRow(usage, text) for usage, text in slashes.rest()]
         (sections if Scope.ROOM in here else others).append(("Commands", typed))
+        sections.append(("Commands from files", [HelpRow(*each) for each in self._custom]))
         yield from self._matching(sections)
         found = list(self._matching(others))
         if not found:
@@ -178,9 +186,15 @@ class HelpScreen(Dialog[Action | None]):
     CSS_PATH = "help.tcss"
     BINDINGS = bindings(Scope.HELP)
 
-    def __init__(self, here: Sequence[Scope] = (), *, runs: bool = False) -> None:
+    def __init__(
+        self,
+        here: Sequence[Scope] = (),
+        *,
+        runs: bool = False,
+        custom: Sequence[tuple[str, str]] = (),
+    ) -> None:
         super().__init__()
-        self._text = HelpText(here, runs=runs)
+        self._text = HelpText(here, runs=runs, custom=custom)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="help"):

@@ -1,11 +1,13 @@
 """The built-in tools of the assistant and their risks."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from genie_core.agent.base import AsyncTool
 from genie_core.assistant.config import Sandbox, ToolLimits
+from genie_core.assistant.instructions.skills import READ_SKILL, SkillReader
+from genie_core.assistant.instructions.texts import TextFolder
 from genie_core.assistant.tools.calculate import calculate
 from genie_core.assistant.tools.chat.chat import Chat, FetchMessages
 from genie_core.assistant.tools.chat.rooms import Rooms
@@ -24,6 +26,7 @@ ROOM_TOOLS: Final = ("search_rooms",)
 DATE_TOOLS: Final = ("current_time", "convert_time", "days_between", "weekday", "shift_date")
 READING_TOOLS: Final = ("list_files", "read_file", "search_files", "grep_files")
 FILE_TOOLS: Final = (*READING_TOOLS, *EDIT_TOOLS)
+SKILL_TOOLS: Final = (READ_SKILL,)
 COMMAND_TOOLS: Final = ("run_command",)
 WEB_TOOLS: Final = ("fetch_url",)
 PROGRAM_TOOLS: Final = (
@@ -34,6 +37,7 @@ PROGRAM_TOOLS: Final = (
 
 TOOL_NAMES: Final = (
     *CHAT_TOOLS, *ROOM_TOOLS, "calculate", *DATE_TOOLS, *FILE_TOOLS, *COMMAND_TOOLS, *WEB_TOOLS,
+    *SKILL_TOOLS,
 )  # fmt: skip
 
 ENGINE_TOOLS: Final = ("run_subagent", "get_group_chat_messages")
@@ -49,17 +53,23 @@ RISKS: Final[Mapping[str, Risk]] = {
 
 
 def available(
-    workspace: Path | None, rooms: Path | None = None, names: Collection[str] | None = None
+    workspace: Path | None,
+    rooms: Path | None = None,
+    names: Collection[str] | None = None,
+    *,
+    skills: bool = False,
 ) -> tuple[str, ...]:
     """Return the names of the tools that work with this workspace and these saved rooms.
 
-    `names` limits the result; None means all.
+    `names` limits the result; None means all. `skills` is whether there are any.
     """
     lacking: set[str] = set()
     if workspace is None:
         lacking.update(FILE_TOOLS, COMMAND_TOOLS)
     if rooms is None:
         lacking.update(ROOM_TOOLS)
+    if not skills:
+        lacking.update(SKILL_TOOLS)
     return tuple(
         name for name in TOOL_NAMES if name not in lacking and (names is None or name in names)
     )
@@ -75,12 +85,14 @@ def build_tools(
     names: Collection[str] | None = None,
     denied_addresses: Collection[str] = (),
     changes: FileChanges | None = None,
+    texts: Sequence[TextFolder] = (),
 ) -> list[AsyncTool]:
     """Build the requested tools that can work, in the order of `TOOL_NAMES`.
 
     Chat tools need `fetch`, file and command tools a workspace, `search_rooms` the folder of saved
     rooms. `names` None means all. `denied_addresses` are patterns of addresses and hosts that
-    redirects must not lead to; `changes` keeps what files had before they were changed.
+    redirects must not lead to; `changes` keeps what files had before they were changed;
+    `texts` are the folders with skills.
     """
     limits = limits or ToolLimits()
     dates = Dates()
@@ -97,6 +109,8 @@ def build_tools(
         tools += [files.list_files, files.read_file, files.search_files]
         tools += [Grep(workspace).grep_files, edits.write_file, edits.edit_file]
         tools.append(Commands(workspace, limits, sandbox or Sandbox()).run_command)
+    if texts:
+        tools.append(SkillReader(texts).read_skill)
     by_name = {tool.__name__: tool for tool in tools}
     wanted = TOOL_NAMES if names is None else [name for name in TOOL_NAMES if name in names]
     return [by_name[name] for name in wanted if name in by_name]

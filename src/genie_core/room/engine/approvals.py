@@ -299,7 +299,7 @@ class Approvals:
             risk=result.risk,
             binding=binding,
             unasked=unasked,
-            origins=origins_of(self._state.reading, self._loaded().owner),
+            origins=origins_of(self._state.reading, self._loaded().owner, result.sources),
             reads=effects.reads,
             effects=_effect_lines(effects),
             source=source,

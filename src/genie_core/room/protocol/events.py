@@ -257,11 +257,20 @@ class QuotedLine(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Quote(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Messages of another room that a member shares, oldest first."""
+    """Messages of another room that a member shares, oldest first; or see `quote_of_file`."""
 
     room: str
     title: str
     lines: tuple[QuotedLine, ...]
+
+    @property
+    def is_of_file(self) -> bool:
+        return not (self.room or self.lines)
+
+
+def quote_of_file(name: str) -> Quote:
+    """Return a quote that marks its message's text as that of a file, which others may have written."""
+    return Quote("", f"the file {name}", ())
 
 
 class MessagePosted(Body, tag="said", frozen=True):

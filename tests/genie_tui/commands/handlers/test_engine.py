@@ -6,7 +6,14 @@ from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, in_room
 
 from genie_core.errors import GenieError
 from genie_core.room.client.model import EngineState, EngineStatus
-from genie_core.room.engine.controls import AgentSummary, Allowance, ServerInfo, ToolInfo, UndoPlan
+from genie_core.room.engine.controls import (
+    AgentSummary,
+    Allowance,
+    CustomCommand,
+    ServerInfo,
+    ToolInfo,
+    UndoPlan,
+)
 from genie_core.runtime.agent_options import AgentCommand, AgentOption, AgentOptions, Choice
 from genie_core.runtime.progress import Usage
 from genie_tui.commands.handlers.engine import LOADING, NO_OPTIONS, NOT_STARTED, models_in_use
@@ -38,6 +45,9 @@ class Bench:
 
     async def workspace_files(self) -> Sequence[str]:
         return self.files
+
+    async def custom_commands(self) -> Sequence[CustomCommand]:
+        return ()
 
     async def plan_undo(self, file: str = "", approval: str = "") -> UndoPlan:
         raise NotImplementedError

@@ -24,7 +24,7 @@ from openai import DEFAULT_TIMEOUT, Timeout
 from genie_core.agent.approval import ApprovalCallback
 from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
 from genie_core.agent.provider.failures import MAX_TURNS, STALL_TIMEOUT, would_fail_again
-from genie_core.agent.provider.instructions import preferring
+from genie_core.agent.provider.instructions import ExtraInstructions, preferring
 from genie_core.agent.provider.openai.approval_gate import OpenAIApprovalGate
 from genie_core.agent.provider.openai.attachments import Item, message_with
 from genie_core.agent.provider.openai.errors import run_failed
@@ -42,7 +42,8 @@ class DefaultAgent(Agent):
     """Answers with any model that the SDK supports; every local tool call needs approval.
 
     The system prompt and the user's preferences are sent with each run but are not in the history:
-    changing them takes effect at once. `tools` are the SDK's, or plain coroutine functions. Tools
+    changing them takes effect at once. `extra_instructions` are asked for more of them before each
+    run. `tools` are the SDK's, or plain coroutine functions. Tools
     that run at the provider need no approval. An agent used as a tool is approved as one call and
     may have no local tools of its own, since those would not be approved; for the same reason there
     are no `handoffs`. Further keyword arguments are those of the SDK's `Agent`. `max_turns` limits
@@ -65,6 +66,7 @@ class DefaultAgent(Agent):
         mcp_servers: Sequence[MCPServer] = [],
         *,
         max_turns: int = MAX_TURNS,
+        extra_instructions: ExtraInstructions | None = None,
         **kwargs: Any,
     ) -> None:
         if handoffs := kwargs.get("handoffs"):
@@ -75,6 +77,7 @@ class DefaultAgent(Agent):
         self._system_prompt = system_prompt
         self._model = model
         self._max_turns = max_turns
+        self._extra_instructions = extra_instructions
         self._agent = agents.Agent[Any](
             **{"name": "agent", **kwargs},
             model=model,
@@ -184,14 +187,16 @@ class DefaultAgent(Agent):
         """Create the SDK's agent for one run, with all tools behind the gate."""
         offer = await self._servers.offer(self._agent)
         return self._agent.clone(
-            instructions="\n\n".join(self._instructions(query, offer)),
+            instructions="\n\n".join(await self._instructions(query, offer)),
             model=model,
             model_settings=_with_usage(_with_timeout(self._agent.model_settings, model.wrapped)),
             tools=[gate.around(tool) for tool in (*offer.tools, *self._agent.tools)],
         )
 
-    def _instructions(self, query: AgentInput, offer: ServerTools) -> list[str]:
+    async def _instructions(self, query: AgentInput, offer: ServerTools) -> list[str]:
         paragraphs = [self._system_prompt] if self._system_prompt else []
+        if self._extra_instructions is not None:
+            paragraphs += await self._extra_instructions()
         if query.preferences:
             paragraphs.append(preferring(query.preferences))
         return paragraphs + offer.notices

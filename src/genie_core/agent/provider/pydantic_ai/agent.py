@@ -35,7 +35,7 @@ from pydantic_ai.usage import UsageLimits
 from genie_core.agent.approval import ApprovalCallback
 from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
 from genie_core.agent.provider.failures import MAX_TURNS, would_fail_again
-from genie_core.agent.provider.instructions import preferring
+from genie_core.agent.provider.instructions import ExtraInstructions, preferring
 from genie_core.agent.provider.progress_reporter import CALL, ProgressReporter
 from genie_core.agent.provider.pydantic_ai.approval_gate import ApprovalGate
 from genie_core.agent.provider.pydantic_ai.attachments import prompt_with
@@ -62,7 +62,8 @@ class DefaultAgent(Agent):
     """Answers with any model that pydantic-ai supports; every tool call needs approval.
 
     The system prompt and the user's preferences are sent with each run but are not in the history:
-    changing them takes effect at once. `builtin_tools`, also named `native_tools`, run at the
+    changing them takes effect at once. `extra_instructions` are asked for more of them before each
+    run. `builtin_tools`, also named `native_tools`, run at the
     provider and need no approval. `capabilities` are pydantic-ai's. `max_turns` limits the model's
     answers in one run.
 
@@ -87,6 +88,7 @@ class DefaultAgent(Agent):
         native_tools: Sequence[AbstractNativeTool] = (),
         capabilities: Sequence[AgentCapability[Any]] = (),
         max_turns: int = MAX_TURNS,
+        extra_instructions: ExtraInstructions | None = None,
     ) -> None:
         if max_turns < 1:
             raise InvalidSetting("max_turns", max_turns, "at least 1")
@@ -109,6 +111,7 @@ class DefaultAgent(Agent):
         )
         self._limits = UsageLimits(request_limit=max_turns)
         self._history = PydanticHistory()
+        self._extra_instructions = extra_instructions
 
     def get_serialized(self) -> Any:
         """Return the whole conversation with the model."""
@@ -155,6 +158,7 @@ class DefaultAgent(Agent):
         self, query: AgentInput, callback: ApprovalCallback, emit: Callable[[str], None] | None
     ) -> str:
         prompt = await prompt_with(query.query, query.attachments)
+        instructions = await self._instructions(query)
         self._watched.begin()
         voice = _Voice(emit) if emit else None
         with capture_run_messages() as messages:
@@ -164,9 +168,7 @@ class DefaultAgent(Agent):
                         result = await self._agent.run(
                             prompt,
                             message_history=self._history.messages,
-                            instructions=preferring(query.preferences)
-                            if query.preferences
-                            else None,
+                            instructions=instructions,
                             capabilities=[ApprovalGate(callback)],
                             usage_limits=self._limits,
                             event_stream_handler=voice.follow if voice else None,
@@ -176,6 +178,10 @@ class DefaultAgent(Agent):
                 raise
         self._keep(result.all_messages())
         return CutAnswer(result.output) if _was_cut(result.response) else result.output
+
+    async def _instructions(self, query: AgentInput) -> list[str]:
+        extra = await self._extra_instructions() if self._extra_instructions else ()
+        return [*extra, *([preferring(query.preferences)] if query.preferences else [])]
 
     def _keep(self, messages: list[ModelMessage]) -> None:
         """Keep as much of a conversation as fits the model's window."""
