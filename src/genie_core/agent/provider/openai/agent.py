@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import agents
 from agents import (
@@ -35,7 +35,10 @@ from genie_core.agent.provider.openai.run_recorder import RunRecorder
 from genie_core.agent.provider.openai.servers import ServerTools, ToolServers
 from genie_core.agent.provider.openai.tools import tools_from
 from genie_core.agent.provider.overflow import ShortenedHistory
+from genie_core.agent.provider.prompt_cache import cache_key
 from genie_core.errors import InvalidSetting
+
+_CACHE_KEY: Final = "prompt_cache_key"
 
 
 class DefaultAgent(Agent):
@@ -189,9 +192,13 @@ class DefaultAgent(Agent):
         return self._agent.clone(
             instructions="\n\n".join(await self._instructions(query, offer)),
             model=model,
-            model_settings=_with_usage(_with_timeout(self._agent.model_settings, model.wrapped)),
+            model_settings=self._settings(model),
             tools=[gate.around(tool) for tool in (*offer.tools, *self._agent.tools)],
         )
+
+    def _settings(self, model: ObservedOpenAIModel) -> ModelSettings:
+        settings = _with_usage(_with_timeout(self._agent.model_settings, model.wrapped))
+        return _with_cache_key(settings, cache_key(self._system_prompt, model.address))
 
     async def _instructions(self, query: AgentInput, offer: ServerTools) -> list[str]:
         paragraphs = [self._system_prompt] if self._system_prompt else []
@@ -223,6 +230,13 @@ class DefaultAgent(Agent):
 def _with_usage(settings: ModelSettings) -> ModelSettings:
     """Request usage in streams; by default the SDK does so for OpenAI's own service only."""
     return settings if settings.include_usage is not None else replace(settings, include_usage=True)
+
+
+def _with_cache_key(settings: ModelSettings, key: str) -> ModelSettings:
+    chosen = settings.extra_args or {}
+    if not key or _CACHE_KEY in chosen:
+        return settings
+    return replace(settings, extra_args={**chosen, _CACHE_KEY: key})
 
 
 def _with_timeout(settings: ModelSettings, model: Model) -> ModelSettings:

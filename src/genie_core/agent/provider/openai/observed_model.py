@@ -165,14 +165,17 @@ class ObservedOpenAIModel(Model):
             taken.input_tokens_details.cached_tokens or 0,
             seconds,
         )
-        return replace(tokens, cost=cost_of(tokens, _PROVIDER, self._address))
+        written = getattr(taken.input_tokens_details, "cache_write_tokens", None) or 0
+        cost = cost_of(tokens, _PROVIDER, self.address, cache_written=written)
+        return replace(tokens, cost=cost)
 
     @property
     def _client(self) -> Any:
         return getattr(self._wrapped, "_client", None)
 
     @property
-    def _address(self) -> str:
+    def address(self) -> str:
+        """The address of the model's service; empty if it is unknown."""
         address = str(getattr(self._client, "base_url", "") or "")
         return address if urlsplit(address).hostname else ""
 

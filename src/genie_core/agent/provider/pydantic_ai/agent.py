@@ -39,6 +39,7 @@ from genie_core.agent.provider.instructions import ExtraInstructions, preferring
 from genie_core.agent.provider.progress_reporter import CALL, ProgressReporter
 from genie_core.agent.provider.pydantic_ai.approval_gate import ApprovalGate
 from genie_core.agent.provider.pydantic_ai.attachments import prompt_with
+from genie_core.agent.provider.pydantic_ai.caching import with_cache
 from genie_core.agent.provider.pydantic_ai.errors import failures_told, silence_limit, with_limit
 from genie_core.agent.provider.pydantic_ai.history import PydanticHistory
 from genie_core.agent.provider.pydantic_ai.naming import model_named
@@ -93,14 +94,13 @@ class DefaultAgent(Agent):
         if max_turns < 1:
             raise InvalidSetting("max_turns", max_turns, "at least 1")
         self._model = model_named(model)
+        self._system_prompt = system_prompt
         self._servers = tolerated(toolsets)
         self._watched = ObservedModel(self._model)
         self._agent: pydantic_ai.Agent[Any, str] = pydantic_ai.Agent(
             self._watched,
             instructions=system_prompt,
-            model_settings=with_limit(
-                self._model, portable(self._model, model_settings), silence_limit(self._model)
-            ),
+            model_settings=self._settings(model_settings),
             toolsets=self._servers,
             tools=list(tools),
             retries={"tools": _TOOL_RETRIES},
@@ -112,6 +112,11 @@ class DefaultAgent(Agent):
         self._limits = UsageLimits(request_limit=max_turns)
         self._history = PydanticHistory()
         self._extra_instructions = extra_instructions
+
+    def _settings(self, given: ModelSettings | None) -> ModelSettings | None:
+        model = self._model
+        settings = with_cache(model, portable(model, given), self._system_prompt)
+        return with_limit(model, settings, silence_limit(model))
 
     def get_serialized(self) -> Any:
         """Return the whole conversation with the model."""

@@ -11,6 +11,7 @@ from pydantic_ai.run import AgentRunResult
 from pydantic_ai.settings import ModelSettings
 
 from genie_core.agent.provider.failures import DECISION_TIMEOUT
+from genie_core.agent.provider.pydantic_ai.caching import with_cache
 from genie_core.agent.provider.pydantic_ai.errors import failures_told, with_limit
 from genie_core.agent.provider.pydantic_ai.naming import model_named
 from genie_core.agent.provider.pydantic_ai.observed_model import ObservedModel, without_turns
@@ -78,7 +79,11 @@ class DefaultGroupReasoner(GroupReasoner):
             self._watched,
             instructions=system_prompt,  # a system prompt would stay as it was when first sent
             output_type=NativeOutput(ReasonedResponse),
-            model_settings=with_limit(self._model, portable(self._model, model_settings), limit),
+            model_settings=with_limit(
+                self._model,
+                with_cache(self._model, portable(self._model, model_settings), system_prompt),
+                limit,
+            ),
             retries={"output": _RETRIES},
         )
         self._history: list[ModelMessage] = []
