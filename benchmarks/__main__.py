@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import acp, exports, holding, proofs, screen, start
+from benchmarks import acp, exports, holding, proofs, screen, start, tool_definitions
 from benchmarks.engine import command as engine
 from benchmarks.room import command as room
 from benchmarks.room import flood, host_screen
@@ -12,6 +12,7 @@ ALL = {
     "start": start.main,
     "engine": engine.main,
     "acp": acp.main,
+    "tools": tool_definitions.main,
     "room": room.main,
     "flood": flood.main,
     "proofs": proofs.main,

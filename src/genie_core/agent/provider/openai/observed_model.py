@@ -17,10 +17,12 @@ from openai.types.responses import Response, ResponseCompletedEvent, ResponseInc
 from genie_core.agent.provider.openai.attachments import Item
 from genie_core.agent.provider.openai.errors import model_failed
 from genie_core.agent.provider.openai.history import count_turns, without_turns
+from genie_core.agent.provider.openai.tools import PlainFunction
 from genie_core.agent.provider.overflow import ShortenedHistory
 from genie_core.agent.provider.prices import cost_of
 from genie_core.agent.provider.progress_reporter import CALL, ProgressReporter
 from genie_core.agent.provider.retries import tell_of_retries
+from genie_core.agent.provider.tool_definitions import concise, one_line
 from genie_core.runtime.progress import Usage, doing, spent
 
 _PROVIDER: Final = "openai"
@@ -66,7 +68,7 @@ class ObservedOpenAIModel(Model):
         return self._wrapped.get_retry_advice(request)
 
     async def get_response(self, *given: Any, **options: Any) -> ModelResponse:
-        options |= zip(_PARAMETERS, given, strict=False)
+        options = _with_concise_tools(options | dict(zip(_PARAMETERS, given, strict=False)))
         items = _items(options["input"])
         while True:
             began = self._ask(items)
@@ -83,7 +85,7 @@ class ObservedOpenAIModel(Model):
 
     async def stream_response(self, *given: Any, **options: Any) -> AsyncIterator[Any]:
         """Forward the request. A stream that ends early counts up to that point."""
-        options |= zip(_PARAMETERS, given, strict=False)
+        options = _with_concise_tools(options | dict(zip(_PARAMETERS, given, strict=False)))
         items = _items(options["input"])
         while True:
             began = self._ask(items)
@@ -242,6 +244,19 @@ def _completed(event: ResponseIncompleteEvent) -> ResponseCompletedEvent:
         response=event.response,
         sequence_number=event.sequence_number,
     )
+
+
+def _with_concise_tools(options: dict[str, Any]) -> dict[str, Any]:
+    return options | {"tools": [_concise(each) for each in options["tools"]]}
+
+
+def _concise(tool: agents.Tool) -> agents.Tool:
+    if not isinstance(tool, PlainFunction):
+        return tool
+    made = copy.copy(tool)
+    made.description = one_line(tool.description)
+    made.params_json_schema = concise(tool.params_json_schema)
+    return made
 
 
 def _items(given: str | list[Any]) -> list[Item]:

@@ -96,7 +96,7 @@ class DefaultAgent(Agent):
         self._model = model_named(model)
         self._system_prompt = system_prompt
         self._servers = tolerated(toolsets)
-        self._watched = ObservedModel(self._model)
+        self._watched = ObservedModel(self._model, own={each.__name__ for each in tools})
         self._agent: pydantic_ai.Agent[Any, str] = pydantic_ai.Agent(
             self._watched,
             instructions=system_prompt,

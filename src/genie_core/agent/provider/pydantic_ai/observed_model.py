@@ -1,6 +1,6 @@
 """A model whose requests are reported, counted and kept within its window."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from time import perf_counter
@@ -19,11 +19,12 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
-from pydantic_ai.tools import RunContext
+from pydantic_ai.tools import RunContext, ToolDefinition
 
 from genie_core.agent.provider.overflow import ShortenedHistory
 from genie_core.agent.provider.pydantic_ai.errors import trouble_of, unwrapped
 from genie_core.agent.provider.retries import tell_of_retries
+from genie_core.agent.provider.tool_definitions import concise, one_line
 from genie_core.runtime.progress import Usage, doing, spent
 
 
@@ -31,11 +32,12 @@ class ObservedModel(WrapperModel):
     """Reports each request and its usage, and drops old turns that don't fit.
 
     Belongs to one agent, which calls `begin` before a run and reads `turns_left_out` after it. The
-    agent's own history is not changed.
+    agent's own history is not changed. Definitions of the tools `own` are shortened.
     """
 
-    def __init__(self, wrapped: Model) -> None:
+    def __init__(self, wrapped: Model, own: Collection[str] = ()) -> None:
         super().__init__(wrapped)
+        self._own = frozenset(own)
         self._cut = ShortenedHistory()
 
     @property
@@ -58,7 +60,7 @@ class ObservedModel(WrapperModel):
                 response = await self.wrapped.request(
                     without_turns(messages, self._cut.turns),
                     model_settings,
-                    model_request_parameters,
+                    self._with_concise_tools(model_request_parameters),
                 )
             except ModelAPIError as error:
                 if not self._gives_way(error, messages):
@@ -82,7 +84,7 @@ class ObservedModel(WrapperModel):
                 opening = self.wrapped.request_stream(
                     without_turns(messages, self._cut.turns),
                     model_settings,
-                    model_request_parameters,
+                    self._with_concise_tools(model_request_parameters),
                     run_context,
                 )
                 try:
@@ -96,6 +98,12 @@ class ObservedModel(WrapperModel):
                 yield response
             finally:
                 self._note(response.get(), began, len(messages))
+
+    def _with_concise_tools(self, parameters: ModelRequestParameters) -> ModelRequestParameters:
+        tools = [
+            _concise(each) if each.name in self._own else each for each in parameters.function_tools
+        ]
+        return replace(parameters, function_tools=tools)
 
     def _ask(self, messages: Sequence[ModelMessage]) -> float:
         """Prepare a request; return its start time."""
@@ -126,6 +134,14 @@ class ObservedModel(WrapperModel):
                 _cost(response) if tokens else None,
             )
         )
+
+
+def _concise(tool: ToolDefinition) -> ToolDefinition:
+    return replace(
+        tool,
+        description=one_line(tool.description or ""),
+        parameters_json_schema=concise(tool.parameters_json_schema),
+    )
 
 
 def count_turns(messages: Sequence[ModelMessage]) -> int:
