@@ -12,12 +12,23 @@ from genie_core.agent import Agent, AgentFactory, AgentInfo
 from genie_core.agent.base import AsyncTool
 from genie_core.agent.provider.instructions import ExtraInstructions
 from genie_core.assistant.budget import BudgetedAgent, BudgetedReasoner, BudgetMeter
-from genie_core.assistant.config import AgentSpec, AssistantConfig, ModelChoice, Runtime
+from genie_core.assistant.config import (
+    AgentSpec,
+    AssistantConfig,
+    ModelChoice,
+    ModelOptions,
+    Runtime,
+)
 from genie_core.assistant.errors import UnknownPart, UnusableAgent, WorkspaceError
 from genie_core.assistant.instructions.prompt import InstructionSources
 from genie_core.assistant.instructions.skills import READ_SKILL, find_skills
 from genie_core.assistant.instructions.texts import TextFolder
 from genie_core.assistant.known_programs import title_of
+from genie_core.assistant.models.options import (
+    check_options,
+    openai_settings,
+    pydantic_settings,
+)
 from genie_core.assistant.models.registry import ModelBinding, ModelRegistry
 from genie_core.assistant.models.switchable import SwitchableAgent, SwitchableReasoner
 from genie_core.assistant.offline.agent import OfflineAgent
@@ -79,6 +90,7 @@ class Role:
     servers: tuple[ServerSpec, ...]
     idle_timeout: float
     emoji: str
+    options: ModelOptions
     coordinates: bool = False
     command: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -126,6 +138,7 @@ def roles_of(
         servers=_servers("the assistant", chosen, servers),
         idle_timeout=IDLE_TIMEOUT,
         emoji="",
+        options=config.options,
         coordinates=bool(subagents),
     )
     return (answering, *subagents)
@@ -148,6 +161,7 @@ def _role(
         servers=_servers(who, spec.servers, servers),
         idle_timeout=spec.idle_timeout,
         emoji=spec.emoji,
+        options=spec.options,
     )
 
 
@@ -166,6 +180,7 @@ def _program_role(
         servers=(),
         idle_timeout=spec.idle_timeout,
         emoji=spec.emoji,
+        options=ModelOptions(),
         command=spec.command,
         env=spec.env,
         sandbox=spec.sandbox,
@@ -269,10 +284,10 @@ class AssistantBuilder:
                 continue
             binding = self.models.binding(role.model, role.runtime)
             _import_for(role, binding)
-            if binding.runtime == "openai-agents":
-                self.models.for_openai_agents(binding.choice)
-            elif binding.choice.name:
-                self.models.for_pydantic_ai(binding.choice)
+            for choice in self._choices(binding.choice):
+                if binding.runtime == "openai-agents":
+                    self.models.for_openai_agents(choice)
+                self._check_options(choice, role.options, _setting_place(role))
 
     def check(self, choice: ModelChoice) -> None:
         """Prepare for another main model. Blocks. Raises `ModelError` if it can't be used."""
@@ -283,11 +298,26 @@ class AssistantBuilder:
             for role in self.roles:
                 if not role.model.name and not role.command:
                     _import_for(role, self.models.binding(choice, role.runtime))
+                    if choice.name:
+                        self._check_options(choice, role.options, _setting_place(role))
 
     def _prepare_reasoner(self, choice: ModelChoice) -> None:
         if choice.name:
             import_module("genie_core.agent.provider.pydantic_ai")
-            self.models.for_pydantic_ai(choice)
+        for each in self._choices(choice):
+            self._check_options(each, self.config.reasoner_options, "reasoner_")
+
+    def _check_options(self, choice: ModelChoice, options: ModelOptions, place: str) -> None:
+        check_options(self.models.for_pydantic_ai(choice), choice.name, options, place)
+
+    def _choices(self, choice: ModelChoice) -> Sequence[ModelChoice]:
+        """Return a model and the one that replaces it; none for the offline helper."""
+        fallback = self._fallback_of(choice)
+        return [each for each in (choice, fallback) if each.name] if choice.name else []
+
+    def _fallback_of(self, choice: ModelChoice) -> ModelChoice:
+        fallback = self.config.fallback
+        return ModelChoice() if fallback == choice else fallback
 
     def workspace_of(self, agent: str) -> Workspace | None:
         """Return the workspace as the rules leave it to an agent."""
@@ -394,23 +424,26 @@ class AssistantBuilder:
             return OfflineAgent(tools)
         from genie_core.agent.provider.pydantic_ai import DefaultAgent
 
+        fallback = self._fallback_of(choice)
         return DefaultAgent(
             role.prompt,
             self.models.for_pydantic_ai(choice),
+            pydantic_settings(role.options),
+            fallback=self.models.for_pydantic_ai(fallback) if fallback.name else None,
             toolsets=self._toolsets(role),
             tools=tools,
             extra_instructions=self._extra_instructions(role),
         )
 
     def _on_openai_agents(self, role: Role, choice: ModelChoice, tools: list[AsyncTool]) -> Agent:
-        from agents import ModelSettings
-
         from genie_core.agent.provider.openai import DefaultAgent
 
+        fallback = self._fallback_of(choice)
         return DefaultAgent(
             role.prompt,
             self.models.for_openai_agents(choice),
-            ModelSettings(include_usage=True),
+            openai_settings(role.options),
+            fallback=self.models.for_openai_agents(fallback) if fallback.name else None,
             tools=tools,
             mcp_servers=self._mcp_servers(role),
             extra_instructions=self._extra_instructions(role),
@@ -452,10 +485,12 @@ class AssistantBuilder:
                     return OfflineReasoner(available(config.workspace, names=config.tools))
                 from genie_core.agent.provider.pydantic_ai import DefaultGroupReasoner
 
+                fallback, options = self._fallback_of(choice), config.reasoner_options
                 return DefaultGroupReasoner(
                     for_owner(prompt, owner),
                     self.models.for_pydantic_ai(choice),
-                    {"request_timeout": DECISION_TIMEOUT},
+                    {**pydantic_settings(options), "request_timeout": DECISION_TIMEOUT},
+                    fallback=self.models.for_pydantic_ai(fallback) if fallback.name else None,
                 )
 
             changeable = SwitchableReasoner(make, lambda: self.models.version)
@@ -466,6 +501,10 @@ class AssistantBuilder:
     def _use(self, secrets: dict[str, str]) -> None:
         if self.secrets is not None:
             self.models.use_keys(secrets)
+
+
+def _setting_place(role: Role) -> str:
+    return "" if role.name == SYSTEM else f"agents.{role.name}."
 
 
 def _import_for(role: Role, binding: ModelBinding) -> None:

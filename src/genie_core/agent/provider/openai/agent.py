@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 import agents
 from agents import (
@@ -35,10 +35,7 @@ from genie_core.agent.provider.openai.run_recorder import RunRecorder
 from genie_core.agent.provider.openai.servers import ServerTools, ToolServers
 from genie_core.agent.provider.openai.tools import tools_from
 from genie_core.agent.provider.overflow import ShortenedHistory
-from genie_core.agent.provider.prompt_cache import cache_key
 from genie_core.errors import InvalidSetting
-
-_CACHE_KEY: Final = "prompt_cache_key"
 
 
 class DefaultAgent(Agent):
@@ -53,8 +50,9 @@ class DefaultAgent(Agent):
     the model's answers in one run.
 
     A model may be silent for `STALL_TIMEOUT` seconds, unless its client or
-    `model_settings.extra_args["timeout"]` set another limit. Its client decides about retries; a
-    request that fails in the end raises `ModelFailed`. Tracing is off.
+    `model_settings.extra_args["timeout"]` set another limit. Its client decides about retries; what
+    fails in the end is asked of `fallback` if the model is not available, and else raises
+    `ModelFailed`. Tracing is off.
 
     If a tool server is down, the run goes on without its tools and the model is told. If all
     servers are down, the run fails.
@@ -70,6 +68,7 @@ class DefaultAgent(Agent):
         *,
         max_turns: int = MAX_TURNS,
         extra_instructions: ExtraInstructions | None = None,
+        fallback: Model | None = None,
         **kwargs: Any,
     ) -> None:
         if handoffs := kwargs.get("handoffs"):
@@ -80,6 +79,7 @@ class DefaultAgent(Agent):
         self._system_prompt = system_prompt
         self._model = model
         self._max_turns = max_turns
+        self._fallback = fallback
         self._extra_instructions = extra_instructions
         self._agent = agents.Agent[Any](
             **{"name": "agent", **kwargs},
@@ -139,20 +139,23 @@ class DefaultAgent(Agent):
     ) -> str:
         message = await message_with(query.query, query.attachments)
         recorder = RunRecorder()
+        model: ObservedOpenAIModel | None = None
         self._cut.begin()
         try:
             # One trace that is off covers everything below it, whatever the SDK's settings are.
             # The SDK's `trace` would warn of the one that a parent's run has begun.
             with get_trace_provider().create_trace("genie", disabled=True):
                 gate = OpenAIApprovalGate(callback, recorder)
-                model = ObservedOpenAIModel(self._resolved(), self._model_name, self._cut)
+                model = ObservedOpenAIModel(
+                    self._resolved(), self._model_name, self._cut, self._fallback
+                )
                 agent = await self._prepared(query, gate, model)
                 answer, items = await self._begun(agent, message, gate).answer(emit)
         except asyncio.CancelledError:
             self._keep([message, *recorder.items()])
             raise
         except Exception as error:
-            failure = run_failed(error, self._model_name)
+            failure = run_failed(error, model.name if model else self._model_name)
             if (said := recorder.items()) and not would_fail_again(failure):
                 self._keep([message, *said])
             if failure is error:
@@ -192,13 +195,9 @@ class DefaultAgent(Agent):
         return self._agent.clone(
             instructions="\n\n".join(await self._instructions(query, offer)),
             model=model,
-            model_settings=self._settings(model),
+            model_settings=_with_usage(_with_timeout(self._agent.model_settings, model.wrapped)),
             tools=[gate.around(tool) for tool in (*offer.tools, *self._agent.tools)],
         )
-
-    def _settings(self, model: ObservedOpenAIModel) -> ModelSettings:
-        settings = _with_usage(_with_timeout(self._agent.model_settings, model.wrapped))
-        return _with_cache_key(settings, cache_key(self._system_prompt, model.address))
 
     async def _instructions(self, query: AgentInput, offer: ServerTools) -> list[str]:
         paragraphs = [self._system_prompt] if self._system_prompt else []
@@ -230,13 +229,6 @@ class DefaultAgent(Agent):
 def _with_usage(settings: ModelSettings) -> ModelSettings:
     """Request usage in streams; by default the SDK does so for OpenAI's own service only."""
     return settings if settings.include_usage is not None else replace(settings, include_usage=True)
-
-
-def _with_cache_key(settings: ModelSettings, key: str) -> ModelSettings:
-    chosen = settings.extra_args or {}
-    if not key or _CACHE_KEY in chosen:
-        return settings
-    return replace(settings, extra_args={**chosen, _CACHE_KEY: key})
 
 
 def _with_timeout(settings: ModelSettings, model: Model) -> ModelSettings:

@@ -14,6 +14,7 @@ from agents.retry import ModelRetryAdvice, ModelRetryAdviceRequest
 from openai import OpenAIError
 from openai.types.responses import Response, ResponseCompletedEvent, ResponseIncompleteEvent
 
+from genie_core.agent.provider.failures import is_unavailable, report_fallback
 from genie_core.agent.provider.openai.attachments import Item
 from genie_core.agent.provider.openai.errors import model_failed
 from genie_core.agent.provider.openai.history import count_turns, without_turns
@@ -21,6 +22,7 @@ from genie_core.agent.provider.openai.tools import PlainFunction
 from genie_core.agent.provider.overflow import ShortenedHistory
 from genie_core.agent.provider.prices import cost_of
 from genie_core.agent.provider.progress_reporter import CALL, ProgressReporter
+from genie_core.agent.provider.prompt_cache import cache_key
 from genie_core.agent.provider.retries import tell_of_retries
 from genie_core.agent.provider.tool_definitions import concise, one_line
 from genie_core.runtime.progress import Usage, doing, spent
@@ -37,6 +39,8 @@ _PARAMETERS: Final = (
 )
 """The parts of a request, in the SDK's order."""
 
+_CACHE_KEY: Final = "prompt_cache_key"
+
 _SPOKEN: Final = frozenset({"message", "reasoning"})
 
 
@@ -45,24 +49,35 @@ class ObservedOpenAIModel(Model):
 
     Belongs to one run, which reads `turns_left_out` at the end. The agent's own history is not
     changed. `was_cut` is whether the length limit ended the latest response; the SDK reports that
-    nowhere, or only by an error.
+    nowhere, or only by an error. If the model is not available, `fallback` answers the rest of the run.
     """
 
-    def __init__(self, wrapped: Model, name: str, cut: ShortenedHistory) -> None:
+    def __init__(
+        self, wrapped: Model, name: str, cut: ShortenedHistory, fallback: Model | None = None
+    ) -> None:
         self.was_cut = False
+        self._fallback = fallback
         self._wrapped = self._telling(wrapped)
+        self._used = [self._wrapped]
         self._name = name
         self._cut = cut
+
+    @property
+    def name(self) -> str:
+        """The name of the model that answers."""
+        return self._name
 
     @property
     def wrapped(self) -> Model:
         return self._wrapped
 
     async def _cleanup_on_run_end(self, owner: object) -> None:
-        await self._wrapped._cleanup_on_run_end(owner)  # noqa: SLF001 - as the SDK calls it
+        for model in self._used:
+            await model._cleanup_on_run_end(owner)  # noqa: SLF001 - as the SDK calls it
 
     async def close(self) -> None:
-        await self._wrapped.close()
+        for model in self._used:
+            await model.close()
 
     def get_retry_advice(self, request: ModelRetryAdviceRequest) -> ModelRetryAdvice | None:
         return self._wrapped.get_retry_advice(request)
@@ -74,7 +89,7 @@ class ObservedOpenAIModel(Model):
             began = self._ask(items)
             try:
                 response = await self._wrapped.get_response(
-                    **{**options, "input": self._sent(items)}
+                    **self._with_cache_key({**options, "input": self._sent(items)})
                 )
             except OpenAIError as error:
                 if not self._gives_way(error, items):
@@ -89,7 +104,8 @@ class ObservedOpenAIModel(Model):
         items = _items(options["input"])
         while True:
             began = self._ask(items)
-            stream: Any = self._wrapped.stream_response(**{**options, "input": self._sent(items)})
+            sent = self._with_cache_key({**options, "input": self._sent(items)})
+            stream: Any = self._wrapped.stream_response(**sent)
             follower = _Follower()
             try:
                 async with aclosing(stream):
@@ -145,9 +161,28 @@ class ObservedOpenAIModel(Model):
         return without_turns(items, self._cut.turns)
 
     def _gives_way(self, error: Exception, items: Sequence[Item]) -> bool:
+        """Make another attempt possible: with fewer turns, or by another model."""
         failure = model_failed(error, self._name)
-        too_long = failure is not None and failure.kind == "length"
-        return too_long and self._cut.deepen(count_turns(items))
+        if failure is None:
+            return False
+        if failure.kind == "length":
+            return self._cut.deepen(count_turns(items))
+        if self._fallback is None or not is_unavailable(failure):
+            return False
+        self._name = str(getattr(self._fallback, "model", type(self._fallback).__name__))
+        report_fallback(failure, self._name)
+        self._wrapped, self._fallback = self._telling(self._fallback), None
+        self._used.append(self._wrapped)
+        return True
+
+    def _with_cache_key(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Name the provider's cache of the run's instructions, unless the settings do."""
+        settings = options["model_settings"]
+        key = cache_key(options["system_instructions"] or "", self.address)
+        if not key:
+            return options
+        named = replace(settings, extra_args={_CACHE_KEY: key, **(settings.extra_args or {})})
+        return {**options, "model_settings": named}
 
     def _note(
         self, taken: agents.Usage | None, began: float, items: Sequence[Item], outputs: int

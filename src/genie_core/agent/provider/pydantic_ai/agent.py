@@ -70,8 +70,8 @@ class DefaultAgent(Agent):
 
     A model may be silent for `STALL_TIMEOUT` seconds in each attempt, unless `model_settings` or
     the model's own settings have a "timeout" or "request_timeout". Approvals and tools do not
-    count. The model's client decides about retries; a request that fails in the end raises
-    `ModelFailed`.
+    count. The model's client decides about retries; what fails in the end is asked of `fallback` if the
+    model is not available, and else raises `ModelFailed`.
 
     If a toolset's server is down, the run goes on without its tools and the model is told. If all
     toolsets are down, the run fails.
@@ -90,13 +90,14 @@ class DefaultAgent(Agent):
         capabilities: Sequence[AgentCapability[Any]] = (),
         max_turns: int = MAX_TURNS,
         extra_instructions: ExtraInstructions | None = None,
+        fallback: Model | None = None,
     ) -> None:
         if max_turns < 1:
             raise InvalidSetting("max_turns", max_turns, "at least 1")
         self._model = model_named(model)
-        self._system_prompt = system_prompt
+        self._models = [self._model, *([fallback] if fallback is not None else [])]
         self._servers = tolerated(toolsets)
-        self._watched = ObservedModel(self._model, own={each.__name__ for each in tools})
+        self._watched = ObservedModel(self._model, {each.__name__ for each in tools}, fallback)
         self._agent: pydantic_ai.Agent[Any, str] = pydantic_ai.Agent(
             self._watched,
             instructions=system_prompt,
@@ -115,7 +116,7 @@ class DefaultAgent(Agent):
 
     def _settings(self, given: ModelSettings | None) -> ModelSettings | None:
         model = self._model
-        settings = with_cache(model, portable(model, given), self._system_prompt)
+        settings = with_cache(model, portable(model, given))
         return with_limit(model, settings, silence_limit(model))
 
     def get_serialized(self) -> Any:
@@ -137,7 +138,9 @@ class DefaultAgent(Agent):
         Each run opens the toolsets itself, so that a dead server is restarted.
         """
         try:
-            async with self._model:
+            async with AsyncExitStack() as connections:
+                for model in self._models:
+                    await connections.enter_async_context(model)
                 yield self
         finally:
             for server in self._servers:
@@ -169,7 +172,7 @@ class DefaultAgent(Agent):
         with capture_run_messages() as messages:
             try:
                 async with self._opened():
-                    with failures_told(self._model):
+                    with failures_told(self._watched):
                         result = await self._agent.run(
                             prompt,
                             message_history=self._history.messages,

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import Any, Final, cast
 
 from pydantic_ai.exceptions import ModelAPIError
 from pydantic_ai.messages import (
@@ -18,14 +18,18 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.models.wrapper import WrapperModel
-from pydantic_ai.settings import ModelSettings
+from pydantic_ai.settings import ModelSettings, merge_model_settings
 from pydantic_ai.tools import RunContext, ToolDefinition
 
+from genie_core.agent.provider.failures import is_unavailable, report_fallback
 from genie_core.agent.provider.overflow import ShortenedHistory
-from genie_core.agent.provider.pydantic_ai.errors import trouble_of, unwrapped
+from genie_core.agent.provider.prompt_cache import cache_key
+from genie_core.agent.provider.pydantic_ai.errors import failure_of, trouble_of, unwrapped
 from genie_core.agent.provider.retries import tell_of_retries
 from genie_core.agent.provider.tool_definitions import concise, one_line
 from genie_core.runtime.progress import Usage, doing, spent
+
+_CACHE_KEY: Final = "openai_prompt_cache_key"
 
 
 class ObservedModel(WrapperModel):
@@ -33,10 +37,15 @@ class ObservedModel(WrapperModel):
 
     Belongs to one agent, which calls `begin` before a run and reads `turns_left_out` after it. The
     agent's own history is not changed. Definitions of the tools `own` are shortened.
+
+    If the model is not available, `fallback` answers the rest of the run.
     """
 
-    def __init__(self, wrapped: Model, own: Collection[str] = ()) -> None:
+    def __init__(
+        self, wrapped: Model, own: Collection[str] = (), fallback: Model | None = None
+    ) -> None:
         super().__init__(wrapped)
+        self._models = (wrapped, fallback)
         self._own = frozenset(own)
         self._cut = ShortenedHistory()
 
@@ -47,6 +56,7 @@ class ObservedModel(WrapperModel):
 
     def begin(self) -> None:
         self._cut.begin()
+        self.wrapped = self._models[0]
 
     async def request(
         self,
@@ -59,7 +69,7 @@ class ObservedModel(WrapperModel):
             try:
                 response = await self.wrapped.request(
                     without_turns(messages, self._cut.turns),
-                    model_settings,
+                    self._with_cache_key(model_settings, messages),
                     self._with_concise_tools(model_request_parameters),
                 )
             except ModelAPIError as error:
@@ -83,7 +93,7 @@ class ObservedModel(WrapperModel):
                 began = self._ask(messages)
                 opening = self.wrapped.request_stream(
                     without_turns(messages, self._cut.turns),
-                    model_settings,
+                    self._with_cache_key(model_settings, messages),
                     self._with_concise_tools(model_request_parameters),
                     run_context,
                 )
@@ -115,7 +125,24 @@ class ObservedModel(WrapperModel):
         return perf_counter()
 
     def _gives_way(self, error: Exception, messages: Sequence[ModelMessage]) -> bool:
-        return trouble_of(error) == "length" and self._cut.deepen(count_turns(messages))
+        """Make another attempt possible: with fewer turns, or by another model."""
+        if trouble_of(error) == "length":
+            return self._cut.deepen(count_turns(messages))
+        failure, (first, fallback) = failure_of(error, self.wrapped), self._models
+        if fallback is None or self.wrapped is not first or not is_unavailable(failure):
+            return False
+        report_fallback(failure, fallback.model_name)
+        self.wrapped = fallback
+        return True
+
+    def _with_cache_key(
+        self, settings: ModelSettings | None, messages: Sequence[ModelMessage]
+    ) -> ModelSettings | None:
+        """Name the provider's cache of the run's instructions, unless the settings do."""
+        address = str(getattr(unwrapped(self.wrapped), "base_url", None) or "")
+        key = cache_key(_instructions_in(messages), address)
+        named = cast("ModelSettings", {_CACHE_KEY: key} if key else {})
+        return merge_model_settings(named, settings)
 
     def _note(self, response: ModelResponse, began: float, messages: int) -> None:
         usage = response.usage
@@ -134,6 +161,11 @@ class ObservedModel(WrapperModel):
                 _cost(response) if tokens else None,
             )
         )
+
+
+def _instructions_in(messages: Sequence[ModelMessage]) -> str:
+    requests = (each for each in reversed(messages) if isinstance(each, ModelRequest))
+    return next((each.instructions for each in requests if each.instructions), "")
 
 
 def _concise(tool: ToolDefinition) -> ToolDefinition:

@@ -7,8 +7,9 @@ from typing import Any
 import anthropic
 import httpx2
 import pytest
+from openai import AsyncOpenAI
 from pydantic_ai.models.anthropic import AnthropicModel
-from pydantic_ai.models.openai import OpenAIResponsesModel
+from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
@@ -98,19 +99,29 @@ async def test_anthropics_cache_is_used_and_priced(monkeypatch: pytest.MonkeyPat
     assert usage.cost == pytest.approx(millionths / 1_000_000)
 
 
-def openai_model(base_url: str | None = None) -> OpenAIResponsesModel:
-    return OpenAIResponsesModel("gpt-5", provider=OpenAIProvider(base_url=base_url, api_key="k"))
+async def test_openais_requests_with_one_prompt_share_a_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pydantic_ai.models.ALLOW_MODEL_REQUESTS", True)  # nothing leaves here
+    bodies: list[dict[str, Any]] = []
 
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        bodies.append(json.loads(request.content))
+        message = {"role": "assistant", "content": "Hello."}
+        choice = {"index": 0, "finish_reason": "stop", "message": message}
+        body = {"id": "c", "object": "chat.completion", "created": 1, "model": "gpt-4o-mini"}
+        return httpx2.Response(200, json={**body, "choices": [choice]})
 
-def test_openais_requests_with_one_prompt_share_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    first, second = (with_cache(openai_model(), None, prompt) for prompt in ("one", "two"))
-    assert first is not None
-    assert second is not None
-    keys = [each.get("openai_prompt_cache_key") for each in (first, second)]
-    assert len({*keys}) == 2
-    assert all(isinstance(key, str) and len(key) == 32 for key in keys)
-    assert with_cache(openai_model(), None, "one") == first
+    http = httpx2.AsyncClient(transport=httpx2.MockTransport(answer))
+    for address in ("https://api.openai.com/v1", "http://127.0.0.1:1/v1"):
+        client = AsyncOpenAI(base_url=address, api_key="k", http_client=http)
+        model = OpenAIChatModel("gpt-4o-mini", provider=OpenAIProvider(openai_client=client))
+        for prompt in ("one", "one", "two"):
+            await DefaultAgent(prompt, model).run(AgentInput("hi"), allow)
+    keys = [body.get("prompt_cache_key") for body in bodies]
+    assert keys[0] == keys[1] != keys[2]
+    assert all(isinstance(key, str) and len(key) == 32 for key in keys[:3])
+    assert keys[3:] == [None] * 3
 
 
 @pytest.mark.parametrize(
@@ -122,6 +133,6 @@ def test_other_services_get_no_key(address: str) -> None:
 
 
 def test_settings_decide() -> None:
-    settings = with_cache(TestModel(settings={"cache": "1h"}), {"temperature": 0.5}, "p")
-    assert settings == {"cache": "1h", "temperature": 0.5}
-    assert with_cache(TestModel(), {"cache": False}, "p") == {"cache": False}
+    assert with_cache(TestModel(settings={"cache": "1h"}), None) is None
+    assert with_cache(TestModel(), {"cache": False}) == {"cache": False}
+    assert with_cache(TestModel(), {"temperature": 0.5}) == {"cache": True, "temperature": 0.5}
