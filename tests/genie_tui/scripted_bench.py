@@ -46,6 +46,7 @@ class ScriptedBench:
     files: Sequence[str] = ()
     model_server: str = ""
     commands: Sequence[CustomCommand] = ()
+    compacted: bool = False
 
     async def use_model(self, name: str) -> str:
         return name
@@ -58,6 +59,9 @@ class ScriptedBench:
 
     async def custom_commands(self) -> Sequence[CustomCommand]:
         return self.commands
+
+    def compact(self) -> None:
+        self.compacted = True
 
     async def plan_undo(self, file: str = "", approval: str = "") -> UndoPlan:
         raise NotImplementedError

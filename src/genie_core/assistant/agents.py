@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from genie_core.agent import Agent, AgentFactory, AgentInfo
 from genie_core.agent.base import AsyncTool
+from genie_core.agent.provider.compaction import Compaction, CompactionRequest
 from genie_core.agent.provider.instructions import ExtraInstructions
 from genie_core.assistant.budget import BudgetedAgent, BudgetedReasoner, BudgetMeter
 from genie_core.assistant.config import (
@@ -253,6 +254,8 @@ class AssistantBuilder:
     owner: str = ""
     texts_used: dict[str, None] = field(default_factory=dict)
     """The texts of the workspace that have been in a prompt."""
+    compaction_request: CompactionRequest = field(default_factory=CompactionRequest)
+    """Whether the answering agent's conversation is to be summarised."""
 
     def agent_factory(self) -> AgentFactory:
         """Return a factory for the answering agent and the agents that it directs."""
@@ -306,6 +309,9 @@ class AssistantBuilder:
             import_module("genie_core.agent.provider.pydantic_ai")
         for each in self._choices(choice):
             self._check_options(each, self.config.reasoner_options, "reasoner_")
+        if (summary := self.config.summary).name:
+            import_module("genie_core.agent.provider.pydantic_ai")
+            self.models.for_pydantic_ai(summary)
 
     def _check_options(self, choice: ModelChoice, options: ModelOptions, place: str) -> None:
         check_options(self.models.for_pydantic_ai(choice), choice.name, options, place)
@@ -330,6 +336,26 @@ class AssistantBuilder:
     def text_folders(self, agent: str) -> tuple[TextFolder, ...]:
         """Return the folders with texts for an agent, as the rules leave them to it."""
         return text_folders(self.config, self.workspace_of(agent))
+
+    def _compaction(self, role: Role) -> Compaction:
+        request = self.compaction_request if role.name == SYSTEM else CompactionRequest()
+        return Compaction(self._summary_of, request)
+
+    async def _summary_of(self, conversation: str) -> str:
+        from genie_core.agent.provider.pydantic_ai.summary import Summariser
+
+        choice = self._summary_choice()
+        fallback = self._fallback_of(choice)
+        return await Summariser(
+            self.models.for_pydantic_ai(choice),
+            self.models.for_pydantic_ai(fallback) if fallback.name else None,
+        )(conversation)
+
+    def _summary_choice(self) -> ModelChoice:
+        config = self.config
+        return self.models.binding(
+            config.summary if config.summary.name else config.reasoner
+        ).choice
 
     def _extra_instructions(self, role: Role) -> ExtraInstructions:
         folders = self.text_folders(role.name)
@@ -430,6 +456,7 @@ class AssistantBuilder:
             self.models.for_pydantic_ai(choice),
             pydantic_settings(role.options),
             fallback=self.models.for_pydantic_ai(fallback) if fallback.name else None,
+            compaction=self._compaction(role),
             toolsets=self._toolsets(role),
             tools=tools,
             extra_instructions=self._extra_instructions(role),
@@ -444,6 +471,7 @@ class AssistantBuilder:
             self.models.for_openai_agents(choice),
             openai_settings(role.options),
             fallback=self.models.for_openai_agents(fallback) if fallback.name else None,
+            compaction=self._compaction(role),
             tools=tools,
             mcp_servers=self._mcp_servers(role),
             extra_instructions=self._extra_instructions(role),

@@ -162,7 +162,8 @@ class AssistantConfig:
     `servers_file` is a JSON file with `mcpServers`. `tools` and `servers` are those of the
     answering agent, None for all. `rooms` is the folder of saved rooms that may be searched.
     `options` are those of the answering agent. `fallback` replaces a model that is not available, for
-    all agents and the reasoner. `own_texts` is the folder of the person's AGENTS.md, skills and commands.
+    all agents and the reasoner. `summary` summarises conversations that become too long; without a
+    name it is the reasoner's model. `own_texts` is the folder of the person's AGENTS.md, skills and commands.
     `private_files` are patterns of files that are private beside those known by their names.
 
     With a `program`, that installed program answers; its name is empty for a known one that has no
@@ -193,6 +194,7 @@ class AssistantConfig:
     options: ModelOptions = ModelOptions()
     reasoner_options: ModelOptions = ModelOptions()
     fallback: ModelChoice = ModelChoice()
+    summary: ModelChoice = ModelChoice()
 
     @property
     def decided_by_mention(self) -> bool:

@@ -129,6 +129,10 @@ class AssistantControls(EngineControls):
         builder = self._builder
         await asyncio.to_thread(builder.changes.undo, builder.workspace, number)
 
+    def compact(self) -> None:
+        """Summarise the answering agent's conversation before its next answer."""
+        self._builder.compaction_request.wanted = True
+
     def begin(self, spent: Usage) -> None:
         """Count what was spent in this room before the engine was loaded."""
         self._builder.meter.spend(spent)

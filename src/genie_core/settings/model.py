@@ -29,6 +29,7 @@ KEY_NAMES: Final = {
     "base_url": "api_key_env",
     "reasoner_base_url": "reasoner_api_key_env",
     "fallback_base_url": "fallback_api_key_env",
+    "summary_base_url": "summary_api_key_env",
 }
 """The setting that names the key of each address setting."""
 
@@ -184,6 +185,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     fallback_model: str = ""
     fallback_base_url: str = ""
     fallback_api_key_env: str = ""
+    summary_model: str = ""
+    summary_base_url: str = ""
+    summary_api_key_env: str = ""
     temperature: Temperature | None = None
     effort: Effort = ""
     max_tokens: OutputTokens = 0
@@ -238,6 +242,9 @@ def assistant_config(settings: Settings, locations: Locations) -> AssistantConfi
         ),
         fallback=ModelChoice(
             settings.fallback_model, settings.fallback_base_url, settings.fallback_api_key_env
+        ),
+        summary=ModelChoice(
+            settings.summary_model, settings.summary_base_url, settings.summary_api_key_env
         ),
         options=ModelOptions(settings.temperature, settings.effort, settings.max_tokens),
         reasoner_options=ModelOptions(

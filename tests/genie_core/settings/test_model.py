@@ -136,6 +136,9 @@ reasoner_api_key_env = "TWO"
 fallback_model = "spare"
 fallback_base_url = "http://127.0.0.1:4/v1"
 fallback_api_key_env = "FOUR"
+summary_model = "short"
+summary_base_url = "http://127.0.0.1:5/v1"
+summary_api_key_env = "FIVE"
 temperature = 0.5
 effort = "high"
 max_tokens = 900
@@ -230,6 +233,7 @@ def test_the_whole_of_it_reaches_the_assistant(tmp_path: Path) -> None:
         own_texts=places.config,
         options=ModelOptions(0.5, "high", 900),
         reasoner_options=ModelOptions(0.0, "none", 90),
+        summary=ModelChoice("short", "http://127.0.0.1:5/v1", "FIVE"),
         fallback=ModelChoice("spare", "http://127.0.0.1:4/v1", "FOUR"),
     )
 

@@ -23,7 +23,13 @@ from genie_core.room.engine.reporter import EngineReporter
 from genie_core.room.engine.verification import Verifier
 from genie_core.room.protocol.codec import MAX_DEPTH, normal, size_of
 from genie_core.room.protocol.errors import FrameError
-from genie_core.room.protocol.events import ApprovalRequested, ApprovalResolved, How, Outcome
+from genie_core.room.protocol.events import (
+    SUMMARISE,
+    ApprovalRequested,
+    ApprovalResolved,
+    How,
+    Outcome,
+)
 from genie_core.room.protocol.frames import ApprovalAnswered
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, ToolApproval
@@ -33,6 +39,8 @@ logger = logging.getLogger(__name__)
 UNKNOWN_CALL: Final = "the arguments of this call are not known here any more; deny it"
 
 ACTS_ALONE: Final = "the agent acts on its own: it made the call without asking"
+
+SUMMARISED: Final = "the conversation became too long for the model, or its owner asked for it"
 
 _MOST_OWN_BYTES: Final = 32_768
 """Size of such a call, above which its arguments are shortened: there is nothing to answer."""
@@ -176,6 +184,15 @@ class Approvals:
         if body is not None and (self._obstacle(body) or size_of(body) > _MOST_OWN_BYTES):
             body = msgspec.structs.replace(body, arguments=_preview(body.arguments), effects=())
             self._private.add(body)
+        if body is not None and self._reporter.publish(body):
+            made = ApprovalResolved(exchange.seq, call.id, "approved", how="own")
+            self._reporter.publish(made)
+
+    def record_summary(self, exchange: MessageThread, agent: str, text: str) -> None:
+        """Record the summary with which an agent has replaced the beginning of its conversation."""
+        call = Approval(agent, SUMMARISE, (), {"summary": text})
+        result = PolicyResult("allow", SUMMARISED, "read", effects=ToolEffects())
+        body = self._request_body(exchange, call, result, unasked=True)
         if body is not None and self._reporter.publish(body):
             made = ApprovalResolved(exchange.seq, call.id, "approved", how="own")
             self._reporter.publish(made)

@@ -160,6 +160,9 @@ class EngineControls(Protocol):
     async def undo(self, number: int) -> None:
         """Undo a planned change. Raises a `GenieError`, and changes nothing, if it can't be undone."""
 
+    def compact(self) -> None:
+        """Have the answering agent's conversation summarised before its next answer."""
+
     def begin(self, spent: Usage) -> None:
         """Add earlier spending in this room to the budget."""
 

@@ -80,6 +80,9 @@ Outcome: TypeAlias = Literal["approved", "denied", "expired", "parked"]
 Scope: TypeAlias = Literal["once", "session", "times", "minutes"]
 """How far a grant reaches; "times" and "minutes" have a number."""
 
+SUMMARISE: Final = "summarise_conversation"
+"""The tool of a call that records how an agent has shortened its own conversation."""
+
 How: TypeAlias = Literal["", "edit", "rule", "grant", "auto", "own"]
 """What resolved an approval; empty for a person's answer to this very call, unchanged. With "own",
 the agent made the call without asking, and nothing was resolved.

@@ -23,6 +23,7 @@ from openai import DEFAULT_TIMEOUT, Timeout
 
 from genie_core.agent.approval import ApprovalCallback
 from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
+from genie_core.agent.provider.compaction import Compaction
 from genie_core.agent.provider.failures import MAX_TURNS, STALL_TIMEOUT, would_fail_again
 from genie_core.agent.provider.instructions import ExtraInstructions, preferring
 from genie_core.agent.provider.openai.approval_gate import OpenAIApprovalGate
@@ -54,6 +55,9 @@ class DefaultAgent(Agent):
     fails in the end is asked of `fallback` if the model is not available, and else raises
     `ModelFailed`. Tracing is off.
 
+    What exceeds the model's window is left out, the oldest turns first; with a `compaction`, they are
+    replaced by a summary in time.
+
     If a tool server is down, the run goes on without its tools and the model is told. If all
     servers are down, the run fails.
     """
@@ -69,6 +73,7 @@ class DefaultAgent(Agent):
         max_turns: int = MAX_TURNS,
         extra_instructions: ExtraInstructions | None = None,
         fallback: Model | None = None,
+        compaction: Compaction | None = None,
         **kwargs: Any,
     ) -> None:
         if handoffs := kwargs.get("handoffs"):
@@ -91,7 +96,7 @@ class DefaultAgent(Agent):
         self._provider: ModelProvider | None = None
         self._kept_open = False
         self._history = OpenAIHistory()
-        self._cut = ShortenedHistory()
+        self._cut = ShortenedHistory(compaction)
 
     def get_serialized(self) -> Any:
         """Return the whole conversation with the model."""
@@ -172,7 +177,7 @@ class DefaultAgent(Agent):
     def _keep(self, items: list[Any]) -> None:
         """Keep a run's items, and as much of the earlier conversation as fits the window."""
         self._history.add(items)
-        self._history.forget(self._cut.turns)
+        self._history.forget(self._cut.turns, self._cut.summary)
 
     def _begun(self, agent: agents.Agent[Any], message: Item, gate: OpenAIApprovalGate) -> Run:
         return Run(

@@ -4,6 +4,7 @@ import copy
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
@@ -17,7 +18,7 @@ from openai.types.responses import Response, ResponseCompletedEvent, ResponseInc
 from genie_core.agent.provider.failures import is_unavailable, report_fallback
 from genie_core.agent.provider.openai.attachments import Item
 from genie_core.agent.provider.openai.errors import model_failed
-from genie_core.agent.provider.openai.history import count_turns, without_turns
+from genie_core.agent.provider.openai.history import count_turns, entries_of, shortened
 from genie_core.agent.provider.openai.tools import PlainFunction
 from genie_core.agent.provider.overflow import ShortenedHistory
 from genie_core.agent.provider.prices import cost_of
@@ -86,13 +87,13 @@ class ObservedOpenAIModel(Model):
         options = _with_concise_tools(options | dict(zip(_PARAMETERS, given, strict=False)))
         items = _items(options["input"])
         while True:
-            began = self._ask(items)
+            began = await self._ask(items)
             try:
                 response = await self._wrapped.get_response(
                     **self._with_cache_key({**options, "input": self._sent(items)})
                 )
             except OpenAIError as error:
-                if not self._gives_way(error, items):
+                if not await self._gives_way(error, items):
                     raise
             else:
                 self._note(response.usage, began, items, len(response.output))
@@ -103,7 +104,7 @@ class ObservedOpenAIModel(Model):
         options = _with_concise_tools(options | dict(zip(_PARAMETERS, given, strict=False)))
         items = _items(options["input"])
         while True:
-            began = self._ask(items)
+            began = await self._ask(items)
             sent = self._with_cache_key({**options, "input": self._sent(items)})
             stream: Any = self._wrapped.stream_response(**sent)
             follower = _Follower()
@@ -117,7 +118,7 @@ class ObservedOpenAIModel(Model):
                             return
                         yield event
             except OpenAIError as error:
-                if follower.began or not self._gives_way(error, items):
+                if follower.began or not await self._gives_way(error, items):
                     raise
             else:
                 return
@@ -125,11 +126,16 @@ class ObservedOpenAIModel(Model):
                 if follower.began:
                     self._note(follower.usage, began, items, follower.outputs)
 
-    def _ask(self, items: Sequence[Item]) -> float:
+    async def _ask(self, items: Sequence[Item]) -> float:
         """Prepare a request; return its start time."""
         tell_of_retries(self._client)
-        if self._cut.is_too_long(self._name, _PROVIDER, [*map(_size, items)]):
-            self._cut.deepen(count_turns(items))
+        await self._cut.prepare(
+            self._name,
+            _PROVIDER,
+            [*map(_size, items)],
+            count_turns(items),
+            partial(entries_of, items),
+        )
         doing("asking")
         self.was_cut = False
         return perf_counter()
@@ -158,15 +164,15 @@ class ObservedOpenAIModel(Model):
                 self.was_cut = choice.finish_reason == "length"
 
     def _sent(self, items: list[Item]) -> list[Any]:
-        return without_turns(items, self._cut.turns)
+        return shortened(items, self._cut.turns, self._cut.summary)
 
-    def _gives_way(self, error: Exception, items: Sequence[Item]) -> bool:
+    async def _gives_way(self, error: Exception, items: Sequence[Item]) -> bool:
         """Make another attempt possible: with fewer turns, or by another model."""
         failure = model_failed(error, self._name)
         if failure is None:
             return False
         if failure.kind == "length":
-            return self._cut.deepen(count_turns(items))
+            return await self._cut.refused(count_turns(items), partial(entries_of, items))
         if self._fallback is None or not is_unavailable(failure):
             return False
         self._name = str(getattr(self._fallback, "model", type(self._fallback).__name__))

@@ -34,6 +34,7 @@ from pydantic_ai.usage import UsageLimits
 
 from genie_core.agent.approval import ApprovalCallback
 from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
+from genie_core.agent.provider.compaction import Compaction
 from genie_core.agent.provider.failures import MAX_TURNS, would_fail_again
 from genie_core.agent.provider.instructions import ExtraInstructions, preferring
 from genie_core.agent.provider.progress_reporter import CALL, ProgressReporter
@@ -73,6 +74,9 @@ class DefaultAgent(Agent):
     count. The model's client decides about retries; what fails in the end is asked of `fallback` if the
     model is not available, and else raises `ModelFailed`.
 
+    What exceeds the model's window is left out, the oldest turns first; with a `compaction`, they are
+    replaced by a summary in time.
+
     If a toolset's server is down, the run goes on without its tools and the model is told. If all
     toolsets are down, the run fails.
     """
@@ -91,13 +95,16 @@ class DefaultAgent(Agent):
         max_turns: int = MAX_TURNS,
         extra_instructions: ExtraInstructions | None = None,
         fallback: Model | None = None,
+        compaction: Compaction | None = None,
     ) -> None:
         if max_turns < 1:
             raise InvalidSetting("max_turns", max_turns, "at least 1")
         self._model = model_named(model)
         self._models = [self._model, *([fallback] if fallback is not None else [])]
         self._servers = tolerated(toolsets)
-        self._watched = ObservedModel(self._model, {each.__name__ for each in tools}, fallback)
+        self._watched = ObservedModel(
+            self._model, {each.__name__ for each in tools}, fallback, compaction
+        )
         self._agent: pydantic_ai.Agent[Any, str] = pydantic_ai.Agent(
             self._watched,
             instructions=system_prompt,
@@ -194,7 +201,7 @@ class DefaultAgent(Agent):
     def _keep(self, messages: list[ModelMessage]) -> None:
         """Keep as much of a conversation as fits the model's window."""
         self._history.update(messages)
-        self._history.forget(self._watched.turns_left_out)
+        self._history.forget(self._watched.turns_left_out, self._watched.summary)
 
     def _remember_unfinished(
         self, messages: list[ModelMessage], error: BaseException, begun: str

@@ -1,8 +1,9 @@
 """A model whose requests are reported, counted and kept within its window."""
 
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import Any, Final, cast
 
@@ -13,6 +14,8 @@ from pydantic_ai.messages import (
     ModelRequest,
     ModelResponse,
     RetryPromptPart,
+    TextPart,
+    ToolCallPart,
     ToolReturnPart,
     UserPromptPart,
 )
@@ -21,6 +24,7 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings, merge_model_settings
 from pydantic_ai.tools import RunContext, ToolDefinition
 
+from genie_core.agent.provider.compaction import Compaction
 from genie_core.agent.provider.failures import is_unavailable, report_fallback
 from genie_core.agent.provider.overflow import ShortenedHistory
 from genie_core.agent.provider.prompt_cache import cache_key
@@ -38,21 +42,31 @@ class ObservedModel(WrapperModel):
     Belongs to one agent, which calls `begin` before a run and reads `turns_left_out` after it. The
     agent's own history is not changed. Definitions of the tools `own` are shortened.
 
-    If the model is not available, `fallback` answers the rest of the run.
+    If the model is not available, `fallback` answers the rest of the run. With a `compaction`,
+    dropped turns are replaced by a summary.
     """
 
     def __init__(
-        self, wrapped: Model, own: Collection[str] = (), fallback: Model | None = None
+        self,
+        wrapped: Model,
+        own: Collection[str] = (),
+        fallback: Model | None = None,
+        compaction: Compaction | None = None,
     ) -> None:
         super().__init__(wrapped)
         self._models = (wrapped, fallback)
         self._own = frozenset(own)
-        self._cut = ShortenedHistory()
+        self._cut = ShortenedHistory(compaction)
 
     @property
     def turns_left_out(self) -> int:
         """How many of the oldest turns were not sent to the model."""
         return self._cut.turns
+
+    @property
+    def summary(self) -> str:
+        """The summary that was sent in their place; empty if none."""
+        return self._cut.summary
 
     def begin(self) -> None:
         self._cut.begin()
@@ -65,15 +79,15 @@ class ObservedModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         while True:
-            began = self._ask(messages)
+            began = await self._ask(messages)
             try:
                 response = await self.wrapped.request(
-                    without_turns(messages, self._cut.turns),
+                    without_turns(messages, self._cut.turns, self._cut.summary),
                     self._with_cache_key(model_settings, messages),
                     self._with_concise_tools(model_request_parameters),
                 )
             except ModelAPIError as error:
-                if not self._gives_way(error, messages):
+                if not await self._gives_way(error, messages):
                     raise
             else:
                 self._note(response, began, len(messages))
@@ -90,9 +104,9 @@ class ObservedModel(WrapperModel):
         """Forward the request. A stream that ends early counts up to that point."""
         async with AsyncExitStack() as stack:
             while True:
-                began = self._ask(messages)
+                began = await self._ask(messages)
                 opening = self.wrapped.request_stream(
-                    without_turns(messages, self._cut.turns),
+                    without_turns(messages, self._cut.turns, self._cut.summary),
                     self._with_cache_key(model_settings, messages),
                     self._with_concise_tools(model_request_parameters),
                     run_context,
@@ -100,7 +114,7 @@ class ObservedModel(WrapperModel):
                 try:
                     response = await stack.enter_async_context(opening)
                 except ModelAPIError as error:
-                    if not self._gives_way(error, messages):
+                    if not await self._gives_way(error, messages):
                         raise
                 else:
                     break
@@ -115,19 +129,25 @@ class ObservedModel(WrapperModel):
         ]
         return replace(parameters, function_tools=tools)
 
-    def _ask(self, messages: Sequence[ModelMessage]) -> float:
+    async def _ask(self, messages: Sequence[ModelMessage]) -> float:
         """Prepare a request; return its start time."""
         model = unwrapped(self.wrapped)
         tell_of_retries(getattr(model, "client", None))
-        if self._cut.is_too_long(model.model_name, model.system, [*map(_size, messages)]):
-            self._cut.deepen(count_turns(messages))
+        await self._cut.prepare(
+            model.model_name,
+            model.system,
+            [*map(_size, messages)],
+            count_turns(messages),
+            partial(entries_of, messages),
+        )
         doing("asking")
         return perf_counter()
 
-    def _gives_way(self, error: Exception, messages: Sequence[ModelMessage]) -> bool:
+    async def _gives_way(self, error: Exception, messages: Sequence[ModelMessage]) -> bool:
         """Make another attempt possible: with fewer turns, or by another model."""
         if trouble_of(error) == "length":
-            return self._cut.deepen(count_turns(messages))
+            entries = partial(entries_of, messages)
+            return await self._cut.refused(count_turns(messages), entries)
         failure, (first, fallback) = failure_of(error, self.wrapped), self._models
         if fallback is None or self.wrapped is not first or not is_unavailable(failure):
             return False
@@ -180,15 +200,45 @@ def count_turns(messages: Sequence[ModelMessage]) -> int:
     return len(_starts(messages))
 
 
-def without_turns(messages: Sequence[ModelMessage], turns: int) -> list[ModelMessage]:
-    """Drop the oldest turns, and results whose calls were dropped with them."""
+def without_turns(
+    messages: Sequence[ModelMessage], turns: int, summary: str = ""
+) -> list[ModelMessage]:
+    """Drop the oldest turns, and results whose calls were dropped with them.
+
+    A `summary` of them becomes a part of the first request that is kept.
+    """
     starts = _starts(messages)
     if not (turns and starts):
         return list(messages)
     start = starts[min(turns, len(starts) - 1)]
     first = messages[start]
-    own = [each for each in first.parts if not _answers_a_call(each)]
+    told = [UserPromptPart(summary)] if summary else []
+    own = [*told, *(each for each in first.parts if not _answers_a_call(each))]
     return [replace(first, parts=own), *messages[start + 1 :]]  # type: ignore[arg-type]  # a request keeps parts of requests
+
+
+def entries_of(messages: Sequence[ModelMessage], turns: int) -> Iterator[str]:
+    """Yield what was said and done in the oldest turns, as text."""
+    starts = _starts(messages)
+    end = starts[turns] if turns < len(starts) else len(messages)
+    for message in messages[:end]:
+        for part in message.parts:
+            if text := _entry(part):
+                yield text
+
+
+def _entry(part: Any) -> str:
+    match part:
+        case UserPromptPart():
+            return f"User: {' '.join(_texts(part))}"
+        case TextPart(content=content):
+            return f"Assistant: {content}"
+        case ToolCallPart():
+            return f"Call: {part.tool_name} {part.args_as_json_str()}"
+        case ToolReturnPart():
+            return f"Result of {part.tool_name}: {part.model_response_str()}"
+        case _:
+            return ""
 
 
 def _starts(messages: Sequence[ModelMessage]) -> list[int]:
