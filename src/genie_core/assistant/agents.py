@@ -475,6 +475,7 @@ class AssistantBuilder:
             tools=tools,
             mcp_servers=self._mcp_servers(role),
             extra_instructions=self._extra_instructions(role),
+            tracing=False,
         )
 
     def _toolsets(self, role: Role) -> list[Any]:

@@ -1,6 +1,5 @@
 """Inspecting and changing a built assistant."""
 
-import asyncio
 import inspect
 import os
 from collections.abc import Callable, Sequence
@@ -26,6 +25,7 @@ from genie_core.room.engine.controls import (
 from genie_core.room.engine.policy import ApprovalPolicy, Risk, ToolCall
 from genie_core.runtime.agent_options import AgentOptions
 from genie_core.runtime.progress import REASONER, Usage
+from genie_core.runtime.threads import in_thread
 from genie_core.secrets import fetch_secrets
 
 
@@ -104,7 +104,7 @@ class AssistantControls(EngineControls):
         if secrets is not None:
             models.use_keys(await fetch_secrets(self._owner, secrets))
         choice = models.choice_of(name)
-        await asyncio.to_thread(self._builder.check, choice)
+        await in_thread(self._builder.check, choice)
         models.put(choice)
         return label_of(choice)
 
@@ -118,16 +118,16 @@ class AssistantControls(EngineControls):
 
     async def custom_commands(self) -> Sequence[CustomCommand]:
         folders = self._builder.text_folders(SYSTEM)
-        commands, _ = await asyncio.to_thread(find_commands, folders)
+        commands, _ = await in_thread(find_commands, folders)
         return commands
 
     async def plan_undo(self, file: str = "", approval: str = "") -> UndoPlan:
         builder = self._builder
-        return await asyncio.to_thread(builder.changes.plan, builder.workspace, file, approval)
+        return await in_thread(builder.changes.plan, builder.workspace, file, approval)
 
     async def undo(self, number: int) -> None:
         builder = self._builder
-        await asyncio.to_thread(builder.changes.undo, builder.workspace, number)
+        await in_thread(builder.changes.undo, builder.workspace, number)
 
     def compact(self) -> None:
         """Summarise the answering agent's conversation before its next answer."""

@@ -1,6 +1,5 @@
 """The parts of an agent's system prompt that are known only when it runs."""
 
-import asyncio
 import platform
 import re
 from collections.abc import Callable, Sequence
@@ -11,6 +10,7 @@ from typing import Final
 
 from genie_core.assistant.instructions.skills import READ_SKILL, Skill, find_skills
 from genie_core.assistant.instructions.texts import TextFolder, TextRefused
+from genie_core.runtime.threads import in_thread
 
 AGENTS_FILE: Final = "AGENTS.md"
 
@@ -45,7 +45,7 @@ class InstructionSources:
         They stay the same for a day while no file changes, so that a provider can cache them.
         """
         make = partial(self._paragraphs, skills=skills, of_workspace=of_workspace)
-        return await asyncio.to_thread(make)
+        return await in_thread(make)
 
     def refusals(self) -> list[str]:
         """Return why texts for agents are left out. Blocks."""

@@ -4,7 +4,6 @@ A skill is a folder with a file SKILL.md, whose front matter says what it is for
 `.agents/skills` of the workspace and in `skills` of the person's own folder.
 """
 
-import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from genie_core.assistant.instructions.texts import (
 )
 from genie_core.assistant.tools.output import cannot
 from genie_core.room.engine.effects import ToolEffect, ToolEffects
+from genie_core.runtime.threads import in_thread
 
 READ_SKILL: Final = "read_skill"
 SKILL_FILE: Final = "SKILL.md"
@@ -80,7 +80,7 @@ class SkillReader:
             name: The skill's name.
             file: Another file of the skill, if its instructions name one.
         """
-        return await asyncio.to_thread(self._read, name, file)
+        return await in_thread(self._read, name, file)
 
     def _read(self, name: str, file: str) -> str:
         try:

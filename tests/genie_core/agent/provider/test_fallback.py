@@ -11,7 +11,7 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 from tests.genie_core.agent.provider.both import Reports
 
-from genie_core.agent import Agent, AgentInput, Verdict
+from genie_core.agent import Agent, AgentInput
 from genie_core.agent.provider import openai, pydantic_ai
 from genie_core.agent.provider.pydantic_ai import DefaultGroupReasoner
 from genie_core.errors import ModelFailed
@@ -32,8 +32,8 @@ async def look() -> str:
     return "seen"
 
 
-async def allow(_name: str, _arguments: object) -> Verdict:
-    return Verdict(approved=True)
+async def allow(_name: str, _arguments: object) -> bool:
+    return True
 
 
 @dataclass

@@ -9,6 +9,7 @@ from pydantic_ai import Tool
 from genie_core.agent import Verdict
 from genie_core.agent.approval import described
 from genie_core.agent.base import AsyncTool
+from genie_core.assistant.instructions.texts import TextFolder
 from genie_core.assistant.offline.ask import PlannedCall
 from genie_core.assistant.offline.calls import CallResult, call_tool, schema_of
 from genie_core.assistant.tools.catalog import TOOL_NAMES, build_tools
@@ -22,7 +23,7 @@ async def said() -> str:
 
 
 def tools(folder: Path) -> dict[str, AsyncTool]:
-    built = build_tools(said, Workspace.at(folder), rooms=folder)
+    built = build_tools(said, Workspace.at(folder), rooms=folder, texts=[TextFolder(folder)])
     return {each.__name__: each for each in built}
 
 
@@ -34,17 +35,18 @@ async def shift(start: str, days: int = 1) -> str:
 class Asked:
     """An approval callback that gives one answer to all and remembers what it was asked."""
 
-    takes_schema = True
-
-    def __init__(self, verdict: Verdict | None = None) -> None:
-        self.verdict = Verdict(approved=True) if verdict is None else verdict
+    def __init__(self, answer: Verdict | None = None) -> None:
+        self.answer = Verdict(approved=True) if answer is None else answer
         self.calls: list[tuple[str, dict[str, Any], dict[str, Any] | None]] = []
 
-    async def __call__(
+    async def __call__(self, name: str, arguments: dict[str, Any]) -> bool:
+        return (await self.verdict(name, arguments)).approved
+
+    async def verdict(
         self, name: str, arguments: dict[str, Any], schema: dict[str, Any] | None = None
     ) -> Verdict:
         self.calls.append((name, arguments, schema))
-        return self.verdict
+        return self.answer
 
 
 @pytest.mark.parametrize("name", TOOL_NAMES)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -53,10 +53,13 @@ class DefaultAgent(Agent):
     A model may be silent for `STALL_TIMEOUT` seconds, unless its client or
     `model_settings.extra_args["timeout"]` set another limit. Its client decides about retries; what
     fails in the end is asked of `fallback` if the model is not available, and else raises
-    `ModelFailed`. Tracing is off.
+    `ModelFailed`. A model that can't stream is asked without.
 
     What exceeds the model's window is left out, the oldest turns first; with a `compaction`, they are
     replaced by a summary in time.
+
+    Runs are traced as the SDK is set up, by default to OpenAI if there is a key; `tracing=False`
+    turns it off for this agent.
 
     If a tool server is down, the run goes on without its tools and the model is told. If all
     servers are down, the run fails.
@@ -74,6 +77,7 @@ class DefaultAgent(Agent):
         extra_instructions: ExtraInstructions | None = None,
         fallback: Model | None = None,
         compaction: Compaction | None = None,
+        tracing: bool = True,
         **kwargs: Any,
     ) -> None:
         if handoffs := kwargs.get("handoffs"):
@@ -86,6 +90,7 @@ class DefaultAgent(Agent):
         self._max_turns = max_turns
         self._fallback = fallback
         self._extra_instructions = extra_instructions
+        self._tracing = tracing
         self._agent = agents.Agent[Any](
             **{"name": "agent", **kwargs},
             model=model,
@@ -147,9 +152,7 @@ class DefaultAgent(Agent):
         model: ObservedOpenAIModel | None = None
         self._cut.begin()
         try:
-            # One trace that is off covers everything below it, whatever the SDK's settings are.
-            # The SDK's `trace` would warn of the one that a parent's run has begun.
-            with get_trace_provider().create_trace("genie", disabled=True):
+            with self._traced():
                 gate = OpenAIApprovalGate(callback, recorder)
                 model = ObservedOpenAIModel(
                     self._resolved(), self._model_name, self._cut, self._fallback
@@ -173,6 +176,16 @@ class DefaultAgent(Agent):
                 await self._close()
         self._keep(items)
         return CutAnswer(answer) if model.was_cut else answer
+
+    def _traced(self) -> AbstractContextManager[Any]:
+        """Return the context of a run.
+
+        One trace that is off covers everything below it, whatever the SDK's settings are. The
+        SDK's `trace` would warn of the one that a parent's run has begun.
+        """
+        if self._tracing:
+            return nullcontext()
+        return get_trace_provider().create_trace("genie", disabled=True)
 
     def _keep(self, items: list[Any]) -> None:
         """Keep a run's items, and as much of the earlier conversation as fits the window."""

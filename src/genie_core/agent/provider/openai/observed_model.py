@@ -1,6 +1,7 @@
 """A model whose requests are reported, counted and kept within its window."""
 
 import copy
+import inspect
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -13,7 +14,12 @@ import agents
 from agents import Model, ModelResponse, OpenAIChatCompletionsModel
 from agents.retry import ModelRetryAdvice, ModelRetryAdviceRequest
 from openai import OpenAIError
-from openai.types.responses import Response, ResponseCompletedEvent, ResponseIncompleteEvent
+from openai.types.responses import (
+    Response,
+    ResponseCompletedEvent,
+    ResponseIncompleteEvent,
+    ResponseUsage,
+)
 
 from genie_core.agent.provider.failures import is_unavailable, report_fallback
 from genie_core.agent.provider.openai.attachments import Item
@@ -24,7 +30,7 @@ from genie_core.agent.provider.overflow import ShortenedHistory
 from genie_core.agent.provider.prices import cost_of
 from genie_core.agent.provider.progress_reporter import CALL, ProgressReporter
 from genie_core.agent.provider.prompt_cache import cache_key
-from genie_core.agent.provider.retries import tell_of_retries
+from genie_core.agent.provider.retries import know_platform, tell_of_retries
 from genie_core.agent.provider.tool_definitions import concise, one_line
 from genie_core.runtime.progress import Usage, doing, spent
 
@@ -105,10 +111,10 @@ class ObservedOpenAIModel(Model):
         items = _items(options["input"])
         while True:
             began = await self._ask(items)
-            sent = self._with_cache_key({**options, "input": self._sent(items)})
-            stream: Any = self._wrapped.stream_response(**sent)
             follower = _Follower()
             try:
+                sent = self._with_cache_key({**options, "input": self._sent(items)})
+                stream = await self._streamed(sent)
                 async with aclosing(stream):
                     async for event in stream:
                         follower.take(event)
@@ -117,6 +123,11 @@ class ObservedOpenAIModel(Model):
                             yield _completed(event)
                             return
                         yield event
+            except NotImplementedError:  # it can't stream
+                if follower.began:
+                    raise
+                yield _whole(await self.get_response(**options))
+                return
             except OpenAIError as error:
                 if follower.began or not await self._gives_way(error, items):
                     raise
@@ -126,9 +137,14 @@ class ObservedOpenAIModel(Model):
                 if follower.began:
                     self._note(follower.usage, began, items, follower.outputs)
 
+    async def _streamed(self, options: dict[str, Any]) -> Any:
+        stream: Any = self._wrapped.stream_response(**options)
+        return await stream if inspect.isawaitable(stream) else stream  # a coroutine only raises
+
     async def _ask(self, items: Sequence[Item]) -> float:
         """Prepare a request; return its start time."""
         tell_of_retries(self._client)
+        await know_platform(self._client)
         await self._cut.prepare(
             self._name,
             _PROVIDER,
@@ -298,6 +314,25 @@ def _concise(tool: agents.Tool) -> agents.Tool:
     made.description = one_line(tool.description)
     made.params_json_schema = concise(tool.params_json_schema)
     return made
+
+
+def _whole(response: ModelResponse) -> ResponseCompletedEvent:
+    """Return the end of a stream that had nothing before it."""
+    usage = response.usage
+    whole = Response.model_construct(
+        id=response.response_id or "",
+        output=list(response.output),
+        usage=ResponseUsage(
+            input_tokens=usage.input_tokens,
+            input_tokens_details=usage.input_tokens_details,
+            output_tokens=usage.output_tokens,
+            output_tokens_details=usage.output_tokens_details,
+            total_tokens=usage.total_tokens,
+        ),
+    )
+    return ResponseCompletedEvent.model_construct(
+        type="response.completed", response=whole, sequence_number=0
+    )
 
 
 def _items(given: str | list[Any]) -> list[Item]:

@@ -19,7 +19,12 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
-from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+from pydantic_ai.models import (
+    CompletedStreamedResponse,
+    Model,
+    ModelRequestParameters,
+    StreamedResponse,
+)
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings, merge_model_settings
 from pydantic_ai.tools import RunContext, ToolDefinition
@@ -29,7 +34,7 @@ from genie_core.agent.provider.failures import is_unavailable, report_fallback
 from genie_core.agent.provider.overflow import ShortenedHistory
 from genie_core.agent.provider.prompt_cache import cache_key
 from genie_core.agent.provider.pydantic_ai.errors import failure_of, trouble_of, unwrapped
-from genie_core.agent.provider.retries import tell_of_retries
+from genie_core.agent.provider.retries import know_platform, tell_of_retries
 from genie_core.agent.provider.tool_definitions import concise, one_line
 from genie_core.runtime.progress import Usage, doing, spent
 
@@ -101,18 +106,29 @@ class ObservedModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
         run_context: RunContext[Any] | None = None,
     ) -> AsyncGenerator[StreamedResponse]:
-        """Forward the request. A stream that ends early counts up to that point."""
+        """Forward the request. A stream that ends early counts up to that point.
+
+        A model that can't stream is asked without.
+        """
         async with AsyncExitStack() as stack:
             while True:
                 began = await self._ask(messages)
-                opening = self.wrapped.request_stream(
-                    without_turns(messages, self._cut.turns, self._cut.summary),
-                    self._with_cache_key(model_settings, messages),
-                    self._with_concise_tools(model_request_parameters),
-                    run_context,
-                )
                 try:
+                    opening = self.wrapped.request_stream(
+                        without_turns(messages, self._cut.turns, self._cut.summary),
+                        self._with_cache_key(model_settings, messages),
+                        self._with_concise_tools(model_request_parameters),
+                        run_context,
+                    )
                     response = await stack.enter_async_context(opening)
+                except NotImplementedError:
+                    whole = await self.request(messages, model_settings, model_request_parameters)
+                    yield CompletedStreamedResponse(
+                        whole,
+                        model_request_parameters=model_request_parameters,
+                        replay_events=True,
+                    )
+                    return
                 except ModelAPIError as error:
                     if not await self._gives_way(error, messages):
                         raise
@@ -132,7 +148,9 @@ class ObservedModel(WrapperModel):
     async def _ask(self, messages: Sequence[ModelMessage]) -> float:
         """Prepare a request; return its start time."""
         model = unwrapped(self.wrapped)
-        tell_of_retries(getattr(model, "client", None))
+        client = getattr(model, "client", None)
+        tell_of_retries(client)
+        await know_platform(client)
         await self._cut.prepare(
             model.model_name,
             model.system,

@@ -9,7 +9,7 @@ from agents import ModelSettings, OpenAIChatCompletionsModel
 from openai import AsyncOpenAI
 from tests.genie_core.agent.provider.both import MODEL, Reports
 
-from genie_core.agent import AgentInput, Verdict
+from genie_core.agent import AgentInput
 from genie_core.agent.provider.openai import DefaultAgent
 from genie_core.runtime.progress import reporting_to
 
@@ -17,8 +17,8 @@ DETAILS = {"cached_tokens": 1_000, "cache_write_tokens": 0}
 USAGE = {"prompt_tokens": 2_000, "completion_tokens": 0, "total_tokens": 2_000}
 
 
-async def allow(_name: str, _arguments: dict[str, Any]) -> Verdict:
-    return Verdict(approved=True)
+async def allow(_name: str, _arguments: dict[str, Any]) -> bool:
+    return True
 
 
 @pytest.mark.parametrize("address", ["https://api.openai.com/v1", "http://127.0.0.1:1/v1"])
