@@ -25,7 +25,7 @@ class Dates:
         """Return the current date and time in a city, country or time zone.
 
         Args:
-            place: For example "Tokyo", "New York", "CET" or "Europe/Oslo". Empty for local time.
+            place: Such as "New York", "CET" or "Europe/Oslo"; empty for local time.
         """
         try:
             zone = find_zone(place)
