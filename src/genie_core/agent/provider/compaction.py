@@ -43,7 +43,11 @@ class CompactionRequest:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """Makes the summaries of an agent's conversation, also on `request`."""
+    """Makes the summaries of an agent's conversation, also on `request`.
+
+    Others can read a summary, so it is made of what they could see: requests, calls and answers.
+    Results of tools, such as the contents of files, are left out.
+    """
 
     summarise: Summarise
     request: CompactionRequest = field(default_factory=CompactionRequest)

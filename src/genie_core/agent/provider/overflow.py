@@ -8,7 +8,7 @@ from genie_core.agent.provider.prices import window_of
 from genie_core.runtime.progress import doing
 
 Entries: TypeAlias = Callable[[int], Iterable[str]]
-"""Returns what was said and done in so many of the oldest turns, as text."""
+"""Returns what was asked, called and answered in so many of the oldest turns, as text."""
 
 LEFT_OUT: Final = "older turns were left out: the conversation is longer than the model's window"
 

@@ -82,7 +82,6 @@ async def test_a_summary_replaces_what_a_model_refuses(desk: Bench, scribe: Scri
         "Assistant: 1",
         "User: b",
         "Call: look {}",
-        "Result of look: seen" if desk.runtime == "pydantic-ai" else "Result: seen",
         "Assistant: 2",
     ]
     assert desk.reports.doings.count("summarised summary 1") == 1

@@ -110,7 +110,7 @@ def shortened(items: Sequence[Item], turns: int, summary: str) -> list[Item]:
 
 
 def entries_of(items: Sequence[Item], turns: int) -> Iterator[str]:
-    """Yield what was said and done in the oldest turns, as text."""
+    """Yield what was asked, called and answered in the oldest turns; see `Compaction`."""
     for item in items[: len(items) - len(without_turns(items, turns))]:
         if text := _entry(item):
             yield text
@@ -123,8 +123,6 @@ def _as_items(summary: str) -> list[Item]:
 def _entry(item: Item) -> str:
     if "arguments" in item:
         return f"Call: {item.get('name', '')} {item['arguments']}"
-    if "output" in item:
-        return f"Result: {_texts(item['output'])}"
     speaker = {"user": "User", "assistant": "Assistant"}.get(str(item.get("role")), "")
     return f"{speaker}: {_texts(item.get('content'))}" if speaker else ""
 

@@ -236,7 +236,7 @@ def without_turns(
 
 
 def entries_of(messages: Sequence[ModelMessage], turns: int) -> Iterator[str]:
-    """Yield what was said and done in the oldest turns, as text."""
+    """Yield what was asked, called and answered in the oldest turns; see `Compaction`."""
     starts = _starts(messages)
     end = starts[turns] if turns < len(starts) else len(messages)
     for message in messages[:end]:
@@ -253,8 +253,6 @@ def _entry(part: Any) -> str:
             return f"Assistant: {content}"
         case ToolCallPart():
             return f"Call: {part.tool_name} {part.args_as_json_str()}"
-        case ToolReturnPart():
-            return f"Result of {part.tool_name}: {part.model_response_str()}"
         case _:
             return ""
 
