@@ -3,6 +3,7 @@
 import sys
 
 from benchmarks import acp, exports, holding, proofs, screen, start, tool_definitions
+from benchmarks.coding import command as coding
 from benchmarks.engine import command as engine
 from benchmarks.room import command as room
 from benchmarks.room import flood, host_screen
@@ -13,6 +14,7 @@ ALL = {
     "engine": engine.main,
     "acp": acp.main,
     "tools": tool_definitions.main,
+    "coding": coding.main,
     "room": room.main,
     "flood": flood.main,
     "proofs": proofs.main,

@@ -7,6 +7,7 @@ from genie_core.room.engine.controls import (
     AgentSummary,
     Allowance,
     CustomCommand,
+    JobInfo,
     ServerInfo,
     ToolInfo,
     UndoPlan,
@@ -41,6 +42,7 @@ class ScriptedBench:
     tools: Sequence[ToolInfo] = TOOLS
     servers: Sequence[ServerInfo] = SERVERS
     options = AgentOptions()
+    jobs: Sequence[JobInfo] = ()
     allowance: Allowance = field(default_factory=Allowance)
     model: str = ""
     files: Sequence[str] = ()
@@ -67,6 +69,9 @@ class ScriptedBench:
         raise NotImplementedError
 
     async def undo(self, number: int) -> None:
+        raise NotImplementedError
+
+    async def stop_job(self, number: int) -> bool:
         raise NotImplementedError
 
     def enter(self, members: object) -> None:

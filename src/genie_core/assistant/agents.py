@@ -51,6 +51,7 @@ from genie_core.assistant.tools.catalog import (
 from genie_core.assistant.tools.chat.room import RoomTools
 from genie_core.assistant.tools.files.changes import FileChanges
 from genie_core.assistant.tools.files.workspace import Workspace
+from genie_core.assistant.tools.shell.jobs import Jobs
 from genie_core.message import SYSTEM
 from genie_core.reasoner import GroupReasoner, GroupReasonerFactory
 from genie_core.runtime.agent_options import AgentOptions
@@ -247,6 +248,7 @@ class AssistantBuilder:
     meter: BudgetMeter
     secrets: SecretsProvider | None
     changes: FileChanges = field(default_factory=FileChanges)
+    jobs: Jobs = field(default_factory=Jobs)
     options: AgentOptions = field(default_factory=AgentOptions)
     """The options of the answering agent, if that is a program."""
     members: list[Callable[[], Sequence[str]]] = field(default_factory=list)
@@ -380,6 +382,7 @@ class AssistantBuilder:
             denied_addresses=denied_addresses(config.rules, role.name),
             changes=self.changes,
             texts=self.text_folders(role.name),
+            jobs=self.jobs,
         )
 
     def _agent_fn(

@@ -18,6 +18,7 @@ from genie_core.room.engine.controls import (
     Allowance,
     CustomCommand,
     EngineControls,
+    JobInfo,
     ServerInfo,
     ToolInfo,
     UndoPlan,
@@ -132,6 +133,17 @@ class AssistantControls(EngineControls):
     def compact(self) -> None:
         """Summarise the answering agent's conversation before its next answer."""
         self._builder.compaction_request.wanted = True
+
+    @property
+    def jobs(self) -> Sequence[JobInfo]:
+        return [job.info for job in self._builder.jobs.all]
+
+    async def stop_job(self, number: int) -> bool:
+        for job in self._builder.jobs.all:
+            if job.number == number and job.is_running:
+                await job.stop()
+                return True
+        return False
 
     def begin(self, spent: Usage) -> None:
         """Count what was spent in this room before the engine was loaded."""

@@ -17,6 +17,7 @@ from genie_core.assistant.tools.files.files import Files
 from genie_core.assistant.tools.files.grep import Grep
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.assistant.tools.shell.command import Commands
+from genie_core.assistant.tools.shell.jobs import Jobs
 from genie_core.assistant.tools.time.dates import Dates
 from genie_core.assistant.tools.web.fetch import Web
 from genie_core.room.engine.policy import Risk
@@ -28,6 +29,7 @@ READING_TOOLS: Final = ("list_files", "read_file", "find_files", "search_files",
 FILE_TOOLS: Final = (*READING_TOOLS, *EDIT_TOOLS)
 SKILL_TOOLS: Final = (READ_SKILL,)
 COMMAND_TOOLS: Final = ("run_command",)
+JOB_TOOLS: Final = ("read_job", "stop_job")
 WEB_TOOLS: Final = ("fetch_url",)
 PROGRAM_TOOLS: Final = (
     *("get_group_chat_messages", "search_chat", "summarise_chat"),
@@ -36,8 +38,8 @@ PROGRAM_TOOLS: Final = (
 """Tools about the room that are offered to agents that are installed programs."""
 
 TOOL_NAMES: Final = (
-    *CHAT_TOOLS, *ROOM_TOOLS, "calculate", *DATE_TOOLS, *FILE_TOOLS, *COMMAND_TOOLS, *WEB_TOOLS,
-    *SKILL_TOOLS,
+    *CHAT_TOOLS, *ROOM_TOOLS, "calculate", *DATE_TOOLS, *FILE_TOOLS, *COMMAND_TOOLS,
+    *JOB_TOOLS, *WEB_TOOLS, *SKILL_TOOLS,
 )  # fmt: skip
 
 ENGINE_TOOLS: Final = ("run_subagent", "get_group_chat_messages")
@@ -46,7 +48,7 @@ ENGINE_TOOLS: Final = ("run_subagent", "get_group_chat_messages")
 RISKS: Final[Mapping[str, Risk]] = {
     **dict.fromkeys((*TOOL_NAMES, *ENGINE_TOOLS, *PROGRAM_TOOLS), "read"),
     **dict.fromkeys(EDIT_TOOLS, "write"),
-    **dict.fromkeys(COMMAND_TOOLS, "execute"),
+    **dict.fromkeys((*COMMAND_TOOLS, "stop_job"), "execute"),
     **dict.fromkeys(WEB_TOOLS, "network"),
 }
 """The highest risk of each built-in tool, by name."""
@@ -65,7 +67,7 @@ def available(
     """
     lacking: set[str] = set()
     if workspace is None:
-        lacking.update(FILE_TOOLS, COMMAND_TOOLS)
+        lacking.update(FILE_TOOLS, COMMAND_TOOLS, JOB_TOOLS)
     if rooms is None:
         lacking.update(ROOM_TOOLS)
     if not skills:
@@ -86,12 +88,14 @@ def build_tools(
     denied_addresses: Collection[str] = (),
     changes: FileChanges | None = None,
     texts: Sequence[TextFolder] = (),
+    jobs: Jobs | None = None,
 ) -> list[AsyncTool]:
     """Build the requested tools that can work, in the order of `TOOL_NAMES`.
 
     Chat tools need `fetch`, file and command tools a workspace, `search_rooms` the folder of saved
     rooms. `names` None means all. `denied_addresses` are patterns of addresses and hosts that
-    redirects must not lead to; `changes` keeps what files had before they were changed;
+    redirects must not lead to; `changes` keeps what files had before they were changed; `jobs` are
+    the commands in the background;
     `texts` are the folders with skills.
     """
     limits = limits or ToolLimits()
@@ -109,7 +113,8 @@ def build_tools(
         tools += [files.list_files, files.read_file, files.find_files, files.search_files]
         tools += [Grep(workspace).grep_files, edits.write_file, edits.edit_file]
         tools += [edits.edit_files, edits.move_file, edits.delete_file]
-        tools.append(Commands(workspace, limits, sandbox or Sandbox()).run_command)
+        commands = Commands(workspace, limits, sandbox or Sandbox(), jobs or Jobs())
+        tools += [commands.run_command, commands.read_job, commands.stop_job]
     if texts:
         tools.append(SkillReader(texts).read_skill)
     by_name = {tool.__name__: tool for tool in tools}

@@ -101,6 +101,22 @@ class UndoPlan:
     deletes: bool
 
 
+@dataclass(frozen=True, slots=True)
+class JobInfo:
+    """A command in the background. `started` is in seconds since the epoch.
+
+    `state` follows its name, as in "has ended with exit code 0". `last` is the last line that it
+    printed. Neither `command` nor `last` is safe to show as it is.
+    """
+
+    number: int
+    command: str
+    started: float
+    is_running: bool
+    state: str
+    last: str
+
+
 class EngineControls(Protocol):
     """Inspects and changes one person's loaded engine. Use it on the room's event loop."""
 
@@ -162,6 +178,13 @@ class EngineControls(Protocol):
 
     def compact(self) -> None:
         """Have the answering agent's conversation summarised before its next answer."""
+
+    @property
+    def jobs(self) -> Sequence[JobInfo]:
+        """The commands in the background, and those of late that have ended."""
+
+    async def stop_job(self, number: int) -> bool:
+        """End a job and all of its processes; False if it does not run."""
 
     def begin(self, spent: Usage) -> None:
         """Add earlier spending in this room to the budget."""

@@ -10,13 +10,20 @@ from genie_core.room.engine.controls import (
     AgentSummary,
     Allowance,
     CustomCommand,
+    JobInfo,
     ServerInfo,
     ToolInfo,
     UndoPlan,
 )
 from genie_core.runtime.agent_options import AgentCommand, AgentOption, AgentOptions, Choice
 from genie_core.runtime.progress import Usage
-from genie_tui.commands.handlers.engine import LOADING, NO_OPTIONS, NOT_STARTED, models_in_use
+from genie_tui.commands.handlers.engine import (
+    LOADING,
+    NO_JOBS,
+    NO_OPTIONS,
+    NOT_STARTED,
+    models_in_use,
+)
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.composer.composer import Composer
@@ -37,6 +44,7 @@ class Bench:
     model_server = ""
     compacted = False
     options = AgentOptions()
+    jobs: Sequence[JobInfo] = ()
 
     async def use_model(self, name: str) -> str:
         return name
@@ -57,6 +65,9 @@ class Bench:
         raise NotImplementedError
 
     async def undo(self, number: int) -> None:
+        raise NotImplementedError
+
+    async def stop_job(self, number: int) -> bool:
         raise NotImplementedError
 
     def enter(self, members: object) -> None:
@@ -214,3 +225,30 @@ async def test_a_summary_is_asked_for_where_there_is_a_conversation() -> None:
                 lambda said=said: any(said in note.message for note in pilot.app._notifications),  # type: ignore[misc] # a lambda's default
             )
             assert bench is None or bench.compacted == (said == "before its next answer")
+
+
+async def test_jobs_are_listed_in_plain_text_and_stopped_by_number() -> None:
+    bench = Bench()
+    stopped = list[int]()
+
+    async def stop_job(number: int) -> bool:
+        stopped.append(number)
+        return number == 1
+
+    bench.stop_job = stop_job  # type: ignore[method-assign]
+    joined = ScriptedJoinedRoom(workbench=bench)
+    joined.open_room()
+    async with in_room(joined) as (screen, pilot):
+        order(screen, "/jobs")
+        await until(pilot, lambda: NO_JOBS in notes(pilot))
+        bench.jobs = [JobInfo(1, "npm \x1b[31mrun dev", 0.0, True, "is running", "[b]ready")]
+        order(screen, "/jobs")
+        await until(pilot, lambda: "npm ␛[31mrun dev" in notes(pilot))
+        assert "is running: [b]ready" in notes(pilot)
+        order(screen, "/jobs stop 1")
+        await until(pilot, lambda: "Job 1 and all that it started are stopped." in notes(pilot))
+        order(screen, "/jobs stop 2")
+        await until(pilot, lambda: "No job 2 is running." in notes(pilot))
+        order(screen, "/jobs kill 1")
+        await until(pilot, lambda: "say stop and the number of a job" in notes(pilot))
+        assert stopped == [1, 2]
