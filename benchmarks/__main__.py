@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import acp, exports, holding, proofs, screen, start, tool_definitions
+from benchmarks import acp, exports, file_search, holding, proofs, screen, start, tool_definitions
 from benchmarks.coding import command as coding
 from benchmarks.engine import command as engine
 from benchmarks.room import command as room
@@ -14,6 +14,7 @@ ALL = {
     "engine": engine.main,
     "acp": acp.main,
     "tools": tool_definitions.main,
+    "file_search": file_search.main,
     "coding": coding.main,
     "room": room.main,
     "flood": flood.main,

@@ -47,6 +47,7 @@ from genie_core.storage.atomic import reason
 from genie_core.text.safe import visible, visible_line
 from genie_tui.alerts import LONGEST, Alerts, AlertSettings, title_of
 from genie_tui.clipboard import copy_in_tmux
+from genie_tui.commands.completion import prompt_help
 from genie_tui.commands.handlers import engine as engine_commands
 from genie_tui.commands.keymap import Keymap
 from genie_tui.commands.keys import Action, Scope, bindings_of
@@ -854,7 +855,10 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
 
             here = self.screen
             custom = await here.custom_commands() if isinstance(here, RoomScreen) else []
-            await self.push_screen(HelpScreen(list(nodes), runs=True, custom=custom), run)
+            prompts = prompt_help(here.context) if isinstance(here, RoomScreen) else ()
+            await self.push_screen(
+                HelpScreen(list(nodes), runs=True, prompts=prompts, custom=custom), run
+            )
 
     async def action_sessions(self) -> None:
         if self._store is None:

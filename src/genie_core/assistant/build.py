@@ -159,7 +159,9 @@ def _effects(
         named = {key: str(call.arguments.get(key, "")) for key in ("name", "file")}
         folders = builder.text_folders(agent)
         return skill_effects(folders, named["name"], named["file"] or SKILL_FILE)
-    return effects_of(workspace, call, risk, sandbox, isolated=isolated)
+    effects = effects_of(workspace, call, risk, sandbox, isolated=isolated)
+    claim = builder.servers.claim(call.tool) if risk == "unknown" else ""
+    return replace(effects, claim=claim) if claim else effects
 
 
 def _refused_texts(builder: AssistantBuilder) -> list[str]:

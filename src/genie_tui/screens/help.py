@@ -69,10 +69,12 @@ class HelpText(Widget):
         *,
         runs: bool = False,
         custom: Sequence[tuple[str, str]] = (),
+        prompts: Sequence[tuple[str, str]] = (),
     ) -> None:
         super().__init__()
         self._custom = custom
         self._here = here
+        self._prompts = prompts
         self._runs = runs
         self._rows: list[HelpRow] = []
         self._spans: list[tuple[int, int]] = []
@@ -123,7 +125,7 @@ class HelpText(Widget):
         others = [
             (each.value, self._section(each, keymap, slashes)) for each in Scope if each not in here
         ]
-        typed = [HelpRow(usage, text) for usage, text in slashes.rest()]
+        typed = [HelpRow(usage, text) for usage, text in (*slashes.rest(), *self._prompts)]
         (sections if Scope.ROOM in here else others).append(("Commands", typed))
         sections.append(("Commands from files", [HelpRow(*each) for each in self._custom]))
         yield from self._matching(sections)
@@ -180,7 +182,7 @@ class Slashes:
 class HelpScreen(Dialog[Action | None]):
     """Lists keys and commands; what is typed filters them.
 
-    Returns the action to run, if it `runs` those of the scopes that are `here`.
+    `prompts` are commands of tool servers, with their help, safe to show. Returns the action to run, if it `runs` those of the scopes that are `here`.
     """
 
     CSS_PATH = "help.tcss"
@@ -192,9 +194,10 @@ class HelpScreen(Dialog[Action | None]):
         *,
         runs: bool = False,
         custom: Sequence[tuple[str, str]] = (),
+        prompts: Sequence[tuple[str, str]] = (),
     ) -> None:
         super().__init__()
-        self._text = HelpText(here, runs=runs, custom=custom)
+        self._text = HelpText(here, runs=runs, prompts=prompts, custom=custom)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="help"):

@@ -79,6 +79,10 @@ def write(path: str, content: str = "x", answer: Answer | None = None, **more: A
     return Call("write_file", {"path": path, "content": content, **more}, answer=answer)
 
 
+def move(path: str, to: str) -> Call:
+    return Call("move_file", {"path": path, "to": to})
+
+
 def edit(path: str, old: str, answer: Answer | None = None) -> Call:
     return Call("edit_file", {"path": path, "old": old, "new": "x"}, answer=answer)
 
@@ -190,6 +194,16 @@ EXACT = (Rule("allow", command="git status"), Rule("allow", command="rm a b"))
 SPEAKS = Call("calculate", {"expression": "1"}, by="bob")
 """Bob has said something."""
 
+ANY_WRITE = (Rule("allow", "write_file"),)
+EDITS = Call(
+    "edit_files",
+    {
+        "edits": [
+            {"path": "notes.md", "old": "one", "new": "1"},
+            {"path": "prod.env", "old": "T", "new": "t"},
+        ]
+    },
+)
 SPELLING: list[tuple[str, tuple[Rule, ...], Call, Outcome]] = [
     ("a denied file by another way", NO_ENV, read("docs/../prod.env"), "denied"),
     ("a denied file with a dot", NO_ENV, read("./prod.env"), "denied"),
@@ -238,6 +252,10 @@ SPELLING: list[tuple[str, tuple[Rule, ...], Call, Outcome]] = [
     ("an allowed folder on the way out", IN_DOCS, write("docs/../../x.md"), "asks"),
     ("a command in an allowed folder", IN_DOCS, run("rm docs/a.md"), "asks"),
     ("a tool of the same shape", IN_DOCS, Call("docs_write", {"path": "docs/a"}), "asks"),
+    ("a move out of an allowed folder", IN_DOCS, move("docs/a.md", "a.md"), "asks"),
+    ("a denied file moved to another name", NO_ENV, move("prod.env", "a.txt"), "denied"),
+    ("a denied file among several edits", NO_ENV, EDITS, "denied"),
+    ("a hidden file by an allow rule", ANY_WRITE, write(".husky/pre-commit"), "asks"),
     ("a hidden denied file in a command", CAT, run("cat .env"), "denied"),
     ("a denied file behind an at sign", CAT, run("cat @prod.env"), "denied"),
     ("a denied file stuck to an option", CAT, run("cat -fprod.env"), "denied"),
@@ -503,6 +521,14 @@ MIXED: list[tuple[str, tuple[Rule, ...], list[Call], Call, Outcome]] = [
         Call("grep_files", {"pattern": ".", "path": "notes.md", "folder": "prod.env"}),
         "asks",
     ),
+    (
+        "a private file moved to another name",
+        (Rule("allow", "move_file"),),
+        [SPEAKS],
+        move("prod.env", "a.txt"),
+        "asks",
+    ),
+    ("the output of a job", (), [SPEAKS], Call("read_job", {"job": 1}), "asks"),
     ("a guest's own words", (Rule("allow", "read_file"),), [], read("prod.env", "bob"), "asks"),
     ("a guest's own fetch", ANY_FETCH, [read("notes.md")], fetch("https://e.org/", "bob"), "asks"),
     ("other rooms", (), [SPEAKS], Call("search_rooms", {"text": "x"}), "asks"),

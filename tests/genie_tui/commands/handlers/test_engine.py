@@ -11,6 +11,7 @@ from genie_core.room.engine.controls import (
     Allowance,
     CustomCommand,
     JobInfo,
+    PromptInfo,
     ServerInfo,
     ToolInfo,
     UndoPlan,
@@ -45,6 +46,11 @@ class Bench:
     compacted = False
     options = AgentOptions()
     jobs: Sequence[JobInfo] = ()
+    prompts: Sequence[PromptInfo] = ()
+    resources: Sequence[str] = ()
+
+    async def prompt(self, server: str, name: str, words: Sequence[str]) -> Sequence[str]:
+        raise NotImplementedError
 
     async def use_model(self, name: str) -> str:
         return name

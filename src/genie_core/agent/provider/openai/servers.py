@@ -26,6 +26,7 @@ from genie_core.agent.provider.server_outages import (
     shown,
     start_of,
 )
+from genie_core.agent.provider.tool_limit import note_left_out, within_limit
 from genie_core.errors import StageFailed
 from genie_core.runtime.progress import doing, note
 from genie_core.runtime.tasks import start_task
@@ -57,7 +58,7 @@ class ToolServers:
         """Return the tools of all servers; a dead server is restarted unless it is paused.
 
         A server that fails, or takes longer than `START_TIMEOUT`, is left out if another one works
-        or one is monitored.
+        or one is monitored. Tools that are more than a model takes are left out, too.
 
         Raises:
             StageFailed: no server works.
@@ -67,15 +68,19 @@ class ToolServers:
         )
         offer = ServerTools()
         failures: list[StageFailed] = []
+        listed: dict[_ToolServer, list[Tool]] = {}
         for server, answer in zip(self._servers, answers, strict=True):
             if isinstance(answer, list):
-                offer.tools += answer
+                listed[server] = answer
             elif isinstance(answer, Exception):
                 note_outage(server.name, answer)
                 offer.notices.append(notice(server.name, answer))
                 failures.append(failure(server.name, answer))
             else:
                 raise answer
+        fits = within_limit(len(agent.tools), [len(tools) for tools in listed.values()])
+        for (server, tools), fit in zip(listed.items(), fits, strict=True):
+            offer.tools += server.limited(tools, fit)
         watched = any(server.watched for server in self._servers)
         if failures and len(failures) == len(self._servers) and not watched:
             raise failures[0]
@@ -120,8 +125,15 @@ class _ToolServer:
         except BaseException:
             self._watch.closed()
             raise
-        self._watch.ready({tool.name: getattr(tool, "description", "") for tool in tools})
+        self._watch.ready(_described(tools))
         return tools
+
+    def limited(self, tools: list[Tool], fit: int) -> list[Tool]:
+        """Return the first of its tools, and report the others as left out."""
+        if left_out := len(tools) - fit:
+            note_left_out(self.name, left_out, len(tools))
+            self._watch.ready(_described(tools[:fit]), left_out)
+        return tools[:fit]
 
     async def close(self) -> None:
         self._abandon()
@@ -221,6 +233,10 @@ class _Connection:
             log.debug(
                 "tool server %s did not close cleanly", shown(self._server.name), exc_info=True
             )
+
+
+def _described(tools: Sequence[Tool]) -> dict[str, str]:
+    return {tool.name: getattr(tool, "description", "") for tool in tools}
 
 
 def _first(error: Exception) -> Exception:

@@ -28,6 +28,9 @@ _CASE_PAIRS: Final = "[kKsSiI]"
 FOLDING_TO_ASCII: Final = tuple("ßİŉſǰẖẗẘẙẚẞ\u212aﬀﬁﬂﬃﬄﬅﬆ")
 """The characters beyond ASCII that contain one of ASCII once they are case-folded."""
 
+_UNUSUAL: Final = re.compile(r"\(\?[a-zA-Z]+\)|\(\?#|\{(?!\d*,?\d*\})")
+"""Flags inside a pattern, comments, and braces that stand for themselves."""
+
 _QUANTIFIERS: Final = "*?{"
 
 
@@ -35,7 +38,7 @@ _QUANTIFIERS: Final = "*?{"
 class Literal:
     """Text that every match contains, in ASCII; empty if none is known.
 
-    With `ignore_case`, lower case. `others` are further texts, of which a file may have one instead.
+    With `ignore_case`, lower case. `others` are further texts, of which a match may have one instead.
     """
 
     text: str = ""
@@ -45,22 +48,27 @@ class Literal:
     def may_match(self, content: bytes) -> bool:
         if not self.text:
             return True
-        found = (content.lower() if self.ignore_case else content).find(self.text.encode())
-        return found >= 0 or any(other.encode() in content for other in self.others)
+        content = content.lower() if self.ignore_case else content
+        return any(text.encode() in content for text in (self.text, *self.others))
 
 
 ANY: Final = Literal()
 
 
 def literal_of(pattern: str, *, ignore_case: bool) -> Literal:
-    """Return the longest literal that is certain to be in every match of a regular expression."""
-    if "|" in pattern or re.search(r"\(\?[a-zA-Z-]*[:)]", pattern):  # alternatives, and flags
+    """Return the longest literals of which every match of a regular expression has one."""
+    if _UNUSUAL.search(pattern):
         return Literal(ignore_case=ignore_case)
-    runs = _runs(pattern)
-    if ignore_case:
-        runs = [each for run in runs for each in re.split(_CASE_PAIRS, run)]
-    longest = max(runs, key=len, default="")
-    return Literal(longest.lower() if ignore_case else longest, ignore_case)
+    longest = [max(_parts(runs, ignore_case), key=len, default="") for runs in _runs(pattern)]
+    if not all(longest):
+        return Literal(ignore_case=ignore_case)
+    return Literal(longest[0], ignore_case, tuple(longest[1:]))
+
+
+def _parts(runs: list[str], ignore_case: bool) -> list[str]:  # noqa: FBT001 - as in `Literal`
+    if not ignore_case:
+        return runs
+    return [part.lower() for run in runs for part in re.split(_CASE_PAIRS, run)]
 
 
 def literal_of_text(folded: str) -> Literal:
@@ -70,21 +78,27 @@ def literal_of_text(folded: str) -> Literal:
     return Literal(folded, ignore_case=True, others=FOLDING_TO_ASCII)
 
 
-def _runs(pattern: str) -> list[str]:
-    """Return the literals of a pattern outside of groups and classes, without optional ends."""
-    runs, depth, at = [""], 0, 0
+def _runs(pattern: str) -> list[list[str]]:
+    """Return for each alternative of a pattern its literals.
+
+    Leaves out groups and classes, and characters that a quantifier makes optional.
+    """
+    branches, depth, at = [[""]], 0, 0
     while at < len(pattern):
+        runs = branches[-1]
         step, literal = _atom(pattern, at)
         depth += (pattern[at] == "(") - (pattern[at] == ")")
         after = pattern[at + step : at + step + 1]
-        if not literal or depth or (after and after in _QUANTIFIERS):
+        if pattern[at] == "|" and not depth:
+            branches.append([""])
+        elif not literal or depth or (after and after in _QUANTIFIERS):
             runs.append("")
         else:
             runs[-1] += literal
             if after == "+":
                 runs.append("")
         at += step
-    return runs
+    return branches
 
 
 def _atom(pattern: str, at: int) -> tuple[int, str]:
@@ -98,7 +112,7 @@ def _atom(pattern: str, at: int) -> tuple[int, str]:
         return _class_length(pattern, at), ""
     if character == "{":
         return max(pattern.find("}", at) + 1 - at, 1), ""
-    is_literal = character.isascii() and character not in ".^$*+?()"
+    is_literal = character.isascii() and character not in ".^$*+?()|"
     return 1, character if is_literal else ""
 
 

@@ -113,7 +113,7 @@ MAX_SECONDS: Final = 10.0
 """Seconds after which a search stops and says so."""
 
 _MAX_NAMED: Final = 3
-_BATCH: Final = 1_000
+_BATCH: Final = 2_000
 """Files that are looked for before any of them is read."""
 
 
