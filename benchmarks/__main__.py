@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import acp, exports, file_search, holding, proofs, screen, start
+from benchmarks import acp, exports, file_search, holding, proofs, screen, start, tool_definitions
 from benchmarks.coding import command as coding
 from benchmarks.engine import command as engine
 from benchmarks.room import command as room
@@ -13,6 +13,7 @@ ALL = {
     "start": start.main,
     "engine": engine.main,
     "acp": acp.main,
+    "tools": tool_definitions.main,
     "file_search": file_search.main,
     "coding": coding.main,
     "room": room.main,

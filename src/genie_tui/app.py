@@ -854,8 +854,11 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
                     await self.run_action(action.run, default_namespace=nodes[action.scope])
 
             here = self.screen
+            custom = await here.custom_commands() if isinstance(here, RoomScreen) else []
             prompts = prompt_help(here.context) if isinstance(here, RoomScreen) else ()
-            await self.push_screen(HelpScreen(list(nodes), runs=True, prompts=prompts), run)
+            await self.push_screen(
+                HelpScreen(list(nodes), runs=True, prompts=prompts, custom=custom), run
+            )
 
     async def action_sessions(self) -> None:
         if self._store is None:

@@ -7,6 +7,7 @@ from genie_core.assistant.servers.errors import ServerError
 from genie_core.room.engine.controls import (
     AgentSummary,
     Allowance,
+    CustomCommand,
     JobInfo,
     PromptInfo,
     ServerInfo,
@@ -48,6 +49,8 @@ class ScriptedBench:
     model: str = ""
     files: Sequence[str] = ()
     model_server: str = ""
+    commands: Sequence[CustomCommand] = ()
+    compacted: bool = False
     prompts: Sequence[PromptInfo] = ()
     resources: Sequence[str] = ()
     texts: dict[str, Sequence[str]] = field(default_factory=dict)
@@ -67,6 +70,12 @@ class ScriptedBench:
 
     async def workspace_files(self) -> Sequence[str]:
         return self.files
+
+    async def custom_commands(self) -> Sequence[CustomCommand]:
+        return self.commands
+
+    def compact(self) -> None:
+        self.compacted = True
 
     async def plan_undo(self, file: str = "", approval: str = "") -> UndoPlan:
         raise NotImplementedError

@@ -30,7 +30,7 @@ from genie_core.room.client.model import (
 )
 from genie_core.room.engine.approvals import Approvals
 from genie_core.room.engine.backlog import BacklogChoice
-from genie_core.room.engine.controls import EngineControls
+from genie_core.room.engine.controls import CustomCommand, EngineControls
 from genie_core.room.engine.effects import ToolEffect, ToolEffects
 from genie_core.room.engine.grants import Grant, Grants
 from genie_core.room.engine.host import EngineHost
@@ -444,6 +444,7 @@ class ScriptedRoomService(RoomService):
     unused: tuple[str, ...] = ()
     dropped: list[str] = field(default_factory=list)
     kept_open: list[str] = field(default_factory=list)
+    shown: list[CustomCommand] = field(default_factory=list)
 
     async def open(self, opening: OpenRequest, on_event: OnEvent) -> ScriptedJoinedRoom:
         self.openings.append(opening)
@@ -463,6 +464,12 @@ class ScriptedRoomService(RoomService):
 
     def keep_open(self, rooms: Sequence[str]) -> None:
         self.kept_open = list(rooms)
+
+    def was_shown(self, command: CustomCommand) -> bool:
+        return command in self.shown
+
+    def note_shown(self, command: CustomCommand) -> None:
+        self.shown.append(command)
 
     def note_shared(self, saved: str) -> None:
         self.shared.append(saved)

@@ -258,19 +258,16 @@ class AgentRunner(Actor[Query, Reply]):
         subagent_instance: str | None = None,
         attachments: list[Attachment] = [],  # noqa: B006 - the contract's default; only read
     ) -> str:
-        """Put a query to another agent and return what it answers.
+        """Put a query to another agent; returns its answer as JSON.
 
-        The answer is a JSON object with subagent_name, subagent_instance and subagent_response.
-        A response that begins with "Error:" says why there is no answer. A subagent remembers
-        earlier queries. To go on with one, pass the instance id from its last answer; without an
-        id, a new one without memory is started. Hand on attachments only if the subagent must
-        open the files itself.
+        A subagent_response that begins with "Error:" says why there is no answer.
 
         Args:
             query: What to ask, complete in itself.
             subagent_name: Which kind of agent to ask.
-            subagent_instance: The 8-digit hexadecimal id of an instance that answered before.
-            attachments: Descriptions of the files the subagent needs.
+            subagent_instance: The id from an earlier answer, to go on with that agent and its
+                memory; without one, a new agent is asked.
+            attachments: Files that the agent must open itself.
 
         Raises:
             ValueError: If there is no such agent, or an attachment is not described in full.

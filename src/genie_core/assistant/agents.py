@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
@@ -10,10 +11,26 @@ from typing import TYPE_CHECKING, Any, Final
 
 from genie_core.agent import Agent, AgentFactory, AgentInfo
 from genie_core.agent.base import AsyncTool
+from genie_core.agent.provider.compaction import Compaction, CompactionRequest
+from genie_core.agent.provider.instructions import ExtraInstructions
 from genie_core.assistant.budget import BudgetedAgent, BudgetedReasoner, BudgetMeter
-from genie_core.assistant.config import AgentSpec, AssistantConfig, ModelChoice, Runtime
-from genie_core.assistant.errors import UnknownPart, UnusableAgent
+from genie_core.assistant.config import (
+    AgentSpec,
+    AssistantConfig,
+    ModelChoice,
+    ModelOptions,
+    Runtime,
+)
+from genie_core.assistant.errors import UnknownPart, UnusableAgent, WorkspaceError
+from genie_core.assistant.instructions.prompt import InstructionSources
+from genie_core.assistant.instructions.skills import READ_SKILL, find_skills
+from genie_core.assistant.instructions.texts import TextFolder
 from genie_core.assistant.known_programs import title_of
+from genie_core.assistant.models.options import (
+    check_options,
+    openai_settings,
+    pydantic_settings,
+)
 from genie_core.assistant.models.registry import ModelBinding, ModelRegistry
 from genie_core.assistant.models.switchable import SwitchableAgent, SwitchableReasoner
 from genie_core.assistant.offline.agent import OfflineAgent
@@ -40,7 +57,6 @@ from genie_core.assistant.tools.shell.jobs import Jobs
 from genie_core.message import SYSTEM
 from genie_core.reasoner import GroupReasoner, GroupReasonerFactory
 from genie_core.runtime.agent_options import AgentOptions
-from genie_core.runtime.extras import imports_of
 from genie_core.runtime.garbage_collector import importing
 from genie_core.runtime.progress import REASONER
 from genie_core.secrets import SecretsProvider
@@ -81,6 +97,7 @@ class Role:
     servers: tuple[ServerSpec, ...]
     idle_timeout: float
     emoji: str
+    options: ModelOptions
     coordinates: bool = False
     command: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -128,6 +145,7 @@ def roles_of(
         servers=_servers("the assistant", chosen, servers),
         idle_timeout=IDLE_TIMEOUT,
         emoji="",
+        options=config.options,
         coordinates=bool(subagents),
     )
     return (answering, *subagents)
@@ -150,6 +168,7 @@ def _role(
         servers=_servers(who, spec.servers, servers),
         idle_timeout=spec.idle_timeout,
         emoji=spec.emoji,
+        options=spec.options,
     )
 
 
@@ -168,6 +187,7 @@ def _program_role(
         servers=(),
         idle_timeout=spec.idle_timeout,
         emoji=spec.emoji,
+        options=ModelOptions(),
         command=spec.command,
         env=spec.env,
         sandbox=spec.sandbox,
@@ -188,7 +208,19 @@ def _tools(config: AssistantConfig, who: str, wanted: Collection[str] | None) ->
     for name in wanted or ():
         if name not in TOOL_NAMES:
             raise UnknownPart(who, "tool", name, TOOL_NAMES)
-    return available(config.workspace, config.rooms, wanted)
+    skills, _ = find_skills(text_folders(config))
+    return available(config.workspace, config.rooms, wanted, skills=bool(skills))
+
+
+def text_folders(
+    config: AssistantConfig, workspace: Workspace | None = None
+) -> tuple[TextFolder, ...]:
+    """Return the folders with texts for agents, the person's own first."""
+    if workspace is None and config.workspace is not None:
+        with suppress(WorkspaceError):  # building reports it
+            workspace = Workspace.at(config.workspace)
+    own = [TextFolder(config.own_texts)] if config.own_texts is not None else []
+    return (*own, *([TextFolder(workspace.root, workspace)] if workspace is not None else []))
 
 
 def _servers(
@@ -226,6 +258,11 @@ class AssistantBuilder:
     """The options of the answering agent, if that is a program."""
     members: list[Callable[[], Sequence[str]]] = field(default_factory=list)
     """Returns a line for each member of the room, once there is one."""
+    owner: str = ""
+    texts_used: dict[str, None] = field(default_factory=dict)
+    """The texts of the workspace that have been in a prompt."""
+    compaction_request: CompactionRequest = field(default_factory=CompactionRequest)
+    """Whether the answering agent's conversation is to be summarised."""
 
     def agent_factory(self) -> AgentFactory:
         """Return a factory for the answering agent and the agents that it directs."""
@@ -257,10 +294,10 @@ class AssistantBuilder:
                 continue
             binding = self.models.binding(role.model, role.runtime)
             _import_for(role, binding)
-            if binding.runtime == "openai-agents":
-                self.models.for_openai_agents(binding.choice)
-            elif binding.choice.name:
-                self.models.for_pydantic_ai(binding.choice)
+            for choice in self._choices(binding.choice):
+                if binding.runtime == "openai-agents":
+                    self.models.for_openai_agents(choice)
+                self._check_options(choice, role.options, _setting_place(role))
 
     def check(self, choice: ModelChoice) -> None:
         """Prepare for another main model. Blocks. Raises `ModelError` if it can't be used."""
@@ -271,11 +308,29 @@ class AssistantBuilder:
             for role in self.roles:
                 if not role.model.name and not role.command:
                     _import_for(role, self.models.binding(choice, role.runtime))
+                    if choice.name:
+                        self._check_options(choice, role.options, _setting_place(role))
 
     def _prepare_reasoner(self, choice: ModelChoice) -> None:
         if choice.name:
             import_module("genie_core.agent.provider.pydantic_ai")
-            self.models.for_pydantic_ai(choice)
+        for each in self._choices(choice):
+            self._check_options(each, self.config.reasoner_options, "reasoner_")
+        if (summary := self.config.summary).name:
+            import_module("genie_core.agent.provider.pydantic_ai")
+            self.models.for_pydantic_ai(summary)
+
+    def _check_options(self, choice: ModelChoice, options: ModelOptions, place: str) -> None:
+        check_options(self.models.for_pydantic_ai(choice), choice.name, options, place)
+
+    def _choices(self, choice: ModelChoice) -> Sequence[ModelChoice]:
+        """Return a model and the one that replaces it; none for the offline helper."""
+        fallback = self._fallback_of(choice)
+        return [each for each in (choice, fallback) if each.name] if choice.name else []
+
+    def _fallback_of(self, choice: ModelChoice) -> ModelChoice:
+        fallback = self.config.fallback
+        return ModelChoice() if fallback == choice else fallback
 
     def workspace_of(self, agent: str) -> Workspace | None:
         """Return the workspace as the rules leave it to an agent."""
@@ -284,6 +339,38 @@ class AssistantBuilder:
         config = self.config
         rules = path_rules(config.rules, agent, RISKS.__getitem__, FILE_TOOLS, config.private_files)
         return replace(self.workspace, rules=rules)
+
+    def text_folders(self, agent: str) -> tuple[TextFolder, ...]:
+        """Return the folders with texts for an agent, as the rules leave them to it."""
+        return text_folders(self.config, self.workspace_of(agent))
+
+    def _compaction(self, role: Role) -> Compaction:
+        request = self.compaction_request if role.name == SYSTEM else CompactionRequest()
+        return Compaction(self._summary_of, request)
+
+    async def _summary_of(self, conversation: str) -> str:
+        from genie_core.agent.provider.pydantic_ai.summary import Summariser
+
+        choice = self._summary_choice()
+        fallback = self._fallback_of(choice)
+        return await Summariser(
+            self.models.for_pydantic_ai(choice),
+            self.models.for_pydantic_ai(fallback) if fallback.name else None,
+        )(conversation)
+
+    def _summary_choice(self) -> ModelChoice:
+        config = self.config
+        return self.models.binding(
+            config.summary if config.summary.name else config.reasoner
+        ).choice
+
+    def _extra_instructions(self, role: Role) -> ExtraInstructions:
+        folders = self.text_folders(role.name)
+        return partial(
+            InstructionSources(self.owner, folders, self.texts_used).paragraphs,
+            skills=READ_SKILL in role.tools,
+            of_workspace=not set(FILE_TOOLS).isdisjoint(role.tools),
+        )
 
     def tools_for(self, role: Role, fetch: AsyncTool | None) -> list[AsyncTool]:
         """Build an agent's built-in tools; `fetch` returns the chat."""
@@ -299,6 +386,7 @@ class AssistantBuilder:
             names=role.tools,
             denied_addresses=denied_addresses(config.rules, role.name),
             changes=self.changes,
+            texts=self.text_folders(role.name),
             jobs=self.jobs,
         )
 
@@ -370,25 +458,31 @@ class AssistantBuilder:
             return OfflineAgent(tools)
         from genie_core.agent.provider.pydantic_ai import DefaultAgent
 
+        fallback = self._fallback_of(choice)
         return DefaultAgent(
             role.prompt,
             self.models.for_pydantic_ai(choice),
+            pydantic_settings(role.options),
+            fallback=self.models.for_pydantic_ai(fallback) if fallback.name else None,
+            compaction=self._compaction(role),
             toolsets=self._toolsets(role),
             tools=tools,
+            extra_instructions=self._extra_instructions(role),
         )
 
     def _on_openai_agents(self, role: Role, choice: ModelChoice, tools: list[AsyncTool]) -> Agent:
-        with imports_of("openai"):
-            from agents import ModelSettings
-
         from genie_core.agent.provider.openai import DefaultAgent
 
+        fallback = self._fallback_of(choice)
         return DefaultAgent(
             role.prompt,
             self.models.for_openai_agents(choice),
-            ModelSettings(include_usage=True),
+            openai_settings(role.options),
+            fallback=self.models.for_openai_agents(fallback) if fallback.name else None,
+            compaction=self._compaction(role),
             tools=tools,
             mcp_servers=self._mcp_servers(role),
+            extra_instructions=self._extra_instructions(role),
             tracing=False,
         )
 
@@ -453,10 +547,12 @@ class AssistantBuilder:
                     return OfflineReasoner(available(config.workspace, names=config.tools))
                 from genie_core.agent.provider.pydantic_ai import DefaultGroupReasoner
 
+                fallback, options = self._fallback_of(choice), config.reasoner_options
                 return DefaultGroupReasoner(
                     for_owner(prompt, owner),
                     self.models.for_pydantic_ai(choice),
-                    {"request_timeout": DECISION_TIMEOUT},
+                    {**pydantic_settings(options), "request_timeout": DECISION_TIMEOUT},
+                    fallback=self.models.for_pydantic_ai(fallback) if fallback.name else None,
                 )
 
             changeable = SwitchableReasoner(make, lambda: self.models.version)
@@ -467,6 +563,10 @@ class AssistantBuilder:
     def _use(self, secrets: dict[str, str]) -> None:
         if self.secrets is not None:
             self.models.use_keys(secrets)
+
+
+def _setting_place(role: Role) -> str:
+    return "" if role.name == SYSTEM else f"agents.{role.name}."
 
 
 def _import_for(role: Role, binding: ModelBinding) -> None:

@@ -16,6 +16,9 @@ from genie_core.assistant.budget import BudgetMeter
 from genie_core.assistant.check import check_choice, check_config
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig, Sandbox
 from genie_core.assistant.controls import AssistantControls, risk_in
+from genie_core.assistant.instructions.commands import find_commands
+from genie_core.assistant.instructions.prompt import InstructionSources
+from genie_core.assistant.instructions.skills import SKILL_FILE, skill_effects
 from genie_core.assistant.known_programs import title_of
 from genie_core.assistant.models.registry import ModelRegistry, label_of
 from genie_core.assistant.policy.effects import effects_of
@@ -25,11 +28,13 @@ from genie_core.assistant.programs import program_effects, sandbox_for
 from genie_core.assistant.prompts import load_prompt
 from genie_core.assistant.servers.config_file import load_servers
 from genie_core.assistant.servers.registry import ServerRegistry
+from genie_core.assistant.tools.catalog import SKILL_TOOLS
 from genie_core.assistant.tools.files.changes import FileChanges
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.assistant.tools.shell.jobs import Jobs
 from genie_core.assistant.tools.shell.run import is_key
 from genie_core.assistant.tools.shell.sandbox import describe_sandbox, is_isolated
+from genie_core.message import SYSTEM
 from genie_core.reasoner import GroupReasonerFactory
 from genie_core.room.engine.controls import EngineControls
 from genie_core.room.engine.effects import ToolEffects
@@ -82,6 +87,7 @@ def build_assistant(
         servers=ServerRegistry(list(servers.values())),
         meter=BudgetMeter(config.budget),
         secrets=secrets,
+        owner=owner,
     )
     sandbox, isolated = describe_sandbox(config.sandbox), is_isolated(config.sandbox)
     policy = Policy(
@@ -90,6 +96,7 @@ def build_assistant(
         owner,
         partial(normalized, builder.workspace),
         partial(_effects, builder, sandbox, isolated),
+        lambda: tuple(builder.texts_used),
     )
     builder.make_ready()
     return Assistant(
@@ -97,7 +104,7 @@ def build_assistant(
         agent_factory=builder.agent_factory(),
         label=title_of(config.program.command) if config.program else label_of(builder.models.main),
         offline=not (builder.models.main.name or config.program),
-        notices=tuple(_notices(config)),
+        notices=(*_notices(config), *_refused_texts(builder)),
         policy=policy,
         controls=AssistantControls(builder, policy, owner),
         changes=builder.changes,
@@ -148,9 +155,19 @@ def _effects(
         return program_effects(
             workspace, call, risk, describe_sandbox(settings) if settings else ""
         )
+    if call.tool in SKILL_TOOLS and risk != "unknown":
+        named = {key: str(call.arguments.get(key, "")) for key in ("name", "file")}
+        folders = builder.text_folders(agent)
+        return skill_effects(folders, named["name"], named["file"] or SKILL_FILE)
     effects = effects_of(workspace, call, risk, sandbox, isolated=isolated)
     claim = builder.servers.claim(call.tool) if risk == "unknown" else ""
     return replace(effects, claim=claim) if claim else effects
+
+
+def _refused_texts(builder: AssistantBuilder) -> list[str]:
+    folders = builder.text_folders(SYSTEM)
+    sources = InstructionSources(builder.owner, folders)
+    return [*sources.refusals(), *find_commands(folders)[1]]
 
 
 def _servers_sandbox(config: AssistantConfig) -> Sandbox:

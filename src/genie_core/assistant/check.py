@@ -57,6 +57,8 @@ def _checks(config: AssistantConfig, keys: Mapping[str, str]) -> Iterator[Callab
         yield partial(_needs_command, "system")
     yield partial(check_choice, config.main_model, keys, config.runtime)
     yield partial(check_choice, config.reasoner, keys)
+    yield partial(check_choice, config.fallback, keys, config.runtime)
+    yield partial(check_choice, config.summary, keys)
     yield partial(load_prompt, "reasoner", config.template, folder)
     if (program := config.program) is not None:
         yield partial(check_program, program.command, program.env, setting_of(program.name))

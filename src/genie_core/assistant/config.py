@@ -31,6 +31,22 @@ class ModelChoice:
     key_name: str = ""
 
 
+Effort: TypeAlias = Literal["", "none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""How much a model thinks before it answers; empty for its own default."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """How a model answers. None, "" and 0 mean the model's own default.
+
+    `max_tokens` limits the tokens of one response, its thinking included.
+    """
+
+    temperature: float | None = None
+    effort: Effort = ""
+    max_tokens: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class AgentSpec:
     """An agent that the assistant directs.
@@ -53,6 +69,7 @@ class AgentSpec:
     servers: tuple[str, ...] = ()
     idle_timeout: float = 600.0
     emoji: str = ""
+    options: ModelOptions = ModelOptions()
     command: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     sandbox: bool = False
@@ -144,6 +161,9 @@ class AssistantConfig:
     `key_name` belong to `model`, as in `ModelChoice`. `reasoner` without a name uses `model`.
     `servers_file` is a JSON file with `mcpServers`. `tools` and `servers` are those of the
     answering agent, None for all. `rooms` is the folder of saved rooms that may be searched.
+    `options` are those of the answering agent. `fallback` replaces a model that is not available, for
+    all agents and the reasoner. `summary` summarises conversations that become too long; without a
+    name it is the reasoner's model. `own_texts` is the folder of the person's AGENTS.md, skills and commands.
     `private_files` are patterns of files that are private beside those known by their names.
 
     With a `program`, that installed program answers; its name is empty for a known one that has no
@@ -170,6 +190,11 @@ class AssistantConfig:
     key_name: str = ""
     private_files: tuple[str, ...] = ()
     program: AgentSpec | None = None
+    own_texts: Path | None = None
+    options: ModelOptions = ModelOptions()
+    reasoner_options: ModelOptions = ModelOptions()
+    fallback: ModelChoice = ModelChoice()
+    summary: ModelChoice = ModelChoice()
 
     @property
     def decided_by_mention(self) -> bool:

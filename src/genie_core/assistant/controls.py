@@ -7,14 +7,17 @@ from dataclasses import replace
 
 from genie_core.assistant.agents import DIRECT, MENTION_ONLY, AssistantBuilder
 from genie_core.assistant.errors import UnknownPart
+from genie_core.assistant.instructions.commands import find_commands
 from genie_core.assistant.known_programs import title_of
 from genie_core.assistant.models.discover import local_address
 from genie_core.assistant.models.registry import label_of
 from genie_core.assistant.programs import PROGRAM_RISKS
 from genie_core.assistant.tools.files.files import file_names
+from genie_core.message import SYSTEM
 from genie_core.room.engine.controls import (
     AgentSummary,
     Allowance,
+    CustomCommand,
     EngineControls,
     JobInfo,
     PromptInfo,
@@ -134,6 +137,11 @@ class AssistantControls(EngineControls):
         workspace = self._builder.workspace_of(self._builder.roles[0].name)
         return await file_names(workspace) if workspace is not None else ()
 
+    async def custom_commands(self) -> Sequence[CustomCommand]:
+        folders = self._builder.text_folders(SYSTEM)
+        commands, _ = await in_thread(find_commands, folders)
+        return commands
+
     async def plan_undo(self, file: str = "", approval: str = "") -> UndoPlan:
         builder = self._builder
         return await in_thread(builder.changes.plan, builder.workspace, file, approval)
@@ -141,6 +149,10 @@ class AssistantControls(EngineControls):
     async def undo(self, number: int) -> None:
         builder = self._builder
         await in_thread(builder.changes.undo, builder.workspace, number)
+
+    def compact(self) -> None:
+        """Summarise the answering agent's conversation before its next answer."""
+        self._builder.compaction_request.wanted = True
 
     @property
     def jobs(self) -> Sequence[JobInfo]:

@@ -8,6 +8,7 @@ AssistantError
 │   ├── OtherRuntimeNeeded  the OpenAI Agents SDK does not support the provider
 │   ├── WrongAddress        a server's address is invalid, or its model is not named
 │   ├── WrongKeyName        the setting that names a key is invalid
+│   ├── RefusedOption       the model does not take an option such as a temperature
 │   └── ModelUnavailable    the provider's own setup failed
 ├── UnknownTemplate         no prompt has that name
 ├── UnreadableTemplate      a prompt's file can't be read as text
@@ -126,6 +127,17 @@ class WrongKeyName(ModelError):
     def __str__(self) -> str:
         """Leave out the setting's value, which may be a key."""
         return f"api_key_env of the model {self.model!r} can't be used: {self.reason}"
+
+
+class RefusedOption(ModelError):
+    """The model does not take an option; `reason` is a clause, `setting` the option in the settings."""
+
+    def __init__(self, model: str, setting: str, reason: str) -> None:
+        super().__init__(model, reason)
+        self.setting = setting
+
+    def __str__(self) -> str:
+        return f"{self.setting} can't be set for model {self.model!r}: {self.reason}"
 
 
 class ModelUnavailable(ModelError):

@@ -66,8 +66,8 @@ runs, a request is retried; or there is a note about the run.
 Shown: TypeAlias = Shared | Literal["detail"]
 """An activity, or a note for the engine's owner only, such as a provider's message."""
 
-What: TypeAlias = Shown | Literal["acted"]
-"""What is shown, or a call that was made without asking; see `acted`."""
+What: TypeAlias = Shown | Literal["acted", "summarised"]
+"""What is shown, a call that was made without asking, see `acted`, or a summary, see `summarised`."""
 
 _MOST: Final = 10**12
 
@@ -191,6 +191,11 @@ def acted_call(detail: str) -> tuple[str, dict[str, Any]]:
     """Return the tool and the arguments of a call that was reported with `acted`."""
     tool, arguments = json.loads(detail)
     return tool, arguments
+
+
+def summarised(text: str) -> None:
+    """Report the summary with which the agent has replaced the beginning of its conversation."""
+    doing("summarised", text)
 
 
 _PLAN: Final = "plan: "

@@ -119,6 +119,11 @@ class Locations:
         return self.data / "no-counsel"
 
     @property
+    def shown_commands(self) -> Path:
+        """Digests of the workspaces' commands that the person has seen."""
+        return self.data / "shown-commands"
+
+    @property
     def search(self) -> Path:
         """The search index of all sessions; rebuilt if missing."""
         return (self.cache or self.data / "cache") / "search.sqlite3"

@@ -12,8 +12,10 @@ from genie_core.assistant.config import (
     AgentSpec,
     AssistantConfig,
     Budget,
+    Effort,
     Library,
     ModelChoice,
+    ModelOptions,
     Rule,
     Sandbox,
     ToolLimits,
@@ -26,6 +28,8 @@ from genie_core.settings.locations import Locations, folder_at
 KEY_NAMES: Final = {
     "base_url": "api_key_env",
     "reasoner_base_url": "reasoner_api_key_env",
+    "fallback_base_url": "fallback_api_key_env",
+    "summary_base_url": "summary_api_key_env",
 }
 """The setting that names the key of each address setting."""
 
@@ -35,6 +39,10 @@ Desktop: TypeAlias = Literal["none", "osc9", "osc777"]
 
 Seconds: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
 Bytes: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=100_000_000)]
+
+
+Temperature: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=2)]
+OutputTokens: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=10_000_000)]
 
 
 class BudgetTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -125,6 +133,9 @@ class AgentTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: tuple[str, ...] = ()
     env: dict[str, str] = msgspec.field(default_factory=dict)
     sandbox: bool = False
+    temperature: Temperature | None = None
+    effort: Effort = ""
+    max_tokens: OutputTokens = 0
 
     @classmethod
     def needed(cls, given: Collection[str]) -> Sequence[str]:
@@ -144,6 +155,7 @@ class AgentTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             servers=self.servers,
             idle_timeout=self.idle_timeout,
             emoji=self.emoji,
+            options=ModelOptions(self.temperature, self.effort, self.max_tokens),
             command=self.command,
             env=self.env,
             sandbox=self.sandbox,
@@ -170,6 +182,18 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     reasoner_model: str = ""
     reasoner_base_url: str = ""
     reasoner_api_key_env: str = ""
+    fallback_model: str = ""
+    fallback_base_url: str = ""
+    fallback_api_key_env: str = ""
+    summary_model: str = ""
+    summary_base_url: str = ""
+    summary_api_key_env: str = ""
+    temperature: Temperature | None = None
+    effort: Effort = ""
+    max_tokens: OutputTokens = 0
+    reasoner_temperature: Temperature | None = None
+    reasoner_effort: Effort = ""
+    reasoner_max_tokens: OutputTokens = 0
     template: str = ""
     workspace: str = ""
     tools: tuple[str, ...] | None = None
@@ -209,11 +233,22 @@ def assistant_config(settings: Settings, locations: Locations) -> AssistantConfi
         template=settings.template or DEFAULT_TEMPLATE,
         workspace=folder_at(settings.workspace) if settings.workspace else None,
         prompts_dir=locations.prompts,
+        own_texts=locations.config,
         runtime=settings.runtime,
         base_url=settings.base_url,
         key_name=settings.api_key_env,
         reasoner=ModelChoice(
             settings.reasoner_model, settings.reasoner_base_url, settings.reasoner_api_key_env
+        ),
+        fallback=ModelChoice(
+            settings.fallback_model, settings.fallback_base_url, settings.fallback_api_key_env
+        ),
+        summary=ModelChoice(
+            settings.summary_model, settings.summary_base_url, settings.summary_api_key_env
+        ),
+        options=ModelOptions(settings.temperature, settings.effort, settings.max_tokens),
+        reasoner_options=ModelOptions(
+            settings.reasoner_temperature, settings.reasoner_effort, settings.reasoner_max_tokens
         ),
         agents=tuple(table.agent(name) for name, table in settings.agents.items()),
         tools=settings.tools,

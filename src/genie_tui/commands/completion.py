@@ -9,6 +9,7 @@ from genie_core.room.protocol.frames import JoinRequested
 from genie_core.runtime.agent_options import MODE, MODEL
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import RoomContext
+from genie_tui.commands.custom import CustomCommands
 from genie_tui.commands.handlers.files import file_names
 from genie_tui.commands.registry import Completed, slash_commands
 from genie_tui.widgets.composer.completion import Completions, Words
@@ -32,6 +33,7 @@ class CommandCompletion:
         self._context = context
         self._folders = PathCompletion(self._want)
         self._files = FileCompletion(self._find_files)
+        self._custom = CustomCommands(context)
         context.composer.candidates = self.all
 
     def all(self) -> Completions:
@@ -44,7 +46,7 @@ class CommandCompletion:
         commands = [(each.name, each.about) for each in known]
         return Completions(
             names,
-            [*slash_completions(), *prompt_completions(controls)],
+            [*slash_completions(), *self._custom.words, *prompt_completions(controls)],
             self._argument,
             commands,
             self._files.choices,
@@ -54,6 +56,11 @@ class CommandCompletion:
         """Look at the disk again for the next draft."""
         self._folders.clear()
         self._files.forget()
+        self._custom.forget()
+
+    @property
+    def custom(self) -> CustomCommands:
+        return self._custom
 
     def _argument(self, command: str, rest: str) -> tuple[str, Words] | None:
         """Return the argument being typed after a command, and its completions."""

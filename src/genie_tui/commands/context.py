@@ -119,6 +119,12 @@ class RoomContext:
         self.hints.show_waiting(waiting)
         self.panel.label(Tab.APPROVALS).show_count(waiting)
 
+    def give_back(self, draft: str) -> None:
+        """Make a text the draft again; what was written meanwhile goes to the history."""
+        if self.composer.draft:
+            self.composer.remember(self.composer.draft)
+        self.composer.draft = draft
+
     def warn(self, text: str) -> None:
         """Show a warning, unless the text is empty."""
         if text:

@@ -8,6 +8,7 @@ from genie_core.errors import GenieError
 from genie_core.room.client.model import PendingMessage
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import Purpose, RoomContext, RoomNotOpen
+from genie_tui.commands.custom import CustomCommands
 from genie_tui.commands.handlers import engine, message
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope
@@ -36,13 +37,14 @@ def run_command(context: RoomContext, name: str) -> None:
             context.warn(str(error))
 
 
-async def submit(context: RoomContext, text: str) -> None:
+async def submit(context: RoomContext, custom: CustomCommands, text: str) -> None:
     """Send a message or run a slash command; on an error, restore the draft and show a warning."""
     line = parse_line(text)
     if names := context.attachments.secrets_in(text):
         _give_back(context, text, f"Not sent: it contains your secret {', '.join(names)}.")
     elif isinstance(line, InvalidLine):
-        _give_back(context, text, line.text)
+        if not await _run_custom(context, custom, text):
+            _give_back(context, text, line.text)
     else:
         try:
             if isinstance(line, CommandLine):
@@ -68,12 +70,12 @@ async def submit(context: RoomContext, text: str) -> None:
             _give_back(context, text, str(error))
 
 
-async def submit_early(context: RoomContext) -> None:
+async def submit_early(context: RoomContext, custom: CustomCommands) -> None:
     """Send the message that was submitted before the room was open, unless it was changed since."""
     text, context.submitted_early = context.submitted_early, ""
     if text and context.composer.draft == text:
         context.composer.draft = ""
-        await submit(context, text)
+        await submit(context, custom, text)
 
 
 def take_back(context: RoomContext, unsent: PendingMessage, why: str) -> None:
@@ -103,6 +105,20 @@ def take_back_edit(context: RoomContext, number: int, text: str, why: str) -> No
         where = f"{key} brings the text back."
     notice = f"Not edited: {visible_line(why)}: {shown}\n{where}"
     context.screen.notify(notice, severity="error", timeout=NOTICE_SECONDS)
+
+
+async def _run_custom(context: RoomContext, custom: CustomCommands, text: str) -> bool:
+    """Run a command from a Markdown file; False if there is none of that name."""
+    try:
+        if (called := await custom.find(text)) is None:
+            return False
+        if context.composer.closed:
+            _give_back(context, text, CLOSED)
+        else:
+            custom.run(*called, text)
+    except GenieError as error:
+        _give_back(context, text, str(error))
+    return True
 
 
 async def _run_typed(context: RoomContext, line: CommandLine) -> None:

@@ -710,6 +710,12 @@ COMMANDS: Final = (
         offered=False,
     ),
     Command(
+        "compact",
+        "Summarise your agent's conversation before its next answer, to make it shorter",
+        engine.compact,
+        Slash("/compact", Group.ENGINE),
+    ),
+    Command(
         "budget",
         "Show the budget; with an amount, raise it by so many dollars or tokens",
         slash=Slash.taking("/budget [+5 or +100k]", Group.ENGINE, parse.read_budget, engine.budget),

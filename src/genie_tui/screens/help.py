@@ -55,7 +55,7 @@ class HelpText(Widget):
     """Every action with its keys, by scope, then every command that has none of these.
 
     Scopes in `here` come first; others are folded below them unless there are none, and until they
-    are `unfolded` or a text is `wanted`. Only what has that text in it is listed; a heading that has
+    are `unfolded` or a text is `wanted`. `custom` are the commands of Markdown files. Only what has that text in it is listed; a heading that has
     it lists all below it. One row, at `place`, is highlighted.
     """
 
@@ -68,9 +68,11 @@ class HelpText(Widget):
         here: Sequence[Scope] = (),
         *,
         runs: bool = False,
+        custom: Sequence[tuple[str, str]] = (),
         prompts: Sequence[tuple[str, str]] = (),
     ) -> None:
         super().__init__()
+        self._custom = custom
         self._here = here
         self._prompts = prompts
         self._runs = runs
@@ -125,6 +127,7 @@ class HelpText(Widget):
         ]
         typed = [HelpRow(usage, text) for usage, text in (*slashes.rest(), *self._prompts)]
         (sections if Scope.ROOM in here else others).append(("Commands", typed))
+        sections.append(("Commands from files", [HelpRow(*each) for each in self._custom]))
         yield from self._matching(sections)
         found = list(self._matching(others))
         if not found:
@@ -190,10 +193,11 @@ class HelpScreen(Dialog[Action | None]):
         here: Sequence[Scope] = (),
         *,
         runs: bool = False,
+        custom: Sequence[tuple[str, str]] = (),
         prompts: Sequence[tuple[str, str]] = (),
     ) -> None:
         super().__init__()
-        self._text = HelpText(here, runs=runs, prompts=prompts)
+        self._text = HelpText(here, runs=runs, prompts=prompts, custom=custom)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="help"):

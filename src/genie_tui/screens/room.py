@@ -379,7 +379,9 @@ class RoomScreen(Screen[None]):
         self._remember_own(state, me)
         self.query_one(HintLine).show_people(len(state.present()))
         self._feed.start()
-        self.call_later(dispatch.submit_early, self.context)  # before the saved draft is back
+        self.call_later(
+            dispatch.submit_early, self.context, self._completion.custom
+        )  # before the saved draft is back
         self.views.begin(joined)
         self._welcome()
         if isinstance(self._opening, NewRoom) and self._opening.title:
@@ -489,12 +491,16 @@ class RoomScreen(Screen[None]):
     def _panel_switched(self, message: SidePanel.Switched) -> None:
         self.query_one(HintLine).show_panel(is_open=message.is_open)
 
+    async def custom_commands(self) -> list[tuple[str, str]]:
+        """Return the commands from Markdown files, each with what it does."""
+        return await self._completion.custom.help()
+
     # What the person does
 
     @on(Composer.Submitted)
     async def _submitted(self, message: Composer.Submitted) -> None:
         self._timeline.mark_read()
-        await dispatch.submit(self.context, message.text)
+        await dispatch.submit(self.context, self._completion.custom, message.text)
 
     @on(Composer.Edited)
     def _edited(self) -> None:

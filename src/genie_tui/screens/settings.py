@@ -20,10 +20,17 @@ from genie_core.errors import GenieError
 from genie_core.room.protocol.names import check_name
 from genie_core.settings.credentials import names_at_hand
 from genie_core.settings.edit import add_rule, ask_about_reads, asks_about_reads, put, remove
-from genie_core.settings.load import Change, LoadedSettings, Origin, SettingsSource
+from genie_core.settings.load import (
+    Change,
+    LoadedSettings,
+    Origin,
+    SettingsError,
+    SettingsSource,
+)
 from genie_core.settings.locations import Locations, short_path
 from genie_core.settings.model import Settings, assistant_config
-from genie_core.settings.schema import Key
+from genie_core.settings.schema import Key, read_value, type_at
+from genie_core.settings.validate import wrong
 from genie_core.text.safe import visible_line
 from genie_tui.commands.keymap import Keymap, keymap_of
 from genie_tui.commands.keys import Scope, bindings
@@ -74,6 +81,10 @@ FIELDS: Final = (
     Field("agent", "Agent", NEXT_ROOM),
     Field("model", "Model", MODEL, "none: the agent above, else the offline helper"),
     Field("reasoner_model", "Reasoner model", NEXT_ROOM, "same as the model"),
+    Field("fallback_model", "Fallback model", NEXT_ROOM, "none: without the model, no answer"),
+    Field("effort", "Effort", NEXT_ROOM),
+    Field("temperature", "Temperature", NEXT_ROOM, "the model's own"),
+    Field("max_tokens", "Output tokens", NEXT_ROOM, "the model's own limit"),
     Field("template", "Template", NEXT_ROOM),
     Field("workspace", "Workspace", NEXT_ROOM, "none: no access to files"),
     Field("approvals", "Tool calls", NEXT_ROOM),
@@ -93,6 +104,14 @@ _NOTIFY: Final = (
     ("none", "never"),
 )
 
+
+_EFFORT: Final = (
+    ("", "the model's own"),
+    ("none", "none: don't think"),
+    *((each, each) for each in ("minimal", "low", "medium", "high", "xhigh", "max")),
+)
+_NUMBERS: Final = ("temperature", "max_tokens")
+"""Fields whose value is a number in the file."""
 
 _SWITCH: Final = (("true", "on"), ("false", "off"))
 _DESKTOP: Final = (
@@ -135,6 +154,7 @@ class SettingsForm:
         return {
             "agent": _agents(reading.settings, self.source.env.get("PATH", "")),
             "template": [(name, name) for name in templates],
+            "effort": _EFFORT,
             "approvals": _approvals(reading.settings),
             "notify": _NOTIFY,
             "bell": _SWITCH,
@@ -183,6 +203,16 @@ class SettingsForm:
                         value, settings.reasoner_base_url, settings.reasoner_api_key_env
                     ),
                 )
+            case "fallback_model" if value:
+                return replace(
+                    bare,
+                    fallback=ModelChoice(
+                        value, settings.fallback_base_url, settings.fallback_api_key_env
+                    ),
+                    runtime=settings.runtime,
+                )
+            case "temperature" | "max_tokens" if value:
+                _number(name, value)
             case "template":
                 return replace(bare, template=value or DEFAULT_TEMPLATE)
             case "workspace" if value:
@@ -226,6 +256,8 @@ def value_of(name: str, settings: Settings) -> str:
             return settings.theme or DARK.name
         case "bell" | "window_title":
             return "true" if getattr(settings, name) else "false"
+        case "temperature":
+            return "" if settings.temperature is None else f"{settings.temperature:g}"
         case _:
             return str(getattr(settings, name) or "")
 
@@ -244,8 +276,19 @@ def change_to(name: str, value: str, *, there: bool) -> Change | None:
     if name in ("bell", "window_title"):
         return partial(put, key=(name,), value=value == "true")
     if value:
-        return partial(put, key=(name,), value=value)
+        typed = _number(name, value) if name in _NUMBERS else value
+        return partial(put, key=(name,), value=typed)
     return partial(remove, key=(name,)) if there else None
+
+
+def _number(name: str, value: str) -> float:
+    """Parse a field's number. Raises `SettingsError`."""
+    hint = type_at(Settings, (name,))
+    try:
+        number: float = read_value(hint, value)
+    except msgspec.ValidationError as error:
+        raise SettingsError(wrong((name,), value, hint, error)) from error
+    return number
 
 
 def _agents(settings: Settings, path: str) -> Choices:

@@ -7,6 +7,7 @@ from genie_core.assistant.config import (
     AssistantConfig,
     Budget,
     ModelChoice,
+    ModelOptions,
     Rule,
     Sandbox,
     ToolLimits,
@@ -45,6 +46,9 @@ def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_p
         ('name = "ann"\nmodle = "x:y"\n', ["line 2", "'modle'", "'model'"]),
         ("\nport = 'many'\n", ["line 2", "port", "many"]),
         ("port = 70000\n", ["line 1", "port can't be 70000", "<= 65535"]),
+        ("temperature = 2.1\n", ["line 1", "temperature can't be 2.1", "<= 2.0"]),
+        ("effort = 'huge'\n", ["line 1", "effort can't be 'huge'", "'minimal', 'low'"]),
+        ("reasoner_max_tokens = -1\n", ["reasoner_max_tokens can't be -1", ">= 0"]),
         ("port = -1\n", ["line 1", "port can't be -1", ">= 0"]),
         ("name = \n", ["line 1"]),
         (f"name = {'[' * 5000}\n", ["settings.toml"]),
@@ -129,6 +133,18 @@ runtime = "openai-agents"
 reasoner_model = "small"
 reasoner_base_url = "http://127.0.0.1:2/v1"
 reasoner_api_key_env = "TWO"
+fallback_model = "spare"
+fallback_base_url = "http://127.0.0.1:4/v1"
+fallback_api_key_env = "FOUR"
+summary_model = "short"
+summary_base_url = "http://127.0.0.1:5/v1"
+summary_api_key_env = "FIVE"
+temperature = 0.5
+effort = "high"
+max_tokens = 900
+reasoner_temperature = 0
+reasoner_effort = "none"
+reasoner_max_tokens = 90
 template = "fact_check"
 tools = ["calculate"]
 servers = []
@@ -162,6 +178,9 @@ tools = ["read_file"]
 servers = ["git"]
 idle_timeout = 30
 emoji = "🛠"
+temperature = 2
+effort = "max"
+max_tokens = 9
 [agents.writer]
 description = "writes"
 """
@@ -189,6 +208,7 @@ def test_the_whole_of_it_reaches_the_assistant(tmp_path: Path) -> None:
                 ("git",),
                 30.0,
                 "🛠",
+                ModelOptions(2.0, "max", 9),
             ),
             AgentSpec("writer", "writes"),
         ),
@@ -210,6 +230,11 @@ def test_the_whole_of_it_reaches_the_assistant(tmp_path: Path) -> None:
         ),
         budget=Budget(2.0, 9),
         rooms=places.sessions,
+        own_texts=places.config,
+        options=ModelOptions(0.5, "high", 900),
+        reasoner_options=ModelOptions(0.0, "none", 90),
+        summary=ModelChoice("short", "http://127.0.0.1:5/v1", "FIVE"),
+        fallback=ModelChoice("spare", "http://127.0.0.1:4/v1", "FOUR"),
     )
 
 
@@ -218,6 +243,7 @@ def test_the_defaults_are_those_of_the_assistant(tmp_path: Path) -> None:
     assert assistant_config(Settings(), places) == AssistantConfig(
         prompts_dir=places.prompts,
         rooms=places.sessions,
+        own_texts=places.config,
         sandbox=Sandbox(hidden=(places.config, places.data, places.log)),
     )
 

@@ -1,7 +1,11 @@
 """Instructions of a run besides the agent's own prompt."""
 
 import re
-from typing import Final
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, TypeAlias
+
+ExtraInstructions: TypeAlias = Callable[[], Awaitable[Sequence[str]]]
+"""Returns paragraphs for the system prompt of the run that begins."""
 
 _FENCE: Final = "preferences"
 

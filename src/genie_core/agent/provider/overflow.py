@@ -1,10 +1,14 @@
 """Shorten a conversation that exceeds its model's window."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeAlias
 
+from genie_core.agent.provider.compaction import FULL, Compaction
 from genie_core.agent.provider.prices import window_of
 from genie_core.runtime.progress import doing
+
+Entries: TypeAlias = Callable[[int], Iterable[str]]
+"""Returns what was asked, called and answered in so many of the oldest turns, as text."""
 
 LEFT_OUT: Final = "older turns were left out: the conversation is longer than the model's window"
 
@@ -19,17 +23,55 @@ _ROOM_FOR_ANSWER: Final = 0.05
 class ShortenedHistory:
     """How many of the oldest turns are no longer sent to the model, in one run.
 
-    A turn is a question and everything that the model wrote and called until the next one.
+    A turn is a question and everything that the model wrote and called until the next one. With a
+    `compaction`, `summary` replaces them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, compaction: Compaction | None = None) -> None:
         self.turns = 0
+        self.summary = ""
+        self._compaction = compaction
         self._cuts = 0
         self._size: tuple[int, int] | None = None
+        self._refused: int | None = None
 
     def begin(self) -> None:
         """Start a run on a conversation from which turns were left out earlier."""
         self.turns = self._cuts = 0
+        self.summary = ""
+
+    async def prepare(
+        self, model: str, provider: str, sizes: Sequence[int], turns: int, entries: Entries
+    ) -> None:
+        """Shorten the conversation before a request if it nears the window, or on request.
+
+        `sizes` are those of all messages, in characters. `entries` returns the text of so many of
+        the oldest turns.
+        """
+        if self._compaction is not None and self._compaction.request.take():
+            if turns - self.turns > 1:
+                self.turns = turns - 1
+                await self._summarise(entries)
+        elif self.is_too_long(model, provider, sizes):
+            await self.shorten(turns, entries)
+
+    async def shorten(self, turns: int, entries: Entries) -> bool:
+        """Drop turns as `deepen`, and summarise all that are dropped."""
+        if not self.deepen(turns):
+            return False
+        await self._summarise(entries)
+        return True
+
+    async def refused(self, turns: int, entries: Entries) -> bool:
+        """Shorten a conversation that the model refused; the next one is shortened in time."""
+        if self._size is not None:
+            self._refused = self._size[1]
+        return await self.shorten(turns, entries)
+
+    async def _summarise(self, entries: Entries) -> None:
+        self._size = None
+        if self._compaction is not None:
+            self.summary = await self._compaction.summary_of(entries(self.turns))
 
     def deepen(self, turns: int) -> bool:
         """Drop half of the turns, or half of those left.
@@ -43,7 +85,8 @@ class ShortenedHistory:
         self._cuts += 1
         self.turns += left - 1 if self._cuts == MOST_CUTS else (left + 1) // 2
         self._size = None
-        doing("note", LEFT_OUT)
+        if self._compaction is None:
+            doing("note", LEFT_OUT)
         return True
 
     def measured(self, messages: int, tokens: int) -> None:
@@ -52,9 +95,14 @@ class ShortenedHistory:
             self._size = messages, tokens
 
     def is_too_long(self, model: str, provider: str, sizes: Sequence[int]) -> bool:
-        """Whether messages of these sizes, in characters, exceed the window, if it is known."""
-        if self._size is None or (window := window_of(model, provider)) is None:
+        """Whether messages of these sizes, in characters, exceed what fits the window.
+
+        The window is known, or was measured by a request that the model refused.
+        """
+        window = window_of(model, provider) or self._refused
+        if self._size is None or window is None:
             return False
         known, tokens = self._size
         estimate = tokens + sum(sizes[known:]) // _CHARS_PER_TOKEN
-        return estimate > window * (1 - _ROOM_FOR_ANSWER)
+        fitting = FULL if self._compaction is not None else 1 - _ROOM_FOR_ANSWER
+        return estimate > window * fitting

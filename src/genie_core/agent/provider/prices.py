@@ -13,9 +13,12 @@ from genai_prices import calc_price
 from genie_core.runtime.progress import Usage
 
 
-def cost_of(usage: Usage, provider: str, address: str = "") -> float | None:
+def cost_of(
+    usage: Usage, provider: str, address: str = "", *, cache_written: int = 0
+) -> float | None:
     """Return the US dollars for a model's usage; None if its price is unknown.
 
+    `cache_written` are those input tokens that were written to a cache, which may cost more.
     `address` is tried before `provider`, the library's short name, such as "openai".
     """
     try:
@@ -23,6 +26,7 @@ def cost_of(usage: Usage, provider: str, address: str = "") -> float | None:
             input_tokens=usage.input_tokens,
             output_tokens=usage.output_tokens,
             cache_read_tokens=usage.cached_tokens,
+            cache_write_tokens=cache_written,
         )
     except ValueError:  # numbers that can't be, which a provider may claim
         return None

@@ -95,6 +95,8 @@ class Policy:
     them; other rules may also match the argument as written. For an address, a rule that allows
     must match the host by itself.
 
+    `texts_used` returns the files of the workspace that have been in a prompt.
+
     No rule can allow exceeding the budget, or what a tool server asks for.
     """
 
@@ -103,8 +105,12 @@ class Policy:
     owner: str = ""
     meanings: Callable[[str, str, str], tuple[str, ...]] = field(default=_no_canonical_forms)
     effects_of: Callable[[ToolCall, Risk], ToolEffects] = field(default=_unknown_effects)
+    texts_used: Callable[[], tuple[str, ...]] = field(default=tuple)
 
     def evaluate(self, call: ToolCall) -> PolicyResult:
+        return replace(self._evaluated(call), sources=self.texts_used())
+
+    def _evaluated(self, call: ToolCall) -> PolicyResult:
         risk = self.risk_of(kind_of(call.agent), call.tool)
         try:
             effects = self.effects_of(call, risk)

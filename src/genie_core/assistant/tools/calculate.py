@@ -24,9 +24,8 @@ async def calculate(expression: str) -> str:
     """Evaluate one arithmetic expression and return it with its result.
 
     Args:
-        expression: For example "(3 + 4) * 2 ** 10" or "15% of 80". Supports + - * / // % **,
-            parentheses, percent, pi, e, tau, and sqrt, cbrt, abs, round, floor, ceil, log, log2,
-            log10, exp, sin, cos, tan (radians), degrees, radians, min, max, gcd, hypot, factorial.
+        expression: Such as "(3 + 4) * 2 ** 10", "15% of 80" or "sin(radians(30))". Knows pi, e, tau
+            and the common functions of Python's math module, with cbrt, gcd and factorial.
     """
     try:
         result = evaluate(expression)

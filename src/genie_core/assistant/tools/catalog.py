@@ -1,11 +1,13 @@
 """The built-in tools of the assistant and their risks."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from genie_core.agent.base import AsyncTool
 from genie_core.assistant.config import Sandbox, ToolLimits
+from genie_core.assistant.instructions.skills import READ_SKILL, SkillReader
+from genie_core.assistant.instructions.texts import TextFolder
 from genie_core.assistant.tools.calculate import calculate
 from genie_core.assistant.tools.chat.chat import Chat, FetchMessages
 from genie_core.assistant.tools.chat.rooms import Rooms
@@ -25,6 +27,7 @@ ROOM_TOOLS: Final = ("search_rooms",)
 DATE_TOOLS: Final = ("current_time", "convert_time", "days_between", "weekday", "shift_date")
 READING_TOOLS: Final = ("list_files", "read_file", "find_files", "search_files", "grep_files")
 FILE_TOOLS: Final = (*READING_TOOLS, *EDIT_TOOLS)
+SKILL_TOOLS: Final = (READ_SKILL,)
 COMMAND_TOOLS: Final = ("run_command",)
 JOB_TOOLS: Final = ("read_job", "stop_job")
 WEB_TOOLS: Final = ("fetch_url",)
@@ -36,7 +39,7 @@ PROGRAM_TOOLS: Final = (
 
 TOOL_NAMES: Final = (
     *CHAT_TOOLS, *ROOM_TOOLS, "calculate", *DATE_TOOLS, *FILE_TOOLS, *COMMAND_TOOLS,
-    *JOB_TOOLS, *WEB_TOOLS,
+    *JOB_TOOLS, *WEB_TOOLS, *SKILL_TOOLS,
 )  # fmt: skip
 
 ENGINE_TOOLS: Final = ("run_subagent", "get_group_chat_messages")
@@ -52,17 +55,23 @@ RISKS: Final[Mapping[str, Risk]] = {
 
 
 def available(
-    workspace: Path | None, rooms: Path | None = None, names: Collection[str] | None = None
+    workspace: Path | None,
+    rooms: Path | None = None,
+    names: Collection[str] | None = None,
+    *,
+    skills: bool = False,
 ) -> tuple[str, ...]:
     """Return the names of the tools that work with this workspace and these saved rooms.
 
-    `names` limits the result; None means all.
+    `names` limits the result; None means all. `skills` is whether there are any.
     """
     lacking: set[str] = set()
     if workspace is None:
         lacking.update(FILE_TOOLS, COMMAND_TOOLS, JOB_TOOLS)
     if rooms is None:
         lacking.update(ROOM_TOOLS)
+    if not skills:
+        lacking.update(SKILL_TOOLS)
     return tuple(
         name for name in TOOL_NAMES if name not in lacking and (names is None or name in names)
     )
@@ -78,6 +87,7 @@ def build_tools(
     names: Collection[str] | None = None,
     denied_addresses: Collection[str] = (),
     changes: FileChanges | None = None,
+    texts: Sequence[TextFolder] = (),
     jobs: Jobs | None = None,
 ) -> list[AsyncTool]:
     """Build the requested tools that can work, in the order of `TOOL_NAMES`.
@@ -85,7 +95,8 @@ def build_tools(
     Chat tools need `fetch`, file and command tools a workspace, `search_rooms` the folder of saved
     rooms. `names` None means all. `denied_addresses` are patterns of addresses and hosts that
     redirects must not lead to; `changes` keeps what files had before they were changed; `jobs` are
-    the commands in the background.
+    the commands in the background;
+    `texts` are the folders with skills.
     """
     limits = limits or ToolLimits()
     dates = Dates()
@@ -104,6 +115,8 @@ def build_tools(
         tools += [edits.edit_files, edits.move_file, edits.delete_file]
         commands = Commands(workspace, limits, sandbox or Sandbox(), jobs or Jobs())
         tools += [commands.run_command, commands.read_job, commands.stop_job]
+    if texts:
+        tools.append(SkillReader(texts).read_skill)
     by_name = {tool.__name__: tool for tool in tools}
     wanted = TOOL_NAMES if names is None else [name for name in TOOL_NAMES if name in names]
     return [by_name[name] for name in wanted if name in by_name]

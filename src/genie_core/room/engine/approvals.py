@@ -29,7 +29,13 @@ from genie_core.room.engine.reporter import EngineReporter
 from genie_core.room.engine.verification import Verifier
 from genie_core.room.protocol.codec import MAX_DEPTH, normal, size_of
 from genie_core.room.protocol.errors import FrameError
-from genie_core.room.protocol.events import ApprovalRequested, ApprovalResolved, How, Outcome
+from genie_core.room.protocol.events import (
+    SUMMARISE,
+    ApprovalRequested,
+    ApprovalResolved,
+    How,
+    Outcome,
+)
 from genie_core.room.protocol.frames import ApprovalAnswered
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, ToolApproval
@@ -39,6 +45,8 @@ logger = logging.getLogger(__name__)
 UNKNOWN_CALL: Final = "the arguments of this call are not known here any more; deny it"
 
 ACTS_ALONE: Final = "the agent acts on its own: it made the call without asking"
+
+SUMMARISED: Final = "the conversation became too long for the model, or its owner asked for it"
 
 _MOST_OWN_BYTES: Final = 32_768
 """Size of such a call, above which its arguments are shortened: there is nothing to answer."""
@@ -186,6 +194,15 @@ class Approvals:
             made = ApprovalResolved(exchange.seq, call.id, "approved", how="own")
             self._reporter.publish(made)
 
+    def record_summary(self, exchange: MessageThread, agent: str, text: str) -> None:
+        """Record the summary with which an agent has replaced the beginning of its conversation."""
+        call = Approval(agent, SUMMARISE, (), {"summary": text})
+        result = PolicyResult("allow", SUMMARISED, "read", effects=ToolEffects())
+        body = self._request_body(exchange, call, result, unasked=True)
+        if body is not None and self._reporter.publish(body):
+            made = ApprovalResolved(exchange.seq, call.id, "approved", how="own")
+            self._reporter.publish(made)
+
     def record(self, closed: ApprovalClosed) -> None:
         """Record the resolution of a request, unless it was parked or refused."""
         request = self._open.pop(closed.approval.id, None)
@@ -307,7 +324,7 @@ class Approvals:
             risk=result.risk,
             binding=binding,
             unasked=unasked,
-            origins=origins_of(self._state.reading, self._loaded().owner),
+            origins=origins_of(self._state.reading, self._loaded().owner, result.sources),
             reads=effects.reads,
             effects=_effect_lines(effects),
             source=source,

@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 
 from genie_core.room.engine.policy import Effect, Risk
 from genie_core.runtime.agent_options import AgentOptions
 from genie_core.runtime.progress import Usage
+
+ARGUMENTS: Final = "$ARGUMENTS"
+"""Stands in a command's text for what is typed after the command."""
 
 ServerState: TypeAlias = Literal["idle", "starting", "ready", "down"]
 
@@ -81,6 +84,27 @@ class Allowance:
     money_limit: float = 0.0
     tokens: int = 0
     token_limit: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CustomCommand:
+    """A command from a Markdown file, which becomes a message to the agent.
+
+    `file` is where it is, for display. With `is_own`, the engine's owner wrote it; others may have
+    written one in a workspace.
+    """
+
+    name: str
+    about: str
+    text: str
+    file: str
+    is_own: bool
+
+    def message(self, arguments: str) -> str:
+        """Return the message, with `arguments` in place of `$ARGUMENTS`, or at the end."""
+        if ARGUMENTS in self.text:
+            return self.text.replace(ARGUMENTS, arguments)
+        return f"{self.text}\n\n{arguments}" if arguments else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +199,9 @@ class EngineControls(Protocol):
         None without a workspace.
         """
 
+    async def custom_commands(self) -> Sequence[CustomCommand]:
+        """Read the commands that the owner and the workspace have in Markdown files, by name."""
+
     async def plan_undo(self, file: str = "", approval: str = "") -> UndoPlan:
         """Return the latest change of a file by a tool that is not undone.
 
@@ -184,6 +211,9 @@ class EngineControls(Protocol):
 
     async def undo(self, number: int) -> None:
         """Undo a planned change. Raises a `GenieError`, and changes nothing, if it can't be undone."""
+
+    def compact(self) -> None:
+        """Have the answering agent's conversation summarised before its next answer."""
 
     @property
     def jobs(self) -> Sequence[JobInfo]:

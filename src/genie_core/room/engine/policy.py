@@ -48,7 +48,8 @@ class PolicyResult:
 
     With `must_ask`, neither a grant nor auto mode answers the request. `effects` are those of the
     call. With `mixed`, a rule allows it although private data, words of others and a way out meet.
-    `exact`: the rule names a command word for word.
+    `exact`: the rule names a command word for word. `sources` are texts that agents have been given
+    beside the conversation and that others may have written.
     """
 
     effect: Effect
@@ -58,6 +59,7 @@ class PolicyResult:
     effects: ToolEffects = UNKNOWN_EFFECTS
     mixed: bool = False
     exact: bool = False
+    sources: tuple[str, ...] = ()
 
 
 class ApprovalPolicy(Protocol):

@@ -1,5 +1,6 @@
 """Which things a call would bring together that must not meet without a question."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from genie_core.room.engine.effects import ToolEffects
@@ -12,14 +13,17 @@ MOST_ORIGINS: Final = 8
 ORIGIN_CHARS: Final = 120
 
 
-def origins_of(reading: Reading, owner: str) -> tuple[str, ...]:
-    """Say whose words the agents have read, beside those of their owner."""
+def origins_of(reading: Reading, owner: str, given: Sequence[str] = ()) -> tuple[str, ...]:
+    """Say whose words the agents have read, beside those of their owner.
+
+    `given` are texts that no message has.
+    """
     people = [
         f"messages of {'the agent ' if by_agent else ''}{name}"
         for name, by_agent in reading.authors.items()
         if name != owner
     ]
-    origins = [origin[:ORIGIN_CHARS] for origin in (*people, *reading.sources)]
+    origins = [origin[:ORIGIN_CHARS] for origin in (*people, *given, *reading.sources)]
     more = len(origins) - MOST_ORIGINS
     return (*origins[:MOST_ORIGINS], *([f"{more:,} more"] if more > 0 else []))
 
@@ -30,7 +34,7 @@ def mixture(reading: Reading, owner: str, others: bool, result: PolicyResult) ->
     These are private data, words that are not the owner's, and a way out: the answer if `others`
     see it, or a tool that can send out what was read.
     """
-    origins = origins_of(reading, owner)
+    origins = origins_of(reading, owner, result.sources)
     if not origins:
         return ""
     words = origins[0] if len(origins) == 1 else f"{origins[0]} and others"

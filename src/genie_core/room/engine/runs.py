@@ -405,6 +405,8 @@ class RunManager:
                 if what == "acted":
                     self._approvals.record_own(current.exchange, agent, *acted_call(detail))
                     self._on_own()
+                elif what == "summarised":
+                    self._approvals.record_summary(current.exchange, agent, detail)
                 else:
                     self._reporter.progress(seq, agent, what, detail)
             case run.Spent(agent=agent, usage=usage):

@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from genie_core.room.client.events import OnEvent
+from genie_core.room.engine.controls import CustomCommand
 from genie_core.room.open.requests import NearbyRoom, OpenRequest, RejoinRoom, ResumeRoom
 from genie_core.sessions.listing import past_line
 from genie_core.sessions.service import SessionService
 from genie_core.settings.locations import Locations, short_path
 from genie_core.settings.model import Settings
 from genie_core.settings.preferences import keep_preferences, preferences_file, read_preferences
+from genie_core.settings.shown_commands import note_shown, was_shown
 
 if TYPE_CHECKING:
     from genie_core.assistant.what_if.report import WhatIfReport
@@ -99,6 +101,13 @@ class RoomService(SessionService):
         # The imports take longer than a frame, so they must not run on the event loop.
         enter = await asyncio.to_thread(self._load)
         return await enter(opening, on_event)
+
+    def was_shown(self, command: CustomCommand) -> bool:
+        """Whether the person has agreed to send this text of a workspace before."""
+        return was_shown(self._locations.shown_commands, command)
+
+    def note_shown(self, command: CustomCommand) -> None:
+        note_shown(self._locations.shown_commands, command)
 
     def saved(self) -> Sequence[SavedSummary]:
         """Return the rooms that can be hosted or joined again, most recent first."""

@@ -80,6 +80,9 @@ Outcome: TypeAlias = Literal["approved", "denied", "expired", "parked"]
 Scope: TypeAlias = Literal["once", "session", "times", "minutes"]
 """How far a grant reaches; "times" and "minutes" have a number."""
 
+SUMMARISE: Final = "summarise_conversation"
+"""The tool of a call that records how an agent has shortened its own conversation."""
+
 How: TypeAlias = Literal["", "edit", "rule", "grant", "auto", "own"]
 """What resolved an approval; empty for a person's answer to this very call, unchanged. With "own",
 the agent made the call without asking, and nothing was resolved.
@@ -257,11 +260,20 @@ class QuotedLine(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Quote(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Messages of another room that a member shares, oldest first."""
+    """Messages of another room that a member shares, oldest first; or see `quote_of_file`."""
 
     room: str
     title: str
     lines: tuple[QuotedLine, ...]
+
+    @property
+    def is_of_file(self) -> bool:
+        return not (self.room or self.lines)
+
+
+def quote_of_file(name: str) -> Quote:
+    """Return a quote that marks its message's text as that of a file, which others may have written."""
+    return Quote("", f"the file {name}", ())
 
 
 class MessagePosted(Body, tag="said", frozen=True):

@@ -14,7 +14,7 @@ class Reading:
 
     `authors` are those of the messages so far, and those who vouched for one,
     or as hosts for all before there were signatures; true for agents. `sources` are quoted
-    rooms, conversations that were imported, and pages, tool servers and other rooms that allowed calls have read, of any owner's
+    rooms, files of which messages are copies, conversations that were imported, and pages, tool servers and other rooms that allowed calls have read, of any owner's
     agents: their answers are in the conversation, too. `owners` are the people of whose files an
     allowed call has read. None of it is forgotten with the messages.
     """
@@ -28,7 +28,8 @@ class Reading:
         if message.voucher:
             self.authors.setdefault(message.voucher, False)
         for quote in message.said.quotes:
-            self._add_source(f"a quote of {quote.title or quote.room}")
+            of_room = f"a quote of {quote.title or quote.room}"
+            self._add_source(quote.title or "a file" if quote.is_of_file else of_room)
 
     def add_copy(self, origin: str) -> None:
         """Take in that all so far was copied from elsewhere: who said it is only the copy's word."""

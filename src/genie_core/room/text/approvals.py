@@ -9,6 +9,7 @@ from genie_core.room.client.model import ANY_CALL
 from genie_core.room.engine.policy import ANSWER_SERVER, EXCEED_BUDGET, SAMPLE_MODEL
 from genie_core.room.protocol.events import (
     MOST_OF_SCOPE,
+    SUMMARISE,
     ApprovalRequested,
     ApprovalResolved,
     How,
@@ -109,6 +110,8 @@ def _short(value: Any) -> str:
 
 def allowed(settled: ApprovalResolved, tool: str, by: str) -> str:
     """Describe how a call was allowed: "allowed rm 5 times". Not yet safe to show."""
+    if is_summary(settled, tool):
+        return f"{by}'s agent summarised its conversation"
     if settled.how == "own":
         return f"{tool} ran without asking"
     if tool == ANSWER_SERVER:
@@ -116,6 +119,11 @@ def allowed(settled: ApprovalResolved, tool: str, by: str) -> str:
     if settled.how == "edit":
         return f"allowed {tool} with changes by {by}"
     return f"allowed {tool}{_ALLOWED.get(settled.how, _reach(settled))}"
+
+
+def is_summary(settled: ApprovalResolved, tool: str) -> bool:
+    """Whether a call only records that an agent has shortened its own conversation."""
+    return settled.how == "own" and tool == SUMMARISE
 
 
 def denied(settled: ApprovalResolved, tool: str) -> str:

@@ -341,7 +341,11 @@ def file_lines(files: Iterable[FileRef]) -> tuple[FileLine, ...]:
 
 def quote_lines(quotes: Iterable[Quote]) -> tuple[QuoteLine, ...]:
     return tuple(
-        QuoteLine(f"{quote_name(quote)} · {counted(len(quote.lines), 'message')}")
+        QuoteLine(
+            quote_name(quote)
+            if quote.is_of_file
+            else f"{quote_name(quote)} · {counted(len(quote.lines), 'message')}"
+        )
         for quote in quotes
     )
 

@@ -27,7 +27,7 @@ from genie_core.room.state.room_state import IllegalEvent, RoomState
 from genie_core.room.state.signatures import EntrySignature, signature_in
 from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.room.text.agents import agent_path
-from genie_core.room.text.approvals import allowed, arguments_line, denied
+from genie_core.room.text.approvals import allowed, arguments_line, denied, is_summary
 from genie_core.room.text.events import (
     CUT,
     CUT_MARK,
@@ -264,6 +264,8 @@ def _safe(raw: StoryLine) -> StoryLine:
 def _settled(body: ApprovalResolved, by: str, proposal: ToolApproval | None) -> StoryLine:
     tool = proposal.tool if proposal else "a tool call"
     match body.outcome:
+        case "approved" if is_summary(body, tool):
+            return StoryLine("≡", allowed(body, tool, by))
         case "approved" if body.how == "own":
             return StoryLine("!", allowed(body, tool, by))
         case "approved":

@@ -46,6 +46,11 @@ HOW: Final = "/model NAME switches to another one, /model offline to the helper 
 
 GENIE: Final = "genie"
 """The name by which a message addresses its author's agent."""
+COMPACTS: Final = "Your agent summarises its conversation before its next answer."
+COMPACT_OFFLINE: Final = "The offline helper keeps no conversation to summarise."
+COMPACT_PROGRAM: Final = (
+    "Your agent is a program of its own. If it has such a command: @genie /compact"
+)
 
 NO_MONEY_LIMIT: Final = "This session has no spending limit."
 NO_COUNT_LIMIT: Final = "This session has no token limit."
@@ -121,6 +126,20 @@ def mode(context: RoomContext, chosen: OptionChoice) -> None:
 
 def cost(context: RoomContext) -> None:
     _ = context.screen.app.push_screen(CostScreen(context.joined))
+
+
+def compact(context: RoomContext) -> None:
+    """Have the agent's conversation summarised before its next answer."""
+    joined = context.joined
+    if (controls := joined.engine.controls) is None:
+        context.warn(_no_workbench(joined))
+    elif any(each.runtime == "acp" for each in controls.agents[:1]):
+        context.warn(COMPACT_PROGRAM)
+    elif not controls.model:
+        context.warn(COMPACT_OFFLINE)
+    else:
+        controls.compact()
+        context.screen.notify(COMPACTS)
 
 
 def budget(context: RoomContext, more: BudgetRaise) -> None:

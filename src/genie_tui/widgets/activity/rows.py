@@ -20,7 +20,13 @@ from genie_core.room.protocol.events import (
     RunFailed,
 )
 from genie_core.room.text.agents import agent_path
-from genie_core.room.text.approvals import allowed, arguments_line, denied, what_changed
+from genie_core.room.text.approvals import (
+    allowed,
+    arguments_line,
+    denied,
+    is_summary,
+    what_changed,
+)
 from genie_core.room.text.costs import short_cost, spent_tree
 from genie_core.room.text.events import (
     PARKED_MARK,
@@ -347,6 +353,8 @@ def _approval(row: ActivityRow) -> Headline:
     call = _call(asked) if isinstance(asked, ApprovalRequested) else ""
     took = _took(row.latest.at - row.opened.at) if row.closed else ""
     match row.latest.body:
+        case ApprovalResolved() as settled if is_summary(settled, tool):
+            return Headline("≡", Tone.QUIET, allowed(settled, tool, row.latest.by))
         case ApprovalResolved(outcome="approved", how="own") as settled:
             return Headline("!", Tone.BAD, allowed(settled, tool, row.latest.by), subject=call)
         case ApprovalResolved(outcome="approved") as settled:

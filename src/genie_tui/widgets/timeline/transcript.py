@@ -27,6 +27,7 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, Reply
+from genie_core.room.text.approvals import allowed, is_summary
 from genie_core.room.text.events import (
     CUT,
     CUT_MARK,
@@ -557,6 +558,8 @@ class LogEntries:
         if proposal is None:
             return None
         by, tool = visible_line(event.by), visible_line(proposal.tool)
+        if is_summary(settled, tool):
+            return self._note(event, "≡", allowed(settled, tool, by), message=settled.message)
         if settled.outcome == "approved" and settled.how == "edit":
             text = f"{tool} was allowed with changes by {by}"
             return self._note(event, "✎", text, message=settled.message)

@@ -13,6 +13,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from genie_core.agent import Agent, AgentInput
 from genie_core.agent.base import AsyncTool
 from genie_core.agent.provider import openai, pydantic_ai
+from genie_core.agent.provider.compaction import Compaction
 from genie_core.runtime.progress import Usage, reporting_to
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Turn
@@ -47,16 +48,23 @@ class Bench:
     runtime: str
     tools: Sequence[AsyncTool]
     reports: Reports = field(default_factory=Reports)
+    compaction: Compaction | None = None
 
     def agent(self) -> pydantic_ai.DefaultAgent | openai.DefaultAgent:
         """Make a fresh agent."""
         if self.runtime == "pydantic-ai":
             model = OpenAIChatModel(MODEL, provider=OpenAIProvider(openai_client=self.client))
-            return pydantic_ai.DefaultAgent("", model, tools=self.tools)
+            return pydantic_ai.DefaultAgent("", model, tools=self.tools, compaction=self.compaction)
         kind: Callable[..., Any] = (
             OpenAIChatCompletionsModel if self.runtime.endswith("chat") else OpenAIResponsesModel
         )
-        return openai.DefaultAgent("", kind(MODEL, self.client), ModelSettings(), tools=self.tools)
+        return openai.DefaultAgent(
+            "",
+            kind(MODEL, self.client),
+            ModelSettings(),
+            tools=self.tools,
+            compaction=self.compaction,
+        )
 
     async def ask(self, agent: Agent, query: str) -> str:
         """Put a query to an agent, streaming, and keep what it reports."""

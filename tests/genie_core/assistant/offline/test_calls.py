@@ -9,6 +9,7 @@ from pydantic_ai import Tool
 from genie_core.agent import Verdict
 from genie_core.agent.approval import described
 from genie_core.agent.base import AsyncTool
+from genie_core.assistant.instructions.texts import TextFolder
 from genie_core.assistant.offline.ask import PlannedCall
 from genie_core.assistant.offline.calls import CallResult, call_tool, schema_of
 from genie_core.assistant.tools.catalog import TOOL_NAMES, build_tools
@@ -22,7 +23,7 @@ async def said() -> str:
 
 
 def tools(folder: Path) -> dict[str, AsyncTool]:
-    built = build_tools(said, Workspace.at(folder), rooms=folder)
+    built = build_tools(said, Workspace.at(folder), rooms=folder, texts=[TextFolder(folder)])
     return {each.__name__: each for each in built}
 
 

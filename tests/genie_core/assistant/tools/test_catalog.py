@@ -8,6 +8,7 @@ from pydantic_ai import Tool
 
 from genie_core.agent.provider.openai.tools import tools_from
 from genie_core.assistant.config import ToolLimits
+from genie_core.assistant.instructions.texts import TextFolder
 from genie_core.assistant.tools.catalog import (
     COMMAND_TOOLS,
     FILE_TOOLS,
@@ -26,8 +27,11 @@ async def no_messages() -> str:
 
 
 def test_the_tools_are_the_ones_named(tmp_path: Path) -> None:
-    tools = build_tools(no_messages, Workspace.at(tmp_path), rooms=tmp_path)
-    assert tuple(tool.__name__ for tool in tools) == TOOL_NAMES == available(tmp_path, tmp_path)
+    tools = build_tools(
+        no_messages, Workspace.at(tmp_path), rooms=tmp_path, texts=[TextFolder(tmp_path)]
+    )
+    names = available(tmp_path, tmp_path, skills=True)
+    assert tuple(tool.__name__ for tool in tools) == TOOL_NAMES == names
 
 
 def test_tools_that_could_not_work_are_not_there(tmp_path: Path) -> None:
@@ -63,7 +67,9 @@ def test_the_risk_of_every_tool_is_known() -> None:
 
 @pytest.mark.parametrize("position", range(len(TOOL_NAMES)), ids=TOOL_NAMES)
 def test_a_model_is_told_what_each_tool_and_parameter_means(tmp_path: Path, position: int) -> None:
-    function = build_tools(no_messages, Workspace.at(tmp_path), rooms=tmp_path)[position]
+    function = build_tools(
+        no_messages, Workspace.at(tmp_path), rooms=tmp_path, texts=[TextFolder(tmp_path)]
+    )[position]
     parameters = inspect.signature(function).parameters
     required = {n for n, each in parameters.items() if each.default is inspect.Parameter.empty}
     ours = Tool(function).tool_def

@@ -51,10 +51,10 @@ from genie_core.room.protocol.events import (
     Spending,
 )
 from genie_core.room.state.thread import Phase
-from genie_core.room.text.approvals import allowed
+from genie_core.room.text.approvals import allowed, is_summary
 from genie_core.runtime.agent_options import owner_command
 from genie_core.runtime.grace import Grace
-from genie_core.runtime.progress import Usage, acted, doing, spent
+from genie_core.runtime.progress import Usage, acted, doing, spent, summarised
 from genie_core.session import GroupSession
 from genie_core.testing import Emit, RunFn, agent_factory, delegate_all, reasoner_factory
 from genie_core.testing.scripted import DecideFn
@@ -203,6 +203,36 @@ async def test_a_call_that_was_made_without_asking_is_marked_for_good(tmp_path: 
         assert ann.person.engine.status.label.count("acts on its own") == 1
         await ann.run("again")
         assert ann.person.engine.status.label.count("acts on its own") == 1
+
+
+class Forgetful(Runner):
+    """Says that it has summarised its conversation."""
+
+    async def __call__(
+        self,
+        input: AgentInput,  # noqa: A002 - as in Agent.run
+        callback: ApprovalCallback,
+        _emit: Emit,
+    ) -> str:
+        summarised("They agreed on Friday.")
+        return "done"
+
+
+async def test_a_summary_is_an_event_that_all_can_read(tmp_path: Path) -> None:
+    async with desk(tmp_path, runner=Forgetful()) as (ann, live):
+        _, ear = await live.joined("bob", None)
+        await ann.run("go")
+        (settled,), (asked,) = ann.settled, ann.asked
+        assert is_summary(settled, asked.tool)
+        assert allowed(settled, asked.tool, "ann") == "ann's agent summarised its conversation"
+        assert (asked.risk, asked.source, asked.reads) == ("read", "", "")
+        await ear.until(lambda: any(each.arguments for each in seen(ear)))
+        assert [each.arguments for each in seen(ear)] == [{"summary": "They agreed on Friday."}]
+        assert "acts on its own" not in ann.person.engine.status.label
+
+
+def seen(ear: Ear) -> list[ApprovalRequested]:
+    return [each.body for each in ear.events if isinstance(each.body, ApprovalRequested)]
 
 
 async def test_rules_answer_before_a_person_is_asked(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from genie_core.room.protocol.events import (
     MemberJoined,
     MessagePosted,
     RoomCreated,
+    quote_of_file,
 )
 from genie_core.room.security.founding import found_room, room_id
 
@@ -63,3 +64,17 @@ def test_a_fork_of_an_own_founded_room_stays_its_owners() -> None:
     log.take(log.next("", started, signer="ann"))
     assert log.state.room == room_id(founding)
     assert origins_of(log.state.reading, "ann") == ()
+
+
+def test_a_message_from_a_file_is_words_of_the_file() -> None:
+    log = FoundedLog()
+    quotes = (quote_of_file(".agents/commands/review.md"),)
+    for by, body in (
+        ("", RoomCreated("r", "Team")),
+        ("", HostStarted("ann")),
+        ("ann", MemberJoined("host")),
+        ("ann", MessagePosted("1", "Review it.", quotes=quotes)),
+    ):
+        log.take(Event(log.state.head + 1, 1.0, by, body))
+    origins = origins_of(log.state.reading, "ann")
+    assert origins == ("the file .agents/commands/review.md",)

@@ -9,6 +9,7 @@ from genie_core.room.client.model import EngineState, EngineStatus
 from genie_core.room.engine.controls import (
     AgentSummary,
     Allowance,
+    CustomCommand,
     JobInfo,
     PromptInfo,
     ServerInfo,
@@ -42,6 +43,7 @@ class Bench:
     allowance = Allowance()
     model = "openai:[big]"
     model_server = ""
+    compacted = False
     options = AgentOptions()
     jobs: Sequence[JobInfo] = ()
     prompts: Sequence[PromptInfo] = ()
@@ -58,6 +60,12 @@ class Bench:
 
     async def workspace_files(self) -> Sequence[str]:
         return self.files
+
+    async def custom_commands(self) -> Sequence[CustomCommand]:
+        return ()
+
+    def compact(self) -> None:
+        self.compacted = True
 
     async def plan_undo(self, file: str = "", approval: str = "") -> UndoPlan:
         raise NotImplementedError
@@ -203,6 +211,26 @@ async def test_without_a_program_or_before_it_runs_there_is_nothing_to_set() -> 
         joined.workbench = bench
         order(screen, "/mode")
         await until(pilot, lambda: NOT_STARTED in notes(pilot))
+
+
+async def test_a_summary_is_asked_for_where_there_is_a_conversation() -> None:
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    program = Bench()
+    program.agents = (AgentSummary("system", "", "Codex", "acp"),)
+    async with in_room(joined) as (screen, pilot):
+        for bench, said in (
+            (None, "no agent of your own"),
+            (program, "@genie /compact"),
+            (Bench(), "before its next answer"),
+        ):
+            joined.workbench = bench
+            order(screen, "/compact")
+            await until(
+                pilot,
+                lambda said=said: any(said in note.message for note in pilot.app._notifications),  # type: ignore[misc] # a lambda's default
+            )
+            assert bench is None or bench.compacted == (said == "before its next answer")
 
 
 async def test_jobs_are_listed_in_plain_text_and_stopped_by_number() -> None:

@@ -8,6 +8,7 @@ from tests.genie_tui.scripted_room import ScriptedJoinedRoom
 from tests.genie_tui.widgets.room_log import RoomLog
 
 from genie_core.room.protocol.events import (
+    SUMMARISE,
     AnswerPosted,
     ApprovalRequested,
     ApprovalResolved,
@@ -347,6 +348,19 @@ def test_changes_that_a_person_made_are_told_to_all() -> None:
     note = transcript.entries[-1]
     assert isinstance(note, NoteEntry)
     assert (note.mark, note.text) == ("✎", "rm␛ was allowed with changes by bob␇")
+
+
+def test_a_summary_of_an_agents_conversation_is_a_note() -> None:
+    joined = ScriptedJoinedRoom()
+    joined.open_room()
+    approval = joined.ask(SUMMARISE, summary="They agreed.")
+    message = joined.state.proposals[approval].message
+    transcript = LogEntries(joined.state)
+    for event in joined.feed(ApprovalResolved(message, approval, "approved", how="own"), by="bob"):
+        transcript.add(event)
+    note = transcript.entries[-1]
+    assert isinstance(note, NoteEntry)
+    assert (note.mark, note.text) == ("≡", "bob's agent summarised its conversation")
 
 
 def test_an_agents_messages_are_marked() -> None:

@@ -23,8 +23,9 @@ from openai import DEFAULT_TIMEOUT, Timeout
 
 from genie_core.agent.approval import ApprovalCallback
 from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
+from genie_core.agent.provider.compaction import Compaction
 from genie_core.agent.provider.failures import MAX_TURNS, STALL_TIMEOUT, would_fail_again
-from genie_core.agent.provider.instructions import preferring
+from genie_core.agent.provider.instructions import ExtraInstructions, preferring
 from genie_core.agent.provider.openai.approval_gate import OpenAIApprovalGate
 from genie_core.agent.provider.openai.attachments import Item, message_with
 from genie_core.agent.provider.openai.errors import run_failed
@@ -42,15 +43,20 @@ class DefaultAgent(Agent):
     """Answers with any model that the SDK supports; every local tool call needs approval.
 
     The system prompt and the user's preferences are sent with each run but are not in the history:
-    changing them takes effect at once. `tools` are the SDK's, or plain coroutine functions. Tools
+    changing them takes effect at once. `extra_instructions` are asked for more of them before each
+    run. `tools` are the SDK's, or plain coroutine functions. Tools
     that run at the provider need no approval. An agent used as a tool is approved as one call and
     may have no local tools of its own, since those would not be approved; for the same reason there
     are no `handoffs`. Further keyword arguments are those of the SDK's `Agent`. `max_turns` limits
     the model's answers in one run.
 
     A model may be silent for `STALL_TIMEOUT` seconds, unless its client or
-    `model_settings.extra_args["timeout"]` set another limit. Its client decides about retries; a
-    request that fails in the end raises `ModelFailed`. A model that can't stream is asked without.
+    `model_settings.extra_args["timeout"]` set another limit. Its client decides about retries; what
+    fails in the end is asked of `fallback` if the model is not available, and else raises
+    `ModelFailed`. A model that can't stream is asked without.
+
+    What exceeds the model's window is left out, the oldest turns first; with a `compaction`, they are
+    replaced by a summary in time.
 
     Runs are traced as the SDK is set up, by default to OpenAI if there is a key; `tracing=False`
     turns it off for this agent.
@@ -68,6 +74,9 @@ class DefaultAgent(Agent):
         mcp_servers: Sequence[MCPServer] = [],
         *,
         max_turns: int = MAX_TURNS,
+        extra_instructions: ExtraInstructions | None = None,
+        fallback: Model | None = None,
+        compaction: Compaction | None = None,
         tracing: bool = True,
         **kwargs: Any,
     ) -> None:
@@ -79,6 +88,8 @@ class DefaultAgent(Agent):
         self._system_prompt = system_prompt
         self._model = model
         self._max_turns = max_turns
+        self._fallback = fallback
+        self._extra_instructions = extra_instructions
         self._tracing = tracing
         self._agent = agents.Agent[Any](
             **{"name": "agent", **kwargs},
@@ -90,7 +101,7 @@ class DefaultAgent(Agent):
         self._provider: ModelProvider | None = None
         self._kept_open = False
         self._history = OpenAIHistory()
-        self._cut = ShortenedHistory()
+        self._cut = ShortenedHistory(compaction)
 
     def get_serialized(self) -> Any:
         """Return the whole conversation with the model."""
@@ -138,18 +149,21 @@ class DefaultAgent(Agent):
     ) -> str:
         message = await message_with(query.query, query.attachments)
         recorder = RunRecorder()
+        model: ObservedOpenAIModel | None = None
         self._cut.begin()
         try:
             with self._traced():
                 gate = OpenAIApprovalGate(callback, recorder)
-                model = ObservedOpenAIModel(self._resolved(), self._model_name, self._cut)
+                model = ObservedOpenAIModel(
+                    self._resolved(), self._model_name, self._cut, self._fallback
+                )
                 agent = await self._prepared(query, gate, model)
                 answer, items = await self._begun(agent, message, gate).answer(emit)
         except asyncio.CancelledError:
             self._keep([message, *recorder.items()])
             raise
         except Exception as error:
-            failure = run_failed(error, self._model_name)
+            failure = run_failed(error, model.name if model else self._model_name)
             if (said := recorder.items()) and not would_fail_again(failure):
                 self._keep([message, *said])
             if failure is error:
@@ -176,7 +190,7 @@ class DefaultAgent(Agent):
     def _keep(self, items: list[Any]) -> None:
         """Keep a run's items, and as much of the earlier conversation as fits the window."""
         self._history.add(items)
-        self._history.forget(self._cut.turns)
+        self._history.forget(self._cut.turns, self._cut.summary)
 
     def _begun(self, agent: agents.Agent[Any], message: Item, gate: OpenAIApprovalGate) -> Run:
         return Run(
@@ -197,14 +211,16 @@ class DefaultAgent(Agent):
         """Create the SDK's agent for one run, with all tools behind the gate."""
         offer = await self._servers.offer(self._agent)
         return self._agent.clone(
-            instructions="\n\n".join(self._instructions(query, offer)),
+            instructions="\n\n".join(await self._instructions(query, offer)),
             model=model,
             model_settings=_with_usage(_with_timeout(self._agent.model_settings, model.wrapped)),
             tools=[gate.around(tool) for tool in (*offer.tools, *self._agent.tools)],
         )
 
-    def _instructions(self, query: AgentInput, offer: ServerTools) -> list[str]:
+    async def _instructions(self, query: AgentInput, offer: ServerTools) -> list[str]:
         paragraphs = [self._system_prompt] if self._system_prompt else []
+        if self._extra_instructions is not None:
+            paragraphs += await self._extra_instructions()
         if query.preferences:
             paragraphs.append(preferring(query.preferences))
         return paragraphs + offer.notices

@@ -1,6 +1,6 @@
 """An agent's conversation with its model, and the part that is not saved yet."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from agents.models.fake_id import FAKE_RESPONSES_ID
@@ -61,11 +61,16 @@ class OpenAIHistory:
         self.items += added
         self._unsaved += added
 
-    def forget(self, turns: int) -> None:
-        """Drop the oldest turns; the journal gets a line with the number of items kept."""
+    def forget(self, turns: int, summary: str = "") -> None:
+        """Drop the oldest turns, or replace them by a summary.
+
+        The journal gets a line with the number of items kept and the summary.
+        """
         if turns:
-            self.items = without_turns(self.items, turns)
-            self._unsaved.append({"type": _LEFT, "items": len(self.items)})
+            kept = without_turns(self.items, turns)
+            self.items = [*_as_items(summary), *kept]
+            said = {"summary": summary} if summary else {}
+            self._unsaved.append({"type": _LEFT, "items": len(kept), **said})
 
     def take_unsaved(self) -> list[Item]:
         """Return the journal lines added since the last call."""
@@ -91,11 +96,42 @@ class OpenAIHistory:
         for item in state:
             if item.get("type") == _LEFT:
                 items = closed(self_contained(items))
-                items = items[max(len(items) - int(item.get("items", 0)), 0) :]
+                kept = items[max(len(items) - int(item.get("items", 0)), 0) :]
+                items = [*_as_items(str(item.get("summary", ""))), *kept]
             else:
                 items.append(item)
         self.items = closed(self_contained(items))
         self._unsaved = []
+
+
+def shortened(items: Sequence[Item], turns: int, summary: str) -> list[Item]:
+    """Drop the oldest turns; a `summary` of them comes first."""
+    return [*_as_items(summary), *without_turns(items, turns)]
+
+
+def entries_of(items: Sequence[Item], turns: int) -> Iterator[str]:
+    """Yield what was asked, called and answered in the oldest turns; see `Compaction`."""
+    for item in items[: len(items) - len(without_turns(items, turns))]:
+        if text := _entry(item):
+            yield text
+
+
+def _as_items(summary: str) -> list[Item]:
+    return [{"role": "user", "content": summary}] if summary else []
+
+
+def _entry(item: Item) -> str:
+    if "arguments" in item:
+        return f"Call: {item.get('name', '')} {item['arguments']}"
+    speaker = {"user": "User", "assistant": "Assistant"}.get(str(item.get("role")), "")
+    return f"{speaker}: {_texts(item.get('content'))}" if speaker else ""
+
+
+def _texts(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    return " ".join(str(each.get("text") or "") for each in parts if isinstance(each, dict))
 
 
 def count_turns(items: Sequence[Item]) -> int:

@@ -5,6 +5,7 @@ import inspect
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
@@ -20,13 +21,17 @@ from openai.types.responses import (
     ResponseUsage,
 )
 
+from genie_core.agent.provider.failures import is_unavailable, report_fallback
 from genie_core.agent.provider.openai.attachments import Item
 from genie_core.agent.provider.openai.errors import model_failed
-from genie_core.agent.provider.openai.history import count_turns, without_turns
+from genie_core.agent.provider.openai.history import count_turns, entries_of, shortened
+from genie_core.agent.provider.openai.tools import PlainFunction
 from genie_core.agent.provider.overflow import ShortenedHistory
 from genie_core.agent.provider.prices import cost_of
 from genie_core.agent.provider.progress_reporter import CALL, ProgressReporter
+from genie_core.agent.provider.prompt_cache import cache_key
 from genie_core.agent.provider.retries import know_platform, tell_of_retries
+from genie_core.agent.provider.tool_definitions import concise, one_line
 from genie_core.runtime.progress import Usage, doing, spent
 
 _PROVIDER: Final = "openai"
@@ -41,6 +46,8 @@ _PARAMETERS: Final = (
 )
 """The parts of a request, in the SDK's order."""
 
+_CACHE_KEY: Final = "prompt_cache_key"
+
 _SPOKEN: Final = frozenset({"message", "reasoning"})
 
 
@@ -49,39 +56,50 @@ class ObservedOpenAIModel(Model):
 
     Belongs to one run, which reads `turns_left_out` at the end. The agent's own history is not
     changed. `was_cut` is whether the length limit ended the latest response; the SDK reports that
-    nowhere, or only by an error.
+    nowhere, or only by an error. If the model is not available, `fallback` answers the rest of the run.
     """
 
-    def __init__(self, wrapped: Model, name: str, cut: ShortenedHistory) -> None:
+    def __init__(
+        self, wrapped: Model, name: str, cut: ShortenedHistory, fallback: Model | None = None
+    ) -> None:
         self.was_cut = False
+        self._fallback = fallback
         self._wrapped = self._telling(wrapped)
+        self._used = [self._wrapped]
         self._name = name
         self._cut = cut
+
+    @property
+    def name(self) -> str:
+        """The name of the model that answers."""
+        return self._name
 
     @property
     def wrapped(self) -> Model:
         return self._wrapped
 
     async def _cleanup_on_run_end(self, owner: object) -> None:
-        await self._wrapped._cleanup_on_run_end(owner)  # noqa: SLF001 - as the SDK calls it
+        for model in self._used:
+            await model._cleanup_on_run_end(owner)  # noqa: SLF001 - as the SDK calls it
 
     async def close(self) -> None:
-        await self._wrapped.close()
+        for model in self._used:
+            await model.close()
 
     def get_retry_advice(self, request: ModelRetryAdviceRequest) -> ModelRetryAdvice | None:
         return self._wrapped.get_retry_advice(request)
 
     async def get_response(self, *given: Any, **options: Any) -> ModelResponse:
-        options |= zip(_PARAMETERS, given, strict=False)
+        options = _with_concise_tools(options | dict(zip(_PARAMETERS, given, strict=False)))
         items = _items(options["input"])
         while True:
             began = await self._ask(items)
             try:
                 response = await self._wrapped.get_response(
-                    **{**options, "input": self._sent(items)}
+                    **self._with_cache_key({**options, "input": self._sent(items)})
                 )
             except OpenAIError as error:
-                if not self._gives_way(error, items):
+                if not await self._gives_way(error, items):
                     raise
             else:
                 self._note(response.usage, began, items, len(response.output))
@@ -89,13 +107,14 @@ class ObservedOpenAIModel(Model):
 
     async def stream_response(self, *given: Any, **options: Any) -> AsyncIterator[Any]:
         """Forward the request. A stream that ends early counts up to that point."""
-        options |= zip(_PARAMETERS, given, strict=False)
+        options = _with_concise_tools(options | dict(zip(_PARAMETERS, given, strict=False)))
         items = _items(options["input"])
         while True:
             began = await self._ask(items)
             follower = _Follower()
             try:
-                stream = await self._streamed({**options, "input": self._sent(items)})
+                sent = self._with_cache_key({**options, "input": self._sent(items)})
+                stream = await self._streamed(sent)
                 async with aclosing(stream):
                     async for event in stream:
                         follower.take(event)
@@ -110,7 +129,7 @@ class ObservedOpenAIModel(Model):
                 yield _whole(await self.get_response(**options))
                 return
             except OpenAIError as error:
-                if follower.began or not self._gives_way(error, items):
+                if follower.began or not await self._gives_way(error, items):
                     raise
             else:
                 return
@@ -126,8 +145,13 @@ class ObservedOpenAIModel(Model):
         """Prepare a request; return its start time."""
         tell_of_retries(self._client)
         await know_platform(self._client)
-        if self._cut.is_too_long(self._name, _PROVIDER, [*map(_size, items)]):
-            self._cut.deepen(count_turns(items))
+        await self._cut.prepare(
+            self._name,
+            _PROVIDER,
+            [*map(_size, items)],
+            count_turns(items),
+            partial(entries_of, items),
+        )
         doing("asking")
         self.was_cut = False
         return perf_counter()
@@ -156,12 +180,31 @@ class ObservedOpenAIModel(Model):
                 self.was_cut = choice.finish_reason == "length"
 
     def _sent(self, items: list[Item]) -> list[Any]:
-        return without_turns(items, self._cut.turns)
+        return shortened(items, self._cut.turns, self._cut.summary)
 
-    def _gives_way(self, error: Exception, items: Sequence[Item]) -> bool:
+    async def _gives_way(self, error: Exception, items: Sequence[Item]) -> bool:
+        """Make another attempt possible: with fewer turns, or by another model."""
         failure = model_failed(error, self._name)
-        too_long = failure is not None and failure.kind == "length"
-        return too_long and self._cut.deepen(count_turns(items))
+        if failure is None:
+            return False
+        if failure.kind == "length":
+            return await self._cut.refused(count_turns(items), partial(entries_of, items))
+        if self._fallback is None or not is_unavailable(failure):
+            return False
+        self._name = str(getattr(self._fallback, "model", type(self._fallback).__name__))
+        report_fallback(failure, self._name)
+        self._wrapped, self._fallback = self._telling(self._fallback), None
+        self._used.append(self._wrapped)
+        return True
+
+    def _with_cache_key(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Name the provider's cache of the run's instructions, unless the settings do."""
+        settings = options["model_settings"]
+        key = cache_key(options["system_instructions"] or "", self.address)
+        if not key:
+            return options
+        named = replace(settings, extra_args={_CACHE_KEY: key, **(settings.extra_args or {})})
+        return {**options, "model_settings": named}
 
     def _note(
         self, taken: agents.Usage | None, began: float, items: Sequence[Item], outputs: int
@@ -181,14 +224,17 @@ class ObservedOpenAIModel(Model):
             taken.input_tokens_details.cached_tokens or 0,
             seconds,
         )
-        return replace(tokens, cost=cost_of(tokens, _PROVIDER, self._address))
+        written = getattr(taken.input_tokens_details, "cache_write_tokens", None) or 0
+        cost = cost_of(tokens, _PROVIDER, self.address, cache_written=written)
+        return replace(tokens, cost=cost)
 
     @property
     def _client(self) -> Any:
         return getattr(self._wrapped, "_client", None)
 
     @property
-    def _address(self) -> str:
+    def address(self) -> str:
+        """The address of the model's service; empty if it is unknown."""
         address = str(getattr(self._client, "base_url", "") or "")
         return address if urlsplit(address).hostname else ""
 
@@ -255,6 +301,19 @@ def _completed(event: ResponseIncompleteEvent) -> ResponseCompletedEvent:
         response=event.response,
         sequence_number=event.sequence_number,
     )
+
+
+def _with_concise_tools(options: dict[str, Any]) -> dict[str, Any]:
+    return options | {"tools": [_concise(each) for each in options["tools"]]}
+
+
+def _concise(tool: agents.Tool) -> agents.Tool:
+    if not isinstance(tool, PlainFunction):
+        return tool
+    made = copy.copy(tool)
+    made.description = one_line(tool.description)
+    made.params_json_schema = concise(tool.params_json_schema)
+    return made
 
 
 def _whole(response: ModelResponse) -> ResponseCompletedEvent:

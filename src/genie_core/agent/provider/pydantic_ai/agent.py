@@ -34,11 +34,13 @@ from pydantic_ai.usage import UsageLimits
 
 from genie_core.agent.approval import ApprovalCallback
 from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
+from genie_core.agent.provider.compaction import Compaction
 from genie_core.agent.provider.failures import MAX_TURNS, would_fail_again
-from genie_core.agent.provider.instructions import preferring
+from genie_core.agent.provider.instructions import ExtraInstructions, preferring
 from genie_core.agent.provider.progress_reporter import CALL, ProgressReporter
 from genie_core.agent.provider.pydantic_ai.approval_gate import ApprovalGate
 from genie_core.agent.provider.pydantic_ai.attachments import prompt_with
+from genie_core.agent.provider.pydantic_ai.caching import with_cache
 from genie_core.agent.provider.pydantic_ai.errors import (
     failures_told,
     silence_limit,
@@ -68,14 +70,18 @@ class DefaultAgent(Agent):
     """Answers with any model that pydantic-ai supports; every tool call needs approval.
 
     The system prompt and the user's preferences are sent with each run but are not in the history:
-    changing them takes effect at once. `builtin_tools`, also named `native_tools`, run at the
+    changing them takes effect at once. `extra_instructions` are asked for more of them before each
+    run. `builtin_tools`, also named `native_tools`, run at the
     provider and need no approval. `capabilities` are pydantic-ai's. `max_turns` limits the model's
     answers in one run.
 
     A model may be silent for `STALL_TIMEOUT` seconds in each attempt, unless `model_settings` or
     the model's own settings have a "timeout" or "request_timeout". Approvals and tools do not
-    count. The model's client decides about retries; a request that fails in the end raises
-    `ModelFailed`.
+    count. The model's client decides about retries; what fails in the end is asked of `fallback` if the
+    model is not available, and else raises `ModelFailed`.
+
+    What exceeds the model's window is left out, the oldest turns first; with a `compaction`, they are
+    replaced by a summary in time.
 
     If a toolset's server is down, the run goes on without its tools and the model is told. If all
     toolsets are down, the run fails.
@@ -93,18 +99,22 @@ class DefaultAgent(Agent):
         native_tools: Sequence[AbstractNativeTool] = (),
         capabilities: Sequence[AgentCapability[Any]] = (),
         max_turns: int = MAX_TURNS,
+        extra_instructions: ExtraInstructions | None = None,
+        fallback: Model | None = None,
+        compaction: Compaction | None = None,
     ) -> None:
         if max_turns < 1:
             raise InvalidSetting("max_turns", max_turns, "at least 1")
         self._model = model_named(model)
+        self._models = [self._model, *([fallback] if fallback is not None else [])]
         self._servers = tolerated(toolsets)
-        self._watched = ObservedModel(self._model)
+        self._watched = ObservedModel(
+            self._model, {each.__name__ for each in tools}, fallback, compaction
+        )
         self._agent: pydantic_ai.Agent[Any, str] = pydantic_ai.Agent(
             self._watched,
             instructions=system_prompt,
-            model_settings=with_limit(
-                self._model, portable(self._model, model_settings), silence_limit(self._model)
-            ),
+            model_settings=self._settings(model_settings),
             toolsets=self._servers,
             tools=list(tools),
             retries={"tools": _TOOL_RETRIES},
@@ -115,6 +125,12 @@ class DefaultAgent(Agent):
         )
         self._limits = UsageLimits(request_limit=max_turns)
         self._history = PydanticHistory()
+        self._extra_instructions = extra_instructions
+
+    def _settings(self, given: ModelSettings | None) -> ModelSettings | None:
+        model = self._model
+        settings = with_cache(model, portable(model, given))
+        return with_limit(model, settings, silence_limit(model))
 
     def get_serialized(self) -> Any:
         """Return the whole conversation with the model."""
@@ -135,7 +151,9 @@ class DefaultAgent(Agent):
         Each run opens the toolsets itself, so that a dead server is restarted.
         """
         try:
-            async with self._model:
+            async with AsyncExitStack() as connections:
+                for model in self._models:
+                    await connections.enter_async_context(model)
                 yield self
         finally:
             for server in self._servers:
@@ -161,18 +179,17 @@ class DefaultAgent(Agent):
         self, query: AgentInput, callback: ApprovalCallback, emit: Callable[[str], None] | None
     ) -> str:
         prompt = await prompt_with(query.query, query.attachments)
+        instructions = await self._instructions(query)
         self._watched.begin()
         voice = _Voice(emit) if emit else None
         with capture_run_messages() as messages:
             try:
                 async with self._opened():
-                    with failures_told(self._model):
+                    with failures_told(self._watched):
                         result = await self._agent.run(
                             prompt,
                             message_history=self._history.messages,
-                            instructions=preferring(query.preferences)
-                            if query.preferences
-                            else None,
+                            instructions=instructions,
                             capabilities=[ToolLimit(self._servers), ApprovalGate(callback)],
                             usage_limits=self._limits,
                             event_stream_handler=voice.follow if voice else None,
@@ -183,10 +200,14 @@ class DefaultAgent(Agent):
         self._keep(result.all_messages())
         return CutAnswer(result.output) if _was_cut(result.response) else result.output
 
+    async def _instructions(self, query: AgentInput) -> list[str]:
+        extra = await self._extra_instructions() if self._extra_instructions else ()
+        return [*extra, *([preferring(query.preferences)] if query.preferences else [])]
+
     def _keep(self, messages: list[ModelMessage]) -> None:
         """Keep as much of a conversation as fits the model's window."""
         self._history.update(messages)
-        self._history.forget(self._watched.turns_left_out)
+        self._history.forget(self._watched.turns_left_out, self._watched.summary)
 
     def _remember_unfinished(
         self, messages: list[ModelMessage], error: BaseException, begun: str

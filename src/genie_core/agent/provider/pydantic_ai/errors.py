@@ -69,12 +69,12 @@ def failures_told(model: Model) -> Iterator[None]:
     try:
         yield
     except FallbackExceptionGroup as group:
-        told = [_failed(each, model) for each in group.exceptions if _is_about_model(each)]
+        told = [failure_of(each, model) for each in group.exceptions if _is_about_model(each)]
         if not told:
             raise
         raise told[-1] from None
     except (ModelAPIError, UnexpectedModelBehavior) as error:
-        raise _failed(error, model) from None
+        raise failure_of(error, model) from None
     except UsageLimitExceeded as error:
         raise endless(model.model_name) from error
     except UnicodeEncodeError:
@@ -105,7 +105,8 @@ def _is_about_model(error: Exception) -> bool:
     return isinstance(error, ModelAPIError | UnexpectedModelBehavior)
 
 
-def _failed(error: Exception, model: Model) -> ModelFailed:
+def failure_of(error: Exception, model: Model) -> ModelFailed:
+    """Describe why a model did not answer a request."""
     name = getattr(error, "model_name", None)
     asked = _asked(model, name)
     retry_after = getattr(error, "retry_after", None)

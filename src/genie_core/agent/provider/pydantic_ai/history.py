@@ -35,10 +35,13 @@ class PydanticHistory:
         self.messages[keep:] = added
         self._unsaved.append({"keep": keep, "messages": to_json(added)})
 
-    def forget(self, turns: int) -> None:
-        """Drop the oldest turns; the journal then restarts with what is kept."""
+    def forget(self, turns: int, summary: str = "") -> None:
+        """Drop the oldest turns, or replace them by a summary.
+
+        The journal then restarts with what is kept, in one line.
+        """
         if turns:
-            self.messages = without_turns(self.messages, turns)
+            self.messages = without_turns(self.messages, turns, summary)
             self._unsaved.append({"keep": 0, "messages": to_json(self.messages)})
 
     def take_unsaved(self) -> list[dict[str, Any]]:

@@ -1,10 +1,11 @@
 """A model whose requests are reported, counted and kept within its window."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, Final, cast
 
 from pydantic_ai.exceptions import ModelAPIError
 from pydantic_ai.messages import (
@@ -13,6 +14,8 @@ from pydantic_ai.messages import (
     ModelRequest,
     ModelResponse,
     RetryPromptPart,
+    TextPart,
+    ToolCallPart,
     ToolReturnPart,
     UserPromptPart,
 )
@@ -23,33 +26,56 @@ from pydantic_ai.models import (
     StreamedResponse,
 )
 from pydantic_ai.models.wrapper import WrapperModel
-from pydantic_ai.settings import ModelSettings
-from pydantic_ai.tools import RunContext
+from pydantic_ai.settings import ModelSettings, merge_model_settings
+from pydantic_ai.tools import RunContext, ToolDefinition
 
+from genie_core.agent.provider.compaction import Compaction
+from genie_core.agent.provider.failures import is_unavailable, report_fallback
 from genie_core.agent.provider.overflow import ShortenedHistory
-from genie_core.agent.provider.pydantic_ai.errors import trouble_of, unwrapped
+from genie_core.agent.provider.prompt_cache import cache_key
+from genie_core.agent.provider.pydantic_ai.errors import failure_of, trouble_of, unwrapped
 from genie_core.agent.provider.retries import know_platform, tell_of_retries
+from genie_core.agent.provider.tool_definitions import concise, one_line
 from genie_core.runtime.progress import Usage, doing, spent
+
+_CACHE_KEY: Final = "openai_prompt_cache_key"
 
 
 class ObservedModel(WrapperModel):
     """Reports each request and its usage, and drops old turns that don't fit.
 
     Belongs to one agent, which calls `begin` before a run and reads `turns_left_out` after it. The
-    agent's own history is not changed.
+    agent's own history is not changed. Definitions of the tools `own` are shortened.
+
+    If the model is not available, `fallback` answers the rest of the run. With a `compaction`,
+    dropped turns are replaced by a summary.
     """
 
-    def __init__(self, wrapped: Model) -> None:
+    def __init__(
+        self,
+        wrapped: Model,
+        own: Collection[str] = (),
+        fallback: Model | None = None,
+        compaction: Compaction | None = None,
+    ) -> None:
         super().__init__(wrapped)
-        self._cut = ShortenedHistory()
+        self._models = (wrapped, fallback)
+        self._own = frozenset(own)
+        self._cut = ShortenedHistory(compaction)
 
     @property
     def turns_left_out(self) -> int:
         """How many of the oldest turns were not sent to the model."""
         return self._cut.turns
 
+    @property
+    def summary(self) -> str:
+        """The summary that was sent in their place; empty if none."""
+        return self._cut.summary
+
     def begin(self) -> None:
         self._cut.begin()
+        self.wrapped = self._models[0]
 
     async def request(
         self,
@@ -61,12 +87,12 @@ class ObservedModel(WrapperModel):
             began = await self._ask(messages)
             try:
                 response = await self.wrapped.request(
-                    without_turns(messages, self._cut.turns),
-                    model_settings,
-                    model_request_parameters,
+                    without_turns(messages, self._cut.turns, self._cut.summary),
+                    self._with_cache_key(model_settings, messages),
+                    self._with_concise_tools(model_request_parameters),
                 )
             except ModelAPIError as error:
-                if not self._gives_way(error, messages):
+                if not await self._gives_way(error, messages):
                     raise
             else:
                 self._note(response, began, len(messages))
@@ -89,9 +115,9 @@ class ObservedModel(WrapperModel):
                 began = await self._ask(messages)
                 try:
                     opening = self.wrapped.request_stream(
-                        without_turns(messages, self._cut.turns),
-                        model_settings,
-                        model_request_parameters,
+                        without_turns(messages, self._cut.turns, self._cut.summary),
+                        self._with_cache_key(model_settings, messages),
+                        self._with_concise_tools(model_request_parameters),
                         run_context,
                     )
                     response = await stack.enter_async_context(opening)
@@ -104,7 +130,7 @@ class ObservedModel(WrapperModel):
                     )
                     return
                 except ModelAPIError as error:
-                    if not self._gives_way(error, messages):
+                    if not await self._gives_way(error, messages):
                         raise
                 else:
                     break
@@ -113,19 +139,48 @@ class ObservedModel(WrapperModel):
             finally:
                 self._note(response.get(), began, len(messages))
 
+    def _with_concise_tools(self, parameters: ModelRequestParameters) -> ModelRequestParameters:
+        tools = [
+            _concise(each) if each.name in self._own else each for each in parameters.function_tools
+        ]
+        return replace(parameters, function_tools=tools)
+
     async def _ask(self, messages: Sequence[ModelMessage]) -> float:
         """Prepare a request; return its start time."""
         model = unwrapped(self.wrapped)
         client = getattr(model, "client", None)
         tell_of_retries(client)
         await know_platform(client)
-        if self._cut.is_too_long(model.model_name, model.system, [*map(_size, messages)]):
-            self._cut.deepen(count_turns(messages))
+        await self._cut.prepare(
+            model.model_name,
+            model.system,
+            [*map(_size, messages)],
+            count_turns(messages),
+            partial(entries_of, messages),
+        )
         doing("asking")
         return perf_counter()
 
-    def _gives_way(self, error: Exception, messages: Sequence[ModelMessage]) -> bool:
-        return trouble_of(error) == "length" and self._cut.deepen(count_turns(messages))
+    async def _gives_way(self, error: Exception, messages: Sequence[ModelMessage]) -> bool:
+        """Make another attempt possible: with fewer turns, or by another model."""
+        if trouble_of(error) == "length":
+            entries = partial(entries_of, messages)
+            return await self._cut.refused(count_turns(messages), entries)
+        failure, (first, fallback) = failure_of(error, self.wrapped), self._models
+        if fallback is None or self.wrapped is not first or not is_unavailable(failure):
+            return False
+        report_fallback(failure, fallback.model_name)
+        self.wrapped = fallback
+        return True
+
+    def _with_cache_key(
+        self, settings: ModelSettings | None, messages: Sequence[ModelMessage]
+    ) -> ModelSettings | None:
+        """Name the provider's cache of the run's instructions, unless the settings do."""
+        address = str(getattr(unwrapped(self.wrapped), "base_url", None) or "")
+        key = cache_key(_instructions_in(messages), address)
+        named = cast("ModelSettings", {_CACHE_KEY: key} if key else {})
+        return merge_model_settings(named, settings)
 
     def _note(self, response: ModelResponse, began: float, messages: int) -> None:
         usage = response.usage
@@ -146,19 +201,60 @@ class ObservedModel(WrapperModel):
         )
 
 
+def _instructions_in(messages: Sequence[ModelMessage]) -> str:
+    requests = (each for each in reversed(messages) if isinstance(each, ModelRequest))
+    return next((each.instructions for each in requests if each.instructions), "")
+
+
+def _concise(tool: ToolDefinition) -> ToolDefinition:
+    return replace(
+        tool,
+        description=one_line(tool.description or ""),
+        parameters_json_schema=concise(tool.parameters_json_schema),
+    )
+
+
 def count_turns(messages: Sequence[ModelMessage]) -> int:
     return len(_starts(messages))
 
 
-def without_turns(messages: Sequence[ModelMessage], turns: int) -> list[ModelMessage]:
-    """Drop the oldest turns, and results whose calls were dropped with them."""
+def without_turns(
+    messages: Sequence[ModelMessage], turns: int, summary: str = ""
+) -> list[ModelMessage]:
+    """Drop the oldest turns, and results whose calls were dropped with them.
+
+    A `summary` of them becomes a part of the first request that is kept.
+    """
     starts = _starts(messages)
     if not (turns and starts):
         return list(messages)
     start = starts[min(turns, len(starts) - 1)]
     first = messages[start]
-    own = [each for each in first.parts if not _answers_a_call(each)]
+    told = [UserPromptPart(summary)] if summary else []
+    own = [*told, *(each for each in first.parts if not _answers_a_call(each))]
     return [replace(first, parts=own), *messages[start + 1 :]]  # type: ignore[arg-type]  # a request keeps parts of requests
+
+
+def entries_of(messages: Sequence[ModelMessage], turns: int) -> Iterator[str]:
+    """Yield what was asked, called and answered in the oldest turns; see `Compaction`."""
+    starts = _starts(messages)
+    end = starts[turns] if turns < len(starts) else len(messages)
+    for message in messages[:end]:
+        for part in message.parts:
+            if text := _entry(part):
+                yield text
+
+
+def _entry(part: Any) -> str:
+    match part:
+        case UserPromptPart():
+            return f"User: {' '.join(_texts(part))}"
+        case TextPart(content=content):
+            return f"Assistant: {content}"
+        case ToolCallPart():
+            return f"Call: {part.tool_name} {part.args_as_json_str()}"
+        case _:
+            return ""
 
 
 def _starts(messages: Sequence[ModelMessage]) -> list[int]:

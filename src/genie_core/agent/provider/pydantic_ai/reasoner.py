@@ -1,5 +1,6 @@
 """A reasoner on group-sense."""
 
+from contextlib import AsyncExitStack
 from typing import Any, Final
 
 import group_sense  # type: ignore[import-untyped]  # it ships no type information
@@ -11,6 +12,7 @@ from pydantic_ai.run import AgentRunResult
 from pydantic_ai.settings import ModelSettings
 
 from genie_core.agent.provider.failures import DECISION_TIMEOUT
+from genie_core.agent.provider.pydantic_ai.caching import with_cache
 from genie_core.agent.provider.pydantic_ai.errors import failures_told, with_limit
 from genie_core.agent.provider.pydantic_ai.naming import DEFAULT_MODEL, model_named
 from genie_core.agent.provider.pydantic_ai.observed_model import ObservedModel, without_turns
@@ -57,8 +59,8 @@ class DefaultGroupReasoner(GroupReasoner):
     like another person's.
 
     A decision may take `DECISION_TIMEOUT` seconds, retries included, unless `model_settings` or the
-    model's own settings have a "timeout" or "request_timeout". A request that fails in the end
-    raises `ModelFailed`, and no message counts as processed. What exceeds the model's window is
+    model's own settings have a "timeout" or "request_timeout". If the model is not available,
+    `fallback` decides. A request that fails in the end raises `ModelFailed`, and no message counts as processed. What exceeds the model's window is
     left out: the oldest turns first, then the oldest new messages.
     """
 
@@ -67,15 +69,23 @@ class DefaultGroupReasoner(GroupReasoner):
         system_prompt: str,
         model: str | Model | None = None,
         model_settings: ModelSettings | None = None,
+        *,
+        fallback: Model | None = None,
     ) -> None:
         self._model = StructuredOutputAnywhere(model_named(model or DEFAULT_MODEL))
-        self._watched = ObservedModel(self._model)
+        spare = None if fallback is None else StructuredOutputAnywhere(fallback)
+        self._models = [self._model, *([spare] if spare is not None else [])]
+        self._watched = ObservedModel(self._model, fallback=spare)
         limit = ModelSettings(request_timeout=DECISION_TIMEOUT)
         self._agent = Agent(
             self._watched,
             instructions=system_prompt,  # a system prompt would stay as it was when first sent
             output_type=NativeOutput(ReasonedResponse),
-            model_settings=with_limit(self._model, portable(self._model, model_settings), limit),
+            model_settings=with_limit(
+                self._model,
+                with_cache(self._model, portable(self._model, model_settings)),
+                limit,
+            ),
             retries={"output": _RETRIES},
         )
         self._history: list[ModelMessage] = []
@@ -113,7 +123,9 @@ class DefaultGroupReasoner(GroupReasoner):
         shown = MAX_MESSAGES
         self._watched.begin()
         # Entered, for otherwise another one's end would close the connection that they share.
-        async with self._model:
+        async with AsyncExitStack() as connections:
+            for model in self._models:
+                await connections.enter_async_context(model)
             while (result := await self._decided(updates, shown)) is None:
                 shown = min(shown, len(updates)) // 2
         messages = without_turns(result.all_messages(), self._watched.turns_left_out)
@@ -129,7 +141,7 @@ class DefaultGroupReasoner(GroupReasoner):
     ) -> AgentRunResult[ReasonedResponse] | None:
         """Decide on the latest messages; None if these alone exceed the model's window."""
         try:
-            with failures_told(self._model):
+            with failures_told(self._watched):
                 prompt = reasoner_prompt(updates, self._processed, most)
                 history = latest_turns(self._history, _begins_turn)
                 return await self._agent.run(prompt, message_history=history)

@@ -59,13 +59,12 @@ class Chat:
         limit: int = 10,
         include_assistant: bool = False,  # noqa: FBT001, FBT002 — a model passes tool arguments by name
     ) -> str:
-        """Search this group chat for messages that contain all the given words.
+        """Search this group chat for messages with all of these words.
 
         Args:
-            words: The words to search for; case does not matter. Put "quotes" around an exact
-                phrase.
-            limit: How many of the latest matches to show, at most 50.
-            include_assistant: Also search the assistant's own messages.
+            words: Case does not matter; "quotes" mark an exact phrase.
+            limit: How many matches to show, the latest ones; at most 50.
+            include_assistant: Also search your own messages.
         """
         terms = terms_of(words)
         if not terms:
@@ -74,10 +73,10 @@ class Chat:
         return await in_thread(_search, content, terms, limit, include_assistant)
 
     async def summarise_chat(self, count: int = 50) -> str:
-        """Summarise the latest messages of this group chat by quoting their key sentences verbatim.
+        """Quote the key sentences of this group chat's latest messages.
 
         Args:
-            count: How many of the latest messages to read, at most 500.
+            count: How many messages to read, at most 500.
         """
         return await in_thread(_summarise, await self.fetch(), count)
 

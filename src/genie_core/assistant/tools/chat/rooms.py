@@ -49,16 +49,14 @@ class Rooms:
     seconds: float = SEARCH_SECONDS
 
     async def search_rooms(self, words: str, room: str = "", limit: int = 10) -> str:
-        """Search the user's saved rooms for messages that contain all the given words.
+        """Search the user's other, saved conversations for messages with all of these words.
 
-        These are other conversations with other people; matches may not be meant for everyone in
-        this room.
+        Matches may not be meant for everyone in this room.
 
         Args:
-            words: The words to search for; case does not matter. Put "quotes" around an exact
-                phrase.
-            room: Search only rooms whose title or id contains this text. Empty for all rooms.
-            limit: How many of the latest matches to show, at most 50.
+            words: Case does not matter; "quotes" mark an exact phrase.
+            room: Search only rooms with this text in their title or id.
+            limit: How many matches to show, the latest ones; at most 50.
         """
         if not terms_of(words):
             return "Cannot search: no words are given."

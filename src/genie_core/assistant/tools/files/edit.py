@@ -221,9 +221,9 @@ class Edits:
         """Create a text file in the workspace, or replace an existing one.
 
         Args:
-            path: Path relative to the workspace. Missing folders are created.
-            content: The complete text of the file, at most 400,000 characters.
-            overwrite: Replace the file if it exists. Otherwise an existing file is left unchanged.
+            path: Relative to the workspace. Missing folders are created.
+            content: The complete text, at most 400,000 characters.
+            overwrite: Replace the file if it exists; otherwise nothing is written then.
         """
         return await refusing(self._write, path, content, overwrite=overwrite)
 
@@ -237,10 +237,9 @@ class Edits:
         """Replace text in a file of the workspace. Returns the diff.
 
         Args:
-            path: Path relative to the workspace.
-            old: The text to replace, exactly as in the file. It must occur only once: include some of
-                the surrounding lines.
-            new: The replacement. Empty deletes the old text.
+            path: Relative to the workspace.
+            old: Exactly as in the file, and only once there: include some surrounding lines.
+            new: Empty deletes the old text.
             everywhere: Replace all occurrences.
         """
         return await refusing(self._edit, path, old, new, everywhere=everywhere)
@@ -257,7 +256,7 @@ class Edits:
         """Move or rename a file of the workspace.
 
         Args:
-            path: Path relative to the workspace.
+            path: Relative to the workspace.
             to: Its new path, or a folder. An existing file is never replaced.
         """
         return await refusing(self._move, path, to)
@@ -266,7 +265,7 @@ class Edits:
         """Delete a file of the workspace. Its owner can undo this.
 
         Args:
-            path: Path relative to the workspace.
+            path: Relative to the workspace.
         """
         return await refusing(self._delete, path)
 

@@ -46,11 +46,11 @@ class Files:
     workspace: Workspace
 
     async def list_files(self, folder: str = "") -> str:
-        """List the files and folders in a folder of the workspace.
+        """List a folder of the workspace.
 
         Args:
-            folder: Path relative to the workspace, empty for the workspace itself. What .gitignore
-                excludes is left out; name an excluded folder to list it.
+            folder: Empty for the workspace itself. What .gitignore excludes is left out; name an
+                excluded folder to list it.
         """
         return await self._isolated(listed, folder)
 
@@ -58,21 +58,20 @@ class Files:
         """Read a text file of the workspace, or some of its lines.
 
         Args:
-            path: Path relative to the workspace. A message may name it as `@path` or `@"path"`.
-            first_line: The first line to show, counting from 1.
-            last_line: The last line to show. At most 400 lines are shown at once.
+            path: Relative to the workspace. A message may name it as `@path`.
+            first_line: Counts from 1.
+            last_line: At most 400 lines are shown at once.
         """
         return await refusing(self._read, path, first_line, last_line)
 
     async def search_files(self, text: str, folder: str = "") -> str:
-        """Search text files in the workspace for lines that contain a text.
+        """Find lines of the workspace's text files that contain a text.
 
-        Leaves out what .gitignore excludes and installed packages, unless it is named. The result
-        says where the search stopped if it reached a limit.
+        Leaves out what .gitignore excludes and installed packages, unless it is named.
 
         Args:
-            text: The text to search for; case does not matter. No wildcards.
-            folder: Search only below this folder, or in this file, relative to the workspace.
+            text: Case does not matter. No wildcards.
+            folder: Search only below this folder, or in this file.
         """
         return await self._isolated(lines_with, folder, text, find_ripgrep(self.workspace.root))
 
@@ -80,9 +79,9 @@ class Files:
         """Find files of the workspace by name. Leaves out what `search_files` does.
 
         Args:
-            name: A pattern such as "test_*.py" or "src/**/*.toml", or letters that the path has in
-                this order, such as "usrctl" for "user_control.py".
-            folder: Search only below this folder, relative to the workspace.
+            name: A pattern such as "src/**/*.toml", or letters that the path has in this order,
+                such as "usrctl" for "user_control.py".
+            folder: Search only below this folder.
         """
         return await self._isolated(named, folder, name)
 

@@ -37,19 +37,16 @@ class Grep:
         ignore_case: bool = False,  # noqa: FBT001, FBT002 — a model passes tool arguments by name
         context: int = 0,
     ) -> str:
-        r"""Search text files in the workspace for lines that match a regular expression.
+        r"""Find lines of the workspace's text files that match a regular expression.
 
-        Leaves out what .gitignore excludes and installed packages, unless it is named. The result
-        says where the search stopped if it reached a limit.
+        Leaves out what `search_files` does.
 
         Args:
-            pattern: A Python regular expression, for example "def \w+_name\(". It is matched line by
-                line.
-            folder: Search only below this folder, or in this file, relative to the workspace.
-            files: Search only files whose name or path matches this pattern, for example "*.py" or
-                "src/**/*.toml". Empty for all files.
+            pattern: In Python's syntax, such as "def \w+_name\(". Matched line by line.
+            folder: Search only below this folder, or in this file.
+            files: Search only files with such a name or path: "*.py" or "src/**/*.toml".
             ignore_case: Ignore case.
-            context: How many lines to show before and after each match, at most 5.
+            context: Lines to show around each match, at most 5.
         """
         if len(pattern) > MAX_PATTERN_CHARS:
             return cannot(f"the pattern has more than {MAX_PATTERN_CHARS:,} characters")

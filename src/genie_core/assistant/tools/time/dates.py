@@ -25,7 +25,7 @@ class Dates:
         """Return the current date and time in a city, country or time zone.
 
         Args:
-            place: For example "Tokyo", "New York", "CET" or "Europe/Oslo". Empty for local time.
+            place: Such as "New York", "CET" or "Europe/Oslo"; empty for local time.
         """
         try:
             zone = find_zone(place)
@@ -37,10 +37,10 @@ class Dates:
         """Convert a time of day from one place's time zone to another's.
 
         Args:
-            time: For example "3pm" or "15:30".
-            source: The city, country or zone of the given time. Empty for local time.
-            target: The city, country or zone to convert to. Empty for local time.
-            day: The date in the source zone, for example "2026-12-24" or "tomorrow".
+            time: Such as "3pm" or "15:30".
+            source: City, country or zone; empty for local time.
+            target: City, country or zone; empty for local time.
+            day: The date at the source, such as "2026-12-24" or "tomorrow".
         """
         try:
             start, goal = find_zone(source), find_zone(target)
@@ -57,9 +57,8 @@ class Dates:
         """Count the days between two dates.
 
         Args:
-            start: For example "today", "2026-12-24" or "24 December".
-            end: In the same formats. A date without a year is the next one from today, or the last
-                one if the count goes from it to today.
+            start: Such as "today", "2026-12-24" or "24 December".
+            end: A date without a year is the next one; so is `start`, unless this is "today".
         """
         today = self.now().date()
         try:
@@ -80,7 +79,7 @@ class Dates:
         """Return the day of the week of a date.
 
         Args:
-            day: For example "2024-02-29", "24 December 2026" or "tomorrow".
+            day: Such as "2024-02-29" or "tomorrow".
         """
         today = self.now().date()
         try:
@@ -91,11 +90,11 @@ class Dates:
         return f"{found.day} {found:%B %Y} {verb} a {found:%A} (week {found.isocalendar().week})."
 
     async def shift_date(self, start: str, days: int) -> str:
-        """Return the date a number of days after (or, if negative, before) another.
+        """Return the date so many days after another, or before it if negative.
 
         Args:
-            start: For example "today" or "2026-03-01".
-            days: The number of days to go forward, or back if negative.
+            start: Such as "today" or "2026-03-01".
+            days: The number of days.
         """
         try:
             first = parse_date(start, self.now().date(), "next")

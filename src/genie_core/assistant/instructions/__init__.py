@@ -1,0 +1,1 @@
+"""Texts that people write for agents: AGENTS.md, skills and commands."""
