@@ -22,6 +22,7 @@ from mcp.types import (
 from genie_core.agent.provider.openai.servers import WatchedServer
 from genie_core.assistant.servers import launch
 from genie_core.assistant.servers.config_file import ServerSpec
+from genie_core.assistant.servers.long_results import LONGEST_EVENT, limit_stdio, limited_http
 from genie_core.assistant.servers.offered_tools import (
     LARGEST_FILE,
     LONGEST_DESCRIPTION,
@@ -35,6 +36,8 @@ from genie_core.assistant.servers.offered_tools import (
 from genie_core.assistant.servers.registry import ServerConnection
 from genie_core.assistant.servers.stderr import ErrorLog
 from genie_core.runtime.progress import doing
+
+limit_stdio()
 
 
 class ConfiguredServer(WatchedServer):
@@ -103,7 +106,11 @@ class ConfiguredServer(WatchedServer):
     def _made(self, spec: ServerSpec) -> MCPServer:
         if spec.url:
             return MCPServerStreamableHttp(
-                {"url": spec.url, "headers": dict(spec.headers)},
+                {
+                    "url": spec.url,
+                    "headers": dict(spec.headers),
+                    "httpx_client_factory": limited_http(LONGEST_EVENT),
+                },
                 name=spec.name,
                 client_session_timeout_seconds=launch.CALL_TIMEOUT,
             )

@@ -17,6 +17,7 @@ from genie_core.agent.provider.pydantic_ai.servers import ToleratedServer
 from genie_core.agent.provider.server_outages import START_TIMEOUT
 from genie_core.assistant.servers import launch
 from genie_core.assistant.servers.config_file import ServerSpec
+from genie_core.assistant.servers.long_results import LONGEST_MESSAGE, limit_stdio, limited_http
 from genie_core.assistant.servers.offered_tools import (
     LARGEST_FILE,
     LONGEST_DESCRIPTION,
@@ -32,6 +33,8 @@ from genie_core.assistant.servers.stderr import ErrorLog
 
 _UNKNOWN_YET = "http://unknown.invalid/"
 
+limit_stdio()
+
 
 def server_toolset(
     spec: ServerSpec, keys: Mapping[str, str], connection: ServerConnection
@@ -40,7 +43,11 @@ def server_toolset(
     _silence_fastmcp()
     transport: _QuietTransport | StreamableHttpTransport
     if spec.url:
-        transport = StreamableHttpTransport(_UNKNOWN_YET)
+        transport = StreamableHttpTransport(
+            _UNKNOWN_YET,
+            httpx_client_factory=limited_http(LONGEST_MESSAGE),
+            max_sse_event_size=2 * LONGEST_MESSAGE,
+        )
     else:
         transport = _QuietTransport(spec.name)
         connection.hint = transport.last_line

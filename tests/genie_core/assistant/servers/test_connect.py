@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import sys
+import tracemalloc
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from genie_core.agent.provider.pydantic_ai import DefaultAgent
 from genie_core.assistant.config import Sandbox
 from genie_core.assistant.servers import launch as starting
 from genie_core.assistant.servers.config_file import ServerSpec
+from genie_core.assistant.servers.long_results import LONGEST_MESSAGE
 from genie_core.assistant.servers.offered_tools import LONGEST_TEXT, MOST_TOOLS
 from genie_core.assistant.servers.openai import ConfiguredServer
 from genie_core.assistant.servers.pydantic_ai import server_toolset
@@ -215,6 +217,28 @@ async def test_what_goes_wrong_in_a_tool_is_a_result(runtime: str, program: Prog
         last = await made.ask(*[Call("toy_fail", {})] * 6)
         assert all("it is broken" in each for each in last.tool_results[-6:])
         assert made.state == "ready"
+
+
+@pytest.mark.parametrize("way", ["stdio", "http", "events"])
+async def test_a_result_of_50_mb_is_cut_while_it_is_read(
+    runtime: str, program: Program, way: str
+) -> None:
+    async with toy_web() as web:
+        web.events = way == "events"
+        spec = program.spec() if way == "stdio" else ServerSpec("toy", url=web.url)
+        async with bench(runtime, spec) as made:
+            assert await made.result() == "HEY"  # nothing is left to import
+            tracemalloc.start()
+            try:
+                huge = await made.result(Call("toy_huge", {}))
+                _, peak = tracemalloc.get_traced_memory()
+            finally:
+                tracemalloc.stop()
+            assert "The result has 50.0 MB and was cut while it was read" in huge
+            assert "it begins é" in huge
+            assert len(huge) < LONGEST_TEXT + 500
+            assert peak < 3 * LONGEST_MESSAGE
+            assert await made.result() == "HEY"
 
 
 async def test_a_call_that_hangs_is_given_up(runtime: str, monkeypatch: pytest.MonkeyPatch) -> None:

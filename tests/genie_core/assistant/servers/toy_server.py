@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,18 @@ def tool(name: str, description: str = "Does something.") -> dict[str, Any]:
 
 
 ENDLESS = tool("flood", "Return a text without an end.")
-TOOLS = [SHOUT, tool("crash"), tool("hang"), tool("fail"), tool("tell"), ENDLESS]
+TOOLS = [SHOUT, tool("crash"), tool("hang"), tool("fail"), tool("tell"), ENDLESS, tool("huge")]
+
+HUGE = 50_000_000
+"""Characters of the result of `huge`, which is written in pieces."""
+
+
+def huge(message: dict[str, Any], size: int = HUGE) -> Iterator[str]:
+    yield f'{{"jsonrpc": "2.0", "id": {message["id"]}, "result": '
+    yield '{"content": [{"type": "text", "text": "it begins \\u00e9'
+    for _ in range(size // 100_000):
+        yield "x" * 100_000
+    yield '"}]}}'
 
 
 def result_of(method: str, params: dict[str, Any], tools: list[dict[str, Any]]) -> Any:
@@ -84,7 +96,11 @@ def serve(mode: str, tools: list[dict[str, Any]]) -> None:
             continue
         if mode == "unlisted" and method == "tools/list":
             continue
-        if (reply := answer(message, tools)) is not None:
+        if method == "tools/call" and params["name"] == "huge":
+            for piece in huge(message):
+                sys.stdout.write(piece)
+            print(flush=True)  # noqa: T201 - the protocol
+        elif (reply := answer(message, tools)) is not None:
             print(json.dumps(reply), flush=True)  # noqa: T201 - the protocol
 
 
