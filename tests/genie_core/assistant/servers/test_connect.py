@@ -6,9 +6,10 @@ import logging
 import os
 import sys
 import tracemalloc
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from genie_core.agent import Agent, AgentInput, Verdict
 from genie_core.agent.provider.pydantic_ai import DefaultAgent
 from genie_core.assistant.config import Sandbox
 from genie_core.assistant.servers import launch as starting
+from genie_core.assistant.servers import registry
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.long_results import LONGEST_MESSAGE
 from genie_core.assistant.servers.offered_tools import LONGEST_TEXT, MOST_TOOLS
@@ -46,6 +48,11 @@ SHOUT = Call("toy_shout", {"text": "hey"})
 @pytest.fixture(autouse=True)
 def _loopback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pydantic_ai.models, "ALLOW_MODEL_REQUESTS", True)
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "PATIENCE", 100.0)  # a start may take long on a busy machine
 
 
 @pytest.fixture(params=["pydantic-ai", "openai-agents"])
@@ -104,6 +111,7 @@ class Bench:
     clock: Clock
     notes: Notes
     asked: list[str] = field(default_factory=list)
+    before_call: Callable[[], Awaitable[None]] | None = None
 
     async def ask(self, *turns: Turn) -> ModelRequest:
         """Run one query with everything approved; returns the last request to the model."""
@@ -111,6 +119,8 @@ class Bench:
 
         async def approve(name: str, _arguments: dict[str, Any]) -> Verdict:
             self.asked.append(name)
+            if self.before_call is not None:
+                await self.before_call()
             return Verdict(approved=True)
 
         with reporting_to(self.notes):
@@ -327,6 +337,48 @@ async def test_those_that_hang_are_waited_for_at_the_same_time_and_not_for_ever(
             program.does("serve")
         shouts = [Call(f"{mode}_shout", {"text": "hey"}) for mode in programs]
         assert (await made.ask(*shouts)).tool_results[-3:] == ["HEY"] * 3
+
+
+async def test_a_slow_one_does_not_hold_up_the_answer_and_its_tools_come(
+    runtime: str, program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    works = Program(tmp_path / "works.json")
+    works.does("serve")
+    gate = tmp_path / "gate"
+    program.does("slow", until=str(gate))
+    async with bench(runtime, program.spec(), works.spec("works")) as made:
+        monkeypatch.setattr(registry, "PATIENCE", 0.01)
+        last = await made.ask()
+        assert "'toy' are not there yet" in last.instructions
+        assert not [name for name in last.tools if name.startswith("toy_")]
+        assert "tool server 'toy' is still starting" in made.notes.notes[0]
+        assert made.board.servers[0].state == "starting"
+        monkeypatch.setattr(registry, "PATIENCE", 5.0)  # the other one is ready by then
+        made.before_call = partial(ready_behind, gate, made)
+        assert (await made.ask(Call("works_shout", {"text": "a"}), SHOUT)).tool_results[-1] == "HEY"
+        assert made.notes.notes[-1] == "tool server 'toy' is ready"
+        made.before_call = None
+        process = json.loads(await made.result(Call("toy_tell", {})))["process"]
+        assert process == json.loads(await made.result(Call("toy_tell", {})))["process"]
+
+
+async def ready_behind(gate: Path, made: Bench) -> None:
+    """Let the slow server start, and wait until it is there."""
+    gate.touch()
+    async with asyncio.timeout(60):
+        while made.board.servers[0].tools == 0 and made.state != "ready":
+            await asyncio.sleep(0.01)
+
+
+async def test_one_that_never_starts_ends_with_its_agent(
+    runtime: str, program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program.does("stuck")
+    monkeypatch.setattr(registry, "PATIENCE", 0.01)
+    async with bench(runtime, program.spec()) as made:
+        await made.ask()
+        await made.ask()
+        assert made.state == "starting"
 
 
 async def test_tools_may_change_and_none_passes_for_a_built_in_one(runtime: str) -> None:

@@ -111,4 +111,6 @@ if __name__ == "__main__":
         sys.exit(2)
     while script["mode"] == "stuck":
         time.sleep(60)
+    while script["mode"] == "slow" and not Path(script["until"]).exists():
+        time.sleep(0.01)
     serve(script["mode"], script.get("tools", TOOLS))

@@ -183,11 +183,14 @@ class DefaultAgent(Agent):
     ) -> agents.Agent[Any]:
         """Create the SDK's agent for one run, with all tools behind the gate."""
         offer = await self._servers.offer(self._agent)
+        tools = [gate.around(tool) for tool in (*offer.tools, *self._agent.tools)]
+        # The SDK reads the list before each request, so that tools may come later.
+        offer.when_late(lambda more: tools.extend(map(gate.around, more)))
         return self._agent.clone(
             instructions="\n\n".join(self._instructions(query, offer)),
             model=model,
             model_settings=_with_usage(_with_timeout(self._agent.model_settings, model.wrapped)),
-            tools=[gate.around(tool) for tool in (*offer.tools, *self._agent.tools)],
+            tools=tools,
         )
 
     def _instructions(self, query: AgentInput, offer: ServerTools) -> list[str]:
