@@ -146,6 +146,8 @@ class AssistantConfig:
     answering agent, None for all. `rooms` is the folder of saved rooms that may be searched.
     `private_files` are patterns of files that are private beside those known by their names.
 
+    Up to `parallel_runs` questions of one person are answered at once.
+
     With a `program`, that installed program answers; its name is empty for a known one that has no
     entry in the settings. Without a model, it answers the messages that are addressed to the
     assistant.
@@ -170,6 +172,7 @@ class AssistantConfig:
     key_name: str = ""
     private_files: tuple[str, ...] = ()
     program: AgentSpec | None = None
+    parallel_runs: int = 3
 
     @property
     def decided_by_mention(self) -> bool:

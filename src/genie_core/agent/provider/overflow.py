@@ -31,6 +31,12 @@ class ShortenedHistory:
         """Start a run on a conversation from which turns were left out earlier."""
         self.turns = self._cuts = 0
 
+    def for_next_run(self) -> "ShortenedHistory":
+        """Return one for another run, which knows what was measured."""
+        other = ShortenedHistory()
+        other._size = self._size
+        return other
+
     def deepen(self, turns: int) -> bool:
         """Drop half of the turns, or half of those left.
 

@@ -33,6 +33,10 @@ class OfflineAgent(Agent):
         self._messages: list[messages.ModelMessage] = []
         self._unsaved: list[dict[str, Any]] = []
 
+    @property
+    def runs_side_by_side(self) -> bool:
+        return True
+
     def get_serialized(self) -> Any:
         return {"messages": list(self._messages)}
 

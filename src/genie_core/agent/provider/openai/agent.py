@@ -87,6 +87,10 @@ class DefaultAgent(Agent):
         self._history = OpenAIHistory()
         self._cut = ShortenedHistory()
 
+    @property
+    def runs_side_by_side(self) -> bool:
+        return True
+
     def get_serialized(self) -> Any:
         """Return the whole conversation with the model."""
         return self._history.to_state()
@@ -133,22 +137,22 @@ class DefaultAgent(Agent):
     ) -> str:
         message = await message_with(query.query, query.attachments)
         recorder = RunRecorder()
-        self._cut.begin()
+        cut = self._cut = self._cut.for_next_run()
         try:
             # One trace that is off covers everything below it, whatever the SDK's settings are.
             # The SDK's `trace` would warn of the one that a parent's run has begun.
             with get_trace_provider().create_trace("genie", disabled=True):
                 gate = OpenAIApprovalGate(callback, recorder)
-                model = ObservedOpenAIModel(self._resolved(), self._model_name, self._cut)
+                model = ObservedOpenAIModel(self._resolved(), self._model_name, cut)
                 agent = await self._prepared(query, gate, model)
                 answer, items = await self._begun(agent, message, gate).answer(emit)
         except asyncio.CancelledError:
-            self._keep([message, *recorder.items()])
+            self._keep([message, *recorder.items()], cut)
             raise
         except Exception as error:
             failure = run_failed(error, self._model_name)
             if (said := recorder.items()) and not would_fail_again(failure):
-                self._keep([message, *said])
+                self._keep([message, *said], cut)
             if failure is error:
                 raise
             if failure is error.__cause__:
@@ -157,13 +161,13 @@ class DefaultAgent(Agent):
         finally:
             if not self._kept_open:
                 await self._close()
-        self._keep(items)
+        self._keep(items, cut)
         return CutAnswer(answer) if model.was_cut else answer
 
-    def _keep(self, items: list[Any]) -> None:
-        """Keep a run's items, and as much of the earlier conversation as fits the window."""
+    def _keep(self, items: list[Any], cut: ShortenedHistory) -> None:
+        """Append a run's items, and keep as much of the conversation as fits the window."""
         self._history.add(items)
-        self._history.forget(self._cut.turns)
+        self._history.forget(cut.turns)
 
     def _begun(self, agent: agents.Agent[Any], message: Item, gate: OpenAIApprovalGate) -> Run:
         return Run(

@@ -40,7 +40,7 @@ from genie_core.agent.provider.progress_reporter import CALL, ProgressReporter
 from genie_core.agent.provider.pydantic_ai.approval_gate import ApprovalGate
 from genie_core.agent.provider.pydantic_ai.attachments import prompt_with
 from genie_core.agent.provider.pydantic_ai.errors import failures_told, silence_limit, with_limit
-from genie_core.agent.provider.pydantic_ai.history import PydanticHistory
+from genie_core.agent.provider.pydantic_ai.history import Fork, PydanticHistory
 from genie_core.agent.provider.pydantic_ai.naming import model_named
 from genie_core.agent.provider.pydantic_ai.observed_model import ObservedModel
 from genie_core.agent.provider.pydantic_ai.portable import portable
@@ -110,6 +110,10 @@ class DefaultAgent(Agent):
         self._limits = UsageLimits(request_limit=max_turns)
         self._history = PydanticHistory()
 
+    @property
+    def runs_side_by_side(self) -> bool:
+        return True
+
     def get_serialized(self) -> Any:
         """Return the whole conversation with the model."""
         return self._history.to_state()
@@ -155,7 +159,8 @@ class DefaultAgent(Agent):
         self, query: AgentInput, callback: ApprovalCallback, emit: Callable[[str], None] | None
     ) -> str:
         prompt = await prompt_with(query.query, query.attachments)
-        self._watched.begin()
+        fork = self._history.fork()
+        model = self._watched = self._watched.for_next_run()
         voice = _Voice(emit) if emit else None
         with capture_run_messages() as messages:
             try:
@@ -163,7 +168,8 @@ class DefaultAgent(Agent):
                     with failures_told(self._model):
                         result = await self._agent.run(
                             prompt,
-                            message_history=self._history.messages,
+                            model=model,
+                            message_history=list(fork.messages),
                             instructions=preferring(query.preferences)
                             if query.preferences
                             else None,
@@ -172,32 +178,12 @@ class DefaultAgent(Agent):
                             event_stream_handler=voice.follow if voice else None,
                         )
             except BaseException as error:
-                self._remember_unfinished(messages, error, voice.begun if voice else "")
+                begun = voice.begun if voice else ""
+                if (unfinished := _unfinished(fork, messages, error, begun)) is not None:
+                    self._history.join(fork, unfinished, model.turns_left_out)
                 raise
-        self._keep(result.all_messages())
+        self._history.join(fork, result.all_messages(), model.turns_left_out)
         return CutAnswer(result.output) if _was_cut(result.response) else result.output
-
-    def _keep(self, messages: list[ModelMessage]) -> None:
-        """Keep as much of a conversation as fits the model's window."""
-        self._history.update(messages)
-        self._history.forget(self._watched.turns_left_out)
-
-    def _remember_unfinished(
-        self, messages: list[ModelMessage], error: BaseException, begun: str
-    ) -> None:
-        """Keep what was said and done, unless it made the model refuse.
-
-        `begun` is the text of an interrupted response, which people have read.
-        """
-        if isinstance(error, asyncio.CancelledError | RunCancelled):
-            if (cancelled := RunCancelled.from_cancellation(error)) is not None:
-                self._keep(cancelled.all_messages())
-        elif not would_fail_again(error):
-            if begun and messages and isinstance(messages[-1], ModelRequest):
-                messages = [*messages, ModelResponse(parts=[TextPart(begun)])]
-            added = messages[len(self._history.messages) :]
-            if begun or any(map(_has_results, added)):
-                self._keep(messages)
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[None]:
@@ -214,6 +200,24 @@ class DefaultAgent(Agent):
                 except Exception:
                     # The run is over; what did not close is opened anew for the next one.
                     log.warning("an agent's model or tools did not close cleanly", exc_info=True)
+
+
+def _unfinished(
+    fork: Fork, messages: list[ModelMessage], error: BaseException, begun: str
+) -> list[ModelMessage] | None:
+    """Return what was said and done, unless there is nothing or it made the model refuse.
+
+    `begun` is the text of an interrupted response, which people have read.
+    """
+    if isinstance(error, asyncio.CancelledError | RunCancelled):
+        cancelled = RunCancelled.from_cancellation(error)
+        return cancelled.all_messages() if cancelled is not None else None
+    if would_fail_again(error):
+        return None
+    if begun and messages and isinstance(messages[-1], ModelRequest):
+        messages = [*messages, ModelResponse(parts=[TextPart(begun)])]
+    added = messages[len(fork.messages) :]
+    return messages if begun or any(map(_has_results, added)) else None
 
 
 class _Voice:

@@ -1,6 +1,7 @@
 """An agent's conversation with its model, and the part that is not saved yet."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic_ai.messages import ModelMessage
@@ -8,6 +9,14 @@ from pydantic_ai.messages import ModelMessage
 from genie_core.agent.provider.journal_lines import messages_in
 from genie_core.agent.provider.pydantic_ai.observed_model import without_turns
 from genie_core.agent.provider.pydantic_ai.saved import from_json, to_json, without_prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """The conversation as a run found it; `version` counts the runs that ended before."""
+
+    messages: Sequence[ModelMessage]
+    version: int
 
 
 class PydanticHistory:
@@ -19,6 +28,23 @@ class PydanticHistory:
     def __init__(self) -> None:
         self.messages: list[ModelMessage] = []
         self._unsaved: list[dict[str, Any]] = []
+        self._version = 0
+
+    def fork(self) -> Fork:
+        """Return the conversation for one run, which no other run changes."""
+        return Fork(list(self.messages), self._version)
+
+    def join(self, fork: Fork, messages: Sequence[ModelMessage], left_out: int = 0) -> None:
+        """Keep a run's messages, which start with those of its fork, without the oldest turns.
+
+        If another run has ended since the fork, the run's own turns are appended to that run's.
+        """
+        if fork.version == self._version:
+            self.update(messages)
+        else:
+            self.update([*self.messages, *messages[len(fork.messages) :]])
+        self._version += 1
+        self.forget(left_out)
 
     def update(self, messages: Sequence[ModelMessage]) -> None:
         """Set the messages after a run, which start with the earlier ones.

@@ -30,13 +30,17 @@ from genie_core.runtime.progress import Usage, doing, spent
 class ObservedModel(WrapperModel):
     """Reports each request and its usage, and drops old turns that don't fit.
 
-    Belongs to one agent, which calls `begin` before a run and reads `turns_left_out` after it. The
-    agent's own history is not changed.
+    Belongs to one run, or to one agent that calls `begin` before each run. `turns_left_out` is to
+    be read after the run. The agent's own history is not changed.
     """
 
-    def __init__(self, wrapped: Model) -> None:
+    def __init__(self, wrapped: Model, cut: ShortenedHistory | None = None) -> None:
         super().__init__(wrapped)
-        self._cut = ShortenedHistory()
+        self._cut = cut or ShortenedHistory()
+
+    def for_next_run(self) -> "ObservedModel":
+        """Return one for another run, which may go on beside this one's."""
+        return ObservedModel(self.wrapped, self._cut.for_next_run())
 
     @property
     def turns_left_out(self) -> int:
