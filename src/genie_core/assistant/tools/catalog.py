@@ -14,6 +14,7 @@ from genie_core.assistant.tools.files.edit import EDIT_TOOLS, Edits
 from genie_core.assistant.tools.files.files import Files
 from genie_core.assistant.tools.files.grep import Grep
 from genie_core.assistant.tools.files.workspace import Workspace
+from genie_core.assistant.tools.plan import update_plan
 from genie_core.assistant.tools.shell.command import Commands
 from genie_core.assistant.tools.time.dates import Dates
 from genie_core.assistant.tools.web.fetch import Web
@@ -26,6 +27,7 @@ READING_TOOLS: Final = ("list_files", "read_file", "search_files", "grep_files")
 FILE_TOOLS: Final = (*READING_TOOLS, *EDIT_TOOLS)
 COMMAND_TOOLS: Final = ("run_command",)
 WEB_TOOLS: Final = ("fetch_url",)
+PLAN_TOOLS: Final = ("update_plan",)
 PROGRAM_TOOLS: Final = (
     *("get_group_chat_messages", "search_chat", "summarise_chat"),
     *("who_is_here", "read_attachment"),
@@ -34,6 +36,7 @@ PROGRAM_TOOLS: Final = (
 
 TOOL_NAMES: Final = (
     *CHAT_TOOLS, *ROOM_TOOLS, "calculate", *DATE_TOOLS, *FILE_TOOLS, *COMMAND_TOOLS, *WEB_TOOLS,
+    *PLAN_TOOLS,
 )  # fmt: skip
 
 ENGINE_TOOLS: Final = ("run_subagent", "get_group_chat_messages")
@@ -57,7 +60,7 @@ def available(
     """
     lacking: set[str] = set()
     if workspace is None:
-        lacking.update(FILE_TOOLS, COMMAND_TOOLS)
+        lacking.update(FILE_TOOLS, COMMAND_TOOLS, PLAN_TOOLS)
     if rooms is None:
         lacking.update(ROOM_TOOLS)
     return tuple(
@@ -78,7 +81,7 @@ def build_tools(
 ) -> list[AsyncTool]:
     """Build the requested tools that can work, in the order of `TOOL_NAMES`.
 
-    Chat tools need `fetch`, file and command tools a workspace, `search_rooms` the folder of saved
+    Chat tools need `fetch`, file and command tools and plans a workspace, `search_rooms` the folder of saved
     rooms. `names` None means all. `denied_addresses` are patterns of addresses and hosts that
     redirects must not lead to; `changes` keeps what files had before they were changed.
     """
@@ -96,7 +99,7 @@ def build_tools(
         files, edits = Files(workspace), Edits(workspace, changes or FileChanges())
         tools += [files.list_files, files.read_file, files.search_files]
         tools += [Grep(workspace).grep_files, edits.write_file, edits.edit_file]
-        tools.append(Commands(workspace, limits, sandbox or Sandbox()).run_command)
+        tools += [Commands(workspace, limits, sandbox or Sandbox()).run_command, update_plan]
     by_name = {tool.__name__: tool for tool in tools}
     wanted = TOOL_NAMES if names is None else [name for name in TOOL_NAMES if name in names]
     return [by_name[name] for name in wanted if name in by_name]
