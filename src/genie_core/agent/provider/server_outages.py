@@ -125,9 +125,10 @@ def has_ended(error: BaseException | None) -> bool:
 
 
 def notice(server: str, error: Exception) -> str:
-    """Return what the model reads instead of tools or a result."""
+    """Return what the model reads instead of tools or a result; it may repeat it to the room."""
+    why = public_reason(error) or "its owner sees why"
     return (
-        f"The tools of the server {shown(server)} cannot be used at the moment ({reason(error)}). "
+        f"The tools of the server {shown(server)} cannot be used at the moment ({why}). "
         "Do without them, and say so if the answer suffers."
     )
 

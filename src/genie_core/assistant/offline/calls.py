@@ -52,7 +52,7 @@ async def call_tool(tool: AsyncTool, call: PlannedCall, ask: ApprovalCallback) -
     except Exception as error:
         log.warning("tool %s raised", name, exc_info=True)
         note(f"{name}: {public_summary(error)}", f"{name}: {summary(error)}")
-        return CallResult(name, summary(error), "failed")
+        return CallResult(name, tool_failure(error), "failed")
 
 
 def schema_of(tool: AsyncTool) -> dict[str, Any]:

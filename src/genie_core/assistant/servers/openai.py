@@ -35,7 +35,7 @@ from genie_core.assistant.servers.offered_tools import (
 )
 from genie_core.assistant.servers.registry import ServerConnection
 from genie_core.assistant.servers.stderr import ErrorLog
-from genie_core.runtime.progress import doing
+from genie_core.runtime.progress import note
 
 limit_stdio()
 
@@ -86,7 +86,7 @@ class ConfiguredServer(WatchedServer):
         result = await self._running.call_tool(self._names[tool_name], arguments, meta)
         if result.is_error:
             texts = [each.text for each in result.content if isinstance(each, TextContent)]
-            doing("note", f"{tool_name}: {' '.join(texts) or 'failed'}")
+            note(f"{tool_name} failed", f"{tool_name}: {' '.join(texts) or 'failed'}")
         return result.model_copy(update={"content": _bounded(result.content)})
 
     async def list_prompts(self) -> ListPromptsResult:

@@ -30,6 +30,7 @@ from genie_core.agent.provider.server_outages import (
     waiting_notice,
 )
 from genie_core.errors import StageFailed
+from genie_core.privacy.redaction import hide_addresses
 from genie_core.runtime.progress import doing, note
 from genie_core.runtime.tasks import start_task
 
@@ -216,7 +217,7 @@ class _ToolServer:
             return notice(self.name, error)
         said = f"tool server {shown(self.name)}"
         note(f"{said}: a call failed", f"{said}: {reason(error)}")
-        return f"Error: {reason(error)}"
+        return f"Error: {hide_addresses(reason(error))}"
 
 
 class _Connection:

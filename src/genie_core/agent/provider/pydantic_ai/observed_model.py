@@ -17,6 +17,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext
@@ -113,6 +114,14 @@ class ObservedModel(WrapperModel):
     def _gives_way(self, error: Exception, messages: Sequence[ModelMessage]) -> bool:
         return trouble_of(error) == "length" and self._cut.deepen(count_turns(messages))
 
+    def _named(self, response: ModelResponse) -> str:
+        """Return the name of the model that answered, as it is configured.
+
+        The name in a response is the provider's, which may have anything in it; all members see it.
+        """
+        names = [each.model_name for each in _models_of(self.wrapped)]
+        return response.model_name if response.model_name in names else self.wrapped.model_name
+
     def _note(self, response: ModelResponse, began: float, messages: int) -> None:
         usage = response.usage
         tokens = usage.input_tokens + usage.output_tokens
@@ -121,7 +130,7 @@ class ObservedModel(WrapperModel):
         self._cut.measured(messages + 1, tokens)
         spent(
             Usage(
-                response.model_name or self.wrapped.model_name,
+                self._named(response),
                 1,
                 usage.input_tokens,
                 usage.output_tokens,
@@ -130,6 +139,12 @@ class ObservedModel(WrapperModel):
                 _cost(response) if tokens else None,
             )
         )
+
+
+def _models_of(model: Model) -> list[Model]:
+    """Return the models among which one answers."""
+    inner = unwrapped(model)
+    return list(inner.models) if isinstance(inner, FallbackModel) else [inner]
 
 
 def count_turns(messages: Sequence[ModelMessage]) -> int:
