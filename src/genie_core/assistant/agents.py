@@ -1,5 +1,6 @@
 """Building the reasoner, the answering agent, and the agents that it directs."""
 
+import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,7 @@ from genie_core.assistant.known_programs import title_of
 from genie_core.assistant.models.registry import ModelBinding, ModelRegistry
 from genie_core.assistant.models.switchable import SwitchableAgent, SwitchableReasoner
 from genie_core.assistant.offline.agent import OfflineAgent
+from genie_core.assistant.offline.answer import found_here
 from genie_core.assistant.offline.reasoner import OfflineReasoner
 from genie_core.assistant.policy.effects import effects_of
 from genie_core.assistant.policy.policy import denied_addresses, path_rules
@@ -376,7 +378,8 @@ class AssistantBuilder:
 
     def _on_pydantic_ai(self, role: Role, choice: ModelChoice, tools: list[AsyncTool]) -> Agent:
         if not choice.name:
-            return OfflineAgent(tools)
+            keys = {**os.environ, **self.models.keys}
+            return OfflineAgent(tools, partial(found_here, keys, os.environ.get("PATH", "")))
         from genie_core.agent.provider.pydantic_ai import DefaultAgent
 
         return DefaultAgent(
