@@ -5,10 +5,11 @@ GenieError ├── InvalidMessage (ValueError)    a message that the session r
 factory function of an unknown shape ├── UnknownAgent (ValueError)      no agent is registered under
 a name ├── AttachmentError (ValueError)   a file that cannot be handed to an agent ├── FileNotSaved
 a received file that cannot be saved elsewhere ├── ModelFailed                    a model's provider
-that refused, failed or did not answer ├── StateError                     saved state that cannot be
+that refused, failed or did not answer ├── ToolExited
+a tool that tried to end the program ├── StateError                     saved state that cannot be
 written or understood │   └── MissingKey (KeyError)      nothing is stored under a key ├──
 SessionStopped                 the session accepts no more messages ├── ActorStopped
-a worker ended before it served a request ├── NotOnEventLoop (RuntimeError)  a call from outside the
+(RuntimeError)    a worker ended before it served a request ├── NotOnEventLoop (RuntimeError)  a call from outside the
 event loop ├── StageFailed                    one stage of handling a message raised └──
 ExecutionFailed                a delegated message that will get no answer
 """
@@ -220,6 +221,22 @@ class ModelFailed(GenieError):
         return f"in {seconds:.0f} s" if seconds >= 1 else "later"
 
 
+class ToolExited(GenieError):
+    """A tool that called `sys.exit` or raised `KeyboardInterrupt`: its run ends, not the program."""
+
+    def __init__(self, tool: str, cause: BaseException) -> None:
+        super().__init__(tool, cause)
+        self.tool = tool
+        self.cause = cause
+
+    def __str__(self) -> str:
+        return f"{self.public} ({summary(self.cause)}), so its run was ended"
+
+    @property
+    def public(self) -> str:
+        return f"tool {self.tool!r} tried to end the program"
+
+
 class StateError(GenieError):
     """Saved state that could not be written, read back or understood."""
 
@@ -257,7 +274,7 @@ class SessionStopped(GenieError):
         return f"session {self.session_id!r} is stopped and takes no more messages"
 
 
-class ActorStopped(GenieError):
+class ActorStopped(GenieError, RuntimeError):
     """A worker ended before it served the request, or while it did."""
 
     def __init__(self, name: str, reason: str = "has stopped") -> None:

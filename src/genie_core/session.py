@@ -14,7 +14,8 @@ from genie_core.errors import NotOnEventLoop, SessionStopped, StageFailed, State
 from genie_core.execution import Answered, Cancelled, Decided, Execution, Unsaved
 from genie_core.message import SYSTEM, Attachment, Message
 from genie_core.preferences import PreferencesLookup, PreferencesSource
-from genie_core.reasoner.base import Decision, Response
+from genie_core.reasoner.base import Response
+from genie_core.reasoner.decision import decision
 from genie_core.reasoner.factory import GroupReasonerFactory
 from genie_core.reasoner.runner import Reasoned, ReasonerRunner
 from genie_core.runtime.actor import Actor
@@ -99,6 +100,11 @@ class GroupSession:
         return self._store.problems if self._store else []
 
     @property
+    def stopped(self) -> bool:
+        """Whether `stop` was called; running work may still go on."""
+        return self._stopping
+
+    @property
     def running(self) -> list[Execution]:
         """Running executions, oldest first."""
         return [execution for execution in self._executions if not execution.done]
@@ -112,6 +118,8 @@ class GroupSession:
     def handle(self, message: Message) -> Execution:
         """Add a message to the chat and start to work on it.
 
+        A text with the receiver "system" needs no decision: the sender's agent answers it.
+
         Raises:
             SessionStopped: `stop` was called.
             InvalidMessage: the message is empty, can't be stored, or is from "system" in any
@@ -120,10 +128,15 @@ class GroupSession:
         self._check_loop("handle")
         check_message(message)
         check_asker(message.sender)
-        execution = self._accept()
+        execution = self._accept(message)
 
         def begin() -> None:
             saved = self._conversation.add(message)
+            if response := _addressed(message):
+                files = message.attachments
+                work = partial(self._answer, execution, message, response, 0.0, files, saved)
+                self._start(execution, work)
+                return
             ruling = self._reasoner(message.sender).submit(len(self._conversation.messages) - 1)
             work = partial(self._decide, execution, message, ruling, saved)
             self._start(execution, work, request=ruling)
@@ -160,8 +173,8 @@ class GroupSession:
         check_asker(sender)
         files = list(attachments)
         check_attachments(files)
-        response = Response(Decision.DELEGATE, query, receiver, reason)
-        execution = self._accept()
+        response = Response(decision("delegate"), query, receiver, reason)
+        execution = self._accept(origin)
 
         def begin() -> None:
             work = partial(self._answer, execution, origin, response, 0.0, files, private=private)
@@ -253,9 +266,10 @@ class GroupSession:
         check_loop(self._loop, f"GroupSession.{method}")
         self._loop = loop
 
-    def _accept(self) -> Execution:
+    def _accept(self, message: Message) -> Execution:
         self._refuse_when_stopped()
         execution = Execution(self._preferences)
+        execution.origin = message
         self._executions[execution] = None
         return execution
 
@@ -309,7 +323,7 @@ class GroupSession:
         for usage in ruling.spent:
             execution.spent(REASONER, usage)
         response = ruling.response
-        if response.decision is Decision.IGNORE:
+        if response.decision.value == "ignore":
             await _report_unsaved(execution, saved, ruling.saved)
             execution.record(_decided(response, ruling.elapsed))
             return
@@ -396,6 +410,14 @@ class GroupSession:
                 patience=self._patience,
             )
         return self._agents[owner, private]
+
+
+def _addressed(message: Message) -> Response | None:
+    """Return the response to a text for the agent, which takes no reasoner."""
+    if message.receiver != SYSTEM or not message.content.strip():
+        return None
+    reason = "addressed to the agent"
+    return Response(decision("delegate"), message.content, message.sender, reason)
 
 
 def _decided(response: Response, elapsed: float) -> Decided:

@@ -153,11 +153,13 @@ class _BudgetedCallback:
     callback: ApprovalCallback
     meter: BudgetMeter
     usage: _UsageRecorder
-    takes_schema: bool = True
 
-    async def __call__(
+    async def __call__(self, tool_name: str, tool_args: dict[str, Any]) -> bool:
+        return (await self.verdict(tool_name, tool_args)).approved
+
+    async def verdict(
         self, tool_name: str, tool_args: dict[str, Any], schema: dict[str, Any] | None = None
-    ) -> Verdict | bool:
+    ) -> Verdict:
         await self.meter.admit(self.callback, self.usage.largest)
         return await ask_about(self.callback, tool_name, tool_args, schema)
 
@@ -178,8 +180,7 @@ class BudgetedAgent(ForwardingAgent):
     async def around(self, callback: ApprovalCallback) -> AsyncIterator[ApprovalCallback]:
         with also_reporting_to(self._usage):
             await self._meter.admit(callback, self._usage.largest)
-            budgeted: Any = _BudgetedCallback(callback, self._meter, self._usage)
-            yield budgeted
+            yield _BudgetedCallback(callback, self._meter, self._usage)
 
 
 class BudgetedReasoner(GroupReasoner):

@@ -6,6 +6,7 @@ leads to the run's sink; outside of a run both do nothing.
 
 import asyncio
 import json
+import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,24 +15,39 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from genie_core.errors import Stage, StageFailed
 
+log = logging.getLogger(__name__)
+
 
 @contextmanager
 def stage(name: Stage, subject: str) -> Iterator[None]:
     """Convert exceptions of the block to `StageFailed`, unless they are that already.
 
     This includes a cancellation that does not come from the running task, such as one that leaks
-    from a library.
+    from a library, and what would end the program: `sys.exit` in foreign code ends its work only.
     """
     try:
         yield
-    except (StageFailed, KeyboardInterrupt, SystemExit, GeneratorExit):
+    except (StageFailed, GeneratorExit):
         raise
     except asyncio.CancelledError as error:
         if _is_being_cancelled():
             raise
         raise StageFailed(name, subject, "was cancelled from within") from error
     except BaseException as error:
+        if name == "tools":
+            bare(error)
         raise StageFailed(name, subject, error) from error
+
+
+def bare(error: BaseException) -> BaseException:
+    """Remove an exception's traceback and what led to it; both go to the log, at level DEBUG.
+
+    For failures whose line says it all, such as a missing program: libraries that start tool
+    servers add a hundred lines that only show how they do it.
+    """
+    log.debug("%s", error, exc_info=error)
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
 
 
 def _is_being_cancelled() -> bool:

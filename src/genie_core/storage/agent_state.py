@@ -1,13 +1,16 @@
 """Save and restore the memory of a reasoner or an agent."""
 
-import asyncio
+import logging
 from asyncio import Future
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
 from genie_core.datastore import DataStore
-from genie_core.errors import MissingKey
+from genie_core.errors import MissingKey, StageFailed, StateError, summary
 from genie_core.runtime.progress import stage
+from genie_core.runtime.tasks import settled
+
+log = logging.getLogger(__name__)
 
 
 class Stateful(Protocol):
@@ -58,6 +61,7 @@ class StateKeeper:
         self._told: list[Any] = []  # all lines of a holder that cannot tell its whole state
         self._found: Literal["nothing", "journal", "whole"] = "nothing"
         self._unsaved = store is None
+        self._unreadable = False
         self._latest: Future[None] | None = None
 
     @property
@@ -66,9 +70,17 @@ class StateKeeper:
         return not (self._unsaved or self._kept)
 
     async def restore(self, holder: Stateful) -> None:
-        """Restore what was saved last, if anything, into a new instance."""
+        """Restore what was saved last, if anything, into a new instance.
+
+        A saved state that can't be read is reported and left as it is: this one begins without it
+        and stays in memory.
+
+        Raises:
+            StageFailed: the holder does not understand its state.
+        """
+        states = self._kept or await self._readable()
         with stage("state", f"saved state of {self._subject}"):
-            for state in self._kept or await self._load():
+            for state in states:
                 if not _tells_all(holder):
                     self._told = _lines(state, holder)
                 holder.set_serialized(state)
@@ -76,36 +88,50 @@ class StateKeeper:
     def save(self, holder: Stateful) -> "Future[None]":
         """Start to save; the future completes when the state is on disk.
 
-        State that is no JSON value raises `StageFailed` at once, and again at each later save.
+        Never raises. The future fails, now and at each later save, if the state can't be told or is
+        no JSON value, and if an earlier state could not be read.
         """
-        with stage("state", f"state of {self._subject}"):
-            news: Callable[[], list[Any]] | None = getattr(holder, "get_new_messages", None)
-            if news is not None:
-                lines = news()  # also without a store, or the holder collects for ever
-                self._backlog += lines
-                if not _tells_all(holder):
-                    self._told += lines
-            if self._store is None:
-                self._backlog.clear()
-                return _done()
-            journals = news is not None and self._found != "whole"
-            if journals and not self._backlog:
-                return _done()
+        try:
+            with stage("state", f"state of {self._subject}"):
+                return self._start(holder)
+        except StageFailed as error:
+            self._report(error)
             self._unsaved, self._latest = True, None
-            write = self._append if journals else self._save_whole
-            self._latest = promise = write(self._store, holder)
-            self._backlog.clear()
-        promise.add_done_callback(self._written)
-        return promise
+            return settled(error)
 
     def release(self, holder: Stateful) -> None:
         """Hold what the disk does not have yet, before an instance is dropped."""
-        if self._unsaved:
+        try:
             with stage("state", f"state of {self._subject}"):
-                self._kept = [holder.get_serialized() if _tells_all(holder) else self._told]
-        else:
-            self._kept = []
+                self._kept = self._memory(holder) if self._unsaved else []
+        except StageFailed as error:  # it can't tell its state: what was saved before stays
+            self._report(error)
         self._told = []
+
+    def _memory(self, holder: Stateful) -> list[Any]:
+        return [holder.get_serialized() if _tells_all(holder) else self._told]
+
+    def _start(self, holder: Stateful) -> "Future[None]":
+        news: Callable[[], list[Any]] | None = getattr(holder, "get_new_messages", None)
+        if news is not None:
+            lines = news()  # also without a store, or the holder collects for ever
+            self._backlog += lines
+            if not _tells_all(holder):
+                self._told += lines
+        if self._store is None or self._unreadable:
+            self._backlog.clear()
+            return settled(self._left_alone() if self._unreadable else None)
+        journals = news is not None and self._found != "whole"
+        if journals and not self._backlog:
+            return settled()
+        self._unsaved = True
+        self._latest = promise = (self._append if journals else self._save_whole)(
+            self._store, holder
+        )
+        if not (promise.done() and promise.exception()):  # otherwise the store took nothing
+            self._backlog.clear()
+        promise.add_done_callback(self._written)
+        return promise
 
     def _append(self, store: DataStore, _holder: Stateful) -> "Future[None]":
         # Memory that lags behind the messages is caught up with; one sync per message, that of the
@@ -115,6 +141,25 @@ class StateKeeper:
     def _save_whole(self, store: DataStore, holder: Stateful) -> "Future[None]":
         save = store.save_instead if self._found == "journal" else store.save
         return save(self._key, holder.get_serialized())
+
+    async def _readable(self) -> list[Any]:
+        try:
+            with stage("state", f"saved state of {self._subject}"):
+                return await self._load()
+        except StageFailed as error:
+            self._unreadable = self._unsaved = True
+            if not isinstance(error.cause, StateError):  # which the store has reported
+                self._report(error)
+            return []
+
+    def _left_alone(self) -> StateError:
+        why = "the earlier one can't be read and is left as it is; this one is in memory only"
+        return StateError("save", f"state of {self._subject}", why)
+
+    def _report(self, error: Exception) -> None:
+        log.debug("state of %s", self._subject, exc_info=error)
+        if self._store is not None:
+            self._store.report(summary(error), f"state of {self._subject}")
 
     async def _load(self) -> list[Any]:
         if self._store is None:
@@ -147,9 +192,3 @@ def _lines(state: Any, holder: Stateful) -> list[Any]:
 
 def _tells_all(holder: Stateful) -> bool:
     return getattr(type(holder), "get_serialized", None) is not _not_told
-
-
-def _done() -> "Future[None]":
-    promise: Future[None] = asyncio.get_running_loop().create_future()
-    promise.set_result(None)
-    return promise

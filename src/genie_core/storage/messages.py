@@ -12,7 +12,8 @@ from typing import Any, Final
 from genie_core.datastore import DataStore
 from genie_core.errors import GenieError, InvalidMessage, MissingKey, summary
 from genie_core.message import Message
-from genie_core.runtime.tasks import start_task
+from genie_core.runtime.tasks import settled, start_task
+from genie_core.runtime.threads import in_thread
 from genie_core.storage.group_genie import carry_over
 from genie_core.validation import check_parts
 
@@ -71,12 +72,12 @@ class MessageLog:
             if self._store is not None:
                 return self._store.append(_KEY, [message.serialize()])
         except Exception as error:  # noqa: BLE001 - a closed store, or what is no text; passed on
-            return _settled(error)
-        return _settled()
+            return settled(error)
+        return settled()
 
     async def to_json(self) -> str:
         """Return the current messages as a JSON list, without blocking the event loop."""
-        return await asyncio.to_thread(_as_json, list(self.messages))
+        return await in_thread(_as_json, list(self.messages))
 
     async def remembered(self) -> list[Message]:
         """Wait for the messages from disk and return them."""
@@ -104,7 +105,7 @@ class MessageLog:
     async def _take_over(self, store: DataStore) -> None:
         await carry_over(store)
         stored = await _messages_in(store) or []
-        ids = await asyncio.to_thread(lambda: {message.request_id for message in stored})
+        ids = await in_thread(lambda: {message.request_id for message in stored})
         self.messages += stored
         self.request_ids |= {each for each in ids if each is not None}
         self.restored = len(self.messages)
@@ -136,7 +137,7 @@ async def load_messages(store: DataStore) -> list[Message] | None:
 
 async def _messages_in(store: DataStore) -> list[Message] | None:
     if lines := await store.load_lines(_KEY):
-        return await asyncio.to_thread(_understood, lines, store)
+        return await in_thread(_understood, lines, store)
     try:
         state = await store.load(_KEY)
     except MissingKey:
@@ -145,7 +146,7 @@ async def _messages_in(store: DataStore) -> list[Message] | None:
     if not isinstance(listed, list):
         store.report("the saved session has no list of messages and was left out")
         return None
-    return await asyncio.to_thread(_understood, listed, store)
+    return await in_thread(_understood, listed, store)
 
 
 def _understood(lines: list[Any], store: DataStore) -> list[Message]:
@@ -166,16 +167,6 @@ def _message(line: Any) -> Message:
     message = Message.deserialize(line)
     check_parts(message)
     return message
-
-
-def _settled(error: Exception | None = None) -> "Future[None]":
-    promise: Future[None] = asyncio.get_running_loop().create_future()
-    if error is None:
-        promise.set_result(None)
-    else:
-        promise.set_exception(error)
-        promise.exception()  # retrieved: awaiting it is optional
-    return promise
 
 
 def _as_json(messages: list[Message]) -> str:

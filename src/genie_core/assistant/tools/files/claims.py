@@ -75,8 +75,7 @@ class ClaimingAgent(ForwardingAgent):
     @asynccontextmanager
     async def around(self, callback: ApprovalCallback) -> AsyncIterator[ApprovalCallback]:
         with self._claims.run():
-            claiming: Any = _ClaimingCallback(callback, self._claims, self._writes)
-            yield claiming
+            yield _ClaimingCallback(callback, self._claims, self._writes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,24 +85,25 @@ class _ClaimingCallback:
     callback: ApprovalCallback
     claims: FileClaims
     writes: Writes
-    takes_schema: bool = True
 
-    async def __call__(
+    async def __call__(self, tool_name: str, tool_args: dict[str, Any]) -> bool:
+        return (await self.verdict(tool_name, tool_args)).approved
+
+    async def verdict(
         self, tool_name: str, tool_args: dict[str, Any], schema: dict[str, Any] | None = None
-    ) -> Verdict | bool:
+    ) -> Verdict:
         new, taken = self.claims.take(self.writes(tool_name, tool_args))
         if taken:
             return _denied(tool_name, taken)
-        verdict: Verdict | bool = False
+        verdict = Verdict(approved=False)
         try:
             verdict = await ask_about(self.callback, tool_name, tool_args, schema)
         finally:
-            if not verdict:
+            if not verdict.approved:
                 self.claims.give_back(new)
-        edited = getattr(verdict, "arguments", None)
-        if edited is not None:
+        if verdict.arguments is not None:
             self.claims.give_back(new)
-            _, taken = self.claims.take(self.writes(tool_name, edited))
+            _, taken = self.claims.take(self.writes(tool_name, verdict.arguments))
         return _denied(tool_name, taken) if taken else verdict
 
 

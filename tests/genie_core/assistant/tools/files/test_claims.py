@@ -7,6 +7,7 @@ import pytest
 from tests.genie_core.agent.provider.both import Reports
 
 from genie_core.agent import AgentInput, ApprovalCallback, Verdict
+from genie_core.agent.approval import ask_about
 from genie_core.assistant.tools.files.claims import ClaimingAgent, FileClaims
 from genie_core.runtime.progress import reporting_to
 from genie_core.testing import Emit, ScriptedAgent
@@ -29,7 +30,7 @@ class Desk:
 
     def start(self, *paths: str, agent: ClaimingAgent | None = None) -> "asyncio.Task[str]":
         query = AgentInput(json.dumps(paths))
-        return asyncio.create_task((agent or self.agent()).run(query, self._approve))
+        return asyncio.create_task((agent or self.agent()).run(query, self))
 
     async def _run(self, input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:  # noqa: A002 - as in Agent.run
         said = []
@@ -37,11 +38,16 @@ class Desk:
             if path in self.gates:
                 await self.gates[path].wait()
                 continue
-            verdict = await callback("write_file", {"path": path})
-            said.append("written" if verdict else str(verdict.reason))
+            verdict = await ask_about(callback, "write_file", {"path": path})
+            said.append("written" if verdict.approved else str(verdict.reason))
         return "; ".join(said)
 
-    async def _approve(self, _name: str, arguments: dict[str, Any]) -> Verdict:
+    async def __call__(self, name: str, arguments: dict[str, Any]) -> bool:
+        return (await self.verdict(name, arguments)).approved
+
+    async def verdict(
+        self, _name: str, arguments: dict[str, Any], _schema: dict[str, Any] | None = None
+    ) -> Verdict:
         path = arguments["path"]
         self.asked.append(path)
         if f"ask {path}" in self.gates:
@@ -115,12 +121,11 @@ async def test_a_subagent_writes_for_the_run_that_asked_it(desk: Desk) -> None:
     inner = desk.agent()
 
     async def direct(input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:  # noqa: A002 - as in Agent.run
-        verdict = await callback("write_file", {"path": "a.md"})
-        assert verdict
+        assert await callback("write_file", {"path": "a.md"})
         return await inner.run(AgentInput('["a.md", "b.md"]'), callback)
 
     outer = ClaimingAgent(ScriptedAgent(direct), desk.claims, _writes)
-    assert await outer.run(AgentInput("go"), desk._approve) == "written; written"
+    assert await outer.run(AgentInput("go"), desk) == "written; written"
 
 
 async def test_the_built_assistant_claims_what_its_tools_write(tmp_path: Path) -> None:
@@ -130,10 +135,10 @@ async def test_the_built_assistant_claims_what_its_tools_write(tmp_path: Path) -
     assistant = build_assistant(AssistantConfig(workspace=tmp_path), owner="ann")
     asking, allowed = asyncio.Event(), asyncio.Event()
 
-    async def approve(_name: str, _arguments: dict[str, Any]) -> Verdict:
+    async def approve(_name: str, _arguments: dict[str, Any]) -> bool:
         asking.set()
         await allowed.wait()
-        return Verdict(approved=True)
+        return True
 
     agents = [await assistant.agent_factory.make_agent("system", "ann", _chat()) for _ in range(2)]
     query = AgentInput('write "two" to a.md')
