@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import acp, exports, holding, proofs, screen, start
+from benchmarks import acp, exports, holding, proofs, screen, start, tool_servers
 from benchmarks.engine import command as engine
 from benchmarks.room import command as room
 from benchmarks.room import flood, host_screen
@@ -20,6 +20,7 @@ ALL = {
     "screen": screen.main,
     "sessions": sessions.main,
     "holding": holding.main,
+    "tool_servers": tool_servers.main,
 }
 
 
