@@ -187,7 +187,7 @@ def _kind(response: httpx2.Response) -> str:
 
 
 def _refuse_encoded(response: httpx2.Response) -> None:
-    """Refuse a compressed answer, which nobody asked for: it may be a thousand times as long."""
+    """Refuse an answer compressed against our request: it may become a thousand times as long."""
     if response.headers.get("content-encoding", "identity").lower() != "identity":
         raise httpx2.DecodingError(
             "the answer is compressed, though not asked for", request=response.request

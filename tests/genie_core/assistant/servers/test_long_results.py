@@ -1,13 +1,15 @@
 """What is left of a message that is too long."""
 
+import gzip
 import json
 from typing import Any
 
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.assistant.servers.long_results import LongLines, LongMessage
+from genie_core.assistant.servers.long_results import LongLines, LongMessage, limited_http
 
 LIMIT = 300_000
 
@@ -96,3 +98,16 @@ def test_no_more_than_the_limit_is_kept_of_a_line_without_end() -> None:
         assert reader.feed(b"data: " + b"x" * 100_000) == b""
     assert reader.size > 10_000_000
     assert reader.feed(b"\ndata: {}\n\n") == b"data:\ndata: {}\n\n"
+
+
+async def test_an_answer_that_is_compressed_is_refused() -> None:
+    """A thousandth of it arrives: it would be a whole one before its length is known."""
+
+    def bomb(_request: httpx2.Request) -> httpx2.Response:
+        body = gzip.compress(bytes(50_000_000))
+        headers = {"content-type": "application/json", "content-encoding": "gzip"}
+        return httpx2.Response(200, headers=headers, stream=httpx2.ByteStream(body))
+
+    async with limited_http(LIMIT)(transport=httpx2.MockTransport(bomb)) as client:
+        with pytest.raises(httpx2.DecodingError, match="compressed"):
+            await client.post("http://127.0.0.1/mcp")

@@ -50,7 +50,7 @@ class FileClaims:
 
         Returns the new ones and "", or nothing and a file that another answer has.
         """
-        mine, wanted = _run.get(), list(paths)
+        mine, wanted = _run.get(), [path for path in paths if path]  # "" is the workspace itself
         for path in wanted:
             if self._owners.get(path, mine) is not mine:
                 return [], path
