@@ -8,7 +8,7 @@ JOBS   ?= 4
 PEER   := .venv-bench/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check pythons smoke format bench shots lock clean
+.PHONY: help run test check pythons smoke dist format bench shots lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,11 +28,15 @@ check: $(READY) ## Lint, formatting, types, layering
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-pythons: $(READY) ## Try the built wheel on every Python found; engine and contract tests on the last
+pythons: $(READY) ## Try the built wheels on every Python found; engine and contract tests on the last
 	$(BIN)/python .ci/pythons.py --tests
 
-smoke: $(READY) ## Try the built wheel on every Python found
+smoke: $(READY) ## Try the built wheels on every Python found
 	$(BIN)/python .ci/pythons.py
+
+dist: $(READY) ## Build the wheels and sdists of genie-core and genie-tui into dist/
+	cd distributions/genie-core && ../../$(BIN)/python -m hatchling build -d ../../dist
+	cd distributions/genie-tui && ../../$(BIN)/python -m hatchling build -d ../../dist
 
 format: $(READY) ## Format the code and apply safe fixes
 	$(BIN)/ruff format .
@@ -53,7 +57,7 @@ lock: $(READY) ## Resolve the pinned versions in constraints.txt anew
 	    --no-emit-find-links --no-emit-options --output-file constraints.txt $(VENV)/requirements.in
 
 clean: ## Remove the virtual environment and caches
-	rm -rf $(VENV) $(VENV)-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-* dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 # constraints.txt names everything, dependencies of dependencies too, so pip has nothing to resolve.
 # The stamp is newer than the pins, so a second run starts in the time the program itself needs.

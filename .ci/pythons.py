@@ -1,9 +1,9 @@
 """Try the program on every Python that it names, as far as this machine has them.
 
-The wheel is built once. For each interpreter a fresh environment gets the wheel with what it
-depends on, and a smoke test asks the offline helper a question in a real terminal; all of them at
-the same time. With `--tests`, engine and contract tests follow on the last one, unless it is the
-first, on which everything has run. Drills run on the first one only.
+The wheels of genie-core and genie-tui are built once. For each interpreter a fresh environment gets
+both with what they depend on, and a smoke test asks the offline helper a question in a real
+terminal; all of them at the same time. With `--tests`, engine and contract tests follow on the last
+one, unless it is the first, on which everything has run. Drills run on the first one only.
 """
 
 import os
@@ -43,14 +43,16 @@ def main() -> int:
     failed = []
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor() as pool:
         last = [*found][-1]
-        wheel, pins = built(Path(scratch)), versions_only(Path(scratch) / "pins.txt")
+        wheels, pins = built(Path(scratch)), versions_only(Path(scratch) / "pins.txt")
         tries = {
-            version: pool.submit(tried, version, python, wheel, pins)
+            version: pool.submit(tried, version, python, wheels, pins)
             for version, python in found.items()
         }
         for version, one in tries.items():
             own, code, told = one.result()
-            say(f"Python {version}: the built wheel, in an environment of its own\n{told.rstrip()}")
+            say(
+                f"Python {version}: the built wheels, in an environment of their own\n{told.rstrip()}"
+            )
             if code:
                 failed.append(f"the smoke test on {version}")
             elif with_tests and version == last != VERSIONS[0] and tested(own, version):
@@ -79,16 +81,16 @@ def answer(python: str) -> str:
     ).stdout.strip()
 
 
-def built(folder: Path) -> Path:
-    """Build the wheel there."""
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
-        cwd=ROOT,
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
-    (wheel,) = folder.glob("*.whl")
-    return wheel
+def built(folder: Path) -> list[str]:
+    """Build the wheels there."""
+    for name in ("genie-core", "genie-tui"):
+        subprocess.run(
+            [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
+            cwd=ROOT / "distributions" / name,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+    return [str(wheel) for wheel in folder.glob("*.whl")]
 
 
 def versions_only(file: Path) -> Path:
@@ -105,10 +107,10 @@ def environment(version: str, python: str) -> Path:
     return folder / "bin" / "python"
 
 
-def tried(version: str, python: str, wheel: Path, pins: Path) -> tuple[Path, int, str]:
+def tried(version: str, python: str, wheels: Sequence[str], pins: Path) -> tuple[Path, int, str]:
     """Run the smoke test; returns the environment's interpreter, the exit code and the output."""
     own = environment(version, python)
-    install(own, "-c", str(pins), str(wheel))
+    install(own, "-c", str(pins), *wheels)
     ran = subprocess.run(
         [sys.executable, ".ci/smoke.py", str(own.with_name("genie-tui"))],
         cwd=ROOT,
@@ -121,7 +123,7 @@ def tried(version: str, python: str, wheel: Path, pins: Path) -> tuple[Path, int
 
 
 def tested(python: Path, version: str) -> int:
-    """Run engine and contract tests against the installed wheel."""
+    """Run engine and contract tests against the installed wheels."""
     say(f"Python {version}: contract tests without drills, engine tests")
     install(python, "--no-deps", "--require-hashes", "-r", str(PINS))
     core = ROOT / "tests" / "genie_core"

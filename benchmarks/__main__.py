@@ -3,6 +3,7 @@
 import sys
 
 from benchmarks import acp, exports, holding, proofs, screen, start, tool_servers
+from benchmarks.coding import command as coding
 from benchmarks.engine import command as engine
 from benchmarks.room import command as room
 from benchmarks.room import flood, host_screen
@@ -12,6 +13,7 @@ ALL = {
     "start": start.main,
     "engine": engine.main,
     "acp": acp.main,
+    "coding": coding.main,
     "room": room.main,
     "flood": flood.main,
     "proofs": proofs.main,

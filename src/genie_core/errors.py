@@ -1,17 +1,23 @@
 """Errors of the engine, one class per cause.
 
-GenieError ├── InvalidMessage (ValueError)    a message that the session refuses ├── InvalidSetting
-(ValueError)    a constructor argument outside its range ├── InvalidFactory (TypeError)     a
-factory function of an unknown shape ├── UnknownAgent (ValueError)      no agent is registered under
-a name ├── AttachmentError (ValueError)   a file that cannot be handed to an agent ├── FileNotSaved
-a received file that cannot be saved elsewhere ├── ModelFailed                    a model's provider
-that refused, failed or did not answer ├── ToolExited
-a tool that tried to end the program ├── StateError                     saved state that cannot be
-written or understood │   └── MissingKey (KeyError)      nothing is stored under a key ├──
-SessionStopped                 the session accepts no more messages ├── ActorStopped
-(RuntimeError)    a worker ended before it served a request ├── NotOnEventLoop (RuntimeError)  a call from outside the
-event loop ├── StageFailed                    one stage of handling a message raised └──
-ExecutionFailed                a delegated message that will get no answer
+GenieError
+├── InvalidMessage (ValueError)          a message that the session refuses
+├── InvalidSetting (ValueError)          a constructor argument outside its range
+├── InvalidFactory (TypeError)           a factory function of an unknown shape
+├── UnknownAgent (ValueError)            no agent is registered under a name
+├── AttachmentError (ValueError)         a file that cannot be handed to an agent
+├── FileNotSaved                         a received file that cannot be saved elsewhere
+├── ModelFailed                          a model's provider that refused, failed or did not answer
+├── ToolExited                           a tool that tried to end the program
+├── StateError                           saved state that cannot be written or understood
+│   └── MissingKey (KeyError)            nothing is stored under a key
+├── SessionStopped                       the session accepts no more messages
+├── ActorStopped (RuntimeError)          a worker ended before it served a request
+├── EventsMissed (LookupError)           events of a session that are no longer kept
+├── MissingExtra (ModuleNotFoundError)   a package of an extra is not installed
+├── NotOnEventLoop (RuntimeError)        a call from outside the event loop
+├── StageFailed                          one stage of handling a message raised
+└── ExecutionFailed                      a delegated message that will get no answer
 """
 
 from collections.abc import Sequence
@@ -284,6 +290,38 @@ class ActorStopped(GenieError, RuntimeError):
 
     def __str__(self) -> str:
         return f"{self.name} {self.reason}"
+
+
+class EventsMissed(GenieError, LookupError):
+    """A reader of a session's events is further behind than events are kept.
+
+    `last` is the number of the latest event that is gone.
+    """
+
+    def __init__(self, last: int) -> None:
+        super().__init__(last)
+        self.last = last
+
+    def __str__(self) -> str:
+        return (
+            f"the session keeps its events only from number {self.last + 1} on; take what was said "
+            f"from session.messages, and read on with events(after={self.last})"
+        )
+
+
+class MissingExtra(GenieError, ModuleNotFoundError):
+    """A package that one of genie-core's extras brings is not installed."""
+
+    def __init__(self, extra: str, module: str) -> None:
+        super().__init__(extra, module)
+        self.extra = extra
+        self.name = module
+
+    def __str__(self) -> str:
+        return (
+            f"module {self.name!r} is not installed; "
+            f"install it with: pip install 'genie-core[{self.extra}]'"
+        )
 
 
 class NotOnEventLoop(GenieError, RuntimeError):

@@ -2,7 +2,7 @@
 
 import logging
 from asyncio import Future, Task
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, TypeAlias
@@ -154,8 +154,13 @@ class Execution:
     loop and raise `NotOnEventLoop` elsewhere.
     """
 
-    def __init__(self, preferences_source: PreferencesSource | None = None) -> None:
+    def __init__(
+        self,
+        preferences_source: PreferencesSource | None = None,
+        observe: "Callable[[Execution, ExecutionEvent], object] | None" = None,
+    ) -> None:
         self.preferences_source = preferences_source
+        self._observe = observe
         self.origin: Message | None = None
         """The message that is handled; None for an execution without a session."""
         self._record: ReplayableStream[ExecutionEvent] = ReplayableStream()
@@ -277,20 +282,25 @@ class Execution:
         """Record an agent's activity."""
         self.record(Doing(agent, what, detail))
 
+    def note_save(self, saved: "Future[None]") -> None:
+        """Record that something could not be written, for a future that is done."""
+        if not saved.cancelled() and (error := saved.exception()) is not None:
+            self.record(Unsaved(summary(error), error))
+
     def record(self, event: ExecutionEvent) -> None:
         """Record an event, unless the last one is recorded already."""
         if self.done:
             return
-        if not _is_last(event):
-            self._record.add(event)
+        if not is_last(event):
+            self._add(event)
             return
         self.refuse_approvals(_why_refused(event))
         if isinstance(event, Answered):
-            self._record.forget(lambda past: isinstance(past, TextDelta | Doing))
+            self._record.forget(is_preview)
         elif isinstance(event, Failed | Cancelled):
             event = replace(event, text="".join(self._text))
         self._text.clear()
-        self._record.add(event)
+        self._add(event)
         self._record.close()
 
     def fail(self, error: BaseException, stage: Stage) -> None:
@@ -314,7 +324,7 @@ class Execution:
             item.deny(_NOT_WAITED_FOR, automatic=True)
             return
         self._open[item.id] = item
-        self._record.add(ApprovalPending(item))
+        self._add(ApprovalPending(item))
         item.ftr.add_done_callback(lambda _: self._resolved(item))
         if self._refusal is not None:
             self._refuse(item, *self._refusal)
@@ -343,10 +353,21 @@ class Execution:
             return
         verdict = Verdict(approved=False) if approval.answer is None else approval.answer
         at = verdict.at or datetime.now(UTC)
-        self._record.add(ApprovalClosed(approval, verdict, verdict.by, at))
+        self._add(ApprovalClosed(approval, verdict, verdict.by, at))
+
+    def _add(self, event: ExecutionEvent) -> None:
+        self._record.add(event)
+        if self._observe is not None:
+            self._observe(self, event)
 
 
-def _is_last(event: ExecutionEvent) -> bool:
+def is_preview(event: ExecutionEvent) -> bool:
+    """Return whether an event only shows an answer in progress."""
+    return isinstance(event, TextDelta | Doing)
+
+
+def is_last(event: ExecutionEvent) -> bool:
+    """Return whether an event ends its execution."""
     match event:
         case Decided():
             return event.decision.value == "ignore"

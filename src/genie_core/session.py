@@ -2,16 +2,17 @@
 
 import asyncio
 from asyncio import CancelledError, Future, Task
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final, TypeAlias
+from types import TracebackType
+from typing import Any, Final, Self, TypeAlias
 
 from genie_core.agent.factory import AgentFactory
 from genie_core.agent.runner import AgentRunner, Query, Reply
 from genie_core.datastore import DataStore
-from genie_core.errors import NotOnEventLoop, SessionStopped, StageFailed, StateError, summary
-from genie_core.execution import Answered, Cancelled, Decided, Execution, Unsaved
+from genie_core.errors import NotOnEventLoop, SessionStopped, StageFailed, StateError
+from genie_core.execution import Answered, Cancelled, Decided, Execution
 from genie_core.message import SYSTEM, Attachment, Message
 from genie_core.preferences import PreferencesLookup, PreferencesSource
 from genie_core.reasoner.base import Response
@@ -23,6 +24,7 @@ from genie_core.runtime.progress import REASONER
 from genie_core.runtime.resource_task import WaitLimit
 from genie_core.runtime.tasks import check_loop, running_loop, start_task
 from genie_core.runtime.threads import first_done
+from genie_core.session_events import SessionEvent, SessionEvents
 from genie_core.storage.messages import MessageLog, load_messages
 from genie_core.validation import (
     check_asker,
@@ -58,6 +60,10 @@ class GroupSession:
 
     A session belongs to the event loop on which it is first used. Every call from another loop or
     thread raises `NotOnEventLoop` and changes nothing.
+
+    `async with GroupSession(…) as session` begins with all saved messages and ends as by `join`. An
+    exception or a cancellation, inside or while it ends, cancels what runs, and what was accepted is
+    on disk afterwards all the same. Cancelling again leaves without waiting.
     """
 
     def __init__(
@@ -88,6 +94,7 @@ class GroupSession:
         self._reasoners: dict[str, ReasonerRunner] = {}
         self._agents: dict[tuple[str, bool], AgentRunner] = {}
         self._executions: dict[Execution, Task[None] | None] = {}
+        self._events = SessionEvents()
         self._stopping = False
         self._shutdown: Task[None] | None = None
         self._loop = running_loop()
@@ -98,6 +105,49 @@ class GroupSession:
     def problems(self) -> list[str]:
         """Problems with the files on disk, one line each, for the person."""
         return self._store.problems if self._store else []
+
+    async def __aenter__(self) -> Self:
+        self._check_loop("__aenter__")
+        await self._conversation.opened()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is not None:
+            await self._cancel_and_join()
+            return
+        try:
+            await self.join()
+        except CancelledError:
+            await self._cancel_and_join()
+            raise
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The messages of this chat, oldest first: a live view that can't be changed.
+
+        Saved messages are in it once they are loaded.
+        """
+        return self._conversation.view
+
+    async def events(self, after: int = 0) -> AsyncIterator[SessionEvent]:
+        """Yield what happens after a number, in all executions, then further events as they come.
+
+        Any number of readers may read, as often as they like, until `join` has ended. Numbers
+        grow, with gaps where the previews of an ended execution were. The session keeps the latest
+        2,000 events, previews aside, and waits for no reader. Private queries are left out: what
+        is read here may be shown to all.
+
+        Raises:
+            EventsMissed: the reader is further behind than that.
+        """
+        self._check_loop("events")
+        async for event in self._events.read(after):
+            yield event
 
     @property
     def stopped(self) -> bool:
@@ -149,6 +199,7 @@ class GroupSession:
         self._check_loop("append")
         check_message(message)
         self._refuse_when_stopped()
+        self._events.received(message)
         self._conversation.when_open(partial(self._conversation.add, message))
 
     def delegate(
@@ -174,7 +225,7 @@ class GroupSession:
         files = list(attachments)
         check_attachments(files)
         response = Response(decision("delegate"), query, receiver, reason)
-        execution = self._accept(origin)
+        execution = self._accept(origin, private=private)
 
         def begin() -> None:
             work = partial(self._answer, execution, origin, response, 0.0, files, private=private)
@@ -257,6 +308,12 @@ class GroupSession:
         if self._store is not None:
             with suppress(StateError):  # the store was closed before, which wrote everything
                 await self._store.flush()
+        self._events.close()
+
+    async def _cancel_and_join(self) -> None:
+        for execution in self.running:
+            execution.cancel(_STOPPING)
+        await self.join()
 
     def _check_loop(self, method: str) -> None:
         """Bind the session to the running loop, unless it belongs to another one."""
@@ -266,11 +323,14 @@ class GroupSession:
         check_loop(self._loop, f"GroupSession.{method}")
         self._loop = loop
 
-    def _accept(self, message: Message) -> Execution:
+    def _accept(self, message: Message, *, private: bool = False) -> Execution:
         self._refuse_when_stopped()
-        execution = Execution(self._preferences)
+        observe = None if private else partial(self._events.record, message)
+        execution = Execution(self._preferences, observe)
         execution.origin = message
         self._executions[execution] = None
+        if not private:
+            self._events.received(message, execution)
         return execution
 
     def _refuse_when_stopped(self) -> None:
@@ -428,5 +488,4 @@ async def _report_unsaved(execution: Execution, *promises: "Future[None]") -> No
     """Wait until everything is on disk, and record what could not be written."""
     for promise in promises:
         await first_done(promise)
-        if not promise.cancelled() and (error := promise.exception()) is not None:
-            execution.record(Unsaved(summary(error), error))
+        execution.note_save(promise)

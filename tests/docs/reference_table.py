@@ -44,7 +44,7 @@ def rows(page: str) -> Iterator[Row]:
         if not text.startswith("|") or set(text) <= set("|- "):
             continue
         cells = [cell.strip().replace("\\|", "|") for cell in _CELLS.split(text)[1:-1]]
-        if cells[0] in {"documented", "guarantee"}:
+        if cells[0] in {"documented", "guarantee", "difference"}:
             continue
         claim, *rest = cells
         here = _only_code(rest.pop(0)) if len(cells) == 4 else ""

@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from genie_core.room.engine.controls import AgentSummary, Allowance, ServerInfo, ToolInfo, UndoPlan
+from genie_core.room.engine.controls import (
+    AgentSummary,
+    Allowance,
+    JobInfo,
+    ServerInfo,
+    ToolInfo,
+    UndoPlan,
+)
 from genie_core.runtime.agent_options import AgentOptions
 from genie_core.runtime.progress import Usage
 
@@ -34,6 +41,7 @@ class ScriptedBench:
     tools: Sequence[ToolInfo] = TOOLS
     servers: Sequence[ServerInfo] = SERVERS
     options = AgentOptions()
+    jobs: Sequence[JobInfo] = ()
     allowance: Allowance = field(default_factory=Allowance)
     model: str = ""
     files: Sequence[str] = ()
@@ -52,6 +60,9 @@ class ScriptedBench:
         raise NotImplementedError
 
     async def undo(self, number: int) -> None:
+        raise NotImplementedError
+
+    async def stop_job(self, number: int) -> bool:
         raise NotImplementedError
 
     def enter(self, members: object) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.hierarchies.tree import (
+    Tools,
     answers,
     ask_first,
     call,
@@ -20,8 +21,11 @@ from tests.hierarchies.tree import (
 from genie_core.agent import Approval, ApprovalContext
 from genie_core.agent.runner import Query
 from genie_core.datastore import DataStore
+from genie_core.execution import Answered, Unsaved
+from genie_core.message import Message
 from genie_core.runtime.actor import POOL_SIZE
-from genie_core.testing import ScriptedAgent
+from genie_core.session import GroupSession
+from genie_core.testing import ScriptedAgent, reasoner_factory
 
 pytestmark = pytest.mark.timeout(100)
 
@@ -133,3 +137,22 @@ async def test_one_that_works_is_never_put_away(tmp_path: Path) -> None:
         said = json.loads((await reply).text)
     assert [json.loads(each)["subagent_response"] for each in said] == ["x"] * len(calls)
     await put_away(runner)
+
+
+async def test_a_subagents_memory_that_cannot_be_saved_stands_beside_the_answer(
+    tmp_path: Path,
+) -> None:
+    async def forget(agent: ScriptedAgent, _tools: Tools, _query: str, _ask: object) -> str:
+        agent.queries = [object()]  # type: ignore[list-item]  # no JSON
+        return "found"
+
+    store = DataStore(tmp_path)
+    chat = GroupSession("s", reasoner_factory(), tree(search=forget), store)
+    asked = chat.handle(Message(json.dumps([call("x", "search")]), "alice"))
+    recorded = [each async for each in asked.events()]
+    last, unsaved = recorded[-1], [each for each in recorded if isinstance(each, Unsaved)]
+    assert isinstance(last, Answered)
+    assert "found" in last.message.content
+    assert len(unsaved) == 1
+    assert "search" in unsaved[0].error
+    await chat.join()

@@ -26,6 +26,7 @@ from genie_core.errors import (
 )
 from genie_core.message import Attachment
 from genie_core.runtime.actor import Actor, Pool
+from genie_core.runtime.overrides import extends
 from genie_core.runtime.progress import Usage, What, note, reporting_to, stage
 from genie_core.runtime.resource_task import WaitLimit, raise_if_cancelled
 from genie_core.storage.agent_state import StateKeeper
@@ -251,7 +252,10 @@ class AgentRunner(Actor[Query, Reply]):
                 stage("agent", self.name),
                 reporting_to(_Reports(self.path, run, request.execution)),
             ):
-                text = await agent.run_streaming(query, callback, request.emit)
+                if extends(agent, "run_streaming", "run"):
+                    text = await agent.run_streaming(query, callback, request.emit)
+                else:
+                    text = await agent.run(query, callback)
         except asyncio.CancelledError:
             if self._in_charge():
                 _ = self._remember(agent)  # a failure is among the store's problems
@@ -436,6 +440,8 @@ async def _ask(subagent: AgentRunner, query: Query) -> str:
         told = public_summary(error)
         note(told, summary(error))
         return f"Error: {told}"
+    if query.execution is not None:
+        reply.saved.add_done_callback(query.execution.note_save)
     if not reply.text.strip():
         return f"Error: {subagent.name} gave an empty answer"
     return f"{reply.text}\n\n[{_CUT}]" if reply.cut else reply.text

@@ -38,10 +38,12 @@ from genie_core.assistant.tools.chat.room import RoomTools
 from genie_core.assistant.tools.files.changes import FileChanges
 from genie_core.assistant.tools.files.claims import ClaimingAgent, FileClaims
 from genie_core.assistant.tools.files.workspace import Workspace
+from genie_core.assistant.tools.shell.jobs import Jobs
 from genie_core.message import SYSTEM
 from genie_core.reasoner import GroupReasoner, GroupReasonerFactory
 from genie_core.room.engine.policy import ToolCall
 from genie_core.runtime.agent_options import AgentOptions
+from genie_core.runtime.extras import imports_of
 from genie_core.runtime.garbage_collector import importing
 from genie_core.runtime.progress import REASONER
 from genie_core.secrets import SecretsProvider
@@ -220,6 +222,7 @@ class AssistantBuilder:
     secrets: SecretsProvider | None
     changes: FileChanges = field(default_factory=FileChanges)
     claims: FileClaims = field(default_factory=FileClaims)
+    jobs: Jobs = field(default_factory=Jobs)
     options: AgentOptions = field(default_factory=AgentOptions)
     """The options of the answering agent, if that is a program."""
     members: list[Callable[[], Sequence[str]]] = field(default_factory=list)
@@ -297,6 +300,7 @@ class AssistantBuilder:
             names=role.tools,
             denied_addresses=denied_addresses(config.rules, role.name),
             changes=self.changes,
+            jobs=self.jobs,
         )
 
     def _agent_fn(
@@ -390,7 +394,8 @@ class AssistantBuilder:
         )
 
     def _on_openai_agents(self, role: Role, choice: ModelChoice, tools: list[AsyncTool]) -> Agent:
-        from agents import ModelSettings
+        with imports_of("openai"):
+            from agents import ModelSettings
 
         from genie_core.agent.provider.openai import DefaultAgent
 

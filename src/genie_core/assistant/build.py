@@ -27,6 +27,8 @@ from genie_core.assistant.servers.config_file import load_servers
 from genie_core.assistant.servers.registry import ServerRegistry
 from genie_core.assistant.tools.files.changes import FileChanges
 from genie_core.assistant.tools.files.workspace import Workspace
+from genie_core.assistant.tools.shell.jobs import Jobs
+from genie_core.assistant.tools.shell.run import is_key
 from genie_core.assistant.tools.shell.sandbox import describe_sandbox, is_isolated
 from genie_core.reasoner import GroupReasonerFactory
 from genie_core.room.engine.controls import EngineControls
@@ -45,7 +47,8 @@ class Assistant:
 
     `label` names the model for a status bar. `notices` are lines about settings without effect.
     `policy` decides about tool calls by the configured rules; `controls` inspects and changes what
-    was built. `changes` keeps what its tools change in files once it has a folder.
+    was built. `changes` keeps what its tools change in files once it has a folder. `jobs` are its
+    commands in the background; close them at the end.
     """
 
     reasoner_factory: GroupReasonerFactory
@@ -56,6 +59,7 @@ class Assistant:
     policy: ApprovalPolicy
     controls: EngineControls
     changes: FileChanges
+    jobs: Jobs
 
 
 def build_assistant(
@@ -97,6 +101,7 @@ def build_assistant(
         policy=policy,
         controls=AssistantControls(builder, policy, owner),
         changes=builder.changes,
+        jobs=builder.jobs,
     )
 
 
@@ -155,6 +160,8 @@ def _servers_sandbox(config: AssistantConfig) -> Sandbox:
 
 def _notices(config: AssistantConfig) -> Iterator[str]:
     program = config.program
+    for name in filter(is_key, config.sandbox.env):
+        yield f"{name} in [sandbox] env has no effect: commands never get API keys"
     if program is not None and config.decided_by_mention and config.template != MENTION_ONLY:
         yield (
             f"no model decides which messages need an answer: {title_of(program.command)} answers "

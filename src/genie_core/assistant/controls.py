@@ -15,6 +15,7 @@ from genie_core.room.engine.controls import (
     AgentSummary,
     Allowance,
     EngineControls,
+    JobInfo,
     ServerInfo,
     ToolInfo,
     UndoPlan,
@@ -120,6 +121,17 @@ class AssistantControls(EngineControls):
     async def undo(self, number: int) -> None:
         builder = self._builder
         await in_thread(builder.changes.undo, builder.workspace, number)
+
+    @property
+    def jobs(self) -> Sequence[JobInfo]:
+        return [job.info for job in self._builder.jobs.all]
+
+    async def stop_job(self, number: int) -> bool:
+        for job in self._builder.jobs.all:
+            if job.number == number and job.is_running:
+                await job.stop()
+                return True
+        return False
 
     def begin(self, spent: Usage) -> None:
         """Count what was spent in this room before the engine was loaded."""

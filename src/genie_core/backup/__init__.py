@@ -1,1 +1,5 @@
 """A backup of a person's sessions, keys and settings, and its restoring."""
+
+from genie_core.runtime.extras import require
+
+require("room", "msgspec")

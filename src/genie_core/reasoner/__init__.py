@@ -6,6 +6,7 @@ from genie_core.reasoner.base import GroupReasoner as GroupReasoner
 from genie_core.reasoner.base import Response as Response
 from genie_core.reasoner.factory import GroupReasonerFactory as GroupReasonerFactory
 from genie_core.reasoner.factory import GroupReasonerFactoryFn as GroupReasonerFactoryFn
+from genie_core.reasoner.runner import GroupReasonerRunner as GroupReasonerRunner
 
 if TYPE_CHECKING:
     from genie_core.reasoner.decision import Decision as Decision

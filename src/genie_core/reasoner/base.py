@@ -6,7 +6,7 @@ from typing import Any
 
 from genie_core.message import Message
 from genie_core.reasoner.decision import AnyDecision
-from genie_core.storage.agent_state import JournalSuffices
+from genie_core.storage.agent_state import JournalSuffices, abstract_unless_journalled
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class GroupReasoner(JournalSuffices, ABC):
     def processed(self) -> int:
         """How many messages of the conversation this reasoner has processed."""
 
-    @abstractmethod
+    @abstract_unless_journalled
     def get_serialized(self) -> Any:
         """Return the whole state as a JSON value."""
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from genie_core.datastore import DataStore
 from genie_core.errors import ActorStopped, StageFailed, StateError
-from genie_core.message import Attachment, Message
+from genie_core.message import SYSTEM, Attachment, Message
 from genie_core.reasoner.base import GroupReasoner, Response
 from genie_core.reasoner.decision import decision
 from genie_core.reasoner.factory import GroupReasonerFactory
@@ -160,6 +160,65 @@ class ReasonerRunner(Actor[int, Reasoned]):
     def _updates(self, reasoner: GroupReasoner, position: int) -> list[Message]:
         seen = reasoner.processed - self._ahead
         return list(self._messages[min(max(seen, 0), position) : position + 1])
+
+
+class GroupReasonerRunner(Actor[list[Message], Response]):
+    """Asks one person's reasoner about a conversation; for use without a session.
+
+    The reasoner's state is kept in the owner's part of `data_store`. `key` is only a label.
+    """
+
+    def __init__(
+        self,
+        key: str,
+        owner: str,
+        group_reasoner_factory: GroupReasonerFactory,
+        data_store: DataStore | None = None,
+    ) -> None:
+        name = f"reasoner of {owner}"
+        super().__init__(name, group_reasoner_factory.group_reasoner_idle_timeout)
+        self.key = key
+        self.owner = owner
+        self._factory = group_reasoner_factory
+        store = data_store.narrowed(owner) if data_store else None
+        self._state = StateKeeper(name, "reasoner", store)
+        self._reasoner: GroupReasoner | None = None
+
+    def invoke(self, messages: list[Message]) -> "Future[Response]":
+        """Decide on the last message of a conversation.
+
+        The reasoner gets the messages that it has not seen. One for "system" needs no decision.
+
+        Raises:
+            ActorStopped: `stop` was called; a `RuntimeError`.
+        """
+        return self.submit(list(messages))
+
+    @asynccontextmanager
+    async def resources(self) -> AsyncIterator[None]:
+        """Create the reasoner and restore its memory."""
+        reasoner = await self._factory.make_group_reasoner(self.owner)
+        await self._state.restore(reasoner)
+        self._reasoner = reasoner
+        try:
+            yield
+        finally:
+            self._reasoner = None
+            self._state.release(reasoner)
+
+    async def serve(self, request: list[Message]) -> Response:
+        """Let the reasoner decide, and save its state."""
+        assert self._reasoner is not None, "requests are only served inside resources()"  # noqa: S101 - an invariant of Actor
+        last = request[-1]
+        if last.receiver == SYSTEM:
+            return Response(decision("delegate"), last.content, last.sender)
+        with stage("reasoner", self.name):
+            raw = await self._reasoner.run(
+                request[min(self._reasoner.processed, len(request) - 1) :]
+            )
+        _ = self._state.save(self._reasoner)  # a failure is among the store's problems
+        with stage("reasoner", self.name):
+            return _understood(raw, self.name)
 
 
 def _understood(raw: Any, subject: str) -> Response:

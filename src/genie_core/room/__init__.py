@@ -6,6 +6,8 @@ The names below load their modules when they are first used.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from genie_core.runtime.extras import imports_of, require
+
 if TYPE_CHECKING:
     from genie_core.room.client.events import EventsRecorded, RoomEvent
     from genie_core.room.client.model import Answer
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     )
     from genie_core.room.protocol.limits import Limits
     from genie_core.room.security.invite import Invite
+
+require("room", "msgspec")
 
 __all__ = [
     "Answer",
@@ -47,7 +51,12 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'protocol.events')}"), name)
+if not TYPE_CHECKING:  # a type checker would take any name for one of the package
+
+    def __getattr__(name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        with imports_of("room"):
+            return getattr(
+                import_module(f"{__name__}.{_MODULES.get(name, 'protocol.events')}"), name
+            )

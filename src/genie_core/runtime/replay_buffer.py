@@ -1,21 +1,26 @@
-"""A growing list that any number of readers read from the start to the end."""
+"""A growing, numbered list that any number of readers read from the start to the end."""
 
 import asyncio
 from asyncio import Future
-from collections.abc import AsyncIterator, Callable
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Generic, TypeVar
+
+from genie_core.errors import EventsMissed
 
 Item = TypeVar("Item")
 
 
 class ReplayableStream(Generic[Item]):
-    """Items in order; after `close` there are no more.
+    """Items in order, numbered from 1; after `close` there are no more.
 
     All methods belong to one event loop. Reading has no side effects.
     """
 
     def __init__(self) -> None:
-        self._items: list[Item | None] = []
+        self._items: OrderedDict[int, Item] = OrderedDict()
+        self._last = 0
+        self._cut = 0  # everything up to this number is gone
         self._closed = False
         self._waiting: set[Future[None]] = set()
 
@@ -23,9 +28,15 @@ class ReplayableStream(Generic[Item]):
     def closed(self) -> bool:
         return self._closed
 
+    @property
+    def last(self) -> int:
+        """The number of the latest item; 0 before the first."""
+        return self._last
+
     def add(self, item: Item) -> None:
         """Add an item and wake waiting readers."""
-        self._items.append(item)
+        self._last += 1
+        self._items[self._last] = item
         self._wake()
 
     def close(self) -> None:
@@ -38,17 +49,33 @@ class ReplayableStream(Generic[Item]):
 
         Readers keep their position: a dropped item leaves a gap.
         """
-        self._items = [None if item is None or unwanted(item) else item for item in self._items]
+        self.drop([number for number, item in self._items.items() if unwanted(item)])
 
-    async def read(self) -> AsyncIterator[Item]:
-        """Yield all items from the first, waiting for more until the buffer is closed."""
-        place = 0
+    def drop(self, numbers: Iterable[int]) -> None:
+        """Drop the items with these numbers, in the same way."""
+        for number in numbers:
+            self._items.pop(number, None)
+
+    def cut(self, number: int) -> None:
+        """Drop all items up to a number; readers that have yet to read them raise."""
+        self._cut = number
+        while self._items and next(iter(self._items)) <= number:
+            self._items.popitem(last=False)
+
+    async def read(self, after: int = 0) -> AsyncIterator[Item]:
+        """Yield all items after a number, waiting for more until the buffer is closed.
+
+        Raises:
+            EventsMissed: the next items are cut.
+        """
+        place = after
         while True:
-            while place < len(self._items):
-                item = self._items[place]
+            while place < self._last:
+                if place < self._cut:
+                    raise EventsMissed(self._cut)
                 place += 1
-                if item is not None:
-                    yield item
+                if place in self._items:
+                    yield self._items[place]
             if self._closed:
                 return
             await self._news()

@@ -1,16 +1,20 @@
 """Save and restore the memory of a reasoner or an agent."""
 
 import logging
+from abc import abstractmethod
 from asyncio import Future
 from collections.abc import Callable
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from genie_core.datastore import DataStore
 from genie_core.errors import MissingKey, StageFailed, StateError, summary
+from genie_core.runtime.overrides import extends
 from genie_core.runtime.progress import stage
 from genie_core.runtime.tasks import settled
 
 log = logging.getLogger(__name__)
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Stateful(Protocol):
@@ -26,8 +30,7 @@ class Stateful(Protocol):
 class JournalSuffices:
     """Makes the abstract `get_serialized` optional for classes with `get_new_messages`.
 
-    Newer agents and reasoners of group-genie's family have only the latter. Type checkers still
-    require the former.
+    Newer agents and reasoners of group-genie's family have only the latter.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -37,6 +40,14 @@ class JournalSuffices:
             cls.get_serialized = _not_told  # type: ignore[attr-defined]  # abc looks afterwards
 
 
+def abstract_unless_journalled(method: Method) -> Method:
+    """Make a method of `JournalSuffices` abstract, which type checkers don't see.
+
+    They would require it of classes that need not define it.
+    """
+    return abstractmethod(method)
+
+
 def _not_told(self: object) -> Any:
     raise NotImplementedError(f"{type(self).__name__} tells only what is new in its state")
 
@@ -44,8 +55,8 @@ def _not_told(self: object) -> Any:
 class StateKeeper:
     """Saves and restores the state under one key, for one owner.
 
-    If the holder can report new messages, they are appended to a journal; otherwise the whole state
-    is saved each time. That also holds for a holder that was restored from a whole state, unless it
+    If the holder can report new messages, they are appended to a journal; otherwise, and if a
+    subclass overrides only `get_serialized`, the whole state is saved each time. That also holds for a holder that was restored from a whole state, unless it
     was a list, since a journal is restored as the list of its lines.
 
     Without a store, or while the disk fails, the memory is held here for the next instance; for
@@ -112,16 +123,15 @@ class StateKeeper:
         return [holder.get_serialized() if _tells_all(holder) else self._told]
 
     def _start(self, holder: Stateful) -> "Future[None]":
-        news: Callable[[], list[Any]] | None = getattr(holder, "get_new_messages", None)
-        if news is not None:
-            lines = news()  # also without a store, or the holder collects for ever
+        lines = _news(holder)  # also without a store, or the holder collects for ever
+        if lines is not None:
             self._backlog += lines
             if not _tells_all(holder):
                 self._told += lines
         if self._store is None or self._unreadable:
             self._backlog.clear()
             return settled(self._left_alone() if self._unreadable else None)
-        journals = news is not None and self._found != "whole"
+        journals = lines is not None and self._found != "whole"
         if journals and not self._backlog:
             return settled()
         self._unsaved = True
@@ -182,6 +192,16 @@ class StateKeeper:
         self._unsaved = promise.cancelled() or promise.exception() is not None
         if not self._unsaved:
             self._kept = []
+
+
+def _news(holder: Stateful) -> list[Any] | None:
+    """Return the new lines for the journal; None for a holder whose whole state counts."""
+    news: Callable[[], list[Any]] | None = getattr(holder, "get_new_messages", None)
+    if news is None:
+        return None
+    lines = news()
+    whole = _tells_all(holder) and not extends(holder, "get_new_messages", "get_serialized")
+    return None if whole else lines
 
 
 def _lines(state: Any, holder: Stateful) -> list[Any]:

@@ -4,10 +4,10 @@ import asyncio
 import json
 import logging
 from asyncio import Future, Task
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, overload
 
 from genie_core.datastore import DataStore
 from genie_core.errors import GenieError, InvalidMessage, MissingKey, summary
@@ -23,6 +23,29 @@ _KEY: Final = "session"
 _AT_ONCE: Final = 500  # messages encoded in one go: the event loop gets its turn in between
 
 
+class MessageView(Sequence[Message]):
+    """The messages of a log as they are now, to read only."""
+
+    def __init__(self, messages: list[Message]) -> None:
+        self._messages = messages
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Message]: ...
+    def __getitem__(self, index: int | slice) -> Message | Sequence[Message]:
+        return self._messages[index]
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def __iter__(self) -> Iterator[Message]:
+        return iter(self._messages)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._messages!r})"
+
+
 class MessageLog:
     """Messages in order, each written to disk once.
 
@@ -33,6 +56,7 @@ class MessageLog:
     def __init__(self, store: DataStore | None) -> None:
         self._store = store
         self.messages: list[Message] = []
+        self.view = MessageView(self.messages)
         self.request_ids: set[str] = set()
         self.restored = 0
         self._is_open = store is None

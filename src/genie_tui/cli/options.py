@@ -5,10 +5,10 @@ Importing this module is cheap: none of what a command works with is loaded here
 
 import argparse
 import difflib
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn, TypeAlias
 
+from genie_core import __version__
 from genie_core.privacy.redaction import hide_secrets
 from genie_core.sessions.export.formats import ExportFormat
 from genie_core.settings.model import Settings
@@ -204,16 +204,6 @@ class CommandParser(argparse.ArgumentParser):
         self.exit(2, f"genie-tui: {safe_line(message)} (see {self.prog} --help)\n")
 
 
-class _Version(argparse.Action):
-    """Print the version, which is looked up only then, and exit."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from importlib.metadata import version
-
-        sys.stdout.write(f"genie-tui {version('genie-tui')}\n")
-        parser.exit()
-
-
 def parser() -> CommandParser:
     top = CommandParser(
         prog="genie-tui",
@@ -228,9 +218,7 @@ def parser() -> CommandParser:
         default=None,
         help="stay on this machine: look for no rooms on the network, host for this machine only",
     )
-    top.add_argument(
-        "--version", action=_Version, nargs=0, help="show program's version number and exit"
-    )
+    top.add_argument("--version", action="version", version=f"genie-tui {__version__}")
     top.set_defaults(command="lobby")
     _add_commands(top.add_parts("commands", "COMMAND"))
     return top

@@ -202,6 +202,15 @@ def read_switch(rest: str) -> bool:
     return rest.lower() == "on"
 
 
+def read_job(rest: str) -> int:
+    """`[stop N]`: the number of the job to stop, 0 for none."""
+    verb, _, number = rest.lower().partition(" ")
+    number = number.strip()
+    if rest and (verb != "stop" or not number.isdecimal() or len(number) > 6 or not int(number)):
+        raise InvalidArguments("say stop and the number of a job, or nothing")
+    return int(number or 0)
+
+
 def read_backlog(rest: str) -> BacklogChoice:
     """`all`, `latest` or `none`."""
     choice = _CHOICES.get(rest.lower())

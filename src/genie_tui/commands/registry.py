@@ -743,6 +743,18 @@ COMMANDS: Final = (
         ),
     ),
     Command(
+        "jobs",
+        "Show the commands that your agents run in the background",
+        engine.jobs,
+        Slash.taking(
+            "/jobs [stop N]",
+            Group.TOOLS,
+            parse.read_job,
+            engine.jobs,
+            help="Show the commands that your agents run in the background; stop one",
+        ),
+    ),
+    Command(
         "backlog",
         "Host: answer messages from before the restart, or only the latest per person",
         slash=Slash.taking(

@@ -11,7 +11,7 @@ import pytest
 
 from genie_core.agent import Approval
 from genie_core.assistant.build import Assistant, build_assistant
-from genie_core.assistant.config import AssistantConfig
+from genie_core.assistant.config import AssistantConfig, Sandbox
 from genie_core.assistant.errors import (
     MissingVariable,
     ModelUnavailable,
@@ -229,3 +229,9 @@ async def test_the_offline_helper_takes_up_only_what_it_has_tools_for() -> None:
     chat = session(build_assistant(AssistantConfig(tools=("current_time",))))
     assert await finished(chat.handle(Message("what is 12*7?", "alice"))) is None
     await close(chat)
+
+
+def test_a_key_for_commands_is_noticed() -> None:
+    config = AssistantConfig(sandbox=Sandbox(env=("PATH", "OPENAI_API_KEY")))
+    (notice,) = build_assistant(config).notices
+    assert notice.startswith("OPENAI_API_KEY in [sandbox] env has no effect")

@@ -1,5 +1,8 @@
 import asyncio
 
+import pytest
+
+from genie_core.errors import EventsMissed
 from genie_core.runtime.replay_buffer import ReplayableStream
 
 
@@ -42,3 +45,35 @@ async def test_forgetting_does_not_disturb_a_reader_in_the_middle() -> None:
     record.close()
     assert [item async for item in reader] == [3, 5]
     assert [item async for item in record.read()] == [0, 2, 3, 5]
+
+
+async def test_reading_begins_after_any_number() -> None:
+    record: ReplayableStream[str] = ReplayableStream()
+    for item in "abcd":
+        record.add(item)
+    record.drop([2])
+    record.close()
+    assert record.last == 4
+    assert [[item async for item in record.read(after)] for after in (0, 1, 3, 4, 9)] == [
+        ["a", "c", "d"],
+        ["c", "d"],
+        ["d"],
+        [],
+        [],
+    ]
+
+
+async def test_a_cut_is_told_to_those_that_have_not_read_that_far() -> None:
+    record: ReplayableStream[str] = ReplayableStream()
+    for item in "abcd":
+        record.add(item)
+    behind, ahead = record.read(), record.read()
+    assert await anext(behind) == "a"
+    assert [await anext(ahead) for _ in range(3)] == ["a", "b", "c"]
+    record.cut(3)
+    record.close()
+    with pytest.raises(EventsMissed) as missed:
+        await anext(behind)
+    assert missed.value.last == 3
+    assert [item async for item in ahead] == ["d"]
+    assert [item async for item in record.read(3)] == ["d"]

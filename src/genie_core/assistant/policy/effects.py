@@ -30,7 +30,12 @@ from genie_core.assistant.tools.files.edit import (
     planned_move,
     planned_write,
 )
-from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace, is_unlisted
+from genie_core.assistant.tools.files.workspace import (
+    AccessRefused,
+    Workspace,
+    hidden_parts,
+    is_unlisted,
+)
 from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffect, ToolEffects
 from genie_core.room.engine.policy import Risk, ToolCall
 
@@ -76,6 +81,8 @@ def effects_of(
         return _OTHER_ROOMS
     if workspace is None:
         return ToolEffects()
+    if call.tool == "read_job":  # the output may have whatever the command could read
+        return ToolEffects(private=bool(call.arguments.get("job")))
     if call.tool in COMMAND_TOOLS:
         effects = _of_command(workspace, arguments)
         return replace(effects, sandbox=sandbox, isolated=isolated)
@@ -98,7 +105,8 @@ def _of_change(workspace: Workspace, tool: str, arguments: "_Arguments") -> Tool
         names = [workspace.key(workspace.place(path)) for path in _written(tool, arguments)]
     except AccessRefused as refusal:
         return ToolEffects(refusal=str(refusal), original=REFUSED)
-    names, hidden = list(dict.fromkeys(names)), any(map(is_unlisted, names))
+    # hidden files often configure what editors and hooks run, so each write of one is asked about
+    names, hidden = list(dict.fromkeys(names)), any(map(hidden_parts, names))
     writes = tuple(ToolEffect("write", name) for name in names)
     try:
         changes = _planned(workspace, tool, arguments)

@@ -26,6 +26,7 @@ READS: Final = "it only reads"
 FOR_GUESTS: Final = "it is for a guest, with your files and keys"
 OTHER_ROOMS: Final = "it reads your other rooms, and everyone in this one sees the answer"
 
+STOPS: Final = "it ends a program"
 HIDDEN: Final = "it is about a hidden file, and no rule names it"
 
 _WHY_ASKED: Final[dict[Risk, str]] = {
@@ -182,6 +183,8 @@ class Policy:
         return pattern if self.is_covered(call, effects, pattern) else ""
 
     def _default(self, call: ToolCall, risk: Risk, effects: ToolEffects) -> PolicyResult:
+        if call.tool == "stop_job" and risk == "execute":
+            return PolicyResult("ask", STOPS, risk)
         if risk != "read":
             return PolicyResult("ask", _WHY_ASKED[risk], risk)
         if self.owner and fold_name(call.person) != fold_name(self.owner):

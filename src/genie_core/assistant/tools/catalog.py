@@ -16,6 +16,7 @@ from genie_core.assistant.tools.files.grep import Grep
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.assistant.tools.plan import update_plan
 from genie_core.assistant.tools.shell.command import Commands
+from genie_core.assistant.tools.shell.jobs import Jobs
 from genie_core.assistant.tools.time.dates import Dates
 from genie_core.assistant.tools.web.fetch import Web
 from genie_core.room.engine.policy import Risk
@@ -26,6 +27,7 @@ DATE_TOOLS: Final = ("current_time", "convert_time", "days_between", "weekday", 
 READING_TOOLS: Final = ("list_files", "read_file", "find_files", "search_files", "grep_files")
 FILE_TOOLS: Final = (*READING_TOOLS, *EDIT_TOOLS)
 COMMAND_TOOLS: Final = ("run_command",)
+JOB_TOOLS: Final = ("read_job", "stop_job")
 WEB_TOOLS: Final = ("fetch_url",)
 PLAN_TOOLS: Final = ("update_plan",)
 PROGRAM_TOOLS: Final = (
@@ -35,8 +37,8 @@ PROGRAM_TOOLS: Final = (
 """Tools about the room that are offered to agents that are installed programs."""
 
 TOOL_NAMES: Final = (
-    *CHAT_TOOLS, *ROOM_TOOLS, "calculate", *DATE_TOOLS, *FILE_TOOLS, *COMMAND_TOOLS, *WEB_TOOLS,
-    *PLAN_TOOLS,
+    *CHAT_TOOLS, *ROOM_TOOLS, "calculate", *DATE_TOOLS, *FILE_TOOLS, *COMMAND_TOOLS,
+    *JOB_TOOLS, *WEB_TOOLS, *PLAN_TOOLS,
 )  # fmt: skip
 
 ENGINE_TOOLS: Final = ("run_subagent", "get_group_chat_messages")
@@ -45,7 +47,7 @@ ENGINE_TOOLS: Final = ("run_subagent", "get_group_chat_messages")
 RISKS: Final[Mapping[str, Risk]] = {
     **dict.fromkeys((*TOOL_NAMES, *ENGINE_TOOLS, *PROGRAM_TOOLS), "read"),
     **dict.fromkeys(EDIT_TOOLS, "write"),
-    **dict.fromkeys(COMMAND_TOOLS, "execute"),
+    **dict.fromkeys((*COMMAND_TOOLS, "stop_job"), "execute"),
     **dict.fromkeys(WEB_TOOLS, "network"),
 }
 """The highest risk of each built-in tool, by name."""
@@ -60,7 +62,7 @@ def available(
     """
     lacking: set[str] = set()
     if workspace is None:
-        lacking.update(FILE_TOOLS, COMMAND_TOOLS, PLAN_TOOLS)
+        lacking.update(FILE_TOOLS, COMMAND_TOOLS, JOB_TOOLS, PLAN_TOOLS)
     if rooms is None:
         lacking.update(ROOM_TOOLS)
     return tuple(
@@ -78,12 +80,14 @@ def build_tools(
     names: Collection[str] | None = None,
     denied_addresses: Collection[str] = (),
     changes: FileChanges | None = None,
+    jobs: Jobs | None = None,
 ) -> list[AsyncTool]:
     """Build the requested tools that can work, in the order of `TOOL_NAMES`.
 
     Chat tools need `fetch`, file and command tools and plans a workspace, `search_rooms` the folder of saved
     rooms. `names` None means all. `denied_addresses` are patterns of addresses and hosts that
-    redirects must not lead to; `changes` keeps what files had before they were changed.
+    redirects must not lead to; `changes` keeps what files had before they were changed; `jobs` are
+    the commands in the background.
     """
     limits = limits or ToolLimits()
     dates = Dates()
@@ -100,7 +104,8 @@ def build_tools(
         tools += [files.list_files, files.read_file, files.find_files, files.search_files]
         tools += [Grep(workspace).grep_files, edits.write_file, edits.edit_file]
         tools += [edits.edit_files, edits.move_file, edits.delete_file]
-        tools += [Commands(workspace, limits, sandbox or Sandbox()).run_command, update_plan]
+        commands = Commands(workspace, limits, sandbox or Sandbox(), jobs or Jobs())
+        tools += [commands.run_command, commands.read_job, commands.stop_job, update_plan]
     by_name = {tool.__name__: tool for tool in tools}
     wanted = TOOL_NAMES if names is None else [name for name in TOOL_NAMES if name in names]
     return [by_name[name] for name in wanted if name in by_name]

@@ -104,6 +104,12 @@ class Clip:
         return "\n".join(["Output:", *fenced(lines)])
 
     @property
+    def end(self) -> str:
+        """The last part of the output, empty if it is no text."""
+        texts, _ = self._kept()
+        return texts[-1] or ""
+
+    @property
     def problem(self) -> str:
         """Why the output is incomplete, to follow "printed"; empty if it is complete."""
         texts, left_out = self._kept()

@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +25,7 @@ from acp.schema import (
     StopReason,
 )
 
+from genie_core import __version__
 from genie_core.errors import GenieError
 from genie_core.privacy.redaction import mask_known
 from genie_core.room.acp.outbox import Outbox, Update
@@ -171,7 +171,7 @@ class RoomAgent:
                 ),
             ),
             agent_info=Implementation(
-                name="genie-tui", title="genie-tui room", version=version("genie-tui")
+                name="genie-tui", title="genie-tui room", version=__version__
             ),
             auth_methods=[],
         )

@@ -77,6 +77,22 @@ class UndoPlan:
     deletes: bool
 
 
+@dataclass(frozen=True, slots=True)
+class JobInfo:
+    """A command in the background. `started` is in seconds since the epoch.
+
+    `state` follows its name, as in "has ended with exit code 0". `last` is the last line that it
+    printed. Neither `command` nor `last` is safe to show as it is.
+    """
+
+    number: int
+    command: str
+    started: float
+    is_running: bool
+    state: str
+    last: str
+
+
 class EngineControls(Protocol):
     """Inspects and changes one person's loaded engine. Use it on the room's event loop."""
 
@@ -132,6 +148,13 @@ class EngineControls(Protocol):
 
     async def undo(self, number: int) -> None:
         """Undo a planned change. Raises a `GenieError`, and changes nothing, if it can't be undone."""
+
+    @property
+    def jobs(self) -> Sequence[JobInfo]:
+        """The commands in the background, and those of late that have ended."""
+
+    async def stop_job(self, number: int) -> bool:
+        """End a job and all of its processes; False if it does not run."""
 
     def begin(self, spent: Usage) -> None:
         """Add earlier spending in this room to the budget."""

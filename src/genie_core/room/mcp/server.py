@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
 from typing import Annotated, Final
 
 from mcp.server.mcpserver import MCPServer
@@ -10,6 +9,7 @@ from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
+from genie_core import __version__
 from genie_core.errors import GenieError
 from genie_core.privacy.redaction import mask_known
 from genie_core.room.mcp.member import LONGEST_WAIT, MOST_LINES, AgentMember
@@ -46,7 +46,7 @@ def build_server(member: AgentMember) -> MCPServer:
     server = MCPServer(
         "genie-tui",
         instructions=INSTRUCTIONS,
-        version=version("genie-tui"),
+        version=__version__,
         log_level="WARNING",
         subscriptions=False,
     )

@@ -50,7 +50,10 @@ def engine_loader(
 
         async def close() -> None:
             session.stop()
-            await session.join()
+            try:
+                await session.join()
+            finally:
+                await assistant.jobs.aclose()
             await store.aclose()
 
         try:

@@ -9,7 +9,10 @@
 The tests are coroutines and carry the mark of pytest-asyncio.
 """
 
-import pytest
+from genie_core.runtime.extras import imports_of
+
+with imports_of("testing"):
+    import pytest
 
 _PARTS = ("answering", "approving", "calling", "ending", "reading", "remembering")
 pytest.register_assert_rewrite(*(f"{__name__}.{part}" for part in _PARTS))

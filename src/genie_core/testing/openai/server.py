@@ -4,7 +4,7 @@ import itertools
 import json
 import secrets
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -36,8 +36,9 @@ class FakeOpenAI:
 
     Use it as `async with FakeOpenAI(Say("hello")) as server:` and point a client at
     `server.base_url` with `server.api_key`; any other key is refused. Both `/chat/completions` and
-    `/responses` take turns from the same script, streaming or not. When no turn is left, the model
-    repeats what the user said, or, where JSON is asked for, the last JSON it was told to say.
+    `/responses` take turns from the same script, streaming or not. When no turn is left, `choose`
+    picks one for each request; without it, the model repeats what the user said, or, where JSON is
+    asked for, the last JSON it was told to say.
 
     With `models`, these are the only ones there are. As with the real service, a conversation in
     which a tool call has no result is refused, and so is one with the id of an item that this server
@@ -45,12 +46,17 @@ class FakeOpenAI:
     """
 
     def __init__(
-        self, *turns: Turn, api_key: str = "sk-scripted-key", models: Sequence[str] = ()
+        self,
+        *turns: Turn,
+        api_key: str = "sk-scripted-key",
+        models: Sequence[str] = (),
+        choose: Callable[[ModelRequest], Turn] | None = None,
     ) -> None:
         self.api_key = api_key
         self._asked: Arrivals[ModelRequest] = Arrivals()
         self._models = tuple(models)
         self._turns: deque[Turn] = deque(turns)
+        self._choose = choose
         self._json = "{}"
         self._tags = (f"{secrets.token_hex(4)}_{number}" for number in itertools.count(1))
         self._stored: set[str] = set()
@@ -143,6 +149,8 @@ class FakeOpenAI:
             self._json = turn.text
         if turn is not None:
             return turn
+        if self._choose is not None:
+            return self._choose(request)
         return Say(self._json if request.structured else f"echo: {request.query}")
 
     def _drop(self, scope: Scope) -> None:

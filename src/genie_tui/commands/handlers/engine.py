@@ -8,7 +8,7 @@ from genie_core.errors import GenieError
 from genie_core.message import SYSTEM
 from genie_core.room.client.model import Answer, EngineState
 from genie_core.room.engine.backlog import BacklogChoice
-from genie_core.room.engine.controls import AgentSummary, EngineControls
+from genie_core.room.engine.controls import AgentSummary, EngineControls, JobInfo
 from genie_core.room.participant.receipt import excerpt
 from genie_core.room.state.thread import MessageThread, Phase, ToolApproval
 from genie_core.room.text.costs import budget_line
@@ -54,6 +54,12 @@ ALL: Final = "all"
 UNSEEN: Final = (
     "Only the terminal where this call waits shows what it is called with; edit it there."
 )
+
+NO_JOBS: Final = "Your agents run no commands in the background."
+STOP_JOB: Final = "/jobs stop N ends one of them and all that it started."
+LIST_JOBS: Final = "/jobs lists them."
+MOST_SHOWN: Final = 80
+"""Characters of a job's command, and of its last line, that are listed."""
 
 MOST_LISTED: Final = 12
 """Values of an option that are listed at once."""
@@ -137,6 +143,18 @@ def auto(context: RoomContext, on: bool) -> None:  # noqa: FBT001 - the command'
     else:
         joined.engine.set_auto(on=False)
         context.screen.notify("Auto mode is off: tool calls need your approval again.")
+
+
+def jobs(context: RoomContext, number: int = 0) -> None:
+    """Tell which commands run in the background, or stop the one with this number."""
+    if (controls := context.joined.engine.controls) is None:
+        context.warn(_no_workbench(context.joined))
+    elif number:
+        context.start(_stop_job(context, controls, number), "job")
+    else:
+        lines = [*map(_job_line, controls.jobs)]
+        text = "\n".join([*lines, STOP_JOB]) if lines else NO_JOBS
+        context.screen.notify(text, title="Commands in the background", timeout=12)
 
 
 def backlog(context: RoomContext, choice: BacklogChoice) -> None:
@@ -253,6 +271,19 @@ def _agent_line(info: AgentSummary) -> str:
     name = "genie" if info.name == SYSTEM else visible_line(info.name)
     runtime = f" ({info.runtime})" if info.runtime else ""
     return f"{name}: {visible_line(info.model)}{runtime}"
+
+
+def _job_line(job: JobInfo) -> str:
+    last = f": {job.last[:MOST_SHOWN]}" if job.last else ""
+    command = job.command[:MOST_SHOWN]
+    return visible_line(f"{job.number} {command}, {clock_time(job.started)}, {job.state}{last}")
+
+
+async def _stop_job(context: RoomContext, controls: EngineControls, number: int) -> None:
+    if await controls.stop_job(number):
+        context.screen.notify(f"Job {number} and all that it started are stopped.")
+    else:
+        context.warn(f"No job {number} is running. {LIST_JOBS}")
 
 
 def _list_options(context: RoomContext, options: Sequence[AgentOption]) -> None:

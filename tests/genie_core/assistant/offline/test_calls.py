@@ -48,7 +48,7 @@ class Asked:
         return self.answer
 
 
-@pytest.mark.parametrize("name", TOOL_NAMES)
+@pytest.mark.parametrize("name", sorted({*TOOL_NAMES} - {"edit_files"}))  # which it never calls
 async def test_a_tool_is_described_as_pydantic_ai_does(name: str, tmp_path: Path) -> None:
     """A grant holds for the description that was shown, and outlives a change of model."""
     tool = tools(tmp_path)[name]

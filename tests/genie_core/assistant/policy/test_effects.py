@@ -378,3 +378,31 @@ async def test_an_unread_file_can_t_be_moved_to_a_name_that_may_be_read(root: Pa
     workspace = confined(root, Rule("deny", "read_file", path="*.env"))
     assert "may not be read" in await Edits(workspace).move_file("prod.env", "prod.txt")
     assert judge(root, tool="move_file", path="prod.env", to="prod.txt").effects.private
+
+
+def test_jobs_are_read_unasked_and_started_and_stopped_only_if_allowed(root: Path) -> None:
+    assert judge(root, tool="read_job").effect == "allow"
+    read = judge(root, tool="read_job", job=1)
+    assert (read.effect, read.effects.reads) == ("allow", "private")
+    assert judge(root, tool="stop_job", job=1).because == "it ends a program"
+    assert judge(root, Rule("allow", command="*"), tool="stop_job", job=1).effect == "ask"
+    assert judge(root, tool="run_command", command="ls", background=True).effect == "ask"
+    guest = build_assistant(AssistantConfig(workspace=root), owner="ann").policy
+    assert guest.evaluate(ToolCall("bob", "system", "read_job", {"job": 1})).effect == "ask"
+
+
+@pytest.mark.parametrize(
+    ("rule", "effect"),
+    [
+        (Rule("allow", "write_file"), "ask"),
+        (Rule("allow", risk="write"), "ask"),
+        (Rule("allow", path="*"), "ask"),
+        (Rule("allow", path=".husky/*"), "allow"),
+        (Rule("allow", "write_file", arguments={"path": ".husky/*"}), "allow"),
+    ],
+)
+def test_a_hidden_file_is_written_unasked_only_by_a_rule_that_names_it(
+    root: Path, rule: Rule, effect: str
+) -> None:
+    wanted = {"path": ".husky/pre-commit", "content": "x"}
+    assert judge(root, rule, tool="write_file", **wanted).effect == effect

@@ -56,6 +56,7 @@ def test_the_risk_of_every_tool_is_known() -> None:
         "move_file": "write",
         "delete_file": "write",
         "run_command": "execute",
+        "stop_job": "execute",
         "fetch_url": "network",
     }
 

@@ -1,19 +1,36 @@
 import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
 from tests.genie_core.testing.contract.faulty import Emit, SoundAgent, noticed, passes
 
 from genie_core.agent import AgentInput, ApprovalCallback, Verdict
+from genie_core.agent.approval import ask_about
+
+
+@dataclass
+class Between:
+    """A callback that lets a function decide, which may ask another callback."""
+
+    decide: Callable[[str, dict[str, Any]], Awaitable[Any]]
+
+    async def __call__(self, tool_name: str, tool_args: dict[str, Any]) -> bool:
+        return bool(await self.decide(tool_name, tool_args))
+
+    async def verdict(
+        self, tool_name: str, tool_args: dict[str, Any], _schema: dict[str, Any] | None = None
+    ) -> Any:
+        return await self.decide(tool_name, tool_args)
 
 
 class Interposed(SoundAgent):
-    """Puts something between the agent and whoever approves."""
+    """Puts something between the agent and the callback."""
 
     async def answer(self, given: AgentInput, callback: ApprovalCallback, emit: Emit | None) -> str:
-        async def between(tool_name: str, tool_args: dict[str, Any]) -> Any:
-            return await self.decide(callback, tool_name, tool_args)
-
+        between = Between(partial(self.decide, partial(ask_about, callback)))
         return await super().answer(given, between, emit)
 
     async def decide(self, ask: Any, name: str, arguments: dict[str, Any]) -> Any:
@@ -37,7 +54,8 @@ class Misquoting(Interposed):
 
 class NotTakingBools(Interposed):
     async def decide(self, ask: Any, name: str, arguments: dict[str, Any]) -> Any:
-        answer = await ask(name, arguments)
+        (callback,) = ask.args
+        answer = await callback(name, arguments)
         return Verdict(answer.approved, answer.reason, answer.arguments)
 
 

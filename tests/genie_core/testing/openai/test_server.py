@@ -28,6 +28,16 @@ async def test_turns_are_taken_in_order_and_then_the_user_is_echoed(
     assert answers == ["one", "two", "echo: c"]
 
 
+async def test_a_function_takes_over_when_the_script_is_done() -> None:
+    async with (
+        asyncio.timeout(DEADLINE),
+        FakeOpenAI(Say("scripted"), choose=lambda asked: Say(asked.query.upper())) as server,
+        AsyncOpenAI(base_url=server.base_url, api_key=server.api_key) as client,
+    ):
+        answers = [await client.responses.create(model="m", input=query) for query in ("a", "b")]
+    assert [answer.output_text for answer in answers] == ["scripted", "B"]
+
+
 async def test_both_interfaces_take_turns_from_one_script() -> None:
     async with (
         asyncio.timeout(DEADLINE),

@@ -6,10 +6,23 @@ from tests.genie_tui.scripted_room import HandClock, ScriptedJoinedRoom, in_room
 
 from genie_core.errors import GenieError
 from genie_core.room.client.model import EngineState, EngineStatus
-from genie_core.room.engine.controls import AgentSummary, Allowance, ServerInfo, ToolInfo, UndoPlan
+from genie_core.room.engine.controls import (
+    AgentSummary,
+    Allowance,
+    JobInfo,
+    ServerInfo,
+    ToolInfo,
+    UndoPlan,
+)
 from genie_core.runtime.agent_options import AgentCommand, AgentOption, AgentOptions, Choice
 from genie_core.runtime.progress import Usage
-from genie_tui.commands.handlers.engine import LOADING, NO_OPTIONS, NOT_STARTED, models_in_use
+from genie_tui.commands.handlers.engine import (
+    LOADING,
+    NO_JOBS,
+    NO_OPTIONS,
+    NOT_STARTED,
+    models_in_use,
+)
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.composer.composer import Composer
@@ -29,6 +42,7 @@ class Bench:
     model = "openai:[big]"
     model_server = ""
     options = AgentOptions()
+    jobs: Sequence[JobInfo] = ()
 
     async def use_model(self, name: str) -> str:
         return name
@@ -43,6 +57,9 @@ class Bench:
         raise NotImplementedError
 
     async def undo(self, number: int) -> None:
+        raise NotImplementedError
+
+    async def stop_job(self, number: int) -> bool:
         raise NotImplementedError
 
     def enter(self, members: object) -> None:
@@ -180,3 +197,30 @@ async def test_without_a_program_or_before_it_runs_there_is_nothing_to_set() -> 
         joined.workbench = bench
         order(screen, "/mode")
         await until(pilot, lambda: NOT_STARTED in notes(pilot))
+
+
+async def test_jobs_are_listed_in_plain_text_and_stopped_by_number() -> None:
+    bench = Bench()
+    stopped = list[int]()
+
+    async def stop_job(number: int) -> bool:
+        stopped.append(number)
+        return number == 1
+
+    bench.stop_job = stop_job  # type: ignore[method-assign]
+    joined = ScriptedJoinedRoom(workbench=bench)
+    joined.open_room()
+    async with in_room(joined) as (screen, pilot):
+        order(screen, "/jobs")
+        await until(pilot, lambda: NO_JOBS in notes(pilot))
+        bench.jobs = [JobInfo(1, "npm \x1b[31mrun dev", 0.0, True, "is running", "[b]ready")]
+        order(screen, "/jobs")
+        await until(pilot, lambda: "npm ␛[31mrun dev" in notes(pilot))
+        assert "is running: [b]ready" in notes(pilot)
+        order(screen, "/jobs stop 1")
+        await until(pilot, lambda: "Job 1 and all that it started are stopped." in notes(pilot))
+        order(screen, "/jobs stop 2")
+        await until(pilot, lambda: "No job 2 is running." in notes(pilot))
+        order(screen, "/jobs kill 1")
+        await until(pilot, lambda: "say stop and the number of a job" in notes(pilot))
+        assert stopped == [1, 2]

@@ -46,7 +46,7 @@ from genie_core.agent.provider.pydantic_ai.errors import (
     with_limit,
 )
 from genie_core.agent.provider.pydantic_ai.history import Fork, PydanticHistory
-from genie_core.agent.provider.pydantic_ai.naming import model_named
+from genie_core.agent.provider.pydantic_ai.naming import DEFAULT_MODEL, model_named
 from genie_core.agent.provider.pydantic_ai.observed_model import ObservedModel
 from genie_core.agent.provider.pydantic_ai.portable import portable
 from genie_core.agent.provider.pydantic_ai.servers import (
@@ -83,7 +83,7 @@ class DefaultAgent(Agent):
     def __init__(
         self,
         system_prompt: str,
-        model: str | Model,
+        model: str | Model = DEFAULT_MODEL,
         model_settings: ModelSettings | None = None,
         toolsets: Sequence[AbstractToolset[Any]] = [],
         tools: Sequence[AsyncTool] = [],

@@ -9,6 +9,9 @@ from pydantic_ai.models import Model, infer_model
 from genie_core.agent.provider.failures import ModelRequestInfo
 from genie_core.errors import ModelFailed
 
+DEFAULT_MODEL: Final = "google:gemini-3-flash-preview"
+"""The model of an agent or a reasoner for which none is named."""
+
 _RENAMED: Final = {"google-gla": "google", "google-vertex": "google-cloud"}
 _MAKERS: Final = {
     "claude": "anthropic",

@@ -12,7 +12,7 @@ from pydantic_ai.settings import ModelSettings
 
 from genie_core.agent.provider.failures import DECISION_TIMEOUT
 from genie_core.agent.provider.pydantic_ai.errors import failures_told, with_limit
-from genie_core.agent.provider.pydantic_ai.naming import model_named
+from genie_core.agent.provider.pydantic_ai.naming import DEFAULT_MODEL, model_named
 from genie_core.agent.provider.pydantic_ai.observed_model import ObservedModel, without_turns
 from genie_core.agent.provider.pydantic_ai.portable import portable
 from genie_core.agent.provider.pydantic_ai.saved import from_json, to_json, without_prompt
@@ -22,9 +22,6 @@ from genie_core.agent.provider.reasoner_prompt import MAX_MESSAGES, reasoner_pro
 from genie_core.errors import ModelFailed
 from genie_core.message import Message
 from genie_core.reasoner.base import GroupReasoner, Response
-
-DEFAULT_MODEL: Final = "google:gemini-3-flash-preview"
-"""The default model of a reasoner."""
 
 _RETRIES: Final = 2  # how often a model may correct an answer that cannot be used
 

@@ -164,6 +164,7 @@ class Walk:
         self._generated: list[str] = []
         self._hidden: list[str] = []
         self._unread: list[str] = []
+        self._unnamed: list[str] = []
         self._shortened: list[str] = []
         self._private: list[str] = []
         self._stopped = ""
@@ -181,7 +182,8 @@ class Walk:
         reader = _Reader(self._workspace)
         with reader:
             for batch in self._batches(wanted):
-                files = [each.file for each in batch]
+                # ripgrep would read the whole of a large one
+                files = [each.file for each in batch if each.length <= MAX_FILE_BYTES]
                 may_match = ripgrep and candidates(ripgrep, self._workspace, files, literal)
                 for file, length, name in batch:
                     if monotonic() > self._deadline:
@@ -189,7 +191,7 @@ class Walk:
                     self.searched += 1
                     if length > MAX_FILE_BYTES:
                         self._shortened.append(name)
-                    if may_match and not may_match(file):
+                    if may_match and length <= MAX_FILE_BYTES and not may_match(file):
                         continue
                     try:
                         content = reader.read(file)
@@ -227,7 +229,11 @@ class Walk:
         """Yield the names of the files that a search would read, up to the limit of visits."""
         for file, _ in self._files():
             key = self._workspace.key(file)
-            if key.isprintable() and not matches_path(key, self._left_out):
+            if not key.isprintable():
+                self._unnamed.append(self._workspace.name(file))
+            elif matches_path(key, self._left_out):
+                self._private.append(key)
+            else:
                 yield key
 
     def stop(self, name: str, after: str) -> None:
@@ -249,6 +255,8 @@ class Walk:
             notes.append(f"Left out as private: {some(self._private)}. Name one to search it.")
         if self._hidden:
             notes.append(f"Left out as hidden: {some(self._hidden)}. Name one to search it.")
+        if self._unnamed:
+            notes.append(f"Left out for characters in their names: {some(self._unnamed)}.")
         if self._unread:
             notes.append(f"Not readable: {some(self._unread)}.")
         if self._generated:

@@ -156,7 +156,10 @@ class Workspace:
                 f"{path!r} is hidden, and may hold credentials or belong to version control; such "
                 "files can't be used"
             )
-        if is_unlisted(self.key(real)) and not is_unlisted(asked.as_posix()):
+        named = asked.as_posix()
+        if is_unlisted(self.key(real)) > is_unlisted(named) or (
+            hidden_parts(self.key(real)) and not hidden_parts(named)
+        ):
             raise AccessRefused(f"{path!r} leads to a hidden file; name that one")
         return real
 
@@ -288,7 +291,7 @@ class Workspace:
 
 
 def hidden_parts(key: str) -> list[str]:
-    return [part for part in key.split("/") if part.startswith(".")]
+    return [part for part in key.split("/") if part.startswith(".") and part not in (".", "..")]
 
 
 def is_unlisted(key: str) -> bool:

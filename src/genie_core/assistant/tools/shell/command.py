@@ -12,6 +12,8 @@ from typing import Final
 from genie_core.assistant.config import Sandbox, ToolLimits
 from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace
 from genie_core.assistant.tools.output import cannot
+from genie_core.assistant.tools.shell.jobs import JOB_SECONDS, Job, Jobs
+from genie_core.assistant.tools.shell.prompts import missed_input
 from genie_core.assistant.tools.shell.run import SUPERVISOR, Outcome, environment, run_to_end
 from genie_core.assistant.tools.shell.sandbox import SandboxUnavailable, sandbox_command
 from genie_core.runtime.progress import doing
@@ -20,6 +22,10 @@ from genie_core.storage.atomic import reason
 
 SHELL: Final = "/bin/sh"
 MAX_COMMAND_CHARS: Final = 20_000
+
+NO_INPUT: Final = (
+    "Commands get no input: use an option that answers, such as --yes, or ask the owner to run it."
+)
 
 _OPERATORS: Final = "|&;<>"
 
@@ -34,6 +40,7 @@ class Commands:
     workspace: Workspace
     limits: ToolLimits = field(default_factory=ToolLimits)
     sandbox: Sandbox = field(default_factory=Sandbox)
+    jobs: Jobs = field(default_factory=Jobs)
 
     async def run_command(
         self,
@@ -41,6 +48,7 @@ class Commands:
         folder: str = "",
         shell: bool = False,  # noqa: FBT001, FBT002 — a model passes tool arguments by name
         seconds: float | None = None,
+        background: bool = False,  # noqa: FBT001, FBT002
     ) -> str:
         """Run a program in the workspace and return its exit code and output.
 
@@ -53,7 +61,11 @@ class Commands:
             shell: Run the command in a shell, with pipes and redirections. The owner may have
                 disabled this.
             seconds: End the program after this many seconds. Empty for the longest permitted time.
+            background: Return at once, with the number of a job for `read_job` and `stop_job`. For
+                servers and the like; it ends with the session.
         """
+        if background:
+            return await self._in_background(command, folder, shell=shell, seconds=seconds)
         longest = self.limits.command_seconds
         allowed = longest if seconds is None or seconds <= 0 else min(seconds, longest)
         try:
@@ -63,6 +75,49 @@ class Commands:
             return cannot(str(refusal))
         offline = bool(wrapper) and not self.sandbox.network
         return _report(words[0], outcome, allowed, offline=offline)
+
+    async def read_job(self, job: int = 0) -> str:
+        """Return what a command in the background has printed since it was last read.
+
+        Args:
+            job: Its number; 0 lists all jobs.
+        """
+        if not job:
+            return _listed(self.jobs.all)
+        try:
+            found = self.jobs.find(job)
+        except AccessRefused as refusal:
+            return cannot(str(refusal))
+        return _job_report(found)
+
+    async def stop_job(self, job: int) -> str:
+        """End a command in the background and all processes that it started.
+
+        Args:
+            job: Its number.
+        """
+        try:
+            found = self.jobs.find(job)
+        except AccessRefused as refusal:
+            return cannot(str(refusal))
+        await found.stop()
+        return _job_report(found)
+
+    async def _in_background(
+        self, command: str, folder: str, *, shell: bool, seconds: float | None
+    ) -> str:
+        allowed = min(seconds, JOB_SECONDS) if seconds and seconds > 0 else JOB_SECONDS
+        try:
+            words = self._words(command, shell=shell)
+            _ = self.workspace.resolve(folder)
+
+            async def work(listen: Callable[[bytes], None]) -> Outcome:
+                return (await self._outcome(words, folder, allowed, listen, patient=True))[0]
+
+            job = await self.jobs.start(command, work, self.limits.command_bytes)
+        except AccessRefused as refusal:
+            return cannot(str(refusal))
+        return _job_report(job)
 
     async def follow(
         self,
@@ -88,6 +143,8 @@ class Commands:
         folder: str,
         seconds: float,
         listen: Callable[[bytes], None] | None = None,
+        *,
+        patient: bool = False,
     ) -> tuple[Outcome, Sequence[str]]:
         """Run a program; returns its outcome and its sandbox. Raises `AccessRefused`."""
         place = self.workspace.resolve(folder)
@@ -102,6 +159,7 @@ class Commands:
                     environment(self.sandbox.env),
                     wrapper,
                     listen,
+                    patient=patient,
                 )
         except SandboxUnavailable as error:
             raise AccessRefused(
@@ -154,11 +212,26 @@ def _operator(command: str) -> str:
         return ""
 
 
+def _listed(jobs: Sequence[Job]) -> str:
+    lines = [f"- job {job.number} {job.state}: {job.command}" for job in jobs]
+    return "\n".join(lines) or "There are no jobs."
+
+
+def _job_report(job: Job) -> str:
+    text = f"Job {job.number} {job.state}."
+    if job.is_running and (asked := job.question):
+        text += f" {NO_INPUT} It asks: {asked!r}."
+        doing("note", f"job {job.number} asks for input, which commands don't get: {asked}")
+    return f"{text}\n{job.take().text()}"
+
+
 def _report(program: str, outcome: Outcome, allowed: float, *, offline: bool) -> str:
     if outcome.error:
         return cannot(f"{program!r} cannot be started: {outcome.error}")
-    took = f"{outcome.seconds:.1f} seconds"
-    if outcome.out_of_time:
+    took, asked = f"{outcome.seconds:.1f} seconds", missed_input(outcome.output.end)
+    if outcome.waits:
+        text = f"The command was ended after {took}, because it waited for input."
+    elif outcome.out_of_time:
         text = f"The command was ended after {allowed:g} seconds, its time limit."
         doing("note", f"{program} was ended after {allowed:g} seconds")
     elif outcome.signal:
@@ -169,6 +242,9 @@ def _report(program: str, outcome: Outcome, allowed: float, *, offline: bool) ->
         text = f"The command ended with exit code {outcome.code} after {took}."
     if outcome.left:
         text += f" Processes left in the background and ended: {outcome.left}."
+    if asked and (outcome.waits or outcome.out_of_time or outcome.code != 0):
+        text += f" {NO_INPUT} It asked: {asked!r}."
+        doing("note", f"{program} asked for input, which commands don't get: {asked}")
     if offline and outcome.code != 0:
         text += " It ran in a sandbox without network."
     if problem := outcome.output.problem:

@@ -19,6 +19,7 @@ import msgspec
 
 import genie_core.assistant.tools.shell.supervisor as supervisor_script
 from genie_core.assistant.tools.output import Clip
+from genie_core.assistant.tools.shell.prompts import question_in
 from genie_core.runtime.tasks import start_task
 from genie_core.runtime.threads import off_loop
 
@@ -30,6 +31,9 @@ _LAST_CHUNKS: Final = 16
 """Chunks that a pipe may still hold after its last writer has ended."""
 
 _LONGEST_REPORT: Final = 65_536
+
+SILENCE: Final = 10.0
+"""Seconds without output after which a command that asked a question waits for an answer."""
 
 MARK: Final = "GENIE_COMMAND"
 """Variable by which the processes of a command are found again, if it ended its supervisor."""
@@ -56,7 +60,8 @@ class Outcome:
     """The outcome of a command.
 
     `code` is its exit code, minus a signal's number, or None if unknown. `error` says why it did
-    not start. `left` counts its remaining processes, which were ended.
+    not start. `left` counts its remaining processes, which were ended. `waits`: it was ended
+    because it had asked a question and waited for the answer.
     """
 
     output: Clip
@@ -65,6 +70,7 @@ class Outcome:
     error: str = ""
     left: int = 0
     out_of_time: bool = False
+    waits: bool = False
 
     @property
     def signal(self) -> str:
@@ -84,16 +90,18 @@ async def run_to_end(
     env: Mapping[str, str],
     wrapper: Sequence[str] = (),
     listen: Callable[[bytes], None] | None = None,
+    *,
+    patient: bool = False,
 ) -> Outcome:
     """Run a command without input, in an open folder or, in a sandbox, in one that it sees.
 
     `wrapper` are the words that start a sandbox. The supervisor runs in it, too: it sees the
     command's processes and their signals, and all that is outside stays invisible; an open folder
     would lead out. When this returns or raises, also on cancellation, no process of the command is
-    left. `listen` gets the output as it comes, from a thread. Raises `OSError` if the system can't
-    start one.
+    left. `listen` gets the output as it comes, from a thread. A command that asks a question and then
+    is silent is ended, unless this is to be `patient`. Raises `OSError` if the system can't start one.
     """
-    run = _Run(command, folder, seconds, Clip(limit), env, wrapper, listen)
+    run = _Run(command, folder, seconds, Clip(limit), env, wrapper, listen, patient=patient)
     work = start_task(off_loop(run.run, "genie-command"))
     try:
         return await asyncio.shield(work)
@@ -110,8 +118,8 @@ async def run_to_end(
 
 
 def environment(names: Sequence[str]) -> dict[str, str]:
-    """Return the variables passed to a command: these, and always PATH, LANG and TERM."""
-    found = {name: os.environ[name] for name in names if name in os.environ}
+    """Return the variables passed to a command: these without API keys, and PATH, LANG and TERM."""
+    found = {name: os.environ[name] for name in names if name in os.environ and not is_key(name)}
     return {"PATH": os.defpath, "LANG": "C.UTF-8", **found, "TERM": "dumb"}
 
 
@@ -137,6 +145,11 @@ def _marked(mark: bytes) -> list[int]:
     return found
 
 
+def is_key(name: str) -> bool:
+    """Whether a variable has a provider's key by its name, which no command gets."""
+    return name.upper().endswith(("_API_KEY", "_AUTH_TOKEN", "_SECRET_ACCESS_KEY"))
+
+
 class _Run:
     """One command, run in a thread under its supervisor; another thread may stop it."""
 
@@ -149,8 +162,12 @@ class _Run:
         env: Mapping[str, str],
         wrapper: Sequence[str],
         listen: Callable[[bytes], None] | None,
+        *,
+        patient: bool,
     ) -> None:
         self._command = command
+        self._patient = patient
+        self._waits = False
         # the caller may be cancelled and close its own
         self._folder = os.dup(folder) if isinstance(folder, int) else folder
         self._env = env
@@ -190,7 +207,8 @@ class _Run:
             status.code,
             status.error,
             status.left + left,
-            out_of_time,
+            out_of_time and not self._waits,
+            self._waits,
         )
 
     def _start(self) -> "subprocess.Popen[bytes]":
@@ -224,7 +242,10 @@ class _Run:
                     self.stop()
                     out_of_time, deadline = True, monotonic() + PATIENCE
                     continue
-                ready = {key.fd for key, _ in selector.select(left)}
+                ready = {key.fd for key, _ in selector.select(min(left, SILENCE))}
+                if not ready and left > SILENCE and not out_of_time and self._is_waiting():
+                    self._waits, deadline = True, monotonic()
+                    continue
                 if output in ready and not self._read(output):
                     selector.unregister(output)
                 if self._socket.fileno() in ready:
@@ -240,6 +261,10 @@ class _Run:
             return msgspec.json.decode(report or b"{}", type=_Status), out_of_time
         except msgspec.DecodeError:
             return _Status(), out_of_time
+
+    def _is_waiting(self) -> bool:
+        """Whether the last that a silent command printed is a question."""
+        return not self._patient and bool(question_in(self._output.end))
 
     def _read(self, output: int) -> bool:
         """Read available output; False at the end or if there is none yet."""

@@ -201,6 +201,9 @@ async def test_files_are_found_by_name(tree: Files, name: str, found: list[str])
 
 async def test_no_file_of_that_name_is_said(tree: Files) -> None:
     assert (await tree.find_files("nothing", "src")) == "No file is named 'nothing' (3 files looked at)."  # fmt: skip
-    assert "prod.env" not in await tree.find_files("env")
+    said = await tree.find_files("env")
+    assert said.startswith("No file is named 'env'")
+    assert "Left out as private: `prod.env`." in said
+    assert "Left out for characters in their names: `new\\nline.py`." in said
     assert "is empty" in await tree.find_files(" ")
     assert "outside" in await tree.find_files("x", "..")

@@ -136,3 +136,11 @@ def test_a_program_of_the_workspace_is_not_run(
     assert find_ripgrep(root) == ""
     monkeypatch.setenv("PATH", f"{root}:{tmp_path / 'bin'}")
     assert find_ripgrep(root) == str(tmp_path / "bin" / "rg")
+
+
+def test_a_huge_file_holds_up_no_search(root: Path) -> None:
+    with (root / "huge.bin").open("wb") as huge:
+        huge.truncate(200_000_000_000)  # a sparse file
+    said = matching_lines(Workspace(root).packed, "TODO", "", "", False, 0, RIPGREP)
+    assert "src/a.py:2" in said
+    assert "Searched only the first 2 MB of `big.txt`, `huge.bin`." in said

@@ -62,8 +62,10 @@ def test_a_link_leads_to_no_hidden_file_that_was_not_named(workspace: Workspace)
     (workspace.root / ".mine").write_text("mine", encoding="utf-8")
     (workspace.root / "harmless.txt").symlink_to(".mine")
     (workspace.root / ".gitignore").symlink_to(".mine")
+    (workspace.root / ".husky").mkdir()
+    (workspace.root / "hooks").symlink_to(".husky")
     assert workspace.resolve(".mine").name == ".mine"
-    for path in ("harmless.txt", ".gitignore"):
+    for path in ("harmless.txt", ".gitignore", "hooks/pre-commit", "./harmless.txt"):
         with pytest.raises(AccessRefused, match="leads to a hidden file"):
             workspace.resolve(path)
 

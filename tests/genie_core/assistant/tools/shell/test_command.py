@@ -80,6 +80,18 @@ async def test_it_learns_nothing_and_is_given_nothing(
     assert "0 -> /dev/null" in said
 
 
+async def test_variables_are_passed_on_by_the_settings_and_keys_never(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("MY_PROXY", "OTHER", "SOME_API_KEY"):
+        monkeypatch.setenv(name, f"value of {name}")
+    sandbox = Sandbox("off", env=("MY_PROXY", "SOME_API_KEY"))
+    said = await commands(root, sandbox=sandbox).run_command("env")
+    assert "MY_PROXY=value of MY_PROXY" in said
+    assert "OTHER" not in said
+    assert "API_KEY" not in said
+
+
 @pytest.mark.parametrize(
     ("command", "folder", "why"),
     [

@@ -1,0 +1,1 @@
+"""Coding and chat tasks, played by a scripted model through the real client code."""
