@@ -47,6 +47,7 @@ from genie_core.storage.atomic import reason
 from genie_core.text.safe import visible, visible_line
 from genie_tui.alerts import LONGEST, Alerts, AlertSettings, title_of
 from genie_tui.clipboard import copy_in_tmux
+from genie_tui.commands.completion import prompt_help
 from genie_tui.commands.handlers import engine as engine_commands
 from genie_tui.commands.keymap import Keymap
 from genie_tui.commands.keys import Action, Scope, bindings_of
@@ -852,7 +853,9 @@ class GenieApp(GuardedApp[tuple[ExitReport, ...]]):
                 if action is not None:
                     await self.run_action(action.run, default_namespace=nodes[action.scope])
 
-            await self.push_screen(HelpScreen(list(nodes), runs=True), run)
+            here = self.screen
+            prompts = prompt_help(here.context) if isinstance(here, RoomScreen) else ()
+            await self.push_screen(HelpScreen(list(nodes), runs=True, prompts=prompts), run)
 
     async def action_sessions(self) -> None:
         if self._store is None:

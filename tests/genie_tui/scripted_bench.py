@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from genie_core.assistant.servers.errors import ServerError
 from genie_core.room.engine.controls import (
     AgentSummary,
     Allowance,
     JobInfo,
+    PromptInfo,
     ServerInfo,
     ToolInfo,
     UndoPlan,
@@ -46,12 +48,22 @@ class ScriptedBench:
     model: str = ""
     files: Sequence[str] = ()
     model_server: str = ""
+    prompts: Sequence[PromptInfo] = ()
+    resources: Sequence[str] = ()
+    texts: dict[str, Sequence[str]] = field(default_factory=dict)
+    used: list[tuple[str, ...]] = field(default_factory=list)
 
     async def use_model(self, name: str) -> str:
         return name
 
     def raise_budget(self, *, money: float = 0.0, tokens: int = 0) -> Allowance:
         return self.allowance
+
+    async def prompt(self, server: str, name: str, words: Sequence[str]) -> Sequence[str]:
+        if name not in self.texts:
+            raise ServerError(server, f"has no prompt {name!r}")
+        self.used.append((server, name, *words))
+        return self.texts[name]
 
     async def workspace_files(self) -> Sequence[str]:
         return self.files

@@ -2,8 +2,8 @@
 
 import asyncio
 from asyncio import Future
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -163,6 +163,19 @@ ApprovalCallback: TypeAlias = Callable[[str, dict[str, Any]], Awaitable[bool]]
 
 The engine's own has `verdict` besides; `ask_about` calls that where it exists.
 """
+
+asking: Final[ContextVar[ApprovalCallback | None]] = ContextVar("asking", default=None)
+"""In a tool call: the callback that allowed it, for what the tool asks meanwhile."""
+
+
+@contextmanager
+def asking_with(callback: ApprovalCallback) -> Iterator[None]:
+    """Make a tool call in this block, with `asking` set."""
+    token = asking.set(callback)
+    try:
+        yield
+    finally:
+        asking.reset(token)
 
 
 class ApprovalQueue(Protocol):

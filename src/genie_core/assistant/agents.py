@@ -1,5 +1,6 @@
 """Building the reasoner, the answering agent, and the agents that it directs."""
 
+import asyncio
 import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -24,6 +25,7 @@ from genie_core.assistant.policy.policy import denied_addresses, path_rules
 from genie_core.assistant.programs import check_sandbox, command_access, file_access, program_of
 from genie_core.assistant.prompts import for_coordinator, for_owner, load_prompt
 from genie_core.assistant.reasoners.addressed import AddressedReasoner
+from genie_core.assistant.secrets import OwnSecrets
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.registry import ServerRegistry
 from genie_core.assistant.tools.catalog import (
@@ -49,7 +51,10 @@ from genie_core.runtime.progress import REASONER
 from genie_core.secrets import SecretsProvider
 
 if TYPE_CHECKING:
+    import httpx2
+
     from genie_core.agent.provider.acp import RunCommand
+    from genie_core.assistant.servers.sampling import ModelSource
 
 ALONE_PROMPT: Final = "general"
 COORDINATOR_PROMPT: Final = "coordinator"
@@ -414,7 +419,13 @@ class AssistantBuilder:
         from genie_core.assistant.servers.pydantic_ai import server_toolset
 
         return [
-            server_toolset(each, self.models.keys, self.servers.connection(each.name))
+            server_toolset(
+                each,
+                self.models.keys,
+                self.servers.connection(each.name),
+                self._model_for_servers(role),
+                self.login_at(each),
+            )
             for each in role.servers
         ]
 
@@ -424,9 +435,28 @@ class AssistantBuilder:
         from genie_core.assistant.servers.openai import ConfiguredServer
 
         return [
-            ConfiguredServer(each, self.models.keys, self.servers.connection(each.name))
+            ConfiguredServer(
+                each,
+                self.models.keys,
+                self.servers.connection(each.name),
+                self._model_for_servers(role),
+                self.login_at(each),
+            )
             for each in role.servers
         ]
+
+    def login_at(self, server: ServerSpec) -> "httpx2.Auth | None":
+        """Return what sends the owner's login at a server; None if it takes none."""
+        from genie_core.assistant.servers.login import KeptLogin, LoginStore, can_log_in
+
+        if not isinstance(self.secrets, OwnSecrets) or not can_log_in(server):
+            return None
+        return KeptLogin(server.name, LoginStore(server.name, self.secrets))
+
+    def _model_for_servers(self, role: Role) -> "ModelSource":
+        """Return a function that gets the role's model, which its tool servers may ask to use."""
+        choice = self.models.binding(role.model, role.runtime).choice
+        return partial(asyncio.to_thread, self.models.for_pydantic_ai, choice)
 
     def _reasoner_fn(self, prompt: str) -> Callable[[dict[str, str], str], GroupReasoner]:
         config = self.config

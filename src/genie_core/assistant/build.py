@@ -148,7 +148,9 @@ def _effects(
         return program_effects(
             workspace, call, risk, describe_sandbox(settings) if settings else ""
         )
-    return effects_of(workspace, call, risk, sandbox, isolated=isolated)
+    effects = effects_of(workspace, call, risk, sandbox, isolated=isolated)
+    claim = builder.servers.claim(call.tool) if risk == "unknown" else ""
+    return replace(effects, claim=claim) if claim else effects
 
 
 def _servers_sandbox(config: AssistantConfig) -> Sandbox:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from genie_core.assistant.agents import DIRECT, MENTION_ONLY, AssistantBuilder
+from genie_core.assistant.errors import UnknownPart
 from genie_core.assistant.known_programs import title_of
 from genie_core.assistant.models.discover import local_address
 from genie_core.assistant.models.registry import label_of
@@ -16,6 +17,7 @@ from genie_core.room.engine.controls import (
     Allowance,
     EngineControls,
     JobInfo,
+    PromptInfo,
     ServerInfo,
     ToolInfo,
     UndoPlan,
@@ -72,6 +74,24 @@ class AssistantControls(EngineControls):
     @property
     def servers(self) -> Sequence[ServerInfo]:
         return self._builder.servers.servers
+
+    @property
+    def prompts(self) -> Sequence[PromptInfo]:
+        return self._builder.servers.prompts
+
+    @property
+    def resources(self) -> Sequence[str]:
+        return self._builder.servers.resources
+
+    async def prompt(self, server: str, name: str, words: Sequence[str]) -> Sequence[str]:
+        """Fetch a prompt by a connection of its own; raises an `AssistantError`."""
+        specs = {each.name: each for role in self._builder.roles for each in role.servers}
+        if server not in specs:
+            raise UnknownPart("your agents", "tool server", server, tuple(specs))
+        from genie_core.assistant.servers.prompts import prompt_text
+
+        keys, auth = self._builder.models.keys, self._builder.login_at(specs[server])
+        return await prompt_text(specs[server], keys, name, words, auth)
 
     @property
     def allowance(self) -> Allowance:

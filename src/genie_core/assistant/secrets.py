@@ -35,7 +35,7 @@ SHARED: Final = "+all"
 KEYRING: Final = "the system keyring"
 ENVIRONMENT: Final = "the environment"
 
-LONGEST: Final = 4_096
+LONGEST: Final = 16_384
 """Characters that a secret may have."""
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}", re.ASCII)

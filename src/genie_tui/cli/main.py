@@ -98,6 +98,10 @@ def _run(options: argparse.Namespace) -> int:
             from genie_tui.cli.secrets import run_secrets
 
             return run_secrets(options, settings, locations, sys.stdin, sys.stdout)
+        case "servers":
+            from genie_tui.cli.servers import run_servers
+
+            return run_servers(options, settings, locations, os.environ, sys.stdout)
         case "backup" | "restore":
             from genie_tui.cli.backup import run_backup, run_restore
 

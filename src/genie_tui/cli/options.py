@@ -113,6 +113,7 @@ _USED: Final[Mapping[str, frozenset[str]]] = {
     "mcp": frozenset({"name", "workspace", "local"}),
     "restore": frozenset({"name"}),
     "secrets": _NONE,
+    "servers": _NONE,
     "sessions": frozenset({"retention"}),
     "verify": _NONE,
     **{
@@ -508,6 +509,7 @@ def _add_commands(add: AddPart) -> None:
     _add_backup(add)
     _add_config(add)
     _add_secrets(add)
+    _add_servers(add)
 
 
 def _add_verify(add: AddPart) -> None:
@@ -835,6 +837,30 @@ def _add_secrets(add: AddPart) -> None:
     keep.add_argument("surplus", nargs="*", help=argparse.SUPPRESS)
     added("list", "print the names, never a value")
     added("delete", "forget a value").add_argument("secret", metavar="NAME")
+
+
+def _add_servers(add: AddPart) -> None:
+    servers = add("servers", "list tool servers, log in at one in your browser, and log out")
+    _add_settings(servers, "servers")
+    servers.set_defaults(command="servers", part="list")
+    add_part = servers.add_parts("parts", "PART")
+
+    def added(name: str, text: str) -> CommandParser:
+        part = add_part(name, text)
+        _add_settings(part, "servers")
+        part.set_defaults(part=name)
+        return part
+
+    added("list", "print the names, and where you are logged in")
+    login = added("login", "log in at a server on HTTP that wants it (OAuth)")
+    login.add_argument("server", metavar="NAME", help="a server of the mcpServers file")
+    login.add_argument(
+        "--no-browser",
+        dest="browser",
+        action="store_false",
+        help="only print the address at which to log in",
+    )
+    added("logout", "forget a login").add_argument("server", metavar="NAME")
 
 
 def _seq(text: str) -> int:

@@ -37,12 +37,17 @@ class CommandCompletion:
     def all(self) -> Completions:
         joined = self._context.open_room
         people = joined.state.present() if joined is not None else []
-        names = (*AGENTS, *(person.name for person in people))
         controls = joined.engine.controls if joined is not None else None
+        resources = map(visible_line, controls.resources) if controls is not None else ()
+        names = (*AGENTS, *(person.name for person in people), *resources)
         known = controls.options.commands if controls is not None else ()
         commands = [(each.name, each.about) for each in known]
         return Completions(
-            names, slash_completions(), self._argument, commands, self._files.choices
+            names,
+            [*slash_completions(), *prompt_completions(controls)],
+            self._argument,
+            commands,
+            self._files.choices,
         )
 
     def forget_files(self) -> None:
@@ -120,6 +125,29 @@ class CommandCompletion:
         self._folders.set_names(folder, await asyncio.to_thread(names_in, folder))
         if self._context.screen.is_running:  # else the list is gone already
             self._context.composer.offer_again()
+
+
+def prompt_completions(controls: EngineControls | None) -> Words:
+    """The prompts of tool servers that have started, with their arguments."""
+    prompts = controls.prompts if controls is not None else ()
+    return [
+        (visible_line(each.command), " · ".join(filter(None, (each.usage, each.description))))
+        for each in prompts
+    ]
+
+
+def prompt_help(context: RoomContext) -> list[tuple[str, str]]:
+    """Return how the prompts of tool servers are typed, and what they are for; safe to show."""
+    joined = context.open_room
+    controls = joined.engine.controls if joined is not None else None
+    prompts = controls.prompts if controls is not None else ()
+    return [
+        (
+            visible_line(f"/{each.command} {each.usage}".strip()),
+            visible_line(each.description or f"Use this prompt of {each.server}"),
+        )
+        for each in prompts
+    ]
 
 
 def slash_completions() -> Words:

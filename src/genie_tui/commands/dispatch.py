@@ -8,10 +8,10 @@ from genie_core.errors import GenieError
 from genie_core.room.client.model import PendingMessage
 from genie_core.text.safe import visible_line
 from genie_tui.commands.context import Purpose, RoomContext, RoomNotOpen
-from genie_tui.commands.handlers import message
+from genie_tui.commands.handlers import engine, message
 from genie_tui.commands.keymap import keymap_of
 from genie_tui.commands.keys import Scope
-from genie_tui.commands.parse import MessageLine
+from genie_tui.commands.parse import MessageLine, PromptLine
 from genie_tui.commands.registry import CommandLine, InvalidLine, command_named, parse_line
 
 OPENING: Final = "The room is still opening. Your draft is kept."
@@ -47,6 +47,8 @@ async def submit(context: RoomContext, text: str) -> None:
         try:
             if isinstance(line, CommandLine):
                 await _run_typed(context, line)
+            elif isinstance(line, PromptLine):
+                engine.use_prompt(context, line, text)
             else:
                 joined = context.joined  # raises before the check for a closed room
                 if context.composer.closed:

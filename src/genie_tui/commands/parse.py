@@ -131,6 +131,21 @@ class BudgetRaise:
     tokens: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class PromptLine:
+    """A prompt of a tool server to use, with its arguments."""
+
+    server: str
+    name: str
+    words: tuple[str, ...] = ()
+
+
+def read_prompt(command: str, rest: str) -> PromptLine:
+    """`SERVER:PROMPT [ARGUMENTS]`, in order or as `name=value`."""
+    server, _, name = command.partition(":")
+    return PromptLine(server, name, tuple(_words(rest)))
+
+
 def read_private(rest: str) -> PrivateLine:
     """`NAME [TEXT]`."""
     return PrivateLine(*_name_and_more(rest))

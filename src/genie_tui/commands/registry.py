@@ -20,7 +20,7 @@ from genie_tui.commands.context import RoomContext
 from genie_tui.commands.handlers import engine, files, host, message, room
 from genie_tui.commands.keymap import Keymap, keymap_of
 from genie_tui.commands.keys import Action, Scope, actions
-from genie_tui.commands.parse import InvalidArguments, MessageLine
+from genie_tui.commands.parse import InvalidArguments, MessageLine, PromptLine
 from genie_tui.screens import room_focus
 
 T = TypeVar("T")
@@ -137,11 +137,12 @@ class InvalidLine:
     text: str
 
 
-def parse_line(text: str) -> MessageLine | CommandLine | InvalidLine:
+def parse_line(text: str) -> MessageLine | CommandLine | PromptLine | InvalidLine:
     """Parse a submitted text. Never raises.
 
     A line that starts with a slash is a command; two slashes send the text with one. Characters
     that can't be seen before a slash don't count, and one that looks like a slash is an error.
+    A command with a colon is a prompt of a tool server.
     """
     text = text.lstrip(f"{UNSEEN} \t\n")
     if text[:1] in SLASHES:
@@ -151,6 +152,8 @@ def parse_line(text: str) -> MessageLine | CommandLine | InvalidLine:
     if not text.startswith("/"):
         return MessageLine(text)
     name, rest = (*text[1:].split(maxsplit=1), "", "")[:2]
+    if ":" in name.strip(":"):
+        return parse.read_prompt(name, rest)
     command = slash_commands().get(name.lower())
     if command is None or command.slash is None:
         return InvalidLine(_unknown(name))

@@ -63,9 +63,16 @@ class HelpText(Widget):
     unfolded: reactive[bool] = reactive(bool, layout=True)
     place: reactive[int] = reactive(0)
 
-    def __init__(self, here: Sequence[Scope] = (), *, runs: bool = False) -> None:
+    def __init__(
+        self,
+        here: Sequence[Scope] = (),
+        *,
+        runs: bool = False,
+        prompts: Sequence[tuple[str, str]] = (),
+    ) -> None:
         super().__init__()
         self._here = here
+        self._prompts = prompts
         self._runs = runs
         self._rows: list[HelpRow] = []
         self._spans: list[tuple[int, int]] = []
@@ -116,7 +123,7 @@ class HelpText(Widget):
         others = [
             (each.value, self._section(each, keymap, slashes)) for each in Scope if each not in here
         ]
-        typed = [HelpRow(usage, text) for usage, text in slashes.rest()]
+        typed = [HelpRow(usage, text) for usage, text in (*slashes.rest(), *self._prompts)]
         (sections if Scope.ROOM in here else others).append(("Commands", typed))
         yield from self._matching(sections)
         found = list(self._matching(others))
@@ -172,15 +179,21 @@ class Slashes:
 class HelpScreen(Dialog[Action | None]):
     """Lists keys and commands; what is typed filters them.
 
-    Returns the action to run, if it `runs` those of the scopes that are `here`.
+    `prompts` are commands of tool servers, with their help, safe to show. Returns the action to run, if it `runs` those of the scopes that are `here`.
     """
 
     CSS_PATH = "help.tcss"
     BINDINGS = bindings(Scope.HELP)
 
-    def __init__(self, here: Sequence[Scope] = (), *, runs: bool = False) -> None:
+    def __init__(
+        self,
+        here: Sequence[Scope] = (),
+        *,
+        runs: bool = False,
+        prompts: Sequence[tuple[str, str]] = (),
+    ) -> None:
         super().__init__()
-        self._text = HelpText(here, runs=runs)
+        self._text = HelpText(here, runs=runs, prompts=prompts)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="help"):

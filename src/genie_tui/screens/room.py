@@ -565,7 +565,7 @@ class RoomScreen(Screen[None]):
     @on(ApprovalCard.EditWanted)
     def _edit_wanted(self, message: ApprovalCard.EditWanted) -> None:
         if self._joined is not None:
-            engine.edit_call(self.context, message.view.request)
+            engine.edit_call(self.context, message.view)
 
     @on(Timeline.DetailsRequested)
     async def _message_details(self, message: Timeline.DetailsRequested) -> None:

@@ -92,6 +92,8 @@ def _server(server: ServerInfo) -> list[Content]:
     ]
     if server.tools:
         parts.append(f" · {server.tools} tool{'' if server.tools == 1 else 's'}")
+    if server.left_out:
+        parts.append((f" · {server.left_out} more are left out", "$text-warning"))
     if server.retry_in is not None:
         parts.append((f" · {_retry(server.retry_in)}", "$foreground-muted"))
     lines = [Content.assemble(*parts)]
@@ -104,6 +106,10 @@ def _retry(seconds: float) -> str:
     if seconds <= 0:
         return "tried again when it is needed"
     return f"not tried again for {ceil(seconds)} s"
+
+
+def _why(tool: ToolInfo) -> str:
+    return f"{tool.because}; its server says that {tool.claim}" if tool.claim else tool.because
 
 
 def _name(tool: ToolInfo) -> Content:
@@ -122,7 +128,7 @@ def _tool(tool: ToolInfo, width: int, names: int) -> Content:
             _name(tool).truncate(columns, ellipsis=True, pad=True),
             Content.styled(tool.risk.ljust(_RISK), "$foreground-muted"),
             Content.styled(word.ljust(_EFFECT), style),
-            Content(visible_line(tool.because)),
+            Content(visible_line(_why(tool))),
         ]
     )
     return line.truncate(width, ellipsis=True)

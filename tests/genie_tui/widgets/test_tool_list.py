@@ -1,7 +1,7 @@
 import pytest
 from tests.genie_tui.scripted_bench import ScriptedBench
 
-from genie_core.room.engine.controls import ToolInfo
+from genie_core.room.engine.controls import ServerInfo, ToolInfo
 from genie_tui.widgets.tool_list import tool_list
 
 
@@ -28,6 +28,14 @@ def test_each_server_has_its_state_tools_reason_and_countdown() -> None:
     assert "late  down · tried again when it is needed" in shown
     assert "other  starts when it is needed" in shown
     assert "next  starting…" in shown
+
+
+def test_a_servers_claims_and_the_number_of_tools_left_out_are_told() -> None:
+    wipe = ToolInfo("", "git_wipe", "", "unknown", "ask", "no rule allows it", "git", "[b]it reads")
+    bench = ScriptedBench(tools=[wipe], servers=(ServerInfo("git", "ready", 1, left_out=3),))
+    head, tool = lines(bench, 100)[-2:]
+    assert head == "git  ready · 1 tool · 3 more are left out"
+    assert tool.endswith("no rule allows it; its server says that [b]it reads")
 
 
 def test_what_others_wrote_is_text() -> None:

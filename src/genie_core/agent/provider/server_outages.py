@@ -60,8 +60,11 @@ class Watch(Protocol):
     def starting(self) -> None:
         """Record that it is being started, or checked before a run."""
 
-    def ready(self, tools: Mapping[str, str] | None = None) -> None:
-        """Record that it works, with the descriptions of its tools once they are known."""
+    def ready(self, tools: Mapping[str, str] | None = None, left_out: int = 0) -> None:
+        """Record that it works, with the descriptions of its tools once they are known.
+
+        `left_out` further tools are not offered, since a model takes no more.
+        """
 
     def down(self, reason: str) -> None:
         """Record that it did not start, or stopped."""
@@ -81,7 +84,7 @@ class Unwatched:
     def starting(self) -> None:
         """Do nothing."""
 
-    def ready(self, tools: Mapping[str, str] | None = None) -> None:
+    def ready(self, tools: Mapping[str, str] | None = None, left_out: int = 0) -> None:
         """Do nothing."""
 
     def down(self, reason: str) -> None:

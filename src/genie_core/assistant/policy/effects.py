@@ -37,7 +37,7 @@ from genie_core.assistant.tools.files.workspace import (
     is_unlisted,
 )
 from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffect, ToolEffects
-from genie_core.room.engine.policy import Risk, ToolCall
+from genie_core.room.engine.policy import SERVER_REQUESTS, Risk, ToolCall
 
 _MOST_LISTED: Final = 2_000
 _MOST_FOLDERS: Final = 20
@@ -71,6 +71,8 @@ def effects_of(
     will not run with them.
     """
     arguments = _Arguments(call.arguments)
+    if call.tool in SERVER_REQUESTS:
+        return ToolEffects()
     if risk == "unknown":
         return UNKNOWN_EFFECTS
     if call.tool in WEB_TOOLS:

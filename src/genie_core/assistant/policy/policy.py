@@ -14,7 +14,16 @@ from genie_core.assistant.policy.normalize import PATH_ARGUMENTS, host_of, reada
 from genie_core.assistant.tools.catalog import ROOM_TOOLS
 from genie_core.assistant.tools.files.workspace import PRIVATE_FILES, PathRules, matches_path
 from genie_core.room.engine.effects import UNKNOWN_EFFECTS, ToolEffects
-from genie_core.room.engine.policy import EXCEED_BUDGET, Effect, PolicyResult, Risk, ToolCall
+from genie_core.room.engine.policy import (
+    ANSWER_SERVER,
+    EXCEED_BUDGET,
+    ONLY_PEOPLE_ALLOW,
+    SAMPLE_MODEL,
+    Effect,
+    PolicyResult,
+    Risk,
+    ToolCall,
+)
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.state.costs import kind_of
 
@@ -35,6 +44,11 @@ _WHY_ASKED: Final[dict[Risk, str]] = {
     "execute": "it runs programs",
     "network": "it reaches the network",
     "unknown": "no rule allows it",
+}
+_WHY_ONLY_PEOPLE: Final = {
+    EXCEED_BUDGET: "the budget of this session is used up",
+    ANSWER_SERVER: "only you can answer",
+    SAMPLE_MODEL: "it is sent to your model, and costs what your requests cost",
 }
 _SAID: Final = {"allow": "allows", "ask": "asks about", "deny": "denies"}
 
@@ -81,7 +95,7 @@ class Policy:
     them; other rules may also match the argument as written. For an address, a rule that allows
     must match the host by itself.
 
-    No rule can allow exceeding the budget.
+    No rule can allow exceeding the budget, or what a tool server asks for.
     """
 
     rules: Sequence[Rule] = ()
@@ -135,8 +149,8 @@ class Policy:
             for number, rule in enumerate(self.rules, 1)
             if _fits(rule, call, risk, values) and _fits_effects(rule, call, effects)
         ]
-        if not fitting and call.tool == EXCEED_BUDGET:
-            return PolicyResult("ask", "the budget of this session is used up", risk)
+        if not fitting and call.tool in _WHY_ONLY_PEOPLE:
+            return PolicyResult("ask", _WHY_ONLY_PEOPLE[call.tool], risk)
         if not fitting:
             return self._default(call, risk, effects)
         denying = [each for each in fitting if each[1].effect == "deny"]
@@ -218,7 +232,7 @@ _CAN: Final = {
 
 def check_rules(rules: Sequence[Rule], known_tools: Sequence[str]) -> list[str]:
     """Return one line for each mistake in rules. Servers' tools may be unknown."""
-    known = {*known_tools, EXCEED_BUDGET}
+    known = {*known_tools, *ONLY_PEOPLE_ALLOW}
     return [
         f"rule {number}: {fault}"
         for number, rule in enumerate(rules, 1)
@@ -281,7 +295,7 @@ class _Values:
 def _fits(rule: Rule, call: ToolCall, risk: Risk, values: _Values) -> bool:
     if not _is_about(rule, call, risk):
         return False
-    if call.tool == EXCEED_BUDGET and rule.effect == "allow":
+    if call.tool in ONLY_PEOPLE_ALLOW and rule.effect == "allow":
         return False
     is_command = risk == "execute" and isinstance(call.arguments.get("command"), str)
     return all(

@@ -1,8 +1,9 @@
 """Errors of tool servers.
 
 AssistantError ├── ServersFileError the file of tool servers, or an entry in it, can't be used ├──
-MissingValue a placeholder's value is neither a secret nor in the environment └── ServerError a
-server can't be started
+MissingValue a placeholder's value is neither a secret nor in the environment ├── LoginNeeded a
+server wants a login ├── LoginFailed a login was not completed └── ServerError a server can't be
+started, or does not do what is asked
 
 `str()` of each is one line without the values of settings.
 """
@@ -41,6 +42,29 @@ class MissingValue(AssistantError):
             f"{self.key} of the {self.kind} {self.server!r} needs {self.name}: store it with "
             f"'genie-tui secrets set {self.name}' or set it in the environment"
         )
+
+
+class LoginNeeded(AssistantError):
+    """A server wants a login, or another one than is kept."""
+
+    def __init__(self, server: str) -> None:
+        super().__init__(server)
+        self.server = server
+
+    def __str__(self) -> str:
+        return f"it wants you to log in: genie-tui servers login {self.server}"
+
+
+class LoginFailed(AssistantError):
+    """A person could not log in at a server."""
+
+    def __init__(self, server: str, problem: str) -> None:
+        super().__init__(server, problem)
+        self.server = server
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"not logged in at the tool server {self.server!r}: {self.problem}"
 
 
 class ServerError(AssistantError):

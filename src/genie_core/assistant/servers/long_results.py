@@ -20,9 +20,6 @@ log = logging.getLogger(__name__)
 LONGEST_MESSAGE: Final = 8_000_000
 """Bytes of one message of a server; a file of `LARGEST_FILE` bytes fits in."""
 
-LONGEST_EVENT: Final = 1_000_000
-"""Bytes of one server-sent event, where the SDK refuses one of 1 MiB and has no setting."""
-
 _KEPT: Final = 256_000
 """Bytes of a message that is too long: more than a model is given."""
 

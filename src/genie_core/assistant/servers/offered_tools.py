@@ -8,6 +8,8 @@ from typing import Any, Final
 from pydantic_core import to_json
 
 from genie_core.assistant.tools.catalog import RISKS
+from genie_core.room.engine.effects import CLAIMS_TO_DESTROY
+from genie_core.room.engine.policy import ONLY_PEOPLE_ALLOW
 from genie_core.runtime.progress import doing
 
 LONGEST_TEXT: Final = 64_000
@@ -20,23 +22,33 @@ LONGEST_DESCRIPTION: Final = 4_000
 """Characters of a tool's description, which is part of every model request."""
 
 
-MOST_TOOLS: Final = 128
-"""Tools offered per server; providers refuse requests with more."""
-
 LONGEST_SCHEMA: Final = 50_000
 """Characters of a tool's argument schema, which is also part of every model request."""
 
 
 def offered(server: str, schemas: Mapping[str, Any], *, quietly: bool = False) -> list[str]:
     """Return the names of the tools to offer to models; report the others in the run."""
-    fit = [name for name, each in schemas.items() if _is_fit(each)][:MOST_TOOLS]
+    fit = [name for name, each in schemas.items() if _is_fit(each)]
     if len(fit) < len(schemas) and not quietly:
         doing(
             "note",
             f"tool server {server}: {len(schemas) - len(fit)} of its {len(schemas)} tools "
-            "are not offered: there are too many, or their schemas are too long",
+            "are not offered: their schemas are too long",
         )
     return fit
+
+
+def claim_of(annotations: Mapping[str, Any] | None) -> str:
+    """Say what a server claims that a tool does; empty if it claims nothing.
+
+    `annotations` are as MCP names them. A claim is shown and decides nothing: a server may lie.
+    """
+    given = annotations or {}
+    if given.get("destructiveHint") is True and given.get("readOnlyHint") is not True:
+        return CLAIMS_TO_DESTROY
+    if given.get("readOnlyHint") is True:
+        return "it only reads"
+    return "it destroys nothing" if given.get("destructiveHint") is False else ""
 
 
 def _is_fit(schema: Any) -> bool:
@@ -59,7 +71,7 @@ def too_large(size: int) -> str:
     return f"[a file of {size / 1_000_000:.1f} MB, too large to pass on]"
 
 
-RESERVED: Final = frozenset({*RISKS, "exceed_budget"})
+RESERVED: Final = frozenset({*RISKS, *ONLY_PEOPLE_ALLOW})
 """Names that rules know; no tool of a server can have one of them."""
 
 LONGEST_NAME: Final = 64

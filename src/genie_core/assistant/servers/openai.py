@@ -1,13 +1,12 @@
 """A tool server for agents on the OpenAI Agents SDK."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
 
+import httpx2
 from agents import AgentBase, RunContextWrapper
-from agents.mcp import MCPServer, MCPServerStdio, MCPServerStreamableHttp
-from mcp import MCPError
-from mcp.client.stdio import stdio_client
+from mcp import Client, MCPError
 from mcp.types import (
     CONNECTION_CLOSED,
     CallToolResult,
@@ -21,38 +20,56 @@ from mcp.types import (
 
 from genie_core.agent.provider.openai.servers import WatchedServer
 from genie_core.assistant.servers import launch
+from genie_core.assistant.servers.calls import CallsInProgress
+from genie_core.assistant.servers.client import client_of
 from genie_core.assistant.servers.config_file import ServerSpec
-from genie_core.assistant.servers.long_results import LONGEST_EVENT, limit_stdio, limited_http
+from genie_core.assistant.servers.elicitation import elicit
 from genie_core.assistant.servers.offered_tools import (
     LARGEST_FILE,
     LONGEST_DESCRIPTION,
     LONGEST_TEXT,
     RESERVED,
+    claim_of,
     cut,
     offered,
     public_names,
     too_large,
 )
+from genie_core.assistant.servers.offers import learn_offers
 from genie_core.assistant.servers.registry import ServerConnection
+from genie_core.assistant.servers.resources import ABOUT, ResourceTools
+from genie_core.assistant.servers.sampling import ModelSource, sample
 from genie_core.assistant.servers.stderr import ErrorLog
 from genie_core.runtime.progress import note
 
-limit_stdio()
+_MOST_PAGES: Final = 100
 
 
 class ConfiguredServer(WatchedServer):
-    """Fills in placeholders at the start and gives tools their public names."""
+    """Fills in placeholders at the start and gives tools their public names.
+
+    Connects by the MCP SDK's client: the SDK's own servers can't answer what a server asks for.
+    """
 
     def __init__(
-        self, spec: ServerSpec, keys: Mapping[str, str], connection: ServerConnection
+        self,
+        spec: ServerSpec,
+        keys: Mapping[str, str],
+        connection: ServerConnection,
+        model: ModelSource | None = None,
+        auth: httpx2.Auth | None = None,
     ) -> None:
         super().__init__()
-        self.watch = connection
+        self.watch = self._connection = connection
         self._spec = spec
         self._keys = keys
+        self._model = model
+        self._auth = auth
         self._errors = ErrorLog(spec.name)
-        self._server: MCPServer | None = None
+        self._client: Client | None = None
+        self._calls = CallsInProgress()
         self._names: dict[str, str] = {}
+        self._resources: dict[str, str] = {}
         if not spec.url:
             connection.hint = lambda: self._errors.last_line
 
@@ -61,33 +78,75 @@ class ConfiguredServer(WatchedServer):
         return self._spec.name
 
     async def connect(self) -> None:
-        self._server = self._made(launch.ready_to_start(self._spec, self._keys))
-        await self._server.connect()  # type: ignore[no-untyped-call]  # the SDK gives no types
+        spec = launch.ready_to_start(self._spec, self._keys)
+        name, calls, model = self.name, self._calls, self._model
+        client = client_of(
+            spec,
+            self._errors,
+            elicit=partial(elicit, name, calls),
+            sample=partial(sample, name, calls, model) if model is not None else None,
+            auth=self._auth,
+        )
+        self._client = await client.__aenter__()
+        has = client.server_capabilities
+        await learn_offers(
+            self._connection,
+            client.list_prompts if has.prompts else None,
+            client.list_resources if has.resources else None,
+        )
 
     async def cleanup(self) -> None:
-        server, self._server = self._server, None
-        if server is not None:
-            await server.cleanup()  # type: ignore[no-untyped-call]  # the SDK gives no types
+        client, self._client = self._client, None
+        if client is not None:
+            await client.__aexit__(None, None, None)
 
     async def list_tools(
         self,
         run_context: RunContextWrapper[Any] | None = None,
         agent: AgentBase | None = None,
     ) -> list[Tool]:
-        tools = {each.name: each for each in await self._running.list_tools(run_context, agent)}
+        tools = {each.name: each for each in await self._listed()}
         fit = offered(self.name, {name: each.input_schema for name, each in tools.items()})
         names = public_names(self.name, fit, RESERVED)
         self._names |= names
-        return [_renamed(tools[its_name], name) for name, its_name in names.items()]
+        self._connection.claims({name: _claim(tools[own]) for name, own in names.items()})
+        listed = [_renamed(tools[its_name], name) for name, its_name in names.items()]
+        return [*listed, *self._resource_tools(names)]
+
+    def _resource_tools(self, taken: Collection[str]) -> list[Tool]:
+        """Return the tools for resources, if the server has any and no tools of these names."""
+        self._resources = {}
+        if self._running.server_capabilities.resources is None:
+            return []
+        named = public_names(self.name, ABOUT, RESERVED)
+        self._resources = {name: tool for name, tool in named.items() if name not in taken}
+        return [
+            Tool(name=name, description=ABOUT[tool][0], input_schema=ABOUT[tool][1])
+            for name, tool in self._resources.items()
+        ]
 
     async def call_tool(
-        self, tool_name: str, arguments: dict[str, Any] | None, meta: dict[str, Any] | None = None
+        self, tool_name: str, arguments: dict[str, Any] | None, _meta: dict[str, Any] | None = None
     ) -> CallToolResult:
-        result = await self._running.call_tool(self._names[tool_name], arguments, meta)
+        if tool_name in self._resources:
+            return await self._use_resources(self._resources[tool_name], arguments or {})
+        async with self._calls.call():
+            result = await self._running.call_tool(self._names[tool_name], arguments)
         if result.is_error:
             texts = [each.text for each in result.content if isinstance(each, TextContent)]
             note(f"{tool_name} failed", f"{tool_name}: {' '.join(texts) or 'failed'}")
         return result.model_copy(update={"content": _bounded(result.content)})
+
+    async def _use_resources(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
+        client = self._running
+        tools = ResourceTools(
+            lambda cursor: client.list_resources(cursor=cursor),
+            lambda cursor: client.list_resource_templates(cursor=cursor),
+            client.read_resource,
+        )
+        async with self._calls.call():
+            text = await tools.call(tool, arguments)
+        return CallToolResult(content=[TextContent(type="text", text=text)])
 
     async def list_prompts(self) -> ListPromptsResult:
         return await self._running.list_prompts()
@@ -97,53 +156,31 @@ class ConfiguredServer(WatchedServer):
     ) -> GetPromptResult:
         return await self._running.get_prompt(name, arguments)
 
+    async def _listed(self) -> list[Tool]:
+        """List the tools of all pages, up to a limit."""
+        tools: list[Tool] = []
+        cursor = None
+        for _ in range(_MOST_PAGES):
+            page = await self._running.list_tools(cursor=cursor)
+            tools += page.tools
+            if (cursor := page.next_cursor) is None:
+                break
+        return tools
+
     @property
-    def _running(self) -> MCPServer:
-        if self._server is None:  # a call in progress while the server closes
+    def _running(self) -> Client:
+        if self._client is None:  # a call in progress while the server closes
             raise MCPError(CONNECTION_CLOSED, "Connection closed")
-        return self._server
-
-    def _made(self, spec: ServerSpec) -> MCPServer:
-        if spec.url:
-            return MCPServerStreamableHttp(
-                {
-                    "url": spec.url,
-                    "headers": dict(spec.headers),
-                    "httpx_client_factory": limited_http(LONGEST_EVENT),
-                },
-                name=spec.name,
-                client_session_timeout_seconds=launch.CALL_TIMEOUT,
-            )
-        return _QuietServer(spec, self._errors)
-
-
-class _QuietServer(MCPServerStdio):
-    """Starts a program whose standard error goes to the log."""
-
-    def __init__(self, spec: ServerSpec, errors: ErrorLog) -> None:
-        super().__init__(
-            {"command": spec.command, "args": list(spec.args), "env": dict(spec.env)},
-            name=spec.name,
-            client_session_timeout_seconds=launch.CALL_TIMEOUT,
-        )
-        self.params.cwd = spec.cwd or None
-        self._errors = errors
-
-    def create_streams(self) -> AbstractAsyncContextManager[Any]:
-        return self._streams()
-
-    @asynccontextmanager
-    async def _streams(self) -> AsyncGenerator[Any]:
-        try:
-            async with stdio_client(self.params, errlog=self._errors.open()) as streams:
-                yield streams
-        finally:
-            self._errors.close()
+        return self._client
 
 
 def _renamed(tool: Tool, name: str) -> Tool:
     about = cut(tool.description or "", LONGEST_DESCRIPTION)
     return tool.model_copy(update={"name": name, "description": about or None})
+
+
+def _claim(tool: Tool) -> str:
+    return claim_of(tool.annotations.model_dump(by_alias=True)) if tool.annotations else ""
 
 
 def _bounded(content: Sequence[ContentBlock]) -> list[ContentBlock]:

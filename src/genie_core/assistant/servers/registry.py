@@ -7,7 +7,7 @@ from typing import Final
 from genie_core.agent.provider.server_outages import Paused
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.privacy.redaction import mask_known
-from genie_core.room.engine.controls import ServerInfo, ServerState, ToolInfo
+from genie_core.room.engine.controls import PromptInfo, ServerInfo, ServerState, ToolInfo
 
 FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
@@ -41,6 +41,23 @@ class ServerRegistry:
         """The tools of servers that have started."""
         return tuple(tool for server in self._servers.values() for tool in server.usable)
 
+    @property
+    def prompts(self) -> Sequence[PromptInfo]:
+        """The prompts of servers that have started, also of those that are idle again."""
+        return tuple(each for server in self._servers.values() for each in server.prompts or ())
+
+    @property
+    def resources(self) -> Sequence[str]:
+        """The resources of servers that have started, as a person names them."""
+        return tuple(
+            f"{server.name}:{uri}" for server in self._servers.values() for uri in server.resources
+        )
+
+    def claim(self, tool: str) -> str:
+        """Return what a server claims that its tool does; empty if it claims nothing."""
+        known = (server.claims.get(tool) for server in self._servers.values())
+        return next(filter(None, known), "")
+
     def connection(self, server: str) -> "ServerConnection":
         return ServerConnection(self._servers[server])
 
@@ -51,6 +68,10 @@ class _Server:
     def __init__(self, name: str, clock: Callable[[], float]) -> None:
         self.name = name
         self.tools: tuple[ToolInfo, ...] = ()
+        self.claims: dict[str, str] = {}
+        self.left_out = 0
+        self.prompts: tuple[PromptInfo, ...] | None = None
+        self.resources: tuple[str, ...] = ()
         self.states: dict[ServerConnection, ServerState] = {}
         self._clock = clock
         self._problem = ""
@@ -66,6 +87,7 @@ class _Server:
             len(self.usable),
             f"{self._problem}; its last output: {self._hint}" if self._hint else self._problem,
             self.retry_in if self._problem else None,
+            self.left_out if self.usable else 0,
         )
 
     @property
@@ -95,18 +117,20 @@ class _Server:
         pause = FIRST_PAUSE * 2 ** min(self._failures, 10)
         self._failures += 1
         self._retry_at = self._clock() + min(pause, LONGEST_PAUSE)
+        self.prompts = None  # it may have others after a new start
 
     def works(self) -> None:
         self._problem = self._hint = ""
         self._failures = 0
 
-    def offer(self, tools: Mapping[str, str]) -> None:
-        if [(tool.name, tool.description) for tool in self.tools] != list(tools.items()):
-            self.tools = tuple(self._tool(*each) for each in tools.items())
+    def offer(self, tools: Mapping[str, str], left_out: int) -> None:
+        self.left_out = left_out
+        self.tools = tuple(self._tool(*each) for each in tools.items())
 
     def _tool(self, name: str, description: str) -> ToolInfo:
         about = mask_known(description[:_LONGEST_DESCRIPTION])
-        return ToolInfo("", name, about, "unknown", "ask", "", self.name)
+        claim = self.claims.get(name, "")
+        return ToolInfo("", name, about, "unknown", "ask", "", self.name, claim)
 
 
 class ServerConnection:
@@ -134,13 +158,30 @@ class ServerConnection:
         if not self._works:
             self._server.states[self] = "starting"
 
-    def ready(self, tools: Mapping[str, str] | None = None) -> None:
+    def ready(self, tools: Mapping[str, str] | None = None, left_out: int = 0) -> None:
         """Show the server as ready and forget earlier failures."""
         self._works = True
         self._server.states[self] = "ready"
         self._server.works()
         if tools is not None:
-            self._server.offer(tools)
+            self._server.offer(tools, left_out)
+
+    @property
+    def name(self) -> str:
+        return self._server.name
+
+    @property
+    def knows_offers(self) -> bool:
+        """Whether they were listed, here or by another connection, since the last failure."""
+        return self._server.prompts is not None
+
+    def offers(self, prompts: Sequence[PromptInfo], resources: Sequence[str]) -> None:
+        """Record the prompts and the URIs of resources that the server offers to people."""
+        self._server.prompts, self._server.resources = tuple(prompts), tuple(resources)
+
+    def claims(self, claims: Mapping[str, str]) -> None:
+        """Record what the server claims about its tools, by their public names."""
+        self._server.claims = dict(claims)
 
     def down(self, reason: str) -> None:
         """Record a failure and pause the server. Counts once until the connection works again."""

@@ -15,7 +15,13 @@ from genie_core.room.client.model import Answer
 from genie_core.room.engine.arguments import digest, given, shown, unmasked
 from genie_core.room.engine.effects import ToolEffects
 from genie_core.room.engine.grants import Granted, Grants, OneTimeGrant
-from genie_core.room.engine.policy import EXCEED_BUDGET, ApprovalPolicy, PolicyResult, ToolCall
+from genie_core.room.engine.policy import (
+    EXCEED_BUDGET,
+    SERVER_REQUESTS,
+    ApprovalPolicy,
+    PolicyResult,
+    ToolCall,
+)
 from genie_core.room.engine.private_arguments import PrivateArguments
 from genie_core.room.engine.provenance import mixture, origins_of, source_of
 from genie_core.room.engine.remote_control import RemoteControl
@@ -220,6 +226,8 @@ class Approvals:
         result = self._apply_policy(exchange, call.sender, call.tool_name, arguments)
         if result.mixed or result.effect == "deny" or call.tool_name == EXCEED_BUDGET:
             return result
+        if call.tool_name in SERVER_REQUESTS:
+            return replace(result, effect="ask", must_ask=True)
         owner, reading = self._loaded().owner, self._state.reading
         has_others = any(name != owner for name in (*self._state.people, *reading.authors))
         what = mixture(reading, owner, has_others, result)
@@ -283,7 +291,7 @@ class Approvals:
         except Exception:  # reading an argument may run code of the tool
             logger.exception("can't show the arguments of a call")
             return None
-        withheld, effects = self._is_withheld(exchange), _masked(result.effects)
+        withheld, effects = self._is_withheld(exchange, call), _masked(result.effects)
         source = source_of(call.tool_name, result.risk, effects)
         if source and exchange.is_private:
             source = "a private request"  # the log says no more of what it reads
@@ -323,7 +331,7 @@ class Approvals:
             tool,
             arguments,
             self._where,
-            self._is_withheld(exchange),
+            self._is_withheld(exchange, call),
             because=why,
             unasked=True,
         )
@@ -333,7 +341,10 @@ class Approvals:
         self._reporter.warn(f"{tool} was not run: {why}")
         call.deny(why, automatic=True)
 
-    def _is_withheld(self, exchange: MessageThread) -> bool:
+    def _is_withheld(self, exchange: MessageThread, call: Approval) -> bool:
+        """Whether the log has the call without its arguments."""
+        if call.tool_name in SERVER_REQUESTS:
+            return True
         return exchange.author != self._loaded().owner and not self._state.sharing
 
     def _obstacle(self, body: ApprovalRequested | ApprovalResolved) -> str:
@@ -371,7 +382,10 @@ class Approvals:
 
     def _park(self, execution: Execution) -> None:
         for request in self._requests_of(execution):
-            if not request.parked and request.answer is None:
+            is_asked_again = (
+                request.call.tool_name in SERVER_REQUESTS
+            )  # by the call that is repeated
+            if not request.parked and request.answer is None and not is_asked_again:
                 request.parked = True
                 self._reporter.publish(
                     ApprovalResolved(request.exchange.seq, request.call.id, "parked")

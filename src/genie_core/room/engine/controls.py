@@ -15,7 +15,8 @@ ServerState: TypeAlias = Literal["idle", "starting", "ready", "down"]
 class ToolInfo:
     """A tool of an agent. `server` is the name of its tool server, empty if built in.
 
-    `effect` is the policy's result for a call without arguments, and `because` the reason.
+    `effect` is the policy's result for a call without arguments, and `because` the reason. `claim`
+    is what its server says that it does, which decides nothing.
     """
 
     agent: str
@@ -25,17 +26,37 @@ class ToolInfo:
     effect: Effect
     because: str
     server: str = ""
+    claim: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerInfo:
-    """A tool server. `detail` is the reason why it is down; `retry_in` is in seconds."""
+    """A tool server. `detail` is the reason why it is down; `retry_in` is in seconds.
+
+    `left_out` of its tools are not offered to the model, which takes no more.
+    """
 
     name: str
     state: ServerState
     tools: int = 0
     detail: str = ""
     retry_in: float | None = None
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PromptInfo:
+    """A prompt that a tool server offers; `usage` names its arguments, as in "CODE [STYLE]"."""
+
+    server: str
+    name: str
+    description: str = ""
+    usage: str = ""
+
+    @property
+    def command(self) -> str:
+        """Its slash command, without the slash."""
+        return f"{self.server}:{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +127,21 @@ class EngineControls(Protocol):
 
     @property
     def servers(self) -> Sequence[ServerInfo]: ...
+
+    @property
+    def prompts(self) -> Sequence[PromptInfo]:
+        """The prompts of servers that have started."""
+
+    @property
+    def resources(self) -> Sequence[str]:
+        """The resources of servers that have started, as in "docs:file:///readme"."""
+
+    async def prompt(self, server: str, name: str, words: Sequence[str]) -> Sequence[str]:
+        """Return the messages of a server's prompt, which are the server's words.
+
+        `words` are its arguments in order, or `name=value`. Raises a `GenieError` if the server does
+        not send it.
+        """
 
     @property
     def allowance(self) -> Allowance:

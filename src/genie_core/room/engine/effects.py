@@ -9,6 +9,9 @@ Reads: TypeAlias = Literal["", "files", "private"]
 EffectKind: TypeAlias = Literal["read", "write", "run", "connect"]
 
 
+CLAIMS_TO_DESTROY: Final = "it can destroy data"
+"""The `claim` of a tool that its server calls destructive."""
+
 DOES: Final[dict[EffectKind, str]] = {
     "read": "reads",
     "write": "writes",
@@ -45,7 +48,8 @@ class ToolEffects:
     the programs that it runs; `isolated` ones reach no network. `pattern` is a suggestion for a
     grant that also covers calls like this one; empty if there is none. `is_grantable`: a grant may
     answer calls like this one. `hidden`: it writes hidden files, or reads some that projects don't
-    usually have, so only a rule or pattern that names such files allows it.
+    usually have, so only a rule or pattern that names such files allows it. `claim` is what a tool
+    server says that its tool does: it is shown, and decides nothing.
     """
 
     known: tuple[ToolEffect, ...] = ()
@@ -61,6 +65,7 @@ class ToolEffects:
     pattern: str = ""
     is_grantable: bool = True
     hidden: bool = False
+    claim: str = ""
 
     @property
     def reads(self) -> Reads:

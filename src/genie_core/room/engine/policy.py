@@ -16,6 +16,19 @@ EXCEED_BUDGET: Final = "exceed_budget"
 """Tool name of a request to exceed the budget; neither a rule nor auto mode allows it."""
 
 
+ANSWER_SERVER: Final = "answer_server"
+"""Tool name of a tool server's request for the person's input (elicitation)."""
+
+SAMPLE_MODEL: Final = "sample_model"
+"""Tool name of a tool server's request for the person's model (sampling)."""
+
+SERVER_REQUESTS: Final = frozenset({ANSWER_SERVER, SAMPLE_MODEL})
+"""Requests of tool servers; the room's log has neither their content nor the answer."""
+
+ONLY_PEOPLE_ALLOW: Final = SERVER_REQUESTS | {EXCEED_BUDGET}
+"""Requests that neither a rule, a grant nor auto mode allows."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """A tool call that an agent wants to make.

@@ -3,7 +3,7 @@
 from typing import Final
 
 from genie_core.room.engine.effects import ToolEffects
-from genie_core.room.engine.policy import PolicyResult
+from genie_core.room.engine.policy import ONLY_PEOPLE_ALLOW, PolicyResult
 from genie_core.room.state.reading import Reading
 
 MOST_ORIGINS: Final = 8
@@ -47,6 +47,8 @@ def mixture(reading: Reading, owner: str, others: bool, result: PolicyResult) ->
 
 def source_of(tool: str, risk: str, effects: ToolEffects) -> str:
     """Name what a call reads that its owner has not written: a page, a server, other rooms."""
+    if tool in ONLY_PEOPLE_ALLOW:
+        return ""
     if risk == "unknown":
         return f"results of {tool}"[:ORIGIN_CHARS]
     return effects.source[:ORIGIN_CHARS]

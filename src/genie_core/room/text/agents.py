@@ -7,7 +7,7 @@ from typing import Final
 
 from genie_core.message import SYSTEM
 from genie_core.room.engine.effects import DOES
-from genie_core.room.engine.policy import EXCEED_BUDGET
+from genie_core.room.engine.policy import ANSWER_SERVER, EXCEED_BUDGET
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.runtime.progress import REASONER, Shown
@@ -120,6 +120,8 @@ def approval_wait(waiting: Sequence[ToolApproval], me: str, now: float) -> str:
         words = f"waiting for {whose} approval of {len(waiting)} tool calls"
     elif first.tool == EXCEED_BUDGET:
         words = f"waiting for {whose} answer about the budget"
+    elif first.tool == ANSWER_SERVER:
+        words = f"waiting for {whose} answer to a tool server"
     else:
         words = f"waiting for {whose} approval of {first.tool}"
     return with_age(words, now - first.asked_at)

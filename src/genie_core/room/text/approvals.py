@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from genie_core.room.client.model import ANY_CALL
-from genie_core.room.engine.policy import EXCEED_BUDGET
+from genie_core.room.engine.policy import ANSWER_SERVER, EXCEED_BUDGET, SAMPLE_MODEL
 from genie_core.room.protocol.events import (
     MOST_OF_SCOPE,
     ApprovalRequested,
@@ -32,6 +32,15 @@ SPENDS: Final = "costs more"
 """What exceeding the budget does at worst."""
 
 
+SENDS_ANSWER: Final = "sends your answer to the server"
+"""What answering a tool server does at worst."""
+
+_REQUESTS: Final = {
+    EXCEED_BUDGET: "go over the budget of this session",
+    ANSWER_SERVER: "have you answer a tool server",
+    SAMPLE_MODEL: "let a tool server use your model",
+}
+
 WITHHELD: Final = "what it is called with is the host's alone"
 """Shown instead of arguments that only the person who runs the tool may see."""
 
@@ -56,7 +65,15 @@ SCOPE_HINT: Final = f"write a number up to {MOST_OF_SCOPE:,}, or minutes such as
 
 def risk_of(request: ToolApproval) -> str:
     """The worst that the call can do; empty if unknown."""
-    return SPENDS if request.tool == EXCEED_BUDGET else RISKS.get(request.risk, "")
+    if request.tool == ANSWER_SERVER:
+        return SENDS_ANSWER
+    spends = request.tool in (EXCEED_BUDGET, SAMPLE_MODEL)
+    return SPENDS if spends else RISKS.get(request.risk, "")
+
+
+def tool_words(tool: str) -> str:
+    """Say what is asked for: a tool's name, or what a request of the program is about."""
+    return _REQUESTS.get(tool, tool)
 
 
 def plain_value(value: Any) -> str:
@@ -94,6 +111,8 @@ def allowed(settled: ApprovalResolved, tool: str, by: str) -> str:
     """Describe how a call was allowed: "allowed rm 5 times". Not yet safe to show."""
     if settled.how == "own":
         return f"{tool} ran without asking"
+    if tool == ANSWER_SERVER:
+        return "answered a tool server"
     if settled.how == "edit":
         return f"allowed {tool} with changes by {by}"
     return f"allowed {tool}{_ALLOWED.get(settled.how, _reach(settled))}"

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from genie_core.room.engine.effects import ToolEffects
-from genie_core.room.engine.policy import EXCEED_BUDGET
+from genie_core.room.engine.policy import ANSWER_SERVER
 from genie_core.room.protocol.events import (
     AnswerPosted,
     ApprovalRequested,
@@ -40,6 +40,7 @@ from genie_core.room.text.approvals import (
     plain_value,
     reads_private,
     risk_of,
+    tool_words,
 )
 from genie_core.room.text.events import (
     CUT,
@@ -260,7 +261,7 @@ def call_entries(
     description: str = "",
 ) -> Iterator[str]:
     """Yield all that is known of a tool call that waits for its owner, and how to answer it."""
-    tool = "go over the budget of this session" if call.tool == EXCEED_BUDGET else call.tool
+    tool = tool_words(call.tool)
     kept = ", kept from before" if call.outcome == "parked" else ""
     yield f"CALL {call.seq}{kept}: your agent asks to use {visible_line(tool)}"
     author = author_line(thread.author, by_agent=thread.by_agent)
@@ -281,6 +282,9 @@ def call_entries(
     yield f"Asked because: {visible_line(call.because) or 'nothing allows it'}"
     read = ", ".join(visible_line(each) for each in call.origins)
     yield f"Words of others that the agent has read: {read or 'none'}"
+    if call.tool == ANSWER_SERVER and "url" not in call.arguments:
+        yield f"It can be answered on the screen only. Type /deny {call.seq} to decline."
+        return
     yield f"Type /allow {call.seq} to allow it this time only, or /deny {call.seq} and a reason."
 
 

@@ -1,6 +1,6 @@
 """Commands about the own engine: models, costs, tools, what it may do, and stopping it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,20 +9,25 @@ from genie_core.message import SYSTEM
 from genie_core.room.client.model import Answer, EngineState
 from genie_core.room.engine.backlog import BacklogChoice
 from genie_core.room.engine.controls import AgentSummary, EngineControls, JobInfo
+from genie_core.room.engine.policy import ANSWER_SERVER
 from genie_core.room.participant.receipt import excerpt
-from genie_core.room.state.thread import MessageThread, Phase, ToolApproval
+from genie_core.room.protocol.events import Quote, QuotedLine
+from genie_core.room.state.thread import MessageThread, Phase
 from genie_core.room.text.costs import budget_line
 from genie_core.runtime.agent_options import MODE, MODEL, AgentOption, of_category
 from genie_core.text.format import clock_time, counted
 from genie_core.text.safe import visible, visible_line
 from genie_tui.commands.context import RoomContext
-from genie_tui.commands.parse import BudgetRaise, OptionChoice
+from genie_tui.commands.handlers.files import open_link
+from genie_tui.commands.parse import BudgetRaise, OptionChoice, PromptLine
 from genie_tui.screens.dialogs.costs import CostScreen
 from genie_tui.screens.dialogs.edit_call import EditCallScreen
+from genie_tui.screens.dialogs.form import FormScreen
 from genie_tui.screens.dialogs.grants import GrantsScreen
 from genie_tui.screens.dialogs.pick import CarefulPickScreen, Row
 from genie_tui.screens.dialogs.tools import ToolsScreen
-from genie_tui.widgets.approvals.call_text import diff_lines
+from genie_tui.widgets.approvals.call_text import CardView, diff_lines
+from genie_tui.widgets.composer.attachments import message_question
 
 if TYPE_CHECKING:
     from genie_core.room.participant.room import JoinedRoom
@@ -38,6 +43,9 @@ ASK_MODE: Final = (
 LOADING: Final = "Your agent is still loading. Try again in a moment."
 AGAIN: Final = "/model NAME loads another model, /model offline the helper that needs none."
 HOW: Final = "/model NAME switches to another one, /model offline to the helper that needs none."
+
+GENIE: Final = "genie"
+"""The name by which a message addresses its author's agent."""
 
 NO_MONEY_LIMIT: Final = "This session has no spending limit."
 NO_COUNT_LIMIT: Final = "This session has no token limit."
@@ -231,9 +239,9 @@ def _doing(context: RoomContext, exchange: MessageThread) -> str:
     return context.timeline.progress.line(exchange.seq)
 
 
-def edit_call(context: RoomContext, proposal: ToolApproval) -> None:
-    """Let the person change what a tool is called with, and allow it."""
-    joined = context.joined
+def edit_call(context: RoomContext, view: CardView) -> None:
+    """Let the person change what a tool is called with and allow it, or answer a tool server."""
+    joined, proposal = context.joined, view.request
     if proposal.withheld and not proposal.arguments:
         context.warn(UNSEEN)
         return
@@ -241,6 +249,9 @@ def edit_call(context: RoomContext, proposal: ToolApproval) -> None:
     def allow(arguments: dict[str, Any]) -> bool:
         return context.approvals.answer(proposal.id, Answer(allow=True, arguments=arguments))
 
+    if proposal.tool == ANSWER_SERVER:
+        _answer_server(context, view, allow)
+        return
     dialog = EditCallScreen(
         proposal,
         joined.approvals.schema(proposal.id),
@@ -250,6 +261,90 @@ def edit_call(context: RoomContext, proposal: ToolApproval) -> None:
         partial(joined.approvals.preview, proposal.id),
     )
     _ = context.screen.app.push_screen(dialog)
+
+
+def _answer_server(
+    context: RoomContext, view: CardView, allow: Callable[[dict[str, Any]], bool]
+) -> None:
+    """Ask for what a tool server wants to know, or whether to open its address."""
+    asked = view.request.arguments
+    if "url" in asked:
+        context.start(_visit(context, view), "files")
+        return
+    form = (view.schema or {}).get("properties", {}).get("answer")
+    if form is None:
+        context.warn(UNSEEN)
+        return
+
+    def send(answer: dict[str, Any]) -> bool:
+        typed = "\n".join(map(str, answer.values()))
+        if names := context.attachments.secrets_in(typed):
+            context.warn(f"Not sent: it contains your secret {', '.join(names)}.")
+            return False
+        return allow({**asked, "answer": answer})
+
+    dialog = FormScreen(
+        str(asked.get("server", "")),
+        str(asked.get("message", "")),
+        form,
+        lambda: context.approvals.waits(view.request.id),
+        send,
+        context.clock,
+    )
+    _ = context.screen.app.push_screen(dialog)
+
+
+async def _visit(context: RoomContext, view: CardView) -> None:
+    """Open the address of a tool server if the person agrees, and tell the server so."""
+    address = str(view.request.arguments["url"])
+    title = f"Open this address of {visible_line(str(view.request.arguments.get('server', '')))}?"
+    if not await context.confirm(title, visible_line(address), "open it"):
+        return
+    if context.approvals.answer(view.request.id, Answer(allow=True)):
+        await open_link(context, address)
+    else:
+        explain_not_taken(context)
+
+
+def use_prompt(context: RoomContext, prompt: PromptLine, typed: str) -> None:
+    """Fetch a prompt of a tool server, show it, and send it if the person agrees.
+
+    Raises `RoomNotOpen`.
+    """
+    context.joined  # noqa: B018 - raises if the room is not open
+    context.start(_send_prompt(context, prompt, typed), "prompts")
+
+
+async def _send_prompt(context: RoomContext, prompt: PromptLine, typed: str) -> None:
+    joined = context.joined
+    try:
+        text = await _text_of(context, prompt)
+        asked = message_question(text, joined.state, joined.name)
+        title = f"Send this prompt of {visible_line(prompt.server)}?"
+        if await context.confirm(title, asked, "send it"):
+            joined.messages.send(text, quotes=(_origin_of(prompt),))
+    except GenieError as error:
+        if not context.composer.draft:
+            context.composer.draft = typed
+        context.warn(visible(str(error)))
+
+
+async def _text_of(context: RoomContext, prompt: PromptLine) -> str:
+    """Return the message that a prompt becomes. Raises a `GenieError` if it can't be sent."""
+    controls = context.joined.engine.controls
+    if controls is None:
+        raise GenieError(_no_workbench(context.joined))
+    first, *others = await controls.prompt(prompt.server, prompt.name, prompt.words)
+    text = "\n\n".join((f"@{GENIE} {first}", *others))
+    if names := context.attachments.secrets_in(text):
+        raise GenieError(f"Not sent: it contains your secret {', '.join(names)}.")
+    return text
+
+
+def _origin_of(prompt: PromptLine) -> Quote:
+    """Return a quote that makes the server the origin of a message's words."""
+    title, server = f"the prompt {prompt.server}:{prompt.name}", f"tool server {prompt.server}"
+    return Quote(server, title, (QuotedLine(server, "The text of the message is this prompt."),))
 
 
 def explain_not_taken(context: RoomContext) -> None:

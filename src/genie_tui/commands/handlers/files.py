@@ -105,7 +105,7 @@ def open_selected(context: RoomContext) -> None:
 
     def picked(wanted: str | None) -> None:
         if wanted in links:
-            context.start(_open_link(context, wanted), "files")
+            context.start(open_link(context, wanted), "files")
         elif wanted:
             open_file(context, wanted)
 
@@ -182,7 +182,7 @@ async def _save(context: RoomContext, place: Path, name: str, to: str) -> None:
         context.screen.notify(f"Saved as {saved}", timeout=8)
 
 
-async def _open_link(context: RoomContext, address: str) -> None:
+async def open_link(context: RoomContext, address: str) -> None:
     """Open a link with the system's program for it; copy it if there is none."""
     try:
         await run_opener(address, address, COPIED)

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from textual.content import Content
 
-from genie_core.room.engine.effects import DOES, ToolEffect, ToolEffects
-from genie_core.room.engine.policy import EXCEED_BUDGET
+from genie_core.room.engine.effects import CLAIMS_TO_DESTROY, DOES, ToolEffect, ToolEffects
+from genie_core.room.engine.policy import ANSWER_SERVER
 from genie_core.room.state.thread import ToolApproval
 from genie_core.room.text.agents import agent_path
 from genie_core.room.text.approvals import (
@@ -17,8 +17,10 @@ from genie_core.room.text.approvals import (
     plain_value,
     reads_private,
     risk_of,
+    tool_words,
 )
 from genie_core.room.text.events import quote_of
+from genie_core.text.form import FormField, UnfitForm, fields_of
 from genie_core.text.format import counted, duration
 from genie_core.text.safe import visible, visible_line
 
@@ -47,6 +49,8 @@ MOST_NAMED: Final = 3
 
 GAP: Final = 40
 """Blanks in a row inside a line of a file or of a long argument that are counted."""
+
+OPENS_ADDRESS: Final = "Nothing is opened before you agree; see who owns the address first."
 
 INDENT: Final = "  "
 
@@ -137,7 +141,7 @@ def call_lines(view: CardView) -> Content:
     """Who asked, which agent, which tool, on which machine."""
     request = view.request
     arrow = (" → ", "$foreground-muted")
-    tool = "go over the budget of this session" if request.tool == EXCEED_BUDGET else request.tool
+    tool = tool_words(request.tool)
     return Content.assemble(
         (visible_line(view.author), "bold"),
         arrow,
@@ -159,6 +163,8 @@ def _shortened(path: str) -> str:
 def effect_content(view: CardView) -> Content:
     """What the call would do, and the arguments that this does not show."""
     request, effects = view.request, view.effects
+    if request.tool == ANSWER_SERVER and "message" in request.arguments:
+        return question_content(view)
     if request.withheld and not request.arguments:
         return Content.styled(WITHHELD, "$text-warning")
     if effects is None or not effects.known:
@@ -166,6 +172,8 @@ def effect_content(view: CardView) -> Content:
         known = (
             [Content.styled("what it does is not known here", "$text-warning")] if unknown else []
         )
+        if effects is not None and effects.claim:
+            known.append(_claim(effects.claim))
         refused = [_refusal(effects)] if effects is not None and effects.refusal else []
         logged = (
             [Content(visible_line(each)) for each in request.effects] if effects is None else []
@@ -193,6 +201,53 @@ def effect_content(view: CardView) -> Content:
     if rest := _unusual(request.arguments, view.schema, shown):
         parts.append(arguments_content(rest))
     return Content("\n").join(parts)
+
+
+def question_content(view: CardView) -> Content:
+    """What a tool server asks of the person: its message, and an address or the fields of a form."""
+    asked = view.request.arguments
+    server = visible_line(str(asked.get("server", "")))
+    lines = [
+        Content.styled(f"{server} asks:", "$foreground-muted"),
+        exact(str(asked["message"])),
+        Content(""),
+    ]
+    if "url" in asked:
+        lines.append(
+            Content.assemble(("address  ", "$text-primary"), visible_line(str(asked["url"])))
+        )
+        lines.append(Content.styled(OPENS_ADDRESS, "$text-warning"))
+        return Content("\n").join(lines)
+    lines += [_field(field) for field in form_of(view)]
+    lines.append(Content.styled(reads_answers(server), "$text-warning"))
+    return Content("\n").join(lines)
+
+
+def reads_answers(server: str) -> str:
+    """Warn of what a server does with an answer."""
+    return f"{visible_line(server)} reads your answer: enter no password, key or other secret."
+
+
+def form_of(view: CardView) -> tuple[FormField, ...]:
+    """The fields of the form that a tool server asks for; none if they are not known here."""
+    form = (view.schema or {}).get("properties", {}).get("answer")
+    try:
+        return fields_of(form) if form else ()
+    except UnfitForm:
+        return ()
+
+
+def _field(field: FormField) -> Content:
+    return Content.assemble(
+        (f"{INDENT}{visible_line(field.title)}", "$text-primary"),
+        (f"  {visible_line(field.expected)}", "$foreground-muted"),
+    )
+
+
+def _claim(claim: str) -> Content:
+    """What the tool's server says that it does; in warning colours if that is bad."""
+    style = "$text-error" if claim == CLAIMS_TO_DESTROY else "$foreground-muted"
+    return Content.styled(f"its server says that {visible_line(claim)}", style)
 
 
 def _refusal(effects: ToolEffects) -> Content:

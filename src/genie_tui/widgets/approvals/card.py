@@ -19,6 +19,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from genie_core.room.client.model import ANY_CALL, SAME_CALL, Answer
+from genie_core.room.engine.policy import ANSWER_SERVER, SAMPLE_MODEL
 from genie_core.room.text.agents import agent_path
 from genie_core.room.text.approvals import SCOPE_HINT, extent_words, read_scope, use_of
 from genie_core.text.safe import visible_line
@@ -47,6 +48,8 @@ MORE: Final = "more"
 """Stands before the keys that neither allow nor deny."""
 
 EACH_TIME: Final = "always asked about, so only this one call can be allowed"
+ANSWER_FIRST: Final = "the server waits for your answer"
+UNCHANGEABLE: Final = "what a server asks your model can't be changed"
 REFUSED: Final = "the tool will refuse this call, so only this one can be allowed"
 NO_PATTERN: Final = "there is no pattern for this call"
 
@@ -226,6 +229,11 @@ class ApprovalCard(Vertical, can_focus=True):
             self._show_keys()
 
     @property
+    def _is_question(self) -> bool:
+        """Whether a tool server waits for an answer, which allowing alone does not give."""
+        return self._view is not None and self._view.request.tool == ANSWER_SERVER
+
+    @property
     def _is_read(self) -> bool:
         return self._view is not None and self._read == _id(self._view)
 
@@ -290,7 +298,7 @@ class ApprovalCard(Vertical, can_focus=True):
 
     def offers(self, action: str) -> bool:
         """Whether an action does something now."""
-        return action != ALLOW_ONCE or self._is_read
+        return action != ALLOW_ONCE or (self._is_read and not self._is_question)
 
     def _look(self, action: str, key: str) -> None:
         if action == "scroll":
@@ -475,7 +483,12 @@ def _fits(view: CardView, answer: Answer) -> bool:
 
 
 def _why_not(view: CardView, action: str) -> str:
-    """Return why an action can't allow more than this call; empty if it can."""
+    """Return why an action can't do what it says for this request; empty if it can."""
+    tool = view.request.tool
+    if tool == ANSWER_SERVER and action in ALLOWING:
+        return ANSWER_FIRST
+    if tool == SAMPLE_MODEL and action == "edit":
+        return UNCHANGEABLE
     if action not in GRANTING:
         return ""
     if not view.is_grantable:
@@ -484,6 +497,8 @@ def _why_not(view: CardView, action: str) -> str:
 
 
 def _once_only(view: CardView) -> str:
+    if view.request.tool == ANSWER_SERVER:
+        return ""
     is_refused = view.effects is not None and view.effects.refusal
     return REFUSED if is_refused else EACH_TIME
 
@@ -521,6 +536,12 @@ def key_table(
     others = [each for each in listed if each.run not in ALLOWING]
     if view.total == 1:
         others = [each for each in others if each.run not in ("next_card", "previous_card")]
+    tool = view.request.tool
+    if tool == ANSWER_SERVER:
+        may_allow, allowing = True, []
+        others = [replace(each, label="answer") if each.run == "edit" else each for each in others]
+    elif tool == SAMPLE_MODEL:
+        others = [each for each in others if each.run != "edit"]
     if not view.is_grantable:
         allowing = [each for each in allowing if each.run in ("allow_once", "edit")]
     elif not view.pattern:

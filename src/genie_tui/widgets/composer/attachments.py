@@ -184,6 +184,11 @@ def quote_question(quote: Quote, state: RoomState, me: str) -> Content:
     return Content("\n").join([head, *_receivers(state, me, "them"), Content(""), text])
 
 
+def message_question(text: str, state: RoomState, me: str) -> Content:
+    """Return a message that a program has written, and who would see it."""
+    return Content("\n").join([*_receivers(state, me, "it"), Content(""), Content(visible(text))])
+
+
 def _receivers(state: RoomState, me: str, things: str) -> list[Content]:
     people, agents = others_here(state, me), agents_here(state)
     seen = f"Every member of this room sees {things}: {_list(people)}." if people else ""

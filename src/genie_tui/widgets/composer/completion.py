@@ -18,7 +18,7 @@ MOST: Final = 8
 
 _NAME: Final = re.compile(r"(?:^|[\s(,])@(?P<typed>\"[^\"\n]*|[^\s@\"]*)\Z")
 _WORD: Final = re.compile(r"(?:^|[\s(,])(?P<typed>[^\s@\"/:]+)\Z")
-_COMMAND: Final = re.compile(r"/(?P<typed>\w*)")
+_COMMAND: Final = re.compile(r"/(?P<typed>\w*|[\w-]+:\S*)")
 _AGENT_COMMAND: Final = re.compile(r"\s*@?(?:genie|system)[,:]?\s+/(?P<typed>\S*)", re.IGNORECASE)
 _EMOJI: Final = re.compile(r"(?:^|\s):(?P<typed>[a-z0-9_+-]{2,}:?|[a-z]:)\Z")
 _ARGUMENT: Final = re.compile(r"/(?P<command>\w+) +(?P<rest>[^\n]*)")

@@ -1,4 +1,5 @@
 import string
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from genie_core.assistant.policy.policy import (
     Policy,
     check_rules,
 )
+from genie_core.room.engine.effects import UNKNOWN_EFFECTS
 from genie_core.room.engine.policy import EXCEED_BUDGET, Effect, Risk, ToolCall
 
 RISKS: dict[str, Risk] = {"read_file": "read", "write_file": "write", "run_command": "execute"}
@@ -159,6 +161,18 @@ def test_no_pattern_takes_longer_than_anybody_lives() -> None:
     pattern = "*a" * (LONGEST_PATTERN // 2 - 1) + "b"
     rule = Rule("deny", arguments={"command": pattern})
     assert judged(rule, command="a" * LONGEST_VALUE) == "ask"
+
+
+# -- claims of tool servers
+
+
+def test_what_a_server_says_of_its_tool_decides_nothing() -> None:
+    lies = replace(UNKNOWN_EFFECTS, claim="it only reads")
+    rules = [Rule("allow", risk="read"), Rule("allow", path="*"), Rule("allow", host="*")]
+    policy = Policy(rules, risk_of, "ann", effects_of=lambda _call, _risk: lies)
+    result = policy.evaluate(ToolCall("ann", "system", "toy_wipe", {}))
+    assert (result.effect, result.risk, result.effects.claim) == ("ask", "unknown", lies.claim)
+    assert result.effects.pattern == ""
 
 
 # -- going over the budget

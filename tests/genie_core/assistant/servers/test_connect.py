@@ -4,163 +4,30 @@ import asyncio
 import json
 import logging
 import os
-import sys
 import tracemalloc
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pydantic_ai.models
 import pytest
-from tests.genie_core.agent.provider.openai.doubles import desk
-from tests.genie_core.agent.provider.pydantic_ai.clients import chat_model
-from tests.genie_core.assistant.servers import toy_server
+from tests.genie_core.assistant.servers.rig import SHOUT, TOY, Bench, Program, bench
+from tests.genie_core.assistant.servers.toy_server import SHOUT as SHOUT_TOOL
 from tests.genie_core.assistant.servers.toy_server import TOOLS, tool
 from tests.genie_core.assistant.servers.toy_web import toy_web
 
 import genie_core.agent.provider.openai.servers as on_openai
 import genie_core.agent.provider.pydantic_ai.servers as on_pydantic_ai
-from genie_core.agent import Agent, AgentInput
-from genie_core.agent.provider.pydantic_ai import DefaultAgent
+from genie_core.agent.provider.tool_limit import MOST_TOOLS
 from genie_core.assistant.config import Sandbox
 from genie_core.assistant.servers import launch as starting
 from genie_core.assistant.servers import registry
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.long_results import LONGEST_MESSAGE
-from genie_core.assistant.servers.offered_tools import LONGEST_TEXT, MOST_TOOLS
-from genie_core.assistant.servers.openai import ConfiguredServer
-from genie_core.assistant.servers.pydantic_ai import server_toolset
-from genie_core.assistant.servers.registry import ServerRegistry
+from genie_core.assistant.servers.offered_tools import LONGEST_TEXT
 from genie_core.assistant.tools.shell.sandbox import find_backend
-from genie_core.runtime.progress import Usage, What, reporting_to
-from genie_core.testing.openai import FakeOpenAI, ModelRequest
-from genie_core.testing.turns import Call, Say, Turn
+from genie_core.testing.turns import Call
 
 pytestmark = pytest.mark.timeout(300)
-
-TOY = str(Path(toy_server.__file__))
-SHOUT = Call("toy_shout", {"text": "hey"})
-
-
-@pytest.fixture(autouse=True)
-def _loopback(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pydantic_ai.models, "ALLOW_MODEL_REQUESTS", True)
-
-
-@pytest.fixture(autouse=True)
-def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "PATIENCE", 100.0)  # a start may take long on a busy machine
-
-
-@pytest.fixture(params=["pydantic-ai", "openai-agents"])
-def runtime(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@dataclass
-class Program:
-    """What the toy server is to do from its next start on."""
-
-    file: Path
-
-    def does(self, mode: str, **more: Any) -> None:
-        self.file.write_text(json.dumps({"mode": mode, **more}))
-
-    def spec(self, name: str = "toy", *args: str, **more: Any) -> ServerSpec:
-        return ServerSpec(name, sys.executable, (TOY, str(self.file), *args), **more)
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    made = Program(tmp_path / "toy.json")
-    made.does("serve")
-    return made
-
-
-@dataclass
-class Notes:
-    """Takes what runs report."""
-
-    notes: list[str] = field(default_factory=list)
-
-    def spent(self, usage: Usage) -> None:
-        pass
-
-    def doing(self, what: What, detail: str) -> None:
-        if what == "note":
-            self.notes.append(detail)
-
-
-@dataclass
-class Bench:
-    """An agent with a scripted model, and what is to be seen of its servers."""
-
-    agent: Agent
-    model: FakeOpenAI
-    board: ServerRegistry
-    clock: Clock
-    notes: Notes
-    asked: list[str] = field(default_factory=list)
-    before_call: Callable[[], Awaitable[None]] | None = None
-
-    async def ask(self, *turns: Turn) -> ModelRequest:
-        """Run one query with everything approved; returns the last request to the model."""
-        self.model.script(*turns, Say("ok"))
-
-        async def approve(name: str, _arguments: dict[str, Any]) -> bool:
-            self.asked.append(name)
-            if self.before_call is not None:
-                await self.before_call()
-            return True
-
-        with reporting_to(self.notes):
-            assert await self.agent.run(AgentInput("go"), approve) == "ok"
-        return self.model.requests[-1]
-
-    async def result(self, turn: Turn = SHOUT) -> str:
-        return (await self.ask(turn)).tool_results[-1]
-
-    @property
-    def state(self) -> str:
-        return self.board.servers[0].state
-
-
-@asynccontextmanager
-async def bench(
-    runtime: str,
-    *specs: ServerSpec,
-    keys: Mapping[str, str] | None = None,
-    board: ServerRegistry | None = None,
-) -> AsyncIterator[Bench]:
-    """An agent with these servers, alone or beside another one with the same board."""
-    clock = Clock()
-    alone = board is None
-    board = board or ServerRegistry(specs, clock)
-    async with asyncio.timeout(240), desk("chat") as there:
-        agent: Agent
-        if runtime == "pydantic-ai":
-            toolsets = [
-                server_toolset(spec, keys or {}, board.connection(spec.name)) for spec in specs
-            ]
-            agent = DefaultAgent("be nice", chat_model(there.server), toolsets=toolsets)
-        else:
-            servers = [
-                ConfiguredServer(spec, keys or {}, board.connection(spec.name)) for spec in specs
-            ]
-            agent = there.agent("be nice", mcp_servers=servers)
-        async with agent.mcp():
-            yield Bench(agent, there.server, board, clock, Notes())
-    assert not alone or all(each.state in {"idle", "down"} for each in board.servers)
 
 
 async def test_its_tools_carry_its_name_are_asked_for_and_report(
@@ -354,20 +221,21 @@ async def test_a_slow_one_does_not_hold_up_the_answer_and_its_tools_come(
         assert "tool server 'toy' is still starting" in made.notes.notes[0]
         assert made.board.servers[0].state == "starting"
         monkeypatch.setattr(registry, "PATIENCE", 5.0)  # the other one is ready by then
-        made.before_call = partial(ready_behind, gate, made)
-        assert (await made.ask(Call("works_shout", {"text": "a"}), SHOUT)).tool_results[-1] == "HEY"
+        calls = (Call("works_shout", {"text": "a"}), SHOUT)
+        last = await made.ask(*calls, approve=partial(ready_behind, gate, made))
+        assert last.tool_results[-1] == "HEY"
         assert made.notes.notes[-1] == "tool server 'toy' is ready"
-        made.before_call = None
         process = json.loads(await made.result(Call("toy_tell", {})))["process"]
         assert process == json.loads(await made.result(Call("toy_tell", {})))["process"]
 
 
-async def ready_behind(gate: Path, made: Bench) -> None:
+async def ready_behind(gate: Path, made: Bench, _name: str, _arguments: dict[str, Any]) -> bool:
     """Let the slow server start, and wait until it is there."""
     gate.touch()
     async with asyncio.timeout(60):
         while made.board.servers[0].tools == 0 and made.state != "ready":
             await asyncio.sleep(0.01)
+    return True
 
 
 async def test_one_that_never_starts_ends_with_its_agent(
@@ -442,3 +310,31 @@ async def test_more_tools_than_a_model_takes_are_left_out_with_a_note(
         assert len(last.tools) == len(made.board.tools) == MOST_TOOLS
         (note,) = [each for each in made.notes.notes if "not offered" in each]
         assert "2 of its 130 tools" in note
+        assert made.board.servers[0].left_out == 2
+
+
+async def test_the_tools_of_all_servers_count_together_and_the_last_one_loses_its_own(
+    runtime: str, program: Program, tmp_path: Path
+) -> None:
+    other = Program(tmp_path / "other.json")
+    for each, count in ((program, 100), (other, 40)):
+        each.does("serve", tools=[tool(f"t{number}") for number in range(count)])
+    async with bench(runtime, program.spec(), other.spec("other")) as made:
+        last = await made.ask(Call("other_t27", {}), Call("other_t28", {}))
+        assert len(last.tools) == len(made.board.tools) == MOST_TOOLS
+        assert made.asked == ["other_t27"]
+        assert [each.left_out for each in made.board.servers] == [0, 12]
+        (note,) = [each for each in made.notes.notes if "not offered" in each]
+        assert "tool server 'other': 12 of its 40 tools are not offered" in note
+        other.does("exit")
+
+
+async def test_a_hint_is_a_claim_and_no_permission(runtime: str, program: Program) -> None:
+    liar = {**SHOUT_TOOL, "annotations": {"readOnlyHint": True, "destructiveHint": False}}
+    program.does("serve", tools=[liar, tool("plain")])
+    async with bench(runtime, program.spec()) as made:
+        await made.ask(SHOUT)
+        assert made.asked == ["toy_shout"]
+        assert [each.claim for each in made.board.tools] == ["it only reads", ""]
+        assert made.board.claim("toy_shout") == "it only reads"
+        assert made.board.claim("read_file") == ""

@@ -1,8 +1,10 @@
 from typing import Any
 
+import pytest
+
 from genie_core.assistant.servers.offered_tools import (
     LONGEST_SCHEMA,
-    MOST_TOOLS,
+    claim_of,
     cut,
     offered,
     too_large,
@@ -30,6 +32,16 @@ def test_what_takes_too_much_to_describe_is_not_offered() -> None:
     assert offered("toy", schemas) == ["fine"]
 
 
-def test_so_many_tools_are_offered() -> None:
-    schemas: dict[str, Any] = {f"tool{number}": {} for number in range(MOST_TOOLS + 1)}
-    assert offered("toy", schemas) == list(schemas)[:MOST_TOOLS]
+@pytest.mark.parametrize(
+    ("annotations", "claim"),
+    [
+        (None, ""),
+        ({"readOnlyHint": True}, "it only reads"),
+        ({"readOnlyHint": True, "destructiveHint": True}, "it only reads"),
+        ({"destructiveHint": True}, "it can destroy data"),
+        ({"readOnlyHint": False, "destructiveHint": False}, "it destroys nothing"),
+        ({"readOnlyHint": "yes", "title": "Harmless"}, ""),
+    ],
+)
+def test_a_hint_becomes_a_claim(annotations: dict[str, Any] | None, claim: str) -> None:
+    assert claim_of(annotations) == claim

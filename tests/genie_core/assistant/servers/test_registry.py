@@ -55,6 +55,18 @@ def test_its_state_and_its_tools_are_as_reported() -> None:
     assert board.servers[0].state == "idle"
 
 
+def test_it_tells_claims_and_tools_that_are_left_out() -> None:
+    board = ServerRegistry([ServerSpec("git")])
+    connection = board.connection("git")
+    connection.starting()
+    connection.claims({"git_log": "it only reads"})
+    connection.ready({"git_log": "Show commits."}, left_out=3)
+    assert board.servers == (ServerInfo("git", "ready", 1, left_out=3),)
+    assert board.tools[0].claim == board.claim("git_log") == "it only reads"
+    connection.ready({"git_log": "Show commits."})
+    assert board.servers[0].left_out == 0
+
+
 def test_the_pause_doubles_up_to_a_minute_and_begins_anew_after_success() -> None:
     clock = Clock()
     board = ServerRegistry([ServerSpec("git")], clock)

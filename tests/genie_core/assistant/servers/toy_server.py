@@ -27,6 +27,39 @@ def tool(name: str, description: str = "Does something.") -> dict[str, Any]:
     return {"name": name, "description": description, "inputSchema": {"type": "object"}}
 
 
+FORM = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "title": "Your name"},
+        "age": {"type": "integer", "minimum": 0},
+    },
+    "required": ["name"],
+}
+REQUESTS: dict[str, dict[str, Any]] = {
+    "ask": {
+        "method": "elicitation/create",
+        "params": {"mode": "form", "message": "Who are you?", "requestedSchema": FORM},
+    },
+    "visit": {
+        "method": "elicitation/create",
+        "params": {
+            "mode": "url",
+            "message": "Pay first",
+            "url": "https://pay.example/1",
+            "elicitationId": "e1",
+        },
+    },
+    "sample": {
+        "method": "sampling/createMessage",
+        "params": {
+            "messages": [{"role": "user", "content": {"type": "text", "text": "Say a word"}}],
+            "systemPrompt": "Be short.",
+            "maxTokens": 100,
+        },
+    },
+}
+"""What a tool of the server asks of its client, and returns the answer to."""
+
 ENDLESS = tool("flood", "Return a text without an end.")
 TOOLS = [SHOUT, tool("crash"), tool("hang"), tool("fail"), tool("tell"), ENDLESS, tool("huge")]
 
@@ -86,12 +119,30 @@ def answer(message: dict[str, Any], tools: list[dict[str, Any]]) -> dict[str, An
     return {"jsonrpc": "2.0", "id": message["id"], **outcome}
 
 
+def requested(request: dict[str, Any]) -> Any:
+    """Send a request to the client during a call, once or `times` often; return its last answer."""
+    answer: Any = None
+    for number in range(request.pop("times", 1)):
+        print(json.dumps({"jsonrpc": "2.0", "id": f"r{number}", **request}), flush=True)  # noqa: T201 - the protocol
+        for line in sys.stdin:
+            message = json.loads(line)
+            if message.get("id") == f"r{number}" and "method" not in message:
+                answer = message.get("result") or message.get("error")
+                break
+    return answer
+
+
 def serve(mode: str, tools: list[dict[str, Any]]) -> None:
     for line in sys.stdin:
         message = json.loads(line)
         method, params = message["method"], message.get("params", {})
         if method == "tools/call" and params["name"] == "crash":
             os._exit(3)
+        if method == "tools/call" and params["name"] in REQUESTS:
+            params = {**REQUESTS[params["name"]], **params.get("arguments", {})}
+            told = said(json.dumps(requested(params)))
+            print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": told}), flush=True)  # noqa: T201 - the protocol
+            continue
         if mode == "deaf" or (method == "tools/call" and params["name"] == "hang"):
             continue
         if mode == "unlisted" and method == "tools/list":

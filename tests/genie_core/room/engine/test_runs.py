@@ -21,7 +21,14 @@ from genie_core.room.engine.approvals import NO_POLICY_RESULT, Approvals
 from genie_core.room.engine.backlog import IN_FLIGHT, MIN_BACKLOG, TAKEN_BACK, BacklogChoice
 from genie_core.room.engine.effects import ToolEffects
 from genie_core.room.engine.grants import CHANGED, Grant
-from genie_core.room.engine.policy import EXCEED_BUDGET, ApprovalPolicy, PolicyResult, ToolCall
+from genie_core.room.engine.policy import (
+    ANSWER_SERVER,
+    EXCEED_BUDGET,
+    SAMPLE_MODEL,
+    ApprovalPolicy,
+    PolicyResult,
+    ToolCall,
+)
 from genie_core.room.engine.runs import RunManager
 from genie_core.room.participant.room import JoinedRoom
 from genie_core.room.protocol.events import (
@@ -277,6 +284,32 @@ async def test_no_rule_and_no_auto_mode_exceeds_the_budget_but_a_grant_does(tmp_
         await ann.run(f"{EXCEED_BUDGET} a", Answer(allow=True, scope="session", covers="*"))
         await ann.run(f"{EXCEED_BUDGET} b")
         assert [s.how for s in ann.settled] == ["", "grant"]
+
+
+@pytest.mark.parametrize("tool", [ANSWER_SERVER, SAMPLE_MODEL])
+async def test_only_a_person_answers_a_server_and_the_log_has_none_of_it(
+    tmp_path: Path, tool: str
+) -> None:
+    async with desk(tmp_path, Rules(**{tool: "allow"})) as (ann, live):
+        ann.person.engine.set_auto(on=True)
+        answer = Answer(allow=True, scope="session", covers="*", arguments={"path": "my answer"})
+        await ann.run(f"{tool} question", answer)
+        await ann.run(f"{tool} question", Answer(allow=False))
+        assert [s.how for s in ann.settled] == ["edit", ""]
+        assert ann.runner.done == [(tool, "my answer")]
+        said = [each.body for each in live.sink.events if not isinstance(each.body, MessagePosted)]
+        assert "my answer" not in repr(said)
+        requests = [each for each in said if isinstance(each, ApprovalRequested)]
+        assert [(each.arguments, each.withheld, each.source) for each in requests] == [
+            ({}, True, "")
+        ] * 2
+
+
+async def test_a_servers_request_is_not_parked_but_ends(tmp_path: Path) -> None:
+    events = await parked(tmp_path, f"{ANSWER_SERVER} question")
+    assert [each.body.outcome for each in events if isinstance(each.body, ApprovalResolved)] == [
+        "expired"
+    ]
 
 
 # -- grants

@@ -10,6 +10,7 @@ from genie_core.room.engine.controls import (
     AgentSummary,
     Allowance,
     JobInfo,
+    PromptInfo,
     ServerInfo,
     ToolInfo,
     UndoPlan,
@@ -43,6 +44,11 @@ class Bench:
     model_server = ""
     options = AgentOptions()
     jobs: Sequence[JobInfo] = ()
+    prompts: Sequence[PromptInfo] = ()
+    resources: Sequence[str] = ()
+
+    async def prompt(self, server: str, name: str, words: Sequence[str]) -> Sequence[str]:
+        raise NotImplementedError
 
     async def use_model(self, name: str) -> str:
         return name

@@ -35,6 +35,7 @@ from genie_core.agent.provider.openai.run_recorder import RunRecorder
 from genie_core.agent.provider.openai.servers import ServerTools, ToolServers
 from genie_core.agent.provider.openai.tools import tools_from
 from genie_core.agent.provider.overflow import ShortenedHistory
+from genie_core.agent.provider.tool_limit import within_limit
 from genie_core.errors import InvalidSetting
 
 
@@ -201,8 +202,13 @@ class DefaultAgent(Agent):
         """Create the SDK's agent for one run, with all tools behind the gate."""
         offer = await self._servers.offer(self._agent)
         tools = [gate.around(tool) for tool in (*offer.tools, *self._agent.tools)]
+
         # The SDK reads the list before each request, so that tools may come later.
-        offer.when_late(lambda more: tools.extend(map(gate.around, more)))
+        def add(more: list[Tool]) -> None:
+            (fit,) = within_limit(len(tools), [len(more)])
+            tools.extend(map(gate.around, more[:fit]))
+
+        offer.when_late(add)
         return self._agent.clone(
             instructions="\n\n".join(self._instructions(query, offer)),
             model=model,

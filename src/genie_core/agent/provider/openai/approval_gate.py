@@ -25,7 +25,13 @@ from agents import (
 )
 from agents.tool_context import ToolContext
 
-from genie_core.agent.approval import ApprovalCallback, Verdict, ask_about, described
+from genie_core.agent.approval import (
+    ApprovalCallback,
+    Verdict,
+    ask_about,
+    asking_with,
+    described,
+)
 from genie_core.agent.provider.approval_answer import InvalidArgumentsError, denial
 from genie_core.agent.provider.masking import masked
 from genie_core.agent.provider.openai.arguments import UnfitArguments, objections, parsed
@@ -110,7 +116,8 @@ class OpenAIApprovalGate:
 
         async def invoke(context: ToolContext[Any], _arguments: str) -> Any:
             context.tool_arguments = allowed = self._allowed.pop(context)
-            with self._counted(), self._calls.running(tool.qualified_name):
+            running = self._calls.running(tool.qualified_name)
+            with self._counted(), running, asking_with(self.ask):
                 return masked(await inner(context, allowed))
 
         self._tools[tool.qualified_name] = tool

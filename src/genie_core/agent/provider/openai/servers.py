@@ -29,6 +29,7 @@ from genie_core.agent.provider.server_outages import (
     start_of,
     waiting_notice,
 )
+from genie_core.agent.provider.tool_limit import note_left_out, within_limit
 from genie_core.errors import StageFailed
 from genie_core.privacy.redaction import hide_addresses
 from genie_core.runtime.progress import doing, note
@@ -75,7 +76,8 @@ class ToolServers:
         """Return the tools of all servers; a dead server is restarted unless it is paused.
 
         A server that fails, or takes longer than `START_TIMEOUT`, is left out if another one works
-        or one is monitored. One that takes longer than its patience is in `late`.
+        or one is monitored. One that takes longer than its patience is in `late`. Tools that are more
+        than a model takes are left out, too.
 
         Raises:
             StageFailed: no server works.
@@ -85,18 +87,22 @@ class ToolServers:
         )
         offer = ServerTools()
         failures: list[StageFailed] = []
+        listed: dict[_ToolServer, list[Tool]] = {}
         for server, answer in zip(self._servers, answers, strict=True):
             if isinstance(answer, Task) and not answer.done():
                 offer.late.append(answer)
                 offer.notices.append(waiting_notice(server.name))
             elif isinstance(answer, Task):
-                offer.tools += answer.result()
+                listed[server] = answer.result()
             elif isinstance(answer, Exception):
                 note_outage(server.name, answer)
                 offer.notices.append(notice(server.name, answer))
                 failures.append(failure(server.name, answer))
             else:
                 raise answer
+        fits = within_limit(len(agent.tools), [len(tools) for tools in listed.values()])
+        for (server, tools), fit in zip(listed.items(), fits, strict=True):
+            offer.tools += server.limited(tools, fit)
         watched = any(server.watched for server in self._servers)
         if failures and len(failures) == len(self._servers) and not watched:
             raise failures[0]
@@ -168,8 +174,15 @@ class _ToolServer:
         except BaseException:
             self._watch.closed()
             raise
-        self._watch.ready({tool.name: getattr(tool, "description", "") for tool in tools})
+        self._watch.ready(_described(tools))
         return tools
+
+    def limited(self, tools: list[Tool], fit: int) -> list[Tool]:
+        """Return the first of its tools, and report the others as left out."""
+        if left_out := len(tools) - fit:
+            note_left_out(self.name, left_out, len(tools))
+            self._watch.ready(_described(tools[:fit]), left_out)
+        return tools[:fit]
 
     async def close(self) -> None:
         if self._listing is not None:
@@ -279,6 +292,10 @@ async def _done_or_cancelled(task: "Task[Any]") -> None:
         await asyncio.wait({task})
     finally:
         task.cancel()
+
+
+def _described(tools: Sequence[Tool]) -> dict[str, str]:
+    return {tool.name: getattr(tool, "description", "") for tool in tools}
 
 
 def _first(error: Exception) -> Exception:

@@ -50,6 +50,7 @@ from genie_core.agent.provider.pydantic_ai.naming import DEFAULT_MODEL, model_na
 from genie_core.agent.provider.pydantic_ai.observed_model import ObservedModel
 from genie_core.agent.provider.pydantic_ai.portable import portable
 from genie_core.agent.provider.pydantic_ai.servers import (
+    ToolLimit,
     all_open,
     close_clients,
     raise_if_all_failed,
@@ -178,7 +179,7 @@ class DefaultAgent(Agent):
                             instructions=preferring(query.preferences)
                             if query.preferences
                             else None,
-                            capabilities=[ApprovalGate(callback)],
+                            capabilities=[ToolLimit(self._servers), ApprovalGate(callback)],
                             usage_limits=self._limits,
                             event_stream_handler=voice.follow if voice else None,
                         )

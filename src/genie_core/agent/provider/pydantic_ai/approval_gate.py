@@ -20,7 +20,7 @@ from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, RunCont
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 from pydantic_core import to_jsonable_python
 
-from genie_core.agent.approval import ApprovalCallback, ask_about, described
+from genie_core.agent.approval import ApprovalCallback, ask_about, asking_with, described
 from genie_core.agent.provider.approval_answer import (
     InvalidArgumentsError,
     complaints,
@@ -86,7 +86,7 @@ class _GatedToolset(WrapperToolset[Any]):
         try:
             if verdict.arguments is not None:
                 tool_args = await _validated(tool, verdict.arguments, ctx)
-            with self.calls.running(name):
+            with self.calls.running(name), asking_with(self.ask):
                 return _masked(await self.wrapped.call_tool(name, tool_args, ctx, tool))
         except (ModelRetry, ToolFailed) as error:
             if not isinstance(error, ServerOut):  # which was noted when it went

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import InstructionPart
 from pydantic_ai.tools import RunContext
@@ -31,6 +32,7 @@ from genie_core.agent.provider.server_outages import (
     start_of,
     waiting_notice,
 )
+from genie_core.agent.provider.tool_limit import note_left_out, within_limit
 from genie_core.errors import StageFailed
 from genie_core.runtime.progress import doing
 from genie_core.runtime.tasks import start_task
@@ -67,6 +69,8 @@ class ToleratedServer(WrapperToolset[Any]):
 
     health: Health = field(default_factory=Health)
     watch: Watch = field(default_factory=Unwatched)
+    offered: dict[str, str] = field(default_factory=dict)
+    """The tools that it has offered last, with their descriptions."""
 
     @property
     def name(self) -> str:
@@ -110,6 +114,7 @@ class ToleratedServer(WrapperToolset[Any]):
         return True
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        self.offered = {}
         if self.health.outage is None and self.health.is_open:
             try:
                 tools = await super().get_tools(ctx)
@@ -118,8 +123,10 @@ class ToleratedServer(WrapperToolset[Any]):
                     raise
                 self._went_out(error)
             else:
-                about = {name: tool.tool_def.description or "" for name, tool in tools.items()}
-                self.watch.ready(about)
+                self.offered = {
+                    name: tool.tool_def.description or "" for name, tool in tools.items()
+                }
+                self.watch.ready(self.offered)
                 return tools
         return {}
 
@@ -295,6 +302,39 @@ async def all_open(servers: Sequence[ToleratedServer]) -> AsyncIterator[None]:
 async def _ended(holds: Sequence[_Hold]) -> None:
     if holds:
         await asyncio.wait([hold.task for hold in holds], timeout=CLOSE_TIMEOUT)
+
+
+@dataclass
+class ToolLimit(AbstractCapability[Any]):
+    """Leaves out tools of the last servers in one run, so that a model takes the request."""
+
+    servers: Sequence[ToleratedServer]
+
+    def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
+        return _LimitedToolset(toolset, self.servers)
+
+
+@dataclass
+class _LimitedToolset(WrapperToolset[Any]):
+    servers: Sequence[ToleratedServer]
+    noted: dict[str, int] = field(default_factory=dict)  # by server: left out when last reported
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        tools = await super().get_tools(ctx)
+        counts = [len(server.offered) for server in self.servers]
+        fits = within_limit(len(tools) - sum(counts), counts)
+        for server, fit in zip(self.servers, fits, strict=True):
+            names = list(server.offered)
+            if names[fit:]:
+                self._leave_out(server, names[:fit], len(names) - fit)
+                tools = {name: each for name, each in tools.items() if name not in names[fit:]}
+        return tools
+
+    def _leave_out(self, server: ToleratedServer, kept: Sequence[str], left_out: int) -> None:
+        server.watch.ready({name: server.offered[name] for name in kept}, left_out)
+        if self.noted.get(server.name) != left_out:
+            self.noted[server.name] = left_out
+            note_left_out(server.name, left_out, len(server.offered))
 
 
 def tolerated(toolsets: Sequence[AbstractToolset[Any]]) -> list[ToleratedServer]:

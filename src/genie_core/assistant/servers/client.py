@@ -1,0 +1,96 @@
+"""A client of a tool server on the MCP SDK, over stdio or HTTP."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+
+import httpx2
+from mcp import Client
+from mcp.client import ClientRequestContext
+from mcp.client.session import ElicitationFnT, SamplingFnT
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.types import (
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    ElicitRequestParams,
+    ElicitResult,
+    ErrorData,
+)
+
+from genie_core.assistant.servers.config_file import ServerSpec
+from genie_core.assistant.servers.long_results import LONGEST_MESSAGE, limit_stdio, limited_http
+from genie_core.assistant.servers.stderr import ErrorLog
+
+limit_stdio()
+
+Elicitation: TypeAlias = Callable[[ElicitRequestParams], Awaitable[ElicitResult]]
+Sampling: TypeAlias = Callable[
+    [CreateMessageRequestParams], Awaitable[CreateMessageResult | ErrorData]
+]
+
+
+def client_of(
+    spec: ServerSpec,
+    errors: ErrorLog,
+    *,
+    elicit: Elicitation | None = None,
+    sample: Sampling | None = None,
+    auth: httpx2.Auth | None = None,
+) -> Client:
+    """Return a client of a server that is ready to start; entering it connects.
+
+    `elicit` and `sample` answer what the server asks for during a call. Nothing has a time limit:
+    the caller sets one.
+    """
+    streams: Any = _over_http(spec, auth) if spec.url else _over_stdio(spec, errors)
+    return Client(
+        streams,
+        cache=None,
+        elicitation_callback=elicitation_callback(elicit) if elicit else None,
+        sampling_callback=sampling_callback(sample) if sample else None,
+    )
+
+
+def elicitation_callback(elicit: Elicitation) -> ElicitationFnT:
+    async def on_elicit(
+        context: ClientRequestContext,
+        params: ElicitRequestParams,
+    ) -> ElicitResult | ErrorData:
+        return await elicit(params)
+
+    return on_elicit
+
+
+def sampling_callback(sample: Sampling) -> SamplingFnT:
+    async def on_sample(
+        context: ClientRequestContext,
+        params: CreateMessageRequestParams,
+    ) -> CreateMessageResult | ErrorData:
+        return await sample(params)
+
+    return on_sample
+
+
+@asynccontextmanager
+async def _over_stdio(spec: ServerSpec, errors: ErrorLog) -> AsyncGenerator[Any]:
+    """Start a program whose standard error goes to the log."""
+    started = StdioServerParameters(
+        command=spec.command, args=list(spec.args), env=dict(spec.env), cwd=spec.cwd or None
+    )
+    try:
+        async with stdio_client(started, errlog=errors.open()) as streams:
+            yield streams
+    finally:
+        errors.close()
+
+
+@asynccontextmanager
+async def _over_http(spec: ServerSpec, auth: httpx2.Auth | None) -> AsyncGenerator[Any]:
+    async with (
+        limited_http(LONGEST_MESSAGE)(headers=dict(spec.headers), auth=auth) as http,
+        streamable_http_client(
+            spec.url, http_client=http, max_sse_event_size=2 * LONGEST_MESSAGE
+        ) as streams,
+    ):
+        yield streams

@@ -1,0 +1,104 @@
+"""`genie-tui servers`: list the tool servers, log in at one by OAuth, and log out."""
+
+import argparse
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, TextIO
+
+from genie_core.errors import GenieError
+from genie_core.settings.locations import Locations
+from genie_core.settings.model import Settings, assistant_config, default_name
+from genie_tui.cli.output import safe_line
+
+if TYPE_CHECKING:
+    from genie_core.assistant.secrets import OwnSecrets
+    from genie_core.assistant.servers.config_file import ServerSpec
+
+
+class NoSuchServer(GenieError):
+    """There is no tool server with that name, or it takes no login."""
+
+
+def run_servers(
+    options: argparse.Namespace,
+    settings: Settings,
+    locations: Locations,
+    env: Mapping[str, str],
+    out: TextIO,
+) -> int:
+    """Run a servers command; returns the exit code.
+
+    Raises `NoSuchServer`, and as `load_servers`, `ready_to_start`, `log_in` and `OwnSecrets`.
+    """
+    from genie_core.assistant.secrets import OwnSecrets
+    from genie_core.assistant.servers.config_file import load_servers
+
+    person = settings.name or default_name()
+    servers = load_servers(assistant_config(settings, locations).servers_file)
+    secrets = OwnSecrets(person, locations.secrets, env=env)
+    if options.part == "list":
+        _list(servers, secrets, out)
+        return 0
+    spec = _one_with_login(servers, options.server)
+    if options.part == "login":
+        _log_in(spec, secrets, out, opens=options.browser)
+    else:
+        _log_out(spec, secrets, out)
+    return 0
+
+
+def _list(servers: Mapping[str, "ServerSpec"], secrets: "OwnSecrets", out: TextIO) -> None:
+    from genie_core.assistant.servers.login import LoginStore, can_log_in
+
+    width = max(map(len, servers), default=0)
+    for name, spec in servers.items():
+        kind = "on HTTP" if spec.url else "a program"
+        logged_in = can_log_in(spec) and LoginStore(name, secrets).exists
+        out.write(f"{name:{width}}  {kind}{', logged in' if logged_in else ''}\n")
+    if not servers:
+        out.write("there are no tool servers\n")
+
+
+def _one_with_login(servers: Mapping[str, "ServerSpec"], name: str) -> "ServerSpec":
+    from genie_core.assistant.servers.login import can_log_in
+
+    spec = servers.get(name)
+    if spec is None:
+        known = ", ".join(servers) or "none"
+        raise NoSuchServer(f"there is no tool server {name!r}; there are: {known}")
+    if not can_log_in(spec):
+        why = "has an Authorization header" if spec.url else "is a program"
+        raise NoSuchServer(f"the tool server {name!r} {why}, so it takes no login")
+    return spec
+
+
+def _log_in(spec: "ServerSpec", secrets: "OwnSecrets", out: TextIO, *, opens: bool) -> None:
+    from genie_core.assistant.servers.launch import ready_to_start
+    from genie_core.assistant.servers.login import LoginStore, log_in
+    from genie_tui.commands.handlers.files import run_opener
+
+    async def show(address: str) -> None:
+        out.write(f"Log in at this address, in a browser on this machine:\n{address}\n")
+        out.flush()
+        if opens:
+            with suppress(GenieError):  # without a browser the address is enough
+                await run_opener(address, address, "")
+
+    ready = ready_to_start(spec, secrets.get_secrets(""))
+    where = asyncio.run(log_in(ready, LoginStore(spec.name, secrets), show))
+    if where:
+        out.write(f"Logged in at {spec.name}; the login is kept in {safe_line(where)}\n")
+    else:
+        out.write(f"{spec.name} can be used without logging in\n")
+
+
+def _log_out(spec: "ServerSpec", secrets: "OwnSecrets", out: TextIO) -> None:
+    from genie_core.assistant.servers.login import LoginStore
+
+    store = LoginStore(spec.name, secrets)
+    if not store.exists:
+        out.write(f"not logged in at {spec.name}\n")
+        return
+    where = store.delete()
+    out.write(f"Logged out at {spec.name}; the login is deleted from {safe_line(where)}\n")

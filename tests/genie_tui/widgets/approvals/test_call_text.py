@@ -1,0 +1,20 @@
+from dataclasses import replace
+
+import pytest
+
+from genie_core.room.engine.effects import CLAIMS_TO_DESTROY, UNKNOWN_EFFECTS
+from genie_core.room.state.thread import ToolApproval
+from genie_tui.widgets.approvals.call_text import CardView, effect_content
+
+WIPE = ToolApproval("p", 1, "ann", "system", "toy_wipe", {"path": "notes"}, "", 2, 0.0)
+
+
+@pytest.mark.parametrize("claim", [CLAIMS_TO_DESTROY, "it only [b]reads"])
+def test_the_claim_of_a_server_stands_beside_that_nothing_is_known(claim: str) -> None:
+    view = CardView(WIPE, "ann", "go", 1, 1, replace(UNKNOWN_EFFECTS, claim=claim))
+    text = effect_content(view).plain
+    assert text.split("\n")[:2] == [
+        "what it does is not known here",
+        f"its server says that {claim}",
+    ]
+    assert view.is_risky
