@@ -230,7 +230,8 @@ class _ToolServer:
             return notice(self.name, error)
         said = f"tool server {shown(self.name)}"
         note(f"{said}: a call failed", f"{said}: {reason(error)}")
-        return f"Error: {hide_addresses(reason(error))}"
+        why = reason(error)  # an `MCPError` has the server's own words, as a result has
+        return f"Error: {why if isinstance(error, MCPError) else hide_addresses(why)}"
 
 
 class _Connection:
